@@ -15,6 +15,8 @@ namespace {
 constexpr Duration kReadAgain = 1s;
 /// How often the connections are looked at until they have been quiet for too long.
 constexpr int kChecksInTheLimit = 5;
+/// For watches that tell thousands of changes a second, while nobody waits for an answer.
+constexpr Duration kRestOfWatches = 2ms;
 
 }  // namespace
 
@@ -40,7 +42,10 @@ class HttpsTransport::Engine {
   Clock::Time Now() const { return owner_.deps_.clock.Now(); }
 
   bool Step() {
-    const auto ended = owner_.multi_.Step(NextDeadline());
+    const bool only_watches = std::ranges::all_of(
+        calls_, [](const auto& each) { return each.second.call.on_data != nullptr; });
+    const auto ended =
+        owner_.multi_.Step(NextDeadline(), only_watches ? kRestOfWatches : Duration{0});
     Inbox inbox = owner_.TakeInbox();
     for (const auto& [handle, code] : ended) OnEnded(handle, code);
     if (inbox.stop) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <future>
+#include <sstream>
 
 #include "libs/apiclient/connect.h"
 #include "libs/apiclient/test_api_server.h"
@@ -374,6 +376,40 @@ TEST_F(Https, AStreamComesInPieces) {
   go_on.set_value();
   EXPECT_EQ(Shown(end.get_future().get()), "200 ");
   EXPECT_EQ(all, "onetwo");
+}
+
+TEST_F(Https, AStreamThatSpeaksWithoutAPauseIsHeardWholeAndHoldsUpNobody) {
+  constexpr int kPieces = 3000;
+  std::atomic<bool> answered = false;
+  TestApiServer server(
+      [&answered](const TestApiServer::Asked& asked, Peer& peer) {
+        if (!asked.head.starts_with("GET /watch")) return peer.Answer(200, "here");
+        peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for (int i = 0; i < kPieces || !answered; ++i) peer.WriteChunk(fmt::format("{}\n", i));
+        return peer.Write("0\r\n\r\n");
+      },
+      Tls());
+  WriteConfig(Trusting(server));
+  Start();
+  std::promise<StatusOr<Response>> end;
+  std::promise<void> much;
+  std::string all;
+  bool told = false;
+  transport->BeginStream(
+      {.path = "/watch"}, After(clock, 60s),
+      [&](std::string_view piece) {
+        all += piece;
+        if (all.size() > 1000 && !std::exchange(told, true)) much.set_value();
+      },
+      [&](StatusOr<Response> answer) { end.set_value(std::move(answer)); });
+  much.get_future().wait();
+  EXPECT_EQ(Get("/x"), "200 here");
+  answered = true;
+  EXPECT_EQ(Shown(end.get_future().get()), "200 ");
+  std::istringstream lines(all);
+  int expected = 0;
+  for (int line = 0; lines >> line; ++expected) ASSERT_EQ(line, expected);
+  EXPECT_GE(expected, kPieces);
 }
 
 TEST_F(Https, AStreamThatIsRefusedIsAnsweredWhole) {

@@ -20,19 +20,25 @@
 namespace splitlet::exec {
 namespace {
 
-/// A loop with a thread of its own.
-class RunningLoop {
+/// The loop runs on a thread of its own until the end.
+class LoopRuns {
  public:
-  RunningLoop() : thread_([this] { loop.Run(); }) {}
-  ~RunningLoop() {
-    loop.Stop();
+  explicit LoopRuns(LoopThread& loop) : loop_(loop), thread_([this] { loop_.Run(); }) {}
+  ~LoopRuns() {
+    loop_.Stop();
     thread_.join();
   }
-  RealClock clock;
-  LoopThread loop{clock};
 
  private:
+  LoopThread& loop_;
   std::thread thread_;
+};
+
+/// A loop with a thread of its own.
+struct RunningLoop {
+  RealClock clock;
+  LoopThread loop{clock};
+  const LoopRuns runs{loop};
 };
 
 TEST(LoopThread, RunsPostedTasksInOrderOnOneThread) {
@@ -280,20 +286,21 @@ TEST(StrandPool, TasksThatRunForLongTakeNoThreadFromTheOthers) {
 }
 
 TEST(AdaptiveLimit, ThreadsWaitForTheirPlaceAndGiveUpWhenCancelled) {
-  RunningLoop running;
-  AdaptiveLimit limit(running.clock, running.loop, {.min = 1, .initial = 1, .slow_unmeasured = 1h});
-  std::optional<StatusOr<Permit>> first(limit.Acquire(0, After(running.clock, 10s)));
+  const RealClock clock;
+  LoopThread loop(clock);
+  AdaptiveLimit limit(clock, loop, {.min = 1, .initial = 1, .slow_unmeasured = 1h});
+  const LoopRuns runs(loop);
+  std::optional<StatusOr<Permit>> first(limit.Acquire(After(clock, 10s)));
   ASSERT_TRUE(first->ok());
-  EXPECT_EQ(limit.Acquire(0, After(running.clock, 1ms)).status().code(),
-            StatusCode::kDeadlineExceeded);
-  Deadline cancelled = After(running.clock, 1h);
+  EXPECT_EQ(limit.Acquire(After(clock, 1ms)).status().code(), StatusCode::kDeadlineExceeded);
+  Deadline cancelled = After(clock, 1h);
   cancelled.cancel = std::make_shared<CancelToken>();
   std::thread giver([&] { cancelled.cancel->Cancel(); });
-  EXPECT_EQ(limit.Acquire(0, cancelled).status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(limit.Acquire(cancelled).status().code(), StatusCode::kCancelled);
   giver.join();
   std::promise<void> got;
   std::thread waiter([&] {
-    if (limit.Acquire(0, After(running.clock, 10s)).ok()) got.set_value();
+    if (limit.Acquire(After(clock, 10s)).ok()) got.set_value();
   });
   first.reset();
   got.get_future().wait();
@@ -301,16 +308,17 @@ TEST(AdaptiveLimit, ThreadsWaitForTheirPlaceAndGiveUpWhenCancelled) {
 }
 
 TEST(AdaptiveLimit, ManyThreadsPassThroughOnePlace) {
-  RunningLoop running;
-  AdaptiveLimit limit(running.clock, running.loop,
-                      {.min = 1, .max = 1, .initial = 1, .slow_unmeasured = 1h});
+  const RealClock clock;
+  LoopThread loop(clock);
+  AdaptiveLimit limit(clock, loop, {.min = 1, .max = 1, .initial = 1, .slow_unmeasured = 1h});
+  const LoopRuns runs(loop);
   std::atomic<int> inside{0}, passed{0};
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 8; ++t)
       threads.emplace_back([&] {
         for (int i = 0; i < 20; ++i) {
-          const auto permit = limit.Acquire(0, After(running.clock, 1min));
+          const auto permit = limit.Acquire(After(clock, 1min));
           EXPECT_TRUE(permit.ok());
           EXPECT_EQ(++inside, 1);
           --inside;

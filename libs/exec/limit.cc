@@ -27,98 +27,85 @@ Duration Median(const Container& values) {
 
 }  // namespace
 
-double Cores() { return std::max(1.0, static_cast<double>(std::thread::hardware_concurrency())); }
-
-LimitCore::LimitCore(LimitOptions options)
-    : options_(std::move(options)),
-      limit_(options_.initial > 0 ? options_.initial : std::max(4.0, 2 * options_.cores)) {
-  for (const CallKind& kind : options_.kinds) {
-    measured_.emplace_back();
-    measured_.back().counts_for = kind.waits ? options_.slow_at_least : options_.slow_unmeasured;
-  }
+double DefaultInitial() {
+  return std::max(2.0, static_cast<double>(std::thread::hardware_concurrency()));
 }
 
+LimitCore::LimitCore(const LimitOptions& options)
+    : options_(options),
+      limit_(std::clamp(options.initial, options.min, options.max)),
+      counts_for_(options.waits ? options.slow_at_least : options.slow_unmeasured) {}
+
 size_t LimitCore::Counting(Clock::Time now) const {
-  return static_cast<size_t>(std::ranges::count_if(running_, [&](const auto& running) {
-    return now - running.second.started < measured_[running.second.kind].counts_for;
-  }));
+  return static_cast<size_t>(std::ranges::count_if(
+      running_, [&](const auto& running) { return now - running.second.started < counts_for_; }));
 }
 
 bool LimitCore::MayStart(Clock::Time now) const {
-  const auto hold = std::ranges::count_if(
-      running_, [&](const auto& running) { return !options_.kinds[running.second.kind].waits; });
-  return static_cast<size_t>(hold) < options_.max_running &&
-         static_cast<double>(Counting(now)) + 1 <= limit_;
+  const bool bounded = options_.waits || running_.size() < options_.max_running;
+  return bounded && static_cast<double>(Counting(now)) + 1 <= limit_;
 }
 
-LimitCore::Ticket LimitCore::Start(Kind kind, Clock::Time now) {
-  RememberWaiting(now);
-  running_.emplace(++last_, Call{.kind = kind, .started = now});
-  const size_t counting = Counting(now);
-  const bool full = static_cast<double>(counting) + 1 > limit_;
+LimitCore::Ticket LimitCore::Start(Clock::Time now) {
+  RememberSlow(now);
+  running_.emplace(++last_, Call{.started = now});
+  const bool full = static_cast<double>(Counting(now)) + 1 > limit_;
   for (auto& [ticket, call] : running_) {
-    call.beside = std::max(call.beside, counting);
+    call.beside = std::max(call.beside, running_.size());
     call.full = call.full || full;
   }
   return last_;
 }
 
 void LimitCore::Finish(Ticket ticket, Clock::Time now, bool measure) {
-  RememberWaiting(now);
+  RememberSlow(now);
   const auto it = running_.find(ticket);
   CHECK(it != running_.end(), "finished twice");
   const Call call = it->second;
   const Duration took = now - call.started;
   running_.erase(it);
-  if (!measure || call.outlasts) return;
-  Remember(call.kind, took);
-  if (options_.kinds[call.kind].waits) return;
-  Measured& kind = measured_[call.kind];
-  const auto beside = static_cast<double>(std::max<size_t>(call.beside, 1));
-  // Of a burst that is the first thing seen: what it would have taken if it only computed.
-  if (kind.quickest == Duration{0})
-    kind.quickest =
-        std::chrono::duration_cast<Duration>(took * std::min(1.0, options_.cores / beside));
+  if (!measure || call.slow) return;
+  Remember(took);
+  if (options_.waits) return;
   // What a call takes alone changes with the machine.
-  if (beside <= options_.min) kind.quickest += (took - kind.quickest) / 4;
-  kind.full = kind.full || call.full;
-  kind.window.push_back(took);
-  if (kind.window.size() >= std::max(kSmallestWindow, static_cast<size_t>(limit_ / 2))) Adapt(kind);
+  if (quickest_ == Duration{0}) quickest_ = took;
+  if (static_cast<double>(call.beside) <= options_.min) quickest_ += (took - quickest_) / 4;
+  full_ = full_ || call.full;
+  window_.push_back(took);
+  if (window_.size() >= std::max(kSmallestWindow, static_cast<size_t>(limit_ / 2))) Adapt();
 }
 
-void LimitCore::Remember(Kind kind, Duration took) {
-  const bool waits = options_.kinds[kind].waits;
-  Measured& measured = measured_[kind];
-  measured.recent.push_back(took);
-  if (measured.recent.size() > (waits ? kRecentThatWait : kRecent)) measured.recent.pop_front();
-  const Duration median = Median(measured.recent);
-  const Duration most = waits ? options_.slow_unmeasured : options_.slow_at_most;
-  measured.counts_for =
-      waits && median >= options_.slow_unmeasured
-          ? options_.slow_at_least
-          : std::max(options_.slow_at_least, std::min(options_.slow_multiple * median, most));
+void LimitCore::Remember(Duration took) {
+  recent_.push_back(took);
+  if (recent_.size() > (options_.waits ? kRecentThatWait : kRecent)) recent_.pop_front();
+  const Duration median = Median(recent_);
+  if (!options_.waits) {
+    counts_for_ = std::max(options_.slow_at_least, options_.slow_multiple * median);
+  } else {
+    counts_for_ = options_.slow_at_least * (median < options_.slow_unmeasured ? 2 : 1);
+  }
 }
 
-void LimitCore::RememberWaiting(Clock::Time now) {
+void LimitCore::RememberSlow(Clock::Time now) {
+  if (!options_.waits) return;
   for (auto& [ticket, call] : running_) {
-    if (!options_.kinds[call.kind].waits || call.outlasts) continue;
-    if (now - call.started < options_.slow_unmeasured) continue;
-    call.outlasts = true;
-    Remember(call.kind, options_.slow_unmeasured);
+    if (call.slow || now - call.started < options_.slow_unmeasured) continue;
+    call.slow = true;
+    Remember(options_.slow_unmeasured);
   }
 }
 
 // The gradient rule: the limit follows how much slower calls have become, and always tries a few
 // more (the square root of the limit), so that it climbs quickly from a low one and settles where
 // the two meet.
-void LimitCore::Adapt(Measured& kind) {
-  const Duration median = Median(kind.window);
-  const bool full = std::exchange(kind.full, false);
-  kind.window.clear();
-  kind.quickest = std::min(kind.quickest, median);
+void LimitCore::Adapt() {
+  const Duration median = Median(window_);
+  const bool full = std::exchange(full_, false);
+  window_.clear();
+  quickest_ = std::min(quickest_, median);
   if (!full) return;
   const double slower = static_cast<double>(std::max(median, Duration{1}).count()) /
-                        static_cast<double>(std::max(kind.quickest, Duration{1}).count());
+                        static_cast<double>(std::max(quickest_, Duration{1}).count());
   const double next = limit_ * std::clamp(kTolerated / slower, kFewest, 1.0) + std::sqrt(limit_);
   limit_ = std::clamp(next, options_.min, options_.max);
 }
@@ -126,15 +113,15 @@ void LimitCore::Adapt(Measured& kind) {
 Clock::Time LimitCore::NextSlow(Clock::Time now) const {
   Clock::Time next;
   for (const auto& [ticket, call] : running_) {
-    const Clock::Time slow = call.started + measured_[call.kind].counts_for;
+    const Clock::Time slow = call.started + counts_for_;
     if (slow > now && (!next || slow < next)) next = slow;
   }
   return next;
 }
 
-void AdaptiveLimit::Begin(Kind kind, const Deadline& deadline, Begun begun) {
-  const auto waiter = std::make_shared<Waiter>(
-      Waiter{.kind = kind, .deadline = deadline, .begun = std::move(begun)});
+void AdaptiveLimit::Begin(const Deadline& deadline, Duration later, Begun begun) {
+  const auto waiter =
+      std::make_shared<Waiter>(Waiter{.deadline = deadline, .begun = std::move(begun)});
   if (deadline.cancel != nullptr)
     waiter->on_cancel = deadline.cancel->Add([this, weak = std::weak_ptr(waiter)] {
       if (const auto given_up = weak.lock()) GiveUp(*given_up);
@@ -143,15 +130,15 @@ void AdaptiveLimit::Begin(Kind kind, const Deadline& deadline, Begun begun) {
     const std::lock_guard lock(mutex_);
     if (waiter->state == Waiter::kAnswered) return;
     waiter->state = Waiter::kWaits;
-    waiter->place = {clock_.Now() - core_.head_start(kind), ++last_};
+    waiter->place = {clock_.Now() + later, ++last_};
     waiting_.emplace(waiter->place, waiter);
   }
   Pump();
 }
 
-StatusOr<Permit> AdaptiveLimit::Acquire(Kind kind, const Deadline& deadline) {
+StatusOr<Permit> AdaptiveLimit::Acquire(const Deadline& deadline) {
   const auto got = std::make_shared<std::promise<StatusOr<Permit>>>();
-  Begin(kind, deadline, [got](StatusOr<Permit> permit) { got->set_value(std::move(permit)); });
+  Begin(deadline, {}, [got](StatusOr<Permit> permit) { got->set_value(std::move(permit)); });
   return got->get_future().get();
 }
 
@@ -198,14 +185,14 @@ std::vector<AdaptiveLimit::Answer> AdaptiveLimit::TakeAnswers(Clock::Time now) {
     it->second->state = Waiter::kAnswered;
     answers.push_back({it->second, late ? StatusOr<Permit>(Annotate(
                                               DeadlineExceeded("too many calls run"), kWaiting))
-                                        : Start(it->second->kind, now)});
+                                        : Start(now)});
     it = waiting_.erase(it);
   }
   return answers;
 }
 
-Permit AdaptiveLimit::Start(Kind kind, Clock::Time now) {
-  return Permit([this, ticket = core_.Start(kind, now)](bool measure) {
+Permit AdaptiveLimit::Start(Clock::Time now) {
+  return Permit([this, ticket = core_.Start(now)](bool measure) {
     {
       const std::lock_guard lock(mutex_);
       core_.Finish(ticket, clock_.Now(), measure);

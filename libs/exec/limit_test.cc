@@ -16,14 +16,14 @@ namespace splitlet::exec {
 namespace {
 
 /// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
-double LimitFoundFor(LimitCore& core, double cores, const std::vector<Duration>& alone) {
+double LimitFoundFor(Duration alone, double cores) {
+  LimitCore core({.initial = 2});
   FakeClock clock;
   for (int round = 0; round < 150; ++round) {
-    const size_t kind = static_cast<size_t>(round) % alone.size();
     std::vector<LimitCore::Ticket> batch;
-    while (core.MayStart(clock.Now())) batch.push_back(core.Start(kind, clock.Now()));
+    while (core.MayStart(clock.Now())) batch.push_back(core.Start(clock.Now()));
     const double slower = std::max(1.0, static_cast<double>(batch.size()) / cores);
-    clock.Advance(std::chrono::duration_cast<Duration>(alone[kind] * slower));
+    clock.Advance(std::chrono::duration_cast<Duration>(alone * slower));
     for (const auto ticket : batch) core.Finish(ticket, clock.Now(), true);
   }
   return core.limit();
@@ -32,24 +32,26 @@ double LimitFoundFor(LimitCore& core, double cores, const std::vector<Duration>&
 TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
   const struct {
     const char* name;
-    double cores, initial;
-    std::vector<Duration> alone;
-    double at_least, at_most;
+    Duration alone;
+    double cores, at_least, at_most;
   } kCases[] = {
-      {"two cores take a few calls at once", 2, 2, {20ms}, 5, 8},
-      {"also when a burst is the first that is seen", 2, 12, {20ms}, 5, 8},
-      {"eight cores take more", 8, 2, {20ms}, 18, 24},
-      {"calls that only wait reach the maximum", 1000, 2, {20ms}, 64, 64},
-      {"a kind that takes longer is not a call that got slower", 1000, 2, {2ms, 200ms}, 64, 64},
-      {"two kinds share the cores", 2, 2, {20ms, 50ms}, 5, 8},
+      {"two cores take a few calls at once", 20ms, 2, 5, 8},
+      {"also of calls that take long", 3s, 2, 5, 8},
+      {"eight cores take more", 20ms, 8, 18, 24},
+      {"calls that only wait reach the maximum", 20ms, 1000, 64, 64},
+      {"a core that never had fewer than two at once takes them for alone", 20ms, 0.5, 5, 8},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    LimitCore core({.cores = c.cores, .initial = c.initial, .kinds = {c.alone.size(), CallKind{}}});
-    const double found = LimitFoundFor(core, c.cores, c.alone);
+    const double found = LimitFoundFor(c.alone, c.cores);
     EXPECT_GE(found, c.at_least);
     EXPECT_LE(found, c.at_most);
   }
+}
+
+TEST(LimitCore, BeginsWithinItsBounds) {
+  EXPECT_EQ(LimitCore({.max = 4, .initial = 100}).limit(), 4);
+  EXPECT_EQ(LimitCore({.min = 3, .initial = 1}).limit(), 3);
 }
 
 struct Calls {
@@ -58,9 +60,9 @@ struct Calls {
 };
 
 /// One after the other.
-void FinishOnes(LimitCore& core, FakeClock& clock, LimitCore::Kind kind, Calls calls) {
+void FinishOnes(LimitCore& core, FakeClock& clock, Calls calls) {
   for (int i = 0; i < calls.count; ++i) {
-    const auto ticket = core.Start(kind, clock.Now());
+    const auto ticket = core.Start(clock.Now());
     clock.Advance(calls.took);
     core.Finish(ticket, clock.Now(), true);
   }
@@ -69,9 +71,9 @@ void FinishOnes(LimitCore& core, FakeClock& clock, LimitCore::Kind kind, Calls c
 TEST(LimitCore, AHungCallStopsCounting) {
   LimitCore core({.initial = 2});
   FakeClock clock;
-  FinishOnes(core, clock, 0, {4, 50ms});
-  const auto hung = core.Start(0, clock.Now());
-  const auto hung_too = core.Start(0, clock.Now());
+  FinishOnes(core, clock, {4, 50ms});
+  const auto hung = core.Start(clock.Now());
+  const auto hung_too = core.Start(clock.Now());
   EXPECT_FALSE(core.MayStart(clock.Now()));
   EXPECT_EQ(core.NextSlow(clock.Now()), clock.Now() + 200ms);
   clock.Advance(199ms);
@@ -84,47 +86,35 @@ TEST(LimitCore, AHungCallStopsCounting) {
   EXPECT_EQ(core.running(), 0u);
 }
 
-TEST(LimitCore, AKindThatTakesLongHoldsTheOthersUpForNoLongerThanASlowCallMay) {
-  LimitCore core({.initial = 2, .kinds = {{}, {}}});
-  FakeClock clock;
-  FinishOnes(core, clock, 0, {4, 10s});
-  core.Start(0, clock.Now());
-  core.Start(0, clock.Now());
-  EXPECT_EQ(core.NextSlow(clock.Now()), clock.Now() + 2s);
-  clock.Advance(2s);
-  EXPECT_TRUE(core.MayStart(clock.Now()));
-}
-
 TEST(LimitCore, SlowCallsTooHaveAnEnd) {
   LimitCore core({.initial = 2, .max_running = 3});
   FakeClock clock;
-  core.Start(0, clock.Now());
-  core.Start(0, clock.Now());
+  core.Start(clock.Now());
+  core.Start(clock.Now());
   clock.Advance(1min);
-  core.Start(0, clock.Now());
+  core.Start(clock.Now());
   clock.Advance(1min);
   EXPECT_FALSE(core.MayStart(clock.Now()));
 }
 
-TEST(LimitCore, WhatWaitsCountsAsLongAsOneThatWorksWould) {
-  constexpr LimitCore::Kind kStop = 1;
+TEST(LimitCore, WhatWaitsCountsForAMomentAndLessWhenMostWaitLong) {
   const struct {
     const char* name;
     int quick, slow;  // calls before: of 50 ms, and then of 30 s
     Duration counts_for;
   } kCases[] = {
       {"nothing is known", 0, 0, 100ms},
-      {"the last ones ended by themselves", 8, 0, 200ms},
+      {"the last ones soon ended by themselves", 8, 0, 200ms},
       {"a few waited", 8, 3, 200ms},
       {"most of them waited", 8, 6, 100ms},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    LimitCore core({.initial = 1, .kinds = {{}, {.waits = true}}});
+    LimitCore core({.min = 1, .initial = 1, .waits = true});
     FakeClock clock;
-    FinishOnes(core, clock, kStop, {c.quick, 50ms});
-    FinishOnes(core, clock, kStop, {c.slow, 30s});
-    core.Start(kStop, clock.Now());
+    FinishOnes(core, clock, {c.quick, 50ms});
+    FinishOnes(core, clock, {c.slow, 30s});
+    core.Start(clock.Now());
     EXPECT_FALSE(core.MayStart(clock.Now()));
     EXPECT_EQ(core.NextSlow(clock.Now()), clock.Now() + c.counts_for);
     clock.Advance(c.counts_for);
@@ -132,15 +122,33 @@ TEST(LimitCore, WhatWaitsCountsAsLongAsOneThatWorksWould) {
   }
 }
 
-TEST(LimitCore, ThatAllOfThemWaitIsKnownBeforeTheFirstHasEnded) {
-  LimitCore core({.initial = 2, .max_running = 3, .kinds = {{.waits = true}}});
+/// Of calls that wait and take so long each, until the last of them is begun.
+Duration TimeToBegin(int calls, Duration took, Duration before) {
+  LimitCore core({.initial = 4, .max_running = 8, .waits = true});
   FakeClock clock;
-  FinishOnes(core, clock, 0, {8, 200ms});
-  int told = 0;
-  for (const auto began = clock.Now(); clock.Now() - began < 5s; clock.Advance(100ms))
-    for (; core.MayStart(clock.Now()); ++told) core.Start(0, clock.Now());
-  EXPECT_GE(told, 50) << "two at a time, most of them for a tenth of a second";
-  EXPECT_LE(told, 100);
+  FinishOnes(core, clock, {8, before});
+  const auto began = clock.Now();
+  std::multimap<Clock::Time, LimitCore::Ticket> running;  // by their end
+  for (int told = 0; told < calls; clock.Advance(10ms)) {
+    while (!running.empty() && running.begin()->first <= clock.Now())
+      core.Finish(running.extract(running.begin()).mapped(), clock.Now(), true);
+    for (; told < calls && core.MayStart(clock.Now()); ++told)
+      running.emplace(clock.Now() + took, core.Start(clock.Now()));
+  }
+  return clock.Now() - began;
+}
+
+TEST(LimitCore, HowLongCallsWaitDoesNotSayWhenTheLastIsBegun) {
+  for (const Duration before : {Duration{50ms}, Duration{30s}})
+    for (const Duration took :
+         {Duration{50ms}, Duration{200ms}, Duration{500ms}, Duration{990ms}, Duration{30s}}) {
+      SCOPED_TRACE(fmt::format("{} ms, before {} ms", took / 1ms, before / 1ms));
+      EXPECT_LE(TimeToBegin(200, took, before), 10s + 500ms) << "200 ms for each four of them";
+    }
+}
+
+TEST(LimitCore, ThatAllOfThemWaitLongIsKnownBeforeTheFirstHasEnded) {
+  EXPECT_LE(TimeToBegin(200, 30s, 50ms), 6s + 500ms) << "100 ms for each four, after a second";
 }
 
 /// Asks for places on virtual time, and remembers who got one.
@@ -148,9 +156,9 @@ class Line {
  public:
   explicit Line(LimitOptions options) : limit(clock, loop, std::move(options)) {}
 
-  void Ask(const std::string& name, LimitCore::Kind kind = 0, Duration patience = 1h,
+  void Ask(const std::string& name, Duration later = {}, Duration patience = 1h,
            std::shared_ptr<CancelToken> cancel = nullptr) {
-    limit.Begin(kind, {clock.Now() + patience, std::move(cancel)},
+    limit.Begin({clock.Now() + patience, std::move(cancel)}, later,
                 [this, name](StatusOr<Permit> permit) {
                   if (!permit.ok())
                     return gone.push_back(fmt::format("{} {}", name, permit.status()));
@@ -177,27 +185,23 @@ constexpr auto kOnePlace = [] {
   return LimitOptions{.min = 1, .max = 1, .initial = 1, .slow_unmeasured = 1h};
 };
 
-TEST(AdaptiveLimit, WaitersStartInTheOrderInWhichTheyCameLessTheirHeadStart) {
-  LimitOptions options = kOnePlace();
-  options.kinds = {{}, {.head_start = 10s}};
-  Line line(options);
+TEST(AdaptiveLimit, WaitersStartInTheOrderInWhichTheyCameOrAsIfTheyCameLater) {
+  Line line(kOnePlace());
   line.Ask("runs");
-  line.Ask("a");
-  line.Ask("b");
+  line.Ask("has time", 10s);
+  line.Ask("has time too", 10s);
   line.clock.Advance(9s);
-  line.Ask("favoured", 1);
+  line.Ask("overtakes");
   line.clock.Advance(2s);
-  line.Ask("favoured, too late", 1);
-  line.Ask("c");
-  for (const std::string last : {"runs", "favoured", "a", "b", "favoured, too late"})
-    line.End(last);
-  EXPECT_EQ(line.began, (Names{"runs", "favoured", "a", "b", "favoured, too late", "c"}));
+  line.Ask("last");
+  for (const std::string ends : {"runs", "overtakes", "has time", "has time too"}) line.End(ends);
+  EXPECT_EQ(line.began, (Names{"runs", "overtakes", "has time", "has time too", "last"}));
 }
 
 TEST(AdaptiveLimit, WhoWaitsTooLongIsTold) {
   Line line(kOnePlace());
   line.Ask("runs");
-  line.Ask("impatient", 0, 5s);
+  line.Ask("impatient", {}, 5s);
   line.Ask("patient");
   line.loop.Advance(4s);
   EXPECT_EQ(line.gone, Names{});
@@ -211,11 +215,11 @@ TEST(AdaptiveLimit, WhoWaitsTooLongIsTold) {
 TEST(AdaptiveLimit, WhoIsCancelledLeavesTheLineAndWhoRunsStays) {
   Line line(kOnePlace());
   const auto cancel = std::make_shared<CancelToken>();
-  line.Ask("runs", 0, 1h, cancel);
-  line.Ask("waits", 0, 1h, cancel);
+  line.Ask("runs", {}, 1h, cancel);
+  line.Ask("waits", {}, 1h, cancel);
   line.Ask("next");
   cancel->Cancel();
-  line.Ask("came too late", 0, 1h, cancel);
+  line.Ask("came too late", {}, 1h, cancel);
   EXPECT_EQ(
       line.gone,
       (Names{"waits wait for a place among the running calls: given up (CANCELLED)",
@@ -245,12 +249,12 @@ TEST(AdaptiveLimit, CallsThatAnswerAtOnceDoNotPileUpOnTheStack) {
   FakeLoop loop(clock);
   AdaptiveLimit limit(clock, loop, kOnePlace());
   std::optional<Permit> first;
-  limit.Begin(0, After(clock, 1h),
+  limit.Begin(After(clock, 1h), {},
               [&](StatusOr<Permit> permit) { first.emplace(std::move(*permit)); });
   constexpr int kCalls = 500;
   int depth = 0, deepest = 0, ended = 0;
   for (int i = 0; i < kCalls; ++i)
-    limit.Begin(0, After(clock, 1h), [&](StatusOr<Permit> permit) {
+    limit.Begin(After(clock, 1h), {}, [&](StatusOr<Permit> permit) {
       deepest = std::max(deepest, ++depth);
       { const Permit ends = std::move(*permit); }
       ++ended;

@@ -1,5 +1,6 @@
 #include "libs/http/curl_multi.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@ namespace {
 
 /// Of one connection; a server may allow less.
 constexpr long kMaxStreams = 1000;
+/// So many steps in a row are no answer to a single question.
+constexpr int kSpeaksWithoutAPause = 32;
 
 int MaskOf(uint32_t events) {
   return ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
@@ -110,7 +113,22 @@ void CurlMulti::Act(curl_socket_t socket, int mask) {
   curl_.multi_socket_action(multi_.get(), socket, mask, &running);
 }
 
-CurlMulti::Ended CurlMulti::Step(std::optional<Clock::Time> until) {
+/// Only Wake ends it earlier.
+void CurlMulti::Rest(Duration rest) const {
+  pollfd wake{.fd = wake_, .events = POLLIN, .revents = 0};
+  const timespec limit{.tv_sec = 0, .tv_nsec = static_cast<long>(rest.count())};
+  ::ppoll(&wake, 1, &limit, nullptr);
+}
+
+/// A pause is longer than the rests themselves.
+void CurlMulti::NoteEvents(Duration rest) {
+  const Clock::Time now = clock_.Now();
+  without_a_pause_ = now - spoke_at_ < 2 * rest ? without_a_pause_ + 1 : 0;
+  spoke_at_ = now;
+}
+
+CurlMulti::Ended CurlMulti::Step(std::optional<Clock::Time> until, Duration rest) {
+  if (rest > Duration{0} && without_a_pause_ >= kSpeaksWithoutAPause) Rest(rest);
   std::array<epoll_event, 64> events{};
   const int count =
       ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), WaitMs(until));
@@ -124,6 +142,7 @@ CurlMulti::Ended CurlMulti::Step(std::optional<Clock::Time> until) {
       Act(event.data.fd, MaskOf(event.events));
     }
   }
+  if (count > 0 && rest > Duration{0}) NoteEvents(rest);
   if (timer_ && clock_.Now() >= *timer_) {
     timer_.reset();
     Act(CURL_SOCKET_TIMEOUT, 0);

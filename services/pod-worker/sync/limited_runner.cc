@@ -1,9 +1,9 @@
 #include "services/pod-worker/sync/limited_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "libs/cri/grpc_runtime.h"
 
@@ -12,11 +12,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kRunSandbox = 0, kCreate = 1, kStart = 2;  // of starts_
-constexpr size_t kStopSandbox = 0, kStop = 1;               // of ends_
+/// A line moves on every few hundred milliseconds, whatever the containers do.
+constexpr Duration kMostInLine = 5min;
+/// Nobody stands behind those that came so much later, though they have less grace.
+constexpr Duration kMostOvertaken = 10s;
+/// A stop that takes so long waits for the container, even where the runtime has much to do.
+constexpr Duration kWaitsLong = 3s;
 
-exec::LimitOptions With(std::vector<exec::CallKind> kinds, exec::LimitOptions each) {
-  each.kinds = std::move(kinds);
+exec::LimitOptions OfStops(exec::LimitOptions each) {
+  each.waits = true;
+  each.initial *= 2;
+  each.slow_unmeasured = kWaitsLong;
   return each;
 }
 
@@ -24,20 +30,23 @@ exec::LimitOptions With(std::vector<exec::CallKind> kinds, exec::LimitOptions ea
 
 LimitedRunner::LimitedRunner(Deps deps, const exec::LimitOptions& each)
     : deps_(deps),
-      starts_(deps.clock, deps.loop, With({{}, {.head_start = 10s}, {.head_start = 20s}}, each)),
-      ends_(deps.clock, deps.loop, With({{}, {.waits = true}}, each)) {}
+      sandboxes_(deps.clock, deps.loop, each),
+      creates_(deps.clock, deps.loop, each),
+      starts_(deps.clock, deps.loop, each),
+      sandbox_stops_(deps.clock, deps.loop, each),
+      stops_(deps.clock, deps.loop, OfStops(each)) {}
 
 StatusOr<cri::SandboxId> LimitedRunner::RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                                       const std::string& handler,
                                                       Deadline deadline) {
-  ASSIGN_OR_RETURN(auto permit, starts_.Acquire(kRunSandbox, deadline), "wait for a turn");
+  ASSIGN_OR_RETURN(auto permit, sandboxes_.Acquire(deadline), "wait for a turn");
   auto id = deps_.runner.RunPodSandbox(config, handler, deadline);
   if (!id.ok()) permit.Failed();
   return id;
 }
 
 Status LimitedRunner::StopPodSandbox(const cri::SandboxId& id, Deadline deadline) {
-  ASSIGN_OR_RETURN(auto permit, ends_.Acquire(kStopSandbox, deadline), "wait for a turn");
+  ASSIGN_OR_RETURN(auto permit, sandbox_stops_.Acquire(deadline), "wait for a turn");
   const Status stopped = deps_.runner.StopPodSandbox(id, deadline);
   if (!stopped.ok()) permit.Failed();
   return stopped;
@@ -46,14 +55,14 @@ Status LimitedRunner::StopPodSandbox(const cri::SandboxId& id, Deadline deadline
 StatusOr<cri::ContainerId> LimitedRunner::CreateContainer(
     const cri::SandboxId& sandbox, const runtime::v1::ContainerConfig& config,
     const runtime::v1::PodSandboxConfig& sandbox_config, Deadline deadline) {
-  ASSIGN_OR_RETURN(auto permit, starts_.Acquire(kCreate, deadline), "wait for a turn");
+  ASSIGN_OR_RETURN(auto permit, creates_.Acquire(deadline), "wait for a turn");
   auto id = deps_.runner.CreateContainer(sandbox, config, sandbox_config, deadline);
   if (!id.ok()) permit.Failed();
   return id;
 }
 
 Status LimitedRunner::StartContainer(const cri::ContainerId& id, Deadline deadline) {
-  ASSIGN_OR_RETURN(auto permit, starts_.Acquire(kStart, deadline), "wait for a turn");
+  ASSIGN_OR_RETURN(auto permit, starts_.Acquire(deadline), "wait for a turn");
   const Status started = deps_.runner.StartContainer(id, deadline);
   if (!started.ok()) permit.Failed();
   return started;
@@ -61,22 +70,27 @@ Status LimitedRunner::StartContainer(const cri::ContainerId& id, Deadline deadli
 
 Status LimitedRunner::StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                                     Deadline deadline) {
-  ASSIGN_OR_RETURN(const auto permit, ends_.Acquire(kStop, deadline), "wait for a turn");
+  ASSIGN_OR_RETURN(const auto permit, stops_.Acquire(deadline), "wait for a turn");
   return deps_.runner.StopContainer(id, grace_seconds, deadline);
 }
 
 void LimitedRunner::BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                                        Deadline deadline, Stopped done) {
-  ends_.Begin(kStop, deadline,
-              [this, id, grace_seconds, deadline, done = std::move(done),
-               traceparent = cri::TraceScope::Current()](StatusOr<exec::Permit> permit) {
-                if (!permit.ok()) return done(Annotate(permit.status(), "wait for a turn"));
-                const cri::TraceScope trace(traceparent);
-                auto held = std::make_shared<exec::Permit>(std::move(*permit));
-                deps_.long_calls.BeginStopContainer(
-                    id, grace_seconds, deadline,
-                    [held, done](const Status& stopped) { done(stopped); });
-              });
+  const Clock::Time came = deps_.clock.Now();
+  const Deadline in_line{came + kMostInLine, deadline.cancel};
+  const Duration later = std::min<Duration>(std::chrono::seconds{grace_seconds}, kMostOvertaken);
+  stops_.Begin(in_line, later,
+               [this, id, grace_seconds, came, deadline, done = std::move(done),
+                traceparent = cri::TraceScope::Current()](StatusOr<exec::Permit> permit) {
+                 if (!permit.ok())
+                   return done(Aborted("not told to end: {}", Message(permit.status())));
+                 const cri::TraceScope trace(traceparent);
+                 const Deadline from_now{deadline.at + (deps_.clock.Now() - came), deadline.cancel};
+                 const auto held = std::make_shared<exec::Permit>(std::move(*permit));
+                 deps_.long_calls.BeginStopContainer(
+                     id, grace_seconds, from_now,
+                     [held, done](const Status& stopped) { done(stopped); });
+               });
 }
 
 void LimitedRunner::BeginPullImage(const cri::PullOrder& order, Deadline deadline, Pulled done) {

@@ -1,12 +1,12 @@
 #pragma once
 
-/// The calls that are work for the runtime, let through by limits that find themselves, one for
-/// what starts and one for what ends: the runtime does few things at once quicker than many. A pod
-/// that has begun to start goes before the next, so that pods run one after the other and not all
-/// of them late. A stop of a container counts while the signal is brought to it, and not while it
-/// takes its time to end.
+/// The calls that are work for the runtime, which does few things at once quicker than many: each
+/// kind is let through by a limit that finds itself. Stops of containers are begun a few at a time
+/// too, so that each gets its signal and its grace from a runtime that is not overwhelmed, those
+/// with the least grace first; once told to end, a container holds no other up.
 /// Threads: any.
-/// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn.
+/// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn;
+///          BeginStopContainer: ABORTED when the container was not told.
 /// Source:  docs/design.md, "Threads and time".
 
 #include "libs/cri/cri.h"
@@ -23,7 +23,6 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
     const Clock& clock;
     exec::EventLoop& loop;
   };
-  /// `each`: but for the kinds of calls.
   explicit LimitedRunner(Deps deps, const exec::LimitOptions& each = {});
 
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
@@ -37,6 +36,7 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
   Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                        Deadline deadline) override;
 
+  /// The time in line is not taken from the deadline.
   void BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override;
   /// The other long calls have limits of their own where they are made.
@@ -46,7 +46,7 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
 
  private:
   const Deps deps_;
-  exec::AdaptiveLimit starts_, ends_;
+  exec::AdaptiveLimit sandboxes_, creates_, starts_, sandbox_stops_, stops_;
 };
 
 }  // namespace splitlet::pod_worker

@@ -11,12 +11,12 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "libs/base/cancel.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/exec/loop_thread.h"
 #include "runtime/v1/api.pb.h"
 
 namespace splitlet::pod_worker {
@@ -27,9 +27,10 @@ using namespace std::chrono_literals;
 /// A runtime whose calls stay until they are let go.
 class BusyRuntime final : public cri::Runner, public cri::LongCalls {
  public:
-  void BeginStopContainer(const cri::ContainerId& id, int64_t, Deadline, Stopped done) override {
+  void BeginStopContainer(const cri::ContainerId& id, int64_t, Deadline deadline,
+                          Stopped done) override {
     const std::lock_guard lock(mutex_);
-    begun_.emplace_back(id.str(), cri::TraceScope::Current());
+    begun_.push_back({id.str(), cri::TraceScope::Current(), deadline.at});
     stops_.push_back(std::move(done));
   }
   void BeginPullImage(const cri::PullOrder& order, Deadline, Pulled done) override {
@@ -73,8 +74,11 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
     free_ = true;
     changed_.notify_all();
   }
-  /// Id and trace of each stop that was begun.
-  std::vector<std::pair<std::string, std::string>> begun() {
+  struct Begun {
+    std::string id, trace;
+    Clock::Time deadline;
+  };
+  std::vector<Begun> begun() {
     const std::lock_guard lock(mutex_);
     return begun_;
   }
@@ -110,45 +114,38 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
   std::condition_variable changed_;
   int running_ = 0, most_ = 0;
   bool free_ = false;
-  std::vector<std::pair<std::string, std::string>> begun_;
+  std::vector<Begun> begun_;
   std::deque<Stopped> stops_;
 };
 
-TEST(LimitedRunner, WhatStartsHasOneLimitAndWhatEndsAnother) {
-  constexpr int kLimit = 2, kCallsOfEach = 3;
+TEST(LimitedRunner, EachKindOfCallIsLimited) {
+  constexpr int kLimit = 2, kCalls = 8;
   const Deadline soon = After(RealClock{}, 1min);
-  using Call = std::function<Status(LimitedRunner&)>;
   const struct {
     const char* name;
-    std::vector<Call> calls;
+    std::function<Status(LimitedRunner&)> call;
     int at_once;
   } kCases[] = {
-      {"starts",
-       {[&](auto& r) { return r.RunPodSandbox({}, "", soon).status(); },
-        [&](auto& r) { return r.CreateContainer({}, {}, {}, soon).status(); },
-        [&](auto& r) { return r.StartContainer({}, soon); }},
-       kLimit},
-      {"ends",
-       {[&](auto& r) { return r.StopPodSandbox({}, soon); },
-        [&](auto& r) { return r.StopContainer({}, 30, soon); }},
-       kLimit},
-      {"both",
-       {[&](auto& r) { return r.StopPodSandbox({}, soon); },
-        [&](auto& r) { return r.StartContainer({}, soon); }},
-       2 * kLimit},
+      {"sandboxes", [&](auto& r) { return r.RunPodSandbox({}, "", soon).status(); }, kLimit},
+      {"containers", [&](auto& r) { return r.CreateContainer({}, {}, {}, soon).status(); }, kLimit},
+      {"starts", [&](auto& r) { return r.StartContainer({}, soon); }, kLimit},
+      {"stops of sandboxes", [&](auto& r) { return r.StopPodSandbox({}, soon); }, kLimit},
+      {"stops of containers", [&](auto& r) { return r.StopContainer({}, 30, soon); }, kLimit},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    FakeClock clock;
-    exec::FakeLoop loop(clock);
+    const RealClock clock;
+    exec::LoopThread loop(clock);
     BusyRuntime runtime;
-    LimitedRunner runner({runtime, runtime, clock, loop},
-                         {.min = kLimit, .max = kLimit, .initial = kLimit, .slow_at_least = 1h});
+    LimitedRunner runner({runtime, runtime, clock, loop}, {.min = kLimit,
+                                                           .max = kLimit,
+                                                           .initial = kLimit,
+                                                           .slow_at_least = 1h,
+                                                           .slow_unmeasured = 1h});
     {
       std::vector<std::jthread> callers;
-      for (const auto& call : c.calls)
-        for (int i = 0; i < kCallsOfEach; ++i)
-          callers.emplace_back([&] { EXPECT_TRUE(call(runner).ok()); });
+      for (int i = 0; i < kCalls; ++i)
+        callers.emplace_back([&] { EXPECT_TRUE(c.call(runner).ok()); });
       runtime.AwaitCalls(c.at_once);
       runtime.LetGo();
     }
@@ -156,7 +153,7 @@ TEST(LimitedRunner, WhatStartsHasOneLimitAndWhatEndsAnother) {
   }
 }
 
-/// One place, on virtual time.
+/// One place for each kind, on virtual time.
 struct OnePlace {
   FakeClock clock;
   exec::FakeLoop loop{clock};
@@ -168,14 +165,15 @@ struct OnePlace {
   ~OnePlace() {
     while (runtime.stops() > 0) runtime.AnswerFirst(Cancelled("the end"));
   }
-  void Stop(const std::string& id, std::shared_ptr<CancelToken> cancel = nullptr) {
+  void Stop(const std::string& id, int64_t grace = 30,
+            std::shared_ptr<CancelToken> cancel = nullptr) {
     runner.BeginStopContainer(
-        cri::ContainerId(id), 30, {clock.Now() + 1min, std::move(cancel)},
+        cri::ContainerId(id), grace, {clock.Now() + 1min, std::move(cancel)},
         [this, id](const Status& stopped) { told.push_back(fmt::format("{} {}", id, stopped)); });
   }
   std::vector<std::string> Begun() {
     std::vector<std::string> ids;
-    for (const auto& [id, trace] : runtime.begun()) ids.push_back(id);
+    for (const auto& begun : runtime.begun()) ids.push_back(begun.id);
     return ids;
   }
 };
@@ -204,14 +202,36 @@ TEST(LimitedRunner, AStopThatIsCancelledBeforeItsTurnIsNotBegun) {
   OnePlace place;
   const auto cancel = std::make_shared<CancelToken>();
   place.Stop("a");
-  place.Stop("b", cancel);
+  place.Stop("b", 30, cancel);
   cancel->Cancel();
   place.runtime.AnswerFirst(OkStatus());
   EXPECT_EQ(place.Begun(), std::vector<std::string>{"a"});
   EXPECT_EQ(place.told,
-            (std::vector<std::string>{"b wait for a turn: wait for a place among the running "
-                                      "calls: given up (CANCELLED)",
+            (std::vector<std::string>{"b not told to end: wait for a place among the running "
+                                      "calls: given up (ABORTED)",
                                       "a OK"}));
+}
+
+TEST(LimitedRunner, ThoseWithTheLeastGraceAreToldFirst) {
+  OnePlace place;
+  place.Stop("runs");
+  place.Stop("hour", 3600);
+  place.Stop("five", 5);
+  place.Stop("at once", 0);
+  place.clock.Advance(11s);
+  place.Stop("later", 0);
+  while (place.runtime.stops() > 0) place.runtime.AnswerFirst(OkStatus());
+  EXPECT_EQ(place.Begun(), (std::vector<std::string>{"runs", "at once", "five", "hour", "later"}));
+}
+
+TEST(LimitedRunner, TheTimeInLineIsNotTakenFromTheDeadline) {
+  OnePlace place;
+  place.Stop("a");
+  place.Stop("b");
+  place.clock.Advance(50s);
+  place.runtime.AnswerFirst(OkStatus());
+  ASSERT_EQ(place.runtime.begun().size(), 2u);
+  EXPECT_EQ(place.runtime.begun()[1].deadline, place.clock.Now() + 1min);
 }
 
 TEST(LimitedRunner, AStopThatWaitedKeepsItsTrace) {
@@ -223,7 +243,7 @@ TEST(LimitedRunner, AStopThatWaitedKeepsItsTrace) {
   }
   place.runtime.AnswerFirst(OkStatus());
   ASSERT_EQ(place.runtime.begun().size(), 2u);
-  EXPECT_EQ(place.runtime.begun()[1].second, "of b");
+  EXPECT_EQ(place.runtime.begun()[1].trace, "of b");
 }
 
 TEST(LimitedRunner, PullsAndCommandsDoNotWaitHere) {

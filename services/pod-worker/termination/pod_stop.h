@@ -36,8 +36,8 @@ class PodStop {
   explicit PodStop(Deps deps) : deps_(deps) {}
 
   StatusOr<v1::ObservedPod> Inspect(const std::string& uid) const;
-  /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal may
-  /// have been sent, and the container may still run.
+  /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal
+  /// was sent, and the container may still run; ABORTED: it was not sent.
   struct OneStop {
     ContainerStop container;
     int64_t grace_seconds = 0;

@@ -99,6 +99,7 @@ std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
                                                    const Status& status, bool has_time) {
   if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
+  if (status.code() == StatusCode::kAborted) told_to_end_.erase(container_id);
   if (!run_) return Progress::kNotAwaited;
   const bool aside = run_->aside.erase(container_id) > 0;
   if (run_->outstanding.erase(container_id) == 0 && !aside) return Progress::kNotAwaited;

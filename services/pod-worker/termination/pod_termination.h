@@ -81,7 +81,7 @@ class PodTermination {
     kDone,
   };
   /// `has_time`: the pod's deadline is not over. What could not be stopped then needs those of the
-  /// next step as long as it runs: the run is done.
+  /// next step as long as it runs: the run is done. ABORTED: the container was not told to end.
   Progress OnStopped(const std::string& container_id, const Status& status, bool has_time);
   struct Result {
     bool cancelled = false;

@@ -83,6 +83,18 @@ TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
 }
 
+TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
+  FakeClock clock;
+  PodTermination end;
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() + 30s);
+  Begin(end, clock.Now());
+  end.Cancel();
+  EXPECT_EQ(end.OnStopped("a", Aborted("not told to end"), true), Progress::kDone);
+  end.EndRun();
+  end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
+  EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}}));
+}
+
 TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
