@@ -385,7 +385,8 @@ TEST_F(Https, AStreamThatSpeaksWithoutAPauseIsHeardWholeAndHoldsUpNobody) {
       [&answered](const TestApiServer::Asked& asked, Peer& peer) {
         if (!asked.head.starts_with("GET /watch")) return peer.Answer(200, "here");
         peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        for (int i = 0; i < kPieces || !answered; ++i) peer.WriteChunk(fmt::format("{}\n", i));
+        for (int i = 0; i < kPieces || !answered; ++i)
+          if (!peer.WriteChunk(fmt::format("{}\n", i))) return false;
         return peer.Write("0\r\n\r\n");
       },
       Tls());

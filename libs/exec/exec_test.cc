@@ -310,7 +310,8 @@ TEST(AdaptiveLimit, ThreadsWaitForTheirPlaceAndGiveUpWhenCancelled) {
 TEST(AdaptiveLimit, ManyThreadsPassThroughOnePlace) {
   const RealClock clock;
   LoopThread loop(clock);
-  AdaptiveLimit limit(clock, loop, {.min = 1, .max = 1, .initial = 1, .slow_unmeasured = 1h});
+  AdaptiveLimit limit(
+      clock, loop, {.min = 1, .max = 1, .initial = 1, .slow_at_least = 1h, .slow_unmeasured = 1h});
   const LoopRuns runs(loop);
   std::atomic<int> inside{0}, passed{0};
   {

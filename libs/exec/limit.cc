@@ -15,7 +15,6 @@ constexpr size_t kRecentThatWait = 8;  // who ends now is often unlike those bef
 constexpr size_t kSmallestWindow = 4;
 constexpr double kTolerated = 2;  // times slower than alone: no reason yet for fewer
 constexpr double kFewest = 0.5;   // of the limit, after one window
-constexpr const char* kWaiting = "wait for a place among the running calls";
 
 template <class Container>
 Duration Median(const Container& values) {
@@ -150,7 +149,7 @@ void AdaptiveLimit::GiveUp(Waiter& waiter) {
     if (waiter.state == Waiter::kWaits) waiting_.erase(waiter.place);
     waiter.state = Waiter::kAnswered;
   }
-  waiter.begun(Annotate(Cancelled("given up"), kWaiting));
+  waiter.begun(Cancelled("given up"));
 }
 
 /// What an answer leads to may end here again, at once: it is seen to by the round that runs.
@@ -166,6 +165,7 @@ void AdaptiveLimit::Pump() {
       if (waiter->deadline.cancel != nullptr) waiter->deadline.cancel->Remove(waiter->on_cancel);
       waiter->begun(std::move(permit));
     }
+    answers.clear();  // what they hold may come here again as it ends
     lock.lock();
   }
   pumping_ = false;
@@ -183,9 +183,8 @@ std::vector<AdaptiveLimit::Answer> AdaptiveLimit::TakeAnswers(Clock::Time now) {
       continue;
     }
     it->second->state = Waiter::kAnswered;
-    answers.push_back({it->second, late ? StatusOr<Permit>(Annotate(
-                                              DeadlineExceeded("too many calls run"), kWaiting))
-                                        : Start(now)});
+    answers.push_back(
+        {it->second, late ? StatusOr<Permit>(DeadlineExceeded("too many calls run")) : Start(now)});
     it = waiting_.erase(it);
   }
   return answers;

@@ -39,7 +39,7 @@ struct LimitOptions {
   size_t max_running = 256;     // slow ones included
   /// The server soon hands such a call on, and it waits for something else. Its time says nothing
   /// of the server: the limit stays as it is, and a call counts for twice `slow_at_least`, or once
-  /// when most of the last few took longer than `slow_unmeasured`; `max_running` is not for it.
+  /// when half of the last few took longer than `slow_unmeasured`; `max_running` is not for it.
   bool waits = false;
 };
 
@@ -99,8 +99,8 @@ class Permit {
   bool measure_ = true;
 };
 
-/// Waiters start in the order in which they came. Outlives its permits and waiters, and the tasks
-/// of `loop`, whose timers tell it when calls have become slow.
+/// Waiters start in the order of their places in line. Outlives its permits and waiters, and the
+/// tasks of `loop`, whose timers tell it when calls have become slow.
 class AdaptiveLimit {
  public:
   using Begun = std::function<void(StatusOr<Permit>)>;

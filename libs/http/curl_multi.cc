@@ -121,7 +121,7 @@ void CurlMulti::Rest(Duration rest) const {
 }
 
 /// A pause is longer than the rests themselves.
-void CurlMulti::NoteEvents(Duration rest) {
+void CurlMulti::NoteSpeech(Duration rest) {
   const Clock::Time now = clock_.Now();
   without_a_pause_ = now - spoke_at_ < 2 * rest ? without_a_pause_ + 1 : 0;
   spoke_at_ = now;
@@ -133,16 +133,18 @@ CurlMulti::Ended CurlMulti::Step(std::optional<Clock::Time> until, Duration rest
   const int count =
       ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), WaitMs(until));
   CHECK(count >= 0 || errno == EINTR, "epoll: {}", errno);
+  bool spoke = false;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
     if (event.data.fd == wake_) {
       uint64_t times = 0;
       [[maybe_unused]] const ssize_t n = ::read(wake_, &times, sizeof(times));
     } else {
+      spoke = true;
       Act(event.data.fd, MaskOf(event.events));
     }
   }
-  if (count > 0 && rest > Duration{0}) NoteEvents(rest);
+  if (spoke) NoteSpeech(rest);
   if (timer_ && clock_.Now() >= *timer_) {
     timer_.reset();
     Act(CURL_SOCKET_TIMEOUT, 0);

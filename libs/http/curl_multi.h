@@ -46,14 +46,14 @@ class CurlMulti {
   int WaitMs(std::optional<Clock::Time> until) const;
   void Act(curl_socket_t socket, int mask);
   void Rest(Duration rest) const;
-  void NoteEvents(Duration rest);
+  void NoteSpeech(Duration rest);
 
   const CurlLibrary& curl_;
   const Clock& clock_;
   const int epoll_;
   const int wake_;
   std::optional<Clock::Time> timer_;
-  Clock::Time spoke_at_;     // when sockets last had something
+  Clock::Time spoke_at_;     // when a socket last had something
   int without_a_pause_ = 0;  // steps in a row
   Multi multi_;
 };

@@ -19,7 +19,6 @@ namespace splitlet::https {
 
 class ChunkQueue {
  public:
-  static constexpr size_t kRoom = 64 << 10;  // of the buffer that is filled
   /// So many bytes before those of a buffer are for the head of a chunk: digits and a line break.
   static constexpr size_t kHead = 16 + 2;
 
@@ -33,9 +32,10 @@ class ChunkQueue {
     ended_ = last;
     return std::exchange(told_, true) ? Put::kQueued : Put::kWakes;
   }
-  bool WaitForRoom() {
+  /// Until the buffer that is filled has fewer than so many bytes.
+  bool WaitForRoom(size_t below) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return gone_ || buffer_.size() < kRoom; });
+    changed_.wait(lock, [&] { return gone_ || buffer_.size() < below; });
     return !gone_;
   }
   bool gone() const { return gone_; }  // asked for each line

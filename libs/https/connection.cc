@@ -86,7 +86,7 @@ class ConnectionStream final : public Stream {
   ConnectionStream& operator=(const ConnectionStream&) = delete;
 
   bool Write(std::string_view bytes) override { return Put(bytes, false); }
-  bool WaitForRoom() override { return queue_->WaitForRoom(); }
+  bool WaitForRoom(size_t below) override { return queue_->WaitForRoom(below); }
   void End() override {
     ended_ = true;
     Put("", true);

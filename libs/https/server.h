@@ -57,9 +57,9 @@ class Stream {
   /// Takes the bytes at once, whatever waits; nothing for an empty one. False: nobody reads any
   /// more.
   virtual bool Write(std::string_view bytes) = 0;
-  /// Blocks until little waits to be sent: back-pressure for who may block. False: nobody reads any
-  /// more.
-  virtual bool WaitForRoom() = 0;
+  /// Blocks until fewer bytes than `below` wait to be taken up, beside those that are being sent:
+  /// back-pressure for who may block. False: nobody reads any more.
+  virtual bool WaitForRoom(size_t below) = 0;
   virtual void End() = 0;
   virtual bool gone() const = 0;
 };

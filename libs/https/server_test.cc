@@ -169,11 +169,12 @@ TEST(Server, StreamsWithBackPressureAndSeesTheClientGo) {
   const auto stream = begun.get_future().get();
   EXPECT_TRUE(stream->Write("second"));
   EXPECT_EQ(client->ReadUntil("second\r\n"), "6\r\nsecond\r\n");
-  EXPECT_TRUE(stream->WaitForRoom());
+  EXPECT_TRUE(stream->WaitForRoom(1));
 
   std::atomic<size_t> written{0};
   std::thread writer([&] {
-    while (stream->WaitForRoom() && stream->Write(std::string(64 << 10, 'x'))) written += 64 << 10;
+    while (stream->WaitForRoom(64 << 10) && stream->Write(std::string(64 << 10, 'x')))
+      written += 64 << 10;
   });
   size_t before = 1;
   while (before != written) {  // until neither side takes any more

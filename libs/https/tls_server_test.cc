@@ -141,7 +141,7 @@ TEST(TlsStream, ALongOneComesWhole) {
   auto server = StartServer({}, [&](const Request&, const std::shared_ptr<Responder>& responder) {
     writer = std::thread([&want, out = responder->Begin({})] {
       constexpr size_t kPiece = 33'333;
-      for (size_t at = 0; at < want.size() && out->WaitForRoom(); at += kPiece)
+      for (size_t at = 0; at < want.size() && out->WaitForRoom(kPiece); at += kPiece)
         out->Write(std::string_view(want).substr(at, kPiece));
       out->End();
     });

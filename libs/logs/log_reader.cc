@@ -19,11 +19,13 @@ class LinePrinter {
     if (options.limit_bytes) room_ = *options.limit_bytes;
   }
 
-  /// One physical line without its line break; `ended`: it had one.
-  Status Print(std::string_view line, bool ended) {
+  /// What a physical line has after it.
+  enum class After { kNothing, kBreakBeside, kBreakElsewhere };
+  /// One physical line without its line break.
+  Status Print(std::string_view line, After after) {
     if (format_ == Format::kRaw) {
-      const Status put = Put(Stream::kStdout, line);
-      return put.ok() && ended ? Put(Stream::kStdout, "\n") : put;
+      return after == After::kNothing ? Put(Stream::kStdout, line)
+                                      : PutLine(Stream::kStdout, line, after);
     }
     if (format_ == Format::kUnknown) format_ = FormatOf(line);
     if (format_ == Format::kUnknown)
@@ -42,8 +44,10 @@ class LinePrinter {
       const Status put = Put(parsed->stream, FixedTime(parsed->time_text) + " ");
       if (!put.ok()) return put;
     }
-    if (Status put = Put(parsed->stream, parsed->text); !put.ok()) return put;
-    return parsed->ends ? Put(parsed->stream, "\n") : OkStatus();
+    if (!parsed->ends) return Put(parsed->stream, parsed->text);
+    const bool is_last_of_line =
+        parsed->text.data() + parsed->text.size() == line.data() + line.size();
+    return PutLine(parsed->stream, parsed->text, is_last_of_line ? after : After::kBreakElsewhere);
   }
 
   /// All that was asked for is printed.
@@ -54,6 +58,12 @@ class LinePrinter {
   uint64_t unreadable() const { return unreadable_; }
 
  private:
+  /// With its line break, in one go where the two lie together.
+  Status PutLine(Stream stream, std::string_view text, After after) {
+    if (after == After::kBreakBeside) return Put(stream, {text.data(), text.size() + 1});
+    const Status put = Put(stream, text);
+    return put.ok() ? Put(stream, "\n") : put;
+  }
   Status Put(Stream stream, std::string_view bytes) {
     if (options_.limit_bytes) {
       bytes = bytes.substr(0, room_);
@@ -112,14 +122,17 @@ class LogReader {
     return OkStatus();
   }
 
+  /// Of one piece: whether the reader was given up is asked between pieces.
   Status Split(std::string_view bytes) {
-    while (!IsOver()) {
+    using enum LinePrinter::After;
+    while (!printer_.done()) {
       const size_t end = bytes.find('\n');
       const std::string_view piece = bytes.substr(0, end);
       if (end == std::string_view::npos || !rest_.empty()) Keep(piece);
       if (end == std::string_view::npos) return OkStatus();
       // Most lines lie whole in what was read.
-      const Status printed = printer_.Print(rest_.empty() ? piece : rest_, /*ended=*/true);
+      const Status printed = rest_.empty() ? printer_.Print(piece, kBreakBeside)
+                                           : printer_.Print(rest_, kBreakElsewhere);
       if (!printed.ok()) return printed;
       rest_.clear();
       bytes.remove_prefix(end + 1);
@@ -135,7 +148,8 @@ class LogReader {
   Status ReadRest() {
     if (Status read = ReadLines(); !read.ok()) return read;
     const std::string line = std::exchange(rest_, {});
-    return line.empty() || IsOver() ? OkStatus() : printer_.Print(line, /*ended=*/false);
+    return line.empty() || IsOver() ? OkStatus()
+                                    : printer_.Print(line, LinePrinter::After::kNothing);
   }
 
   /// The next file of this name, once the runtime has made it. What was written to the old one

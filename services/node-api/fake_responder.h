@@ -35,7 +35,7 @@ class FakeStream final : public https::Stream {
     ++answered_->writes;
     return true;
   }
-  bool WaitForRoom() override { return true; }
+  bool WaitForRoom(size_t) override { return true; }
   void End() override { answered_->ended = true; }
   bool gone() const override { return false; }
 

@@ -8,18 +8,23 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr size_t kPiece = 32 << 10;  // two fill a stream's room
+struct Out {
+  https::Stream& stream;
+  size_t piece = 0;  // bytes
+};
 
-Status ToStream(https::Stream& out, std::string_view bytes) {
-  if (!out.WaitForRoom() || !out.Write(bytes)) return Cancelled("the client is gone");
+/// A piece, or the last that is left: while one is sent, two more may wait.
+Status ToStream(Out out, std::string_view bytes) {
+  if (!out.stream.WaitForRoom(2 * out.piece) || !out.stream.Write(bytes))
+    return Cancelled("the client is gone");
   return OkStatus();
 }
 
-Status CopyFile(logs::LogFiles& files, const std::string& path, https::Stream& out) {
+Status CopyFile(logs::LogFiles& files, const std::string& path, Out out) {
   ASSIGN_OR_RETURN(const auto file, files.Open(path), "open it");
   std::string piece;
   for (uint64_t offset = 0;;) {
-    RETURN_IF_ERROR(file->ReadAt(offset, kPiece, piece), "read it");
+    RETURN_IF_ERROR(file->ReadAt(offset, out.piece, piece), "read it");
     if (piece.empty()) return OkStatus();
     if (Status sent = ToStream(out, piece); !sent.ok()) return sent;
     offset += piece.size();
@@ -29,10 +34,10 @@ Status CopyFile(logs::LogFiles& files, const std::string& path, https::Stream& o
 /// Lines are short and each write is a chunk of its own: they go out together.
 class Gathered {
  public:
-  explicit Gathered(https::Stream& out) : out_(out) {}
+  explicit Gathered(Out out) : out_(out) {}
   Status Add(std::string_view bytes) {
     bytes_ += bytes;
-    return bytes_.size() < kPiece ? OkStatus() : Flush();
+    return bytes_.size() < out_.piece ? OkStatus() : Flush();
   }
   Status Flush() {
     if (bytes_.empty()) return OkStatus();
@@ -42,7 +47,7 @@ class Gathered {
   }
 
  private:
-  https::Stream& out_;
+  const Out out_;
   std::string bytes_;
 };
 
@@ -72,6 +77,7 @@ void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> respon
   const uint64_t number = ++last_;
   const auto flags = serving.flags;
   flags->cancelled = stopped_;
+  if (serving_.size() < kLargeStreams) flags->piece = kLargePiece;
   serving_.emplace(number, std::move(serving));
   responder->OnGone([flags] { flags->cancelled = true; });
   std::shared_ptr<https::Stream> out = responder->Begin({});
@@ -90,7 +96,7 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
       {wanted.uid, wanted.container_id, flags}, std::move(responder),
       [this, path = wanted.path, options = wanted.options](https::Stream& out, const Flags& told) {
         const auto changes = deps_.watch(path);
-        Gathered gathered(out);
+        Gathered gathered({out, told.piece});
         FlushingWatch watch(gathered, *changes);
         const logs::LogSource source{
             .files = *deps_.files,
@@ -107,8 +113,8 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
 
 void LogStreams::ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder) {
   Serve({"", "", std::make_shared<Flags>()}, std::move(responder),
-        [this, file](https::Stream& out, const Flags&) {
-          End(out, CopyFile(*deps_.files, file.path, out));
+        [this, file](https::Stream& out, const Flags& flags) {
+          End(out, CopyFile(*deps_.files, file.path, {out, flags.piece}));
         });
 }
 

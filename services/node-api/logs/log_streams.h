@@ -33,6 +33,10 @@ class LogStreams {
     std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
   };
   static constexpr size_t kMaxStreams = 256;  // each takes a thread while it lasts
+  /// A stream holds six pieces at most, for a client that does not read. Large ones cost fewer
+  /// turns of the reader and of who sends: the first streams have them.
+  static constexpr size_t kLargePiece = 128 << 10, kPiece = 32 << 10;  // bytes
+  static constexpr size_t kLargeStreams = 16;
 
   explicit LogStreams(Deps deps) : deps_(std::move(deps)) {}
   LogStreams(const LogStreams&) = delete;
@@ -57,6 +61,7 @@ class LogStreams {
   /// Told from the loop, read on the strand.
   struct Flags {
     std::atomic<bool> running{false}, cancelled{false};
+    size_t piece = kPiece;
   };
   struct Serving {
     std::string uid, container_id;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "libs/base/cancel.h"
 #include "libs/cri/grpc_runtime.h"
+#include "services/pod-worker/termination/stop_order.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -18,6 +20,13 @@ constexpr Duration kMostInLine = 5min;
 constexpr Duration kMostOvertaken = 10s;
 /// A stop that takes so long waits for the container, even where the runtime has much to do.
 constexpr Duration kWaitsLong = 3s;
+
+/// The end stays where it was, but for the least that every container gets.
+int64_t GraceAfter(Duration waited, int64_t grace_seconds) {
+  const int64_t left =
+      grace_seconds - std::chrono::duration_cast<std::chrono::seconds>(waited).count();
+  return std::max(left, std::min(grace_seconds, kMinGrace));
+}
 
 exec::LimitOptions OfStops(exec::LimitOptions each) {
   each.waits = true;
@@ -84,12 +93,17 @@ void LimitedRunner::BeginStopContainer(const cri::ContainerId& id, int64_t grace
                 traceparent = cri::TraceScope::Current()](StatusOr<exec::Permit> permit) {
                  if (!permit.ok())
                    return done(Aborted("not told to end: {}", Message(permit.status())));
+                 if (deadline.cancel != nullptr && deadline.cancel->cancelled())
+                   return done(Aborted("not told to end: given up"));
                  const cri::TraceScope trace(traceparent);
-                 const Deadline from_now{deadline.at + (deps_.clock.Now() - came), deadline.cancel};
+                 const Duration waited = deps_.clock.Now() - came;
+                 const int64_t left = GraceAfter(waited, grace_seconds);
+                 const Deadline from_now{
+                     deadline.at + waited - std::chrono::seconds{grace_seconds - left},
+                     deadline.cancel};
                  const auto held = std::make_shared<exec::Permit>(std::move(*permit));
                  deps_.long_calls.BeginStopContainer(
-                     id, grace_seconds, from_now,
-                     [held, done](const Status& stopped) { done(stopped); });
+                     id, left, from_now, [held, done](const Status& stopped) { done(stopped); });
                });
 }
 

@@ -2,8 +2,8 @@
 
 /// The calls that are work for the runtime, which does few things at once quicker than many: each
 /// kind is let through by a limit that finds itself. Stops of containers are begun a few at a time
-/// too, so that each gets its signal and its grace from a runtime that is not overwhelmed, those
-/// with the least grace first; once told to end, a container holds no other up.
+/// too, so that each gets its signal before its grace is over, those with the least grace first;
+/// once told to end, a container holds no other up.
 /// Threads: any.
 /// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn;
 ///          BeginStopContainer: ABORTED when the container was not told.
@@ -36,7 +36,7 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
   Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                        Deadline deadline) override;
 
-  /// The time in line is not taken from the deadline.
+  /// The time in line is taken from the grace, down to the least that every container gets.
   void BeginStopContainer(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline,
                           Stopped done) override;
   /// The other long calls have limits of their own where they are made.

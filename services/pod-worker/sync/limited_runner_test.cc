@@ -27,10 +27,10 @@ using namespace std::chrono_literals;
 /// A runtime whose calls stay until they are let go.
 class BusyRuntime final : public cri::Runner, public cri::LongCalls {
  public:
-  void BeginStopContainer(const cri::ContainerId& id, int64_t, Deadline deadline,
+  void BeginStopContainer(const cri::ContainerId& id, int64_t grace, Deadline deadline,
                           Stopped done) override {
     const std::lock_guard lock(mutex_);
-    begun_.push_back({id.str(), cri::TraceScope::Current(), deadline.at});
+    begun_.push_back({id.str(), cri::TraceScope::Current(), grace, deadline.at});
     stops_.push_back(std::move(done));
   }
   void BeginPullImage(const cri::PullOrder& order, Deadline, Pulled done) override {
@@ -76,6 +76,7 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
   }
   struct Begun {
     std::string id, trace;
+    int64_t grace = 0;
     Clock::Time deadline;
   };
   std::vector<Begun> begun() {
@@ -168,7 +169,8 @@ struct OnePlace {
   void Stop(const std::string& id, int64_t grace = 30,
             std::shared_ptr<CancelToken> cancel = nullptr) {
     runner.BeginStopContainer(
-        cri::ContainerId(id), grace, {clock.Now() + 1min, std::move(cancel)},
+        cri::ContainerId(id), grace,
+        {clock.Now() + std::chrono::seconds{grace} + 1min, std::move(cancel)},
         [this, id](const Status& stopped) { told.push_back(fmt::format("{} {}", id, stopped)); });
   }
   std::vector<std::string> Begun() {
@@ -207,9 +209,7 @@ TEST(LimitedRunner, AStopThatIsCancelledBeforeItsTurnIsNotBegun) {
   place.runtime.AnswerFirst(OkStatus());
   EXPECT_EQ(place.Begun(), std::vector<std::string>{"a"});
   EXPECT_EQ(place.told,
-            (std::vector<std::string>{"b not told to end: wait for a place among the running "
-                                      "calls: given up (ABORTED)",
-                                      "a OK"}));
+            (std::vector<std::string>{"b not told to end: given up (ABORTED)", "a OK"}));
 }
 
 TEST(LimitedRunner, ThoseWithTheLeastGraceAreToldFirst) {
@@ -224,14 +224,33 @@ TEST(LimitedRunner, ThoseWithTheLeastGraceAreToldFirst) {
   EXPECT_EQ(place.Begun(), (std::vector<std::string>{"runs", "at once", "five", "hour", "later"}));
 }
 
-TEST(LimitedRunner, TheTimeInLineIsNotTakenFromTheDeadline) {
-  OnePlace place;
-  place.Stop("a");
-  place.Stop("b");
-  place.clock.Advance(50s);
-  place.runtime.AnswerFirst(OkStatus());
-  ASSERT_EQ(place.runtime.begun().size(), 2u);
-  EXPECT_EQ(place.runtime.begun()[1].deadline, place.clock.Now() + 1min);
+TEST(LimitedRunner, TheTimeInLineIsTakenFromTheGraceDownToTheLeast) {
+  const struct {
+    const char* name;
+    int64_t grace;
+    Duration waits;
+    int64_t left;
+  } kCases[] = {
+      {"no time", 30, 0s, 30},
+      {"the end stays where it was", 30, 12s, 18},
+      {"whole seconds, rounded up", 30, 11s + 700ms, 19},
+      {"at least two seconds", 5, 12s, 2},
+      {"one that is told again may have less", 1, 12s, 1},
+      {"or none", 0, 12s, 0},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    OnePlace place;
+    place.Stop("a");
+    place.Stop("b", c.grace);
+    place.clock.Advance(c.waits);
+    place.runtime.AnswerFirst(OkStatus());
+    ASSERT_EQ(place.runtime.begun().size(), 2u);
+    const auto begun = place.runtime.begun()[1];
+    EXPECT_EQ(begun.grace, c.left);
+    EXPECT_EQ(begun.deadline, place.clock.Now() + std::chrono::seconds{c.left} + 1min)
+        << "the runtime has as long to answer as without a line";
+  }
 }
 
 TEST(LimitedRunner, AStopThatWaitedKeepsItsTrace) {

@@ -36,7 +36,8 @@ PodTermination::Order PodTermination::OrderFor(ContainerStop container, Clock::T
                                                bool again) {
   (container.aside ? run_->aside : run_->outstanding).insert(container.id);
   again = again || told_to_end_.contains(container.id);
-  if (!run_->grace_seconds) told_to_end_.insert(container.id);
+  if (!run_->grace_seconds && told_to_end_.insert(container.id).second)
+    run_->newly_told.insert(container.id);
   const Clock::Time until = UntilOf(container);
   container.announced = hooked_here_.contains(container.id);
   return {std::move(container), StopSeconds(until, now, again)};
@@ -99,8 +100,9 @@ std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
 PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
                                                    const Status& status, bool has_time) {
   if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
-  if (status.code() == StatusCode::kAborted) told_to_end_.erase(container_id);
   if (!run_) return Progress::kNotAwaited;
+  if (status.code() == StatusCode::kAborted && run_->newly_told.erase(container_id) > 0)
+    told_to_end_.erase(container_id);
   const bool aside = run_->aside.erase(container_id) > 0;
   if (run_->outstanding.erase(container_id) == 0 && !aside) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();

@@ -100,6 +100,7 @@ class PodTermination {
     std::vector<std::vector<ContainerStop>> steps;
     std::optional<int64_t> grace_seconds;
     Clock::Time until;
+    std::set<std::string> newly_told;              // ids of containers that no run told before
     std::set<std::string> outstanding;             // ids of containers that were told to end
     std::set<std::string> aside;                   // likewise; the next step waits for none of them
     std::map<std::string, ContainerStop> waiting;  // of the step, for their hooks; by id

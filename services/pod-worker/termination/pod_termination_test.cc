@@ -93,6 +93,16 @@ TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   end.EndRun();
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}}));
+  end.Cancel();
+  end.OnStopped("a", Cancelled("told, and given up"), true);
+  end.EndRun();
+  for (const char* const why : {"it was told by then", "and that is not forgotten"}) {
+    end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
+    EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}})) << why;
+    end.Cancel();
+    end.OnStopped("a", Aborted("not told to end"), true);
+    end.EndRun();
+  }
 }
 
 TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
