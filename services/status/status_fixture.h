@@ -168,6 +168,14 @@ class StatusServiceTest : public ::testing::Test {
     record.mutable_last_action_at()->set_monotonic_ns(clock.Now().monotonic.count());
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
+  /// `phases`: all that are shown of it, also after the next start.
+  void ShowARefusedPodUntilACrash(std::vector<std::string>& phases) {
+    CollectPhases(phases);
+    Want("u1");
+    Reject("u1");
+    Start();
+    Crash();
+  }
   /// The answer of sync-loop to the first life of the pod.
   void Reject(const std::string& uid, const std::string& reason = "") {
     v1::AdmissionRecord record;

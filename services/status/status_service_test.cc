@@ -184,11 +184,7 @@ TEST_F(StatusServiceTest, ARejectionThatWasToldStandsWhileWorkersAreAway) {
 
 TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
   std::vector<std::string> phases;
-  CollectPhases(phases);
-  Want("u1");
-  Reject("u1");
-  Start();
-  Crash();
+  ShowARefusedPodUntilACrash(phases);
   // pod-worker, started anew as well, says of it what it knows, and not yet that this is all.
   workers->rows.SetComplete({});
   v1::WorkerRecord asked_to_go;
@@ -205,11 +201,7 @@ TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
 
 TEST_F(StatusServiceTest, ARejectionThatNobodyTellsYetAfterAStartIsNotPrecededByPending) {
   std::vector<std::string> phases;
-  CollectPhases(phases);
-  Want("u1");
-  Reject("u1");
-  Start();
-  Crash();
+  ShowARefusedPodUntilACrash(phases);
   // sync-loop, started anew as well, has not decided again.
   admission.reset();
   admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
