@@ -52,7 +52,8 @@ class GrpcHoldClient final : public HoldClient {
     return Hold{reply.hold_id(),
                 {reply.uids().begin(), reply.uids().end()},
                 {reply.container_ids().begin(), reply.container_ids().end()},
-                {reply.sandbox_ids().begin(), reply.sandbox_ids().end()}};
+                {reply.sandbox_ids().begin(), reply.sandbox_ids().end()},
+                {reply.stopped_sandbox_ids().begin(), reply.stopped_sandbox_ids().end()}};
   }
 
   Status ReleaseHold(const std::string& hold_id, Deadline deadline) override {

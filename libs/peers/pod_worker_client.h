@@ -49,6 +49,7 @@ struct HoldWishes {
 struct Hold {
   std::string id;
   std::vector<std::string> uids, container_ids, sandbox_ids;
+  std::vector<std::string> stopped_sandbox_ids;  // of sandbox_ids; the network went with them
 };
 
 class HoldClient {

@@ -51,13 +51,14 @@ class FakeWorkerClient final : public peers::HoldClient {
   struct State {
     Status status;
     std::set<std::string> refused;  // UIDs and ids
+    std::vector<std::string> stopped_sandboxes;
     int holds = 0, releases = 0;
   };
   explicit FakeWorkerClient(State& state) : state_(state) {}
   StatusOr<peers::Hold> HoldForRemoval(const peers::HoldWishes& wishes, Deadline) override {
     if (!state_.status.ok()) return state_.status;
     peers::Hold hold{"h" + std::to_string(++state_.holds), wishes.uids, wishes.container_ids,
-                     wishes.sandbox_ids};
+                     wishes.sandbox_ids, state_.stopped_sandboxes};
     for (auto* list : {&hold.uids, &hold.container_ids, &hold.sandbox_ids})
       std::erase_if(*list, [&](const auto& name) { return state_.refused.contains(name); });
     return hold;

@@ -285,6 +285,19 @@ TEST(GcService, ASandboxThatCannotBeStoppedIsNotRemoved) {
   EXPECT_TRUE(node.runtime.Sandboxes().empty());
 }
 
+TEST(GcService, ASandboxThatPodWorkerHasStoppedIsNotStoppedAgain) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  node.MakeEndedPod("u2");
+  node.Start();
+  node.holds.stopped_sandboxes = {node.runtime.Sandboxes().at(0).id.str()};
+  const size_t before = node.runtime.Calls("StopPodSandbox");
+  node.CompleteViews();
+  node.Run();
+  EXPECT_EQ(node.runtime.Calls("StopPodSandbox"), before + 1);
+  EXPECT_TRUE(node.runtime.Sandboxes().empty());
+}
+
 TEST(GcService, NothingIsRemovedWhenTheHoldIsOver) {
   TestNode node;
   node.MakeEndedPod("u1");

@@ -204,6 +204,7 @@ class PodWorkerService {
   cri::Observer observer_;
   VolumeManager volumes_;
   PodCgroups cgroups_;
+  SandboxStops sandbox_stops_;
   PodSync sync_;
   PodStop stop_;
   Random random_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "k8s.io/api/authentication/v1/authentication.pb.h"
 #include "libs/kube/time_text.h"
@@ -19,7 +20,16 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 using testing::HasSubstr;
 
-using ClusterObjects = ClusterTest;
+class ClusterObjects : public ClusterTest {
+ protected:
+  /// Of the pod's only container; empty: it does not wait.
+  std::string WaitingReason(const std::string& name) {
+    const auto pod = Read<core::Pod>(PathOf(name));
+    return pod && pod->status().container_statuses_size() == 1
+               ? pod->status().container_statuses(0).state().waiting().reason()
+               : "";
+  }
+};
 
 TEST_F(ClusterObjects, AnEphemeralContainerRunsBesideTheOthersAndIsTold) {
   StartCluster();
@@ -96,17 +106,11 @@ TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
              .image = image});
   const auto made = Read<core::Pod>(PathOf("with"));
   ASSERT_TRUE(made && made->spec().image_pull_secrets_size() == 1);
-  const auto reason = [&](const std::string& name) {
-    const auto pod = Read<core::Pod>(PathOf(name));
-    return pod && pod->status().container_statuses_size() == 1
-               ? pod->status().container_statuses(0).state().waiting().reason()
-               : "";
-  };
   const auto waits = [&](const std::string& name) {
-    const std::string why = reason(name);
+    const std::string why = WaitingReason(name);
     return why == "ErrImagePull" || why == "ImagePullBackOff";
   };
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("with"); })) << reason("with");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("with"); })) << WaitingReason("with");
   ASSERT_TRUE(api_->Put("/api/v1/namespaces/default/secrets/login",
                         fmt::format(R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":)"
                                     R"("login","namespace":"default"}},"type":)"
@@ -116,7 +120,83 @@ TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
                   .ok());
   ExpectAllReady({"with"});
   CreatePod({.name = "without", .script = "sleep 1000", .image = image});
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("without"); })) << reason("without");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("without"); })) << WaitingReason("without");
+}
+
+/// It knows the registry's password, and tells it who shows a token; what it was asked is kept.
+class TokenPlugin {
+ public:
+  explicit TokenPlugin(const std::string& host) {
+    std::filesystem::create_directories(dir_ / "bin");
+    harness::WriteFile(
+        dir_ / "bin/helper",
+        "#!/bin/sh\ncat > " + (dir_ / "asked") + "\ngrep -q '\"serviceAccountToken\":\"' " +
+            (dir_ / "asked") +
+            " || exit 1\ncat <<'EOF'\n{\"kind\": \"CredentialProviderResponse\", \"apiVersion\": "
+            "\"credentialprovider.kubelet.k8s.io/v1\", \"cacheKeyType\": \"Image\", \"auth\": {\"" +
+            host + "\": {\"username\": \"team\", \"password\": \"hunter2\"}}}\nEOF\n");
+    std::filesystem::permissions(dir_ / "bin/helper", std::filesystem::perms::owner_all);
+    harness::WriteFile(dir_ / "config.yaml", fmt::format(R"(apiVersion: kubelet.config.k8s.io/v1
+kind: CredentialProviderConfig
+providers:
+- name: helper
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  matchImages: ['{}']
+  defaultCacheDuration: 1m
+  tokenAttributes:
+    serviceAccountTokenAudience: registry.test
+    cacheType: ServiceAccount
+    requireServiceAccount: true
+    requiredServiceAccountAnnotationKeys: [registry.test/team]
+)",
+                                                         host));
+  }
+  std::vector<std::string> Flags() const {
+    return {"--image-credential-provider-config", dir_ / "config.yaml",
+            "--image-credential-provider-bin-dir", dir_ / "bin"};
+  }
+  std::string Asked() const { return harness::ReadFile(dir_ / "asked"); }
+
+ private:
+  const harness::TempDir dir_{"tp"};
+};
+
+TEST_F(ClusterObjects, APluginOpensAPrivateImageWithATokenOfThePodsAccount) {
+  const Registry registry;
+  const TokenPlugin plugin(registry.host());
+  StartCluster(plugin.Flags());
+  for (const char* account :
+       {R"({"metadata":{"name":"puller","annotations":{"registry.test/team":"red"}}})",
+        R"({"metadata":{"name":"other"}})"})
+    ASSERT_TRUE(
+        api_->Send(fmt::format("post /api/v1/namespaces/default/serviceaccounts {}", account))
+            .ok());
+  const auto create = [&](const std::string& name, const std::string& account) {
+    CreatePod({.name = name,
+               .script = "sleep 1000",
+               .of_spec = R"(,"serviceAccountName":")" + account + "\"",
+               .image = registry.host() + "/private/app:1"});
+  };
+  create("without", "other");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return !WaitingReason("without").empty(); }));
+  EXPECT_THAT(WaitingReason("without"), testing::AnyOf("ErrImagePull", "ImagePullBackOff"));
+  EXPECT_EQ(plugin.Asked(), "") << "its account has not opted in";
+  create("with", "puller");
+  ExpectAllReady({"with"});
+  const std::string asked = plugin.Asked();
+  EXPECT_THAT(asked, HasSubstr(R"("serviceAccountAnnotations":{"registry.test/team":"red"})"));
+  const std::string begins = R"("serviceAccountToken":")";
+  const size_t token = asked.find(begins) + begins.size();
+  const auto answer = api_->Send(
+      fmt::format(R"(post /apis/authentication.k8s.io/v1/tokenreviews {{"apiVersion":)"
+                  R"("authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{}",)"
+                  R"("audiences":["registry.test"]}}}})",
+                  asked.substr(token, asked.find('"', token) - token)));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_THAT(*answer, HasSubstr(R"("authenticated":true)"));
+  EXPECT_THAT(*answer, HasSubstr("system:serviceaccount:default:puller"));
+  for (const char* process : {"pod-worker", "status", "node-api"})
+    EXPECT_THAT(harness::ReadFile(node_->LogOf(process)), testing::Not(HasSubstr("hunter2")));
 }
 
 /// kubectl as a person has it; node-api answers what goes to a container (kubectl_front.py).

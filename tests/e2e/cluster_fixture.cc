@@ -74,7 +74,7 @@ std::string ClusterTest::Config() const {
   return fmt::format(kConfig, port_, api_dir_->path() + "/ca.crt");
 }
 
-void ClusterTest::StartCluster() {
+void ClusterTest::StartCluster(const std::vector<std::string>& flags) {
   api_dir_ = std::make_unique<harness::TempDir>("api");
   api_ = std::make_unique<fake_api::ApiServerProcess>(
       fake_api::ApiServerProcess::Options{.program = harness::BinDir() + "/fake-api",
@@ -83,9 +83,10 @@ void ClusterTest::StartCluster() {
                                           .flags = {}});
   api_->Start();
   port_ = FreePort();
-  StartNode({.config = Config(),
-             .flags = {"--kubeconfig", api_->Kubeconfig("node"), "--cert-dir",
-                       api_dir_->path() + "/pki"}});
+  std::vector<std::string> all{"--kubeconfig", api_->Kubeconfig("node"), "--cert-dir",
+                               api_dir_->path() + "/pki"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  StartNode({.config = Config(), .flags = std::move(all)});
   if (node_->keeper().PidOf("node-api") == 0) node_->StartProcess("node-api");
   ASSERT_TRUE(WaitFor(kSoon, [&] { return NodeIs("Ready", "True"); })) << "the node is not ready";
 }

@@ -38,8 +38,8 @@ class ClusterTest : public E2eTest {
   void TearDown() override;
   void RemoveWantedPods() override;
 
-  /// Returns when the server calls the node Ready.
-  void StartCluster();
+  /// Returns when the server calls the node Ready. `flags`: more of the node.
+  void StartCluster(const std::vector<std::string>& flags = {});
   uint16_t node_api_port() const { return port_; }
 
   static std::string PathOf(const std::string& pod) { return std::string(kPodsPath) + "/" + pod; }

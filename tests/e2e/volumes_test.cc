@@ -203,5 +203,85 @@ TEST_F(Volumes, ALocalVolumeIsSharedWithTheGroupOfItsFirstPod) {
   EXPECT_EQ(harness::ReadFile(disk + "/first"), "new\n");
 }
 
+/// Four megabytes of a file as a block device; empty where this machine has none to give.
+class LoopDevice {
+ public:
+  LoopDevice() {
+    harness::WriteFile(dir_ / "disk", "hello" + std::string((4 << 20) - 5, '.'));
+    if (harness::RunToEnd({.argv = {"losetup", "--find", "--show", dir_ / "disk"},
+                           .env = {},
+                           .output = dir_ / "name"},
+                          60s) != 0)
+      return;
+    name_ = harness::ReadFile(dir_ / "name");
+    name_.erase(name_.find_last_not_of('\n') + 1);
+  }
+  ~LoopDevice() {
+    if (name_.empty()) return;
+    EXPECT_EQ(harness::RunToEnd(
+                  {.argv = {"losetup", "--detach", name_}, .env = {}, .output = "/dev/null"}, 60s),
+              0);
+  }
+  LoopDevice(const LoopDevice&) = delete;
+  LoopDevice& operator=(const LoopDevice&) = delete;
+  const std::string& name() const { return name_; }  // "/dev/loop0"
+  std::string Begin(size_t bytes) const {
+    return harness::ReadFile(dir_ / "disk").substr(0, bytes);
+  }
+
+ private:
+  const harness::TempDir dir_{"lo"};
+  std::string name_;
+};
+
+TEST_F(Volumes, ABlockDeviceIsReadAndWrittenAndStaysAsItIs) {
+  const LoopDevice device;
+  if (device.name().empty()) GTEST_SKIP() << "no loop device";
+  StartNode();
+  harness::WriteFile(
+      folder_ / "raw.yaml",
+      fmt::format("apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: raw}}\n"
+                  "spec: {{volumeMode: Block, local: {{path: {}}}}}\n---\n"
+                  "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: raw}}\n"
+                  "spec: {{volumeMode: Block, volumeName: raw}}\n",
+                  device.name()));
+  node_->PutManifest("blocks.yaml", fmt::format(R"yaml(apiVersion: v1
+kind: Pod
+metadata: {{name: blocks}}
+spec:
+  terminationGracePeriodSeconds: 2
+  volumes:
+  - {{name: raw, persistentVolumeClaim: {{claimName: raw}}}}
+  - {{name: scratch, hostPath: {{path: {}}}}}
+  containers:
+  - name: app
+    image: splitlet.local/busybox:1
+    command:
+    - /bin/sh
+    - -c
+    - |
+      dd if=/dev/blocks of=/scratch/new bs=5 count=1
+      printf world | dd of=/dev/blocks bs=5 seek=1 conv=notrunc,fsync
+      mv /scratch/new /scratch/words
+      exec sleep 1000
+    volumeDevices: [{{name: raw, devicePath: /dev/blocks}}]
+    volumeMounts: [{{name: scratch, mountPath: /scratch}}]
+)yaml",
+                                                scratch()));
+  ExpectRunning("blocks");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return Words() == "hello"; })) << Words();
+  EXPECT_EQ(device.Begin(11), "helloworld.");
+  const auto bound = [&] {
+    std::ifstream mounts("/proc/self/mounts");
+    const std::string all{std::istreambuf_iterator<char>(mounts), {}};
+    return all.find(node_->dir() + "/kubelet/plugins/") != std::string::npos;
+  };
+  EXPECT_TRUE(bound());
+  node_->Kill("pod-worker");
+  node_->RemoveManifest("blocks.yaml");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("blocks") == nullptr && !bound(); }));
+  EXPECT_EQ(device.Begin(11), "helloworld.");
+}
+
 }  // namespace
 }  // namespace splitlet::e2e

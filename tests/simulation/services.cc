@@ -426,7 +426,9 @@ class GcWorkers final : public peers::HoldClient {
         .id = reply->hold_id(),
         .uids = {reply->uids().begin(), reply->uids().end()},
         .container_ids = {reply->container_ids().begin(), reply->container_ids().end()},
-        .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()}};
+        .sandbox_ids = {reply->sandbox_ids().begin(), reply->sandbox_ids().end()},
+        .stopped_sandbox_ids = {reply->stopped_sandbox_ids().begin(),
+                                reply->stopped_sandbox_ids().end()}};
   }
   Status ReleaseHold(const std::string& hold_id, Deadline deadline) override {
     return node_.Call<Status>("pod-worker", deadline,

@@ -152,6 +152,7 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   allowed_uids_ = SetOf(std::move(hold->uids));
   allowed_containers_ = SetOf(std::move(hold->container_ids));
   allowed_sandboxes_ = SetOf(std::move(hold->sandbox_ids));
+  stopped_sandboxes_ = SetOf(std::move(hold->stopped_sandbox_ids));
   return OkStatus();
 }
 
@@ -264,10 +265,12 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
   }
 }
 
-/// Stopped again: its network may not have been torn down completely.
+/// Stopped again where pod-worker does not vouch for it: its network may not have been torn down
+/// completely. Where it does, the runtime is spared the network plugins.
 Status Remover::RemoveSandbox(const cri::SandboxId& id) {
   FAIL_POINT("gc.remove-sandbox.before");
-  RETURN_IF_ERROR(deps_.stop_sandbox(id, CallDeadline()), "stop sandbox");
+  if (!stopped_sandboxes_.contains(id.str()))
+    RETURN_IF_ERROR(deps_.stop_sandbox(id, CallDeadline()), "stop sandbox");
   RETURN_IF_ERROR(deps_.remover.RemovePodSandbox(id, CallDeadline()), "remove sandbox");
   FAIL_POINT("gc.remove-sandbox.after");
   return OkStatus();

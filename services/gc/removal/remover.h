@@ -85,6 +85,7 @@ class Remover {
   std::set<std::string> refused_uids_;  // config-source knows them, or does not answer
   std::set<std::string> failed_uids_;   // something of the pod could not be removed
   std::set<std::string> allowed_uids_, allowed_containers_, allowed_sandboxes_;
+  std::set<std::string> stopped_sandboxes_;
   std::string hold_id_;
   Clock::Time hold_ends_;
 };

@@ -55,7 +55,11 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   reply.set_hold_id(fmt::format("{}-{}", now.monotonic.count(), ++last_hold_));
   for (const auto& uid : answer.removable.uids) reply.add_uids(uid);
   for (const auto& id : answer.removable.container_ids) reply.add_container_ids(id);
-  for (const auto& id : answer.removable.sandbox_ids) reply.add_sandbox_ids(id);
+  for (const auto& id : answer.removable.sandbox_ids) {
+    reply.add_sandbox_ids(id);
+    if (deps_.sandbox_stops.IsStopped(id)) reply.add_stopped_sandbox_ids(id);
+  }
+  deps_.sandbox_stops.KeepOnly(sandboxes);
   ToProto(now + kHold, *reply.mutable_until());
   Add(reply.hold_id(), {answer.held_uids, now + kHold});
   v1::HoldFact fact;

@@ -291,10 +291,9 @@ class Pass {
   Status StopSandbox(const v1::SandboxRecord& sandbox) {
     FAIL_POINT("pod-worker.stop-sandbox.before");
     out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
-    RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
-                    "StopPodSandbox");
+    const Status stopped = deps_.sandbox_stops.Stop(sandbox, Soon());
     FAIL_POINT("pod-worker.stop-sandbox.after");
-    return OkStatus();
+    return stopped;
   }
 
   /// Before the records go: one that is remembered and not there counts as lost.

@@ -48,8 +48,8 @@ StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
   for (const auto& sandbox : before.sandboxes()) {
     if (!only.empty() && std::find(only.begin(), only.end(), sandbox.id()) == only.end()) continue;
     FAIL_POINT("pod-worker.stop-sandbox.before");
-    const Status stopped = deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()),
-                                                       After(deps_.clock, deps_.request_timeout));
+    const Status stopped =
+        deps_.sandbox_stops.Stop(sandbox, After(deps_.clock, deps_.request_timeout));
     FAIL_POINT("pod-worker.stop-sandbox.after");
     if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
       return Annotate(stopped, "stop sandbox " + sandbox.id());

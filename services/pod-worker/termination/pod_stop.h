@@ -16,6 +16,7 @@
 #include "libs/daemon/service.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/termination/sandbox_stops.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -27,7 +28,7 @@ class PodStop {
  public:
   struct Deps {
     cri::Observer& observer;
-    cri::Runner& runner;
+    SandboxStops& sandbox_stops;
     cri::LongCalls& long_calls;
     const Clock& clock;
     daemon::EventRecorder& events;
