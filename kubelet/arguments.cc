@@ -109,9 +109,6 @@ Status Take(const FlagRow& row, const std::string& given, Arguments& out) {
       if (!value.empty() && value != "false")
         out.warnings.push_back(fmt::format("--{}: does nothing here: {}", row.name, row.target));
       return OkStatus();
-    case FlagFate::kRefused:
-      if (value.empty() || value == "false") return OkStatus();
-      return InvalidArgument("--{}: not supported: {}", row.name, row.target);
   }
   UNREACHABLE();
 }
@@ -165,7 +162,6 @@ std::string HelpText() {
       case FlagFate::kPassed: becomes = "to every process as --"; break;
       case FlagFate::kField: becomes = "field "; break;
       case FlagFate::kNothing: becomes = "nothing: "; break;
-      case FlagFate::kRefused: becomes = "refused: "; break;
     }
     text += fmt::format("  --{:<46} {}{}\n", row.name, becomes, row.target);
   }

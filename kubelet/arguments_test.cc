@@ -37,7 +37,6 @@ TEST(FlagTable, IsWhatThePageSays) {
     if (row.fate == FlagFate::kPassed) becomes = fmt::format("`--{}` of every process", row.target);
     if (row.fate == FlagFate::kNothing)
       becomes = fmt::format("nothing, with a warning: {}", row.target);
-    if (row.fate == FlagFate::kRefused) becomes = fmt::format("refused: {}", row.target);
     rows += fmt::format("| `--{}` | {} |\n", row.name, becomes);
   }
   EXPECT_THAT(page.str(), HasSubstr(rows));

@@ -15,7 +15,6 @@ enum class FlagFate {
   kPassed,   // to the processes, which have it too
   kField,    // a field of the KubeletConfiguration
   kNothing,  // taken, with a warning that it does nothing
-  kRefused,  // the node would not be what was asked for
 };
 
 /// How the value is written.

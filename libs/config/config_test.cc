@@ -281,6 +281,15 @@ TEST(ConfigFile, SoftThresholdsHaveTheirGraceAndReclaim) {
   EXPECT_TRUE(plain.eviction_soft.empty());
 }
 
+TEST(ConfigFile, WhatIsKeptBackForEvictionMayBeAllocatable) {
+  const std::string given = "evictionHard: {memory.available: 1Gi}\n";
+  EXPECT_EQ(Loaded(given).EvictionOfAllocatable(),
+            (std::map<std::string, std::string>{{"memory.available", "1Gi"}}));
+  const KubeletConfig all = Loaded(given + "splitlet: {allocatableIgnoresEviction: true}\n");
+  EXPECT_TRUE(all.EvictionOfAllocatable().empty());
+  EXPECT_EQ(all.eviction_hard.size(), 1u) << "pods are evicted all the same";
+}
+
 TEST(ConfigFile, OneEvictionSignalReplacesAllUnlessMerged) {
   EXPECT_EQ(Loaded("evictionHard: {memory.available: 1Gi}\n").eviction_hard.size(), 1U);
   EXPECT_TRUE(Loaded("evictionHard: {}\n").eviction_hard.empty());

@@ -276,6 +276,9 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},
     {"splitlet.killForeignPods", kBool},
+    Works({"splitlet.allocatableIgnoresEviction", kBool},
+          "what `evictionHard` keeps back is allocatable then; a kubelet's "
+          "`--experimental-allocatable-ignore-eviction`"),
     Works({"splitlet.evictStaticPods", kBool},
           "for a node whose pods are all static; a kubelet never evicts one"),
     Works({"splitlet.sandboxImage", kString},

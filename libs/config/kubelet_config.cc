@@ -339,6 +339,7 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
   Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
   Take(c.evict_static_pods, read.Bool("splitlet.evictStaticPods"));
+  Take(c.allocatable_ignores_eviction, read.Bool("splitlet.allocatableIgnoresEviction"));
   Take(c.sandbox_image, read.String("splitlet.sandboxImage"));
   Take(c.objects_path, read.String("splitlet.objectsPath"));
   Take(c.offline_start, read.Bool("splitlet.offlineStart"));

@@ -174,6 +174,7 @@ class KubeletConfig {
     int32_t container_gc_max_total = -1;
     bool kill_foreign_pods = false;
     bool evict_static_pods = false;
+    bool allocatable_ignores_eviction = false;
     std::string sandbox_image;  // empty: the runtime says
     std::string objects_path;   // empty: this node has no API objects
     bool offline_start = false;
@@ -187,6 +188,11 @@ class KubeletConfig {
   /// Fields that the file sets and that do nothing here, in the order of docs/configuration.md.
   std::vector<std::string> without_effect;
 
+  /// Hard thresholds, as far as what they keep back is not allocatable.
+  std::map<std::string, std::string> EvictionOfAllocatable() const {
+    return splitlet.allocatable_ignores_eviction ? std::map<std::string, std::string>{}
+                                                 : eviction_hard;
+  }
   bool HasPodCgroups(bool has_api_server) const {
     return cgroups_per_qos.value_or(has_api_server && machine.set_up.value_or(true));
   }

@@ -55,6 +55,13 @@ const v1::SandboxRecord* FindUnchanged(const v1::ObservedPod* known, const Sandb
   return nullptr;
 }
 
+const v1::SandboxRecord* FindEnded(const v1::ObservedPod* known, const Sandbox& listed) {
+  if (known == nullptr || listed.state == SandboxState::kReady) return nullptr;
+  for (const auto& record : known->sandboxes())
+    if (record.id() == listed.id.str()) return &record;
+  return nullptr;
+}
+
 /// Of a user that are shown.
 constexpr size_t kMaxGroups = 1024;
 
@@ -197,6 +204,13 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& lo
     const auto* unchanged = pod.sandboxes().empty() ? FindUnchanged(look.known, sandbox) : nullptr;
     if (unchanged != nullptr) {
       *pod.add_sandboxes() = *unchanged;
+      continue;
+    }
+    if (const auto* ended = FindEnded(look.known, sandbox)) {
+      v1::SandboxRecord& record = *pod.add_sandboxes();
+      record = *ended;
+      record.set_state(v1::SandboxRecord::NOT_READY);
+      record.clear_ips();
       continue;
     }
     const auto status = deps_.reader.PodSandboxStatus(sandbox.id, look.deadline);

@@ -43,7 +43,8 @@ class Observer {
   explicit Observer(Deps deps) : deps_(std::move(deps)) {}
   /// `known` may be null: an earlier answer for this pod. What the listing shows in the state of
   /// then, and says nothing new in that state (a ready sandbox with its addresses, a running or
-  /// exited container), is taken from it and not asked for.
+  /// exited container), is taken from it and not asked for; nor is a sandbox that is listed as not
+  /// ready, which has no addresses any more.
   /// `listing` may be null: the pod is listed. Else it began after the answer was asked for.
   StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
                                     const v1::ObservedPod* known = nullptr,

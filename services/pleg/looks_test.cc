@@ -76,6 +76,47 @@ TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "nothing is left to look for";
 }
 
+TEST_F(Looks, ManyPodsThatStartAreFoundByCommonListings) {
+  constexpr size_t kPods = 60;
+  Start(Streams::kContainerd);
+  RunFor(3s);
+  const size_t before = runtime_.Calls("ListPodSandbox");
+  RunPod("first");
+  RunFor(30ms);
+  EXPECT_EQ(StateOf("first"), v1::ContainerRecord::RUNNING) << "one alone is not waited with";
+  for (size_t i = 0; i < kPods; ++i) {
+    RunPod(NameOf(i));
+    RunFor(30ms);
+  }
+  RunFor(150ms);
+  for (size_t i = 0; i < kPods; ++i)
+    EXPECT_EQ(StateOf(NameOf(i)), v1::ContainerRecord::RUNNING) << i;
+  EXPECT_LE(runtime_.Calls("ListPodSandbox") - before, 30u);
+  RunFor(3s);
+  RunPod("last");
+  RunFor(30ms);
+  EXPECT_EQ(StateOf("last"), v1::ContainerRecord::RUNNING);
+  ExpectTrue();
+}
+
+TEST_F(Looks, ManyIdsThatNoListingShowsAreLookedForByCommonListings) {
+  Start(Streams::kContainerd);
+  RunFor(3s);
+  const size_t before = runtime_.Calls("ListPodSandbox");
+  for (int i = 0; i < 60; ++i) {
+    pleg_->loop.Post([this, i] {
+      pleg_->service->OnContainerEvent(
+          {cri::ContainerEvent::Kind::kStarted, fmt::format("never{}", i), ""});
+    });
+    RunFor(30ms);
+  }
+  EXPECT_LE(runtime_.Calls("ListPodSandbox") - before, 30u);
+  RunFor(2s);
+  const size_t after = runtime_.Calls("ListPodSandbox");
+  RunFor(5s);
+  EXPECT_EQ(runtime_.Calls("ListPodSandbox"), after) << "nobody looks for ever";
+}
+
 TEST_F(Looks, CommonListingsThatFailAreMadeAgain) {
   constexpr size_t kPods = 10;
   RunMany(kPods);

@@ -27,6 +27,9 @@ constexpr size_t kFew = 4;
 constexpr Duration kGatherMany = std::chrono::milliseconds{100};
 constexpr int kListingShare = 4;
 constexpr Duration kGatherAtMost = std::chrono::seconds{1};
+// So many listings within this time look for ids at once; more are common ones.
+constexpr size_t kQuickListings = 6;
+constexpr Duration kQuickPeriod = std::chrono::seconds{1};
 // Skipped of the short waits: another event comes when there is something to be seen.
 constexpr size_t kLooksWhileStopping = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
@@ -119,11 +122,23 @@ Duration PlegService::CommonDelay() const {
   return std::clamp(kListingShare * listing_took_, kGatherMany, kGatherAtMost);
 }
 
+/// Of an id that an event named for the first time.
+Duration PlegService::DelayOfUnknown() const {
+  // What a slow runtime lists at the common pace is no less.
+  const Duration period = std::max<Duration>(
+      kQuickPeriod, static_cast<int64_t>(kQuickListings) * (kListingShare + 1) * listing_took_);
+  const bool many =
+      recent_.size() == kQuickListings && deps_.clock.Now() - recent_.front() < period;
+  return many ? CommonDelay() : kGather;
+}
+
 void PlegService::BeginRelist() {
   if (listing_) return;
   listing_ = true;
   answer_listing_ = std::exchange(answer_next_listing_, {});
   const Clock::Time began = deps_.clock.Now();  // before the question
+  recent_.push_back(began);
+  if (recent_.size() > kQuickListings) recent_.pop_front();
   if (last_listing_) metrics_.relist_interval.Observe(Seconds(began - last_listing_));
   deps_.strands.Run(
       "relist", [this, alive = alive_, began, deadline = Deadline{began + config_.request_timeout},
@@ -233,7 +248,7 @@ void PlegService::LookForUnknownIds() {
     soonest = std::min(soonest.value_or(wait), wait);
     ++it;
   }
-  if (soonest) RelistWithin(*soonest);
+  if (soonest) RelistWithin(std::max(*soonest, DelayOfUnknown()));
 }
 
 void PlegService::TakeUnknownIds(const std::string& uid, const States& ids, Pod& pod) {
@@ -259,7 +274,7 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
     if (event.kind == Kind::kDeleted || strangers_.contains(event.container_id)) return;
     const auto [unknown, first] = unknown_ids_.try_emplace(event.container_id);
     unknown->second.newest = event;
-    if (first) RelistWithin(kGather);
+    if (first) RelistWithin(DelayOfUnknown());
     return;
   }
   if (event.kind == Kind::kDeleted && !pods_.contains(uid)) return;

@@ -14,6 +14,7 @@
 /// Source: docs/behaviour/relist.md; docs/design.md, "Runtime events without waiting";
 /// docs/safety.md, rules 7 and 21.
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -105,6 +106,7 @@ class PlegService {
   void RelistWithin(Duration delay);
   void ArmRelist(Duration delay);
   Duration CommonDelay() const;
+  Duration DelayOfUnknown() const;
   void OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed);
   void OnListingFailed(const Status& status);
   void Reconcile(Listing& listing);
@@ -166,7 +168,8 @@ class PlegService {
   Clock::Time relist_due_;              // of the timer
   exec::TimerId relist_timer_ = 0;
   Duration listing_took_{0};
-  Clock::Time last_listing_;  // when the last good one began
+  Clock::Time last_listing_;        // when the last good one began
+  std::deque<Clock::Time> recent_;  // when the last few began, good or not
   Status list_error_;
   bool complete_ = false;
   exec::TimerId slow_timer_ = 0, report_timer_ = 0;

@@ -29,7 +29,7 @@ node::NodeLimits LimitsOf(const config::KubeletConfig& kubelet) {
           .system_reserved = kubelet.system_reserved,
           .kube_reserved = kubelet.kube_reserved,
           .reserved_cpus = kubelet.reserved_system_cpus,
-          .eviction_hard = kubelet.eviction_hard};
+          .eviction_hard = kubelet.EvictionOfAllocatable()};
 }
 
 int64_t NumberIn(fs::FileSystem& files, const std::string& path) {

@@ -610,50 +610,6 @@ TEST_F(Ending, GcMayRemoveTheRemainsOfARemovedPodOnly) {
   EXPECT_EQ(HoldFor(request)->uids_size(), 1);
 }
 
-TEST_F(Ending, ASandboxIsStoppedOnceAndGcHearsOfIt) {
-  const auto web = TestPod{.source = "api"}.Make();
-  ASSERT_TRUE(RunPod(web).ok());
-  v1::HoldRequest request;
-  request.add_sandbox_ids(runtime.Sandboxes().at(0).id.str());
-  runtime.BreakSandbox("uid-web");
-  Changed();
-  ASSERT_EQ(runtime.Sandboxes().size(), 2u);
-  EXPECT_EQ(runtime.Calls("StopPodSandbox"), 1u) << "its network is still there";
-  auto reply = HoldFor(request);
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->stopped_sandbox_ids_size(), 1);
-  Remove(web);
-  EXPECT_EQ(runtime.Calls("StopPodSandbox"), 2u) << "of the two only the one that ran";
-  request.clear_sandbox_ids();
-  for (const auto& sandbox : runtime.Sandboxes()) request.add_sandbox_ids(sandbox.id.str());
-  reply = HoldFor(request);
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->sandbox_ids_size(), 2);
-  EXPECT_EQ(reply->stopped_sandbox_ids_size(), 2);
-  Restart();
-  reply = HoldFor(request);
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->sandbox_ids_size(), 2);
-  EXPECT_EQ(reply->stopped_sandbox_ids_size(), 0) << "nobody knows any more";
-}
-
-TEST_F(Ending, ASandboxThatIsReadyAfterItsStopIsStoppedAgain) {
-  cri::FakeRuntime& fake = runtime;
-  SandboxStops stops(fake);
-  v1::SandboxRecord sandbox;
-  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
-  sandbox.set_id(fake.Sandboxes().at(0).id.str());
-  sandbox.set_state(v1::SandboxRecord::NOT_READY);
-  const size_t before = fake.Calls("StopPodSandbox");
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(stops.Stop(sandbox, After(clock, 1s)).ok());
-  EXPECT_EQ(fake.Calls("StopPodSandbox"), before + 1);
-  sandbox.set_state(v1::SandboxRecord::READY);
-  EXPECT_TRUE(stops.Stop(sandbox, After(clock, 1s)).ok());
-  EXPECT_EQ(fake.Calls("StopPodSandbox"), before + 2);
-  stops.KeepOnly({});
-  EXPECT_FALSE(stops.IsStopped(sandbox.id()));
-}
-
 TEST_F(Ending, TheTraceOfAChangeIsOnItsRecordsAndItsCallsToTheRuntime) {
   Random random(5);
   const std::string start = MakeTraceparent(random), end = MakeTraceparent(random);

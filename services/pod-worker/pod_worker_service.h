@@ -204,9 +204,9 @@ class PodWorkerService {
   cri::Observer observer_;
   VolumeManager volumes_;
   PodCgroups cgroups_;
-  SandboxStops sandbox_stops_;
   PodSync sync_;
   PodStop stop_;
+  StoppedSandboxes stopped_sandboxes_;
   Random random_;
   Workers workers_;
   PodObjects objects_;

@@ -24,7 +24,7 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
                    .system_reserved = file.system_reserved,
                    .kube_reserved = file.kube_reserved,
                    .reserved_cpus = file.reserved_system_cpus,
-                   .eviction_hard = file.eviction_hard};
+                   .eviction_hard = file.EvictionOfAllocatable()};
   config.in_cluster = !flags.kubeconfig.empty();
   config.node = {.name = flags.node_name,
                  .provider_id = file.api.provider_id,

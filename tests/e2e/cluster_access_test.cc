@@ -29,6 +29,10 @@ class ClusterObjects : public ClusterTest {
                ? pod->status().container_statuses(0).state().waiting().reason()
                : "";
   }
+  bool WaitsForItsImage(const std::string& name) {
+    const std::string why = WaitingReason(name);
+    return why == "ErrImagePull" || why == "ImagePullBackOff";
+  }
 };
 
 TEST_F(ClusterObjects, AnEphemeralContainerRunsBesideTheOthersAndIsTold) {
@@ -106,11 +110,7 @@ TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
              .image = image});
   const auto made = Read<core::Pod>(PathOf("with"));
   ASSERT_TRUE(made && made->spec().image_pull_secrets_size() == 1);
-  const auto waits = [&](const std::string& name) {
-    const std::string why = WaitingReason(name);
-    return why == "ErrImagePull" || why == "ImagePullBackOff";
-  };
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("with"); })) << WaitingReason("with");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return WaitsForItsImage("with"); })) << WaitingReason("with");
   ASSERT_TRUE(api_->Put("/api/v1/namespaces/default/secrets/login",
                         fmt::format(R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":)"
                                     R"("login","namespace":"default"}},"type":)"
@@ -120,7 +120,8 @@ TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
                   .ok());
   ExpectAllReady({"with"});
   CreatePod({.name = "without", .script = "sleep 1000", .image = image});
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return waits("without"); })) << WaitingReason("without");
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return WaitsForItsImage("without"); }))
+      << WaitingReason("without");
 }
 
 /// It knows the registry's password, and tells it who shows a token; what it was asked is kept.
@@ -178,8 +179,8 @@ TEST_F(ClusterObjects, APluginOpensAPrivateImageWithATokenOfThePodsAccount) {
                .image = registry.host() + "/private/app:1"});
   };
   create("without", "other");
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return !WaitingReason("without").empty(); }));
-  EXPECT_THAT(WaitingReason("without"), testing::AnyOf("ErrImagePull", "ImagePullBackOff"));
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return WaitsForItsImage("without"); }))
+      << WaitingReason("without");
   EXPECT_EQ(plugin.Asked(), "") << "its account has not opted in";
   create("with", "puller");
   ExpectAllReady({"with"});

@@ -57,9 +57,9 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   for (const auto& id : answer.removable.container_ids) reply.add_container_ids(id);
   for (const auto& id : answer.removable.sandbox_ids) {
     reply.add_sandbox_ids(id);
-    if (deps_.sandbox_stops.IsStopped(id)) reply.add_stopped_sandbox_ids(id);
+    if (deps_.stopped_sandboxes.Contains(id)) reply.add_stopped_sandbox_ids(id);
   }
-  deps_.sandbox_stops.KeepOnly(sandboxes);
+  deps_.stopped_sandboxes.KeepOnly(sandboxes);
   ToProto(now + kHold, *reply.mutable_until());
   Add(reply.hold_id(), {answer.held_uids, now + kHold});
   v1::HoldFact fact;

@@ -20,7 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/holds/hold.h"
-#include "services/pod-worker/termination/sandbox_stops.h"
+#include "services/pod-worker/holds/stopped_sandboxes.h"
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
@@ -40,7 +40,7 @@ class RemovalHolds {
     exec::Strands& strands;
     cri::Reader& reader;
     const DiskRecords& records;
-    SandboxStops& sandbox_stops;
+    StoppedSandboxes& stopped_sandboxes;
     const Log& log;
     Duration request_timeout;
     std::function<PodNeed(const std::string& uid)> need;

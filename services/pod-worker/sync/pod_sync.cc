@@ -291,9 +291,10 @@ class Pass {
   Status StopSandbox(const v1::SandboxRecord& sandbox) {
     FAIL_POINT("pod-worker.stop-sandbox.before");
     out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
-    const Status stopped = deps_.sandbox_stops.Stop(sandbox, Soon());
+    RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
+                    "StopPodSandbox");
     FAIL_POINT("pod-worker.stop-sandbox.after");
-    return stopped;
+    return OkStatus();
   }
 
   /// Before the records go: one that is remembered and not there counts as lost.

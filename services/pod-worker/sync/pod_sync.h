@@ -29,7 +29,6 @@
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/actions.h"
 #include "services/pod-worker/sync/post_start.h"
-#include "services/pod-worker/termination/sandbox_stops.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 #include "services/pod-worker/worker/disk_records.h"
@@ -109,7 +108,6 @@ class PodSync {
     cri::Reader& reader;
     cri::Observer& observer;
     cri::Runner& runner;
-    SandboxStops& sandbox_stops;
     cri::Remover& remover;
     cri::Images& images;
     fs::FileSystem& files;

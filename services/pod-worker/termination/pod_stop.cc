@@ -22,8 +22,9 @@ Status Answered(const Status& stopped) {
 
 }  // namespace
 
-StatusOr<v1::ObservedPod> PodStop::Inspect(const std::string& uid) const {
-  return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout)),
+StatusOr<v1::ObservedPod> PodStop::Inspect(const std::string& uid,
+                                           const v1::ObservedPod* known) const {
+  return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout), known),
                   "error determining status");
 }
 
@@ -48,13 +49,16 @@ StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
   for (const auto& sandbox : before.sandboxes()) {
     if (!only.empty() && std::find(only.begin(), only.end(), sandbox.id()) == only.end()) continue;
     FAIL_POINT("pod-worker.stop-sandbox.before");
-    const Status stopped =
-        deps_.sandbox_stops.Stop(sandbox, After(deps_.clock, deps_.request_timeout));
+    const Status stopped = deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()),
+                                                       After(deps_.clock, deps_.request_timeout));
     FAIL_POINT("pod-worker.stop-sandbox.after");
     if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
       return Annotate(stopped, "stop sandbox " + sandbox.id());
   }
-  ASSIGN_OR_RETURN(auto left, Inspect(before.uid()), "after the stop");
+  // Of a container that has ended the runtime may have learnt more since.
+  v1::ObservedPod known;
+  *known.mutable_sandboxes() = before.sandboxes();
+  ASSIGN_OR_RETURN(auto left, Inspect(before.uid(), &known), "after the stop");
   std::vector<std::string> running;
   for (const auto& record : left.containers()) {
     const bool ours =

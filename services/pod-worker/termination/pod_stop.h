@@ -16,7 +16,6 @@
 #include "libs/daemon/service.h"
 #include "services/pod-worker/events.h"
 #include "services/pod-worker/sync/actions.h"
-#include "services/pod-worker/termination/sandbox_stops.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -28,7 +27,7 @@ class PodStop {
  public:
   struct Deps {
     cri::Observer& observer;
-    SandboxStops& sandbox_stops;
+    cri::Runner& runner;
     cri::LongCalls& long_calls;
     const Clock& clock;
     daemon::EventRecorder& events;
@@ -36,7 +35,9 @@ class PodStop {
   };
   explicit PodStop(Deps deps) : deps_(deps) {}
 
-  StatusOr<v1::ObservedPod> Inspect(const std::string& uid) const;
+  /// `known`: an earlier look, as for cri::Observer; null: everything is asked.
+  StatusOr<v1::ObservedPod> Inspect(const std::string& uid,
+                                    const v1::ObservedPod* known = nullptr) const;
   /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal
   /// was sent, and the container may still run; ABORTED: it was not sent.
   struct OneStop {

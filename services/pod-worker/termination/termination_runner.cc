@@ -44,6 +44,14 @@ v1::ObservedPod Restrict(const v1::ObservedPod& seen, const std::vector<std::str
   return out;
 }
 
+/// That are stopped with the worker's pod, as last seen.
+std::vector<std::string> SandboxesOf(const Worker& worker) {
+  if (!worker.sandbox_ids.empty()) return worker.sandbox_ids;
+  std::vector<std::string> ids;
+  for (const auto& sandbox : worker.end.last_seen->sandboxes()) ids.push_back(sandbox.id());
+  return ids;
+}
+
 }  // namespace
 
 bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
@@ -80,7 +88,6 @@ bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.sync_error.clear();
-  worker.known_running.reset();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
   worker.post_start.Cancel();
@@ -104,9 +111,11 @@ Worker& TerminationRunner::Busy(const std::string& uid) const {
 
 void TerminationRunner::Inspect(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent] {
+  deps_.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent,
+                                 known = std::exchange(worker.known_running, nullptr)] {
     const cri::TraceScope trace(traceparent);
-    auto seen = std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid));
+    auto seen =
+        std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid, known.get()));
     deps_.loop.Post([this, uid, seen] { OnInspected(uid, std::move(*seen)); });
   });
 }
@@ -288,17 +297,21 @@ void TerminationRunner::OnAllStopped(Worker& worker) {
 
 /// Also when a container did not stop in its time: the sandbox takes it along.
 void TerminationRunner::StopSandboxes(const Worker& worker, std::vector<std::string> errors) {
+  const std::vector<std::string> ids = SandboxesOf(worker);
+  deps_.stopped_sandboxes.OnBegun(ids);
   deps_.strands.Run(
       worker.uid, [this, uid = worker.uid, before = worker.end.last_seen, only = worker.sandbox_ids,
-                   errors = std::move(errors), traceparent = worker.traceparent] {
+                   ids, errors = std::move(errors), traceparent = worker.traceparent] {
         Span span("stop sandboxes", SpanKind::kInternal, traceparent);
         span.Set("k8s.pod.uid", uid);
         const cri::TraceScope trace(span.traceparent());
         auto left =
             std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.StopSandboxes(*before, only));
         span.End(left->status());
-        deps_.loop.Post(
-            [this, uid, left, errors] { OnSandboxesStopped(uid, errors, std::move(*left)); });
+        deps_.loop.Post([this, uid, ids, left, errors] {
+          if (left->ok()) deps_.stopped_sandboxes.OnStopped(ids);
+          OnSandboxesStopped(uid, errors, std::move(*left));
+        });
       });
 }
 

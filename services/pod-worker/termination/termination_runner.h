@@ -27,6 +27,7 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
+#include "services/pod-worker/holds/stopped_sandboxes.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
@@ -67,6 +68,7 @@ class TerminationRunner {
     WorkerStore& store;
     HookRunner& hooks;
     const DiskRecords& records;
+    StoppedSandboxes& stopped_sandboxes;
     /// These containers do not run any more.
     std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
