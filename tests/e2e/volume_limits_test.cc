@@ -250,12 +250,13 @@ TEST_F(VolumeLimits, TenThousandFilesGetTheirGroupInBoundedMemory) {
     std::filesystem::create_directories(dir);
     for (int j = 0; j < kMany / 100; ++j) harness::WriteFile(fmt::format("{}/{}", dir, j), "");
   }
+  // One of the same name that is mounted by a test beside this one would keep its group.
   harness::WriteFile(
       folder_ / "disk.yaml",
-      fmt::format("apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: disk}}\n"
+      fmt::format("apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: many-files}}\n"
                   "spec: {{local: {{path: {}}}}}\n---\n"
                   "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: data}}\n"
-                  "spec: {{volumeName: disk}}\n",
+                  "spec: {{volumeName: many-files}}\n",
                   disk));
   node_->PutManifest("files.yaml", R"yaml(apiVersion: v1
 kind: Pod
