@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include "libs/base/processes.h"
@@ -160,6 +161,14 @@ void E2eTest::ExpectPhase(const std::string& name, const std::string& phase) {
 void E2eTest::KillContainerd() {
   containerd_killed_ = true;
   keeper->Signal("containerd", 9);
+}
+
+std::vector<std::string> MountsBelow(const std::string& folder) {
+  std::vector<std::string> found;
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" " + folder) != std::string::npos) found.push_back(line);
+  return found;
 }
 
 std::string PodWithScratch(const std::string& name, const std::string& script,

@@ -60,6 +60,9 @@ class E2eTest : public harness::NodeTest {
   bool containerd_killed_ = false;
 };
 
+/// Lines of this machine's mounts at what is in the folder.
+std::vector<std::string> MountsBelow(const std::string& folder);
+
 /// PodYaml with `scratch` mounted at /scratch.
 std::string PodWithScratch(const std::string& name, const std::string& script,
                            const std::string& scratch, const std::string& more_spec = "");

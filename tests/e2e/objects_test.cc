@@ -89,15 +89,6 @@ TEST_F(Objects, WhatIsMissingIsSaidAndAwaited) {
   EXPECT_EQ(RestartsOf("talker"), 0);
 }
 
-/// Lines of this machine's mounts that name the folder.
-std::vector<std::string> MountsBelow(const std::string& folder) {
-  std::vector<std::string> found;
-  std::ifstream mounts("/proc/self/mounts");
-  for (std::string line; std::getline(mounts, line);)
-    if (line.find(" " + folder) != std::string::npos) found.push_back(line);
-  return found;
-}
-
 TEST_F(Objects, AreFilesThatFollowThemAndLeaveNothingBehind) {
   PutWord("old");
   PutObject("door.yaml", "Secret", "metadata: {name: door}\nstringData: {code: secret-3141}\n");

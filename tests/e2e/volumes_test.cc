@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <fstream>
-
 #include "tests/e2e/fixture.h"
 
 namespace splitlet::e2e {
@@ -27,15 +25,7 @@ class Volumes : public E2eTest {
                                    word));
   }
   std::string Words() const { return harness::ReadFile(scratch() + "/words"); }
-  /// Lines of this machine's mounts that are below the directories of pods.
-  std::vector<std::string> Mounted() const {
-    std::vector<std::string> found;
-    std::ifstream mounts("/proc/self/mounts");
-    for (std::string line; std::getline(mounts, line);)
-      if (line.find(" " + node_->dir() + "/kubelet/pods") != std::string::npos)
-        found.push_back(line);
-    return found;
-  }
+  std::vector<std::string> Mounted() const { return MountsBelow(node_->dir() + "/kubelet/pods"); }
   const harness::TempDir folder_{"vo"};
 };
 
@@ -271,15 +261,11 @@ spec:
   ExpectRunning("blocks");
   EXPECT_TRUE(WaitFor(kSoon, [&] { return Words() == "hello"; })) << Words();
   EXPECT_EQ(device.Begin(11), "helloworld.");
-  const auto bound = [&] {
-    std::ifstream mounts("/proc/self/mounts");
-    const std::string all{std::istreambuf_iterator<char>(mounts), {}};
-    return all.find(node_->dir() + "/kubelet/plugins/") != std::string::npos;
-  };
-  EXPECT_TRUE(bound());
+  const auto bound = [&] { return MountsBelow(node_->dir() + "/kubelet/plugins/"); };
+  EXPECT_THAT(bound(), testing::Not(testing::IsEmpty()));
   node_->Kill("pod-worker");
   node_->RemoveManifest("blocks.yaml");
-  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("blocks") == nullptr && !bound(); }));
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return node_->Pod("blocks") == nullptr && bound().empty(); }));
   EXPECT_EQ(device.Begin(11), "helloworld.");
 }
 
