@@ -25,7 +25,7 @@ namespace splitlet::cri {
 std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock);
 /// containerd's event service, for versions whose CRI has none. Names container ids only; exits of
-/// exec'd commands are left out.
+/// exec'd commands are left out, and so is kCreated.
 std::unique_ptr<EventStream> MakeContainerdEventStream(
     const std::shared_ptr<grpc::Channel>& channel, const Clock& clock);
 
