@@ -2,7 +2,8 @@
 #
 #   make run     start the local stack; returns when the demo pod runs    make stop    end it
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
-#   make test-readme  type the commands of README.md, the long ones too, into a copy of the tree
+#   make test-readme  type the commands of README.md (the long ones too), deploy/local/README.md and docs/cluster.md into a
+#                copy of the tree
 #   make bench   measure; prints a table (ROUNDS, PODS, MINUTES: its size)
 #   make vm-test the package in a virtual machine of its own, with reboots and power cuts; minutes, VM_DIR keeps its root
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
@@ -49,8 +50,9 @@ stop:
 test: setup
 	@scripts/test.sh
 
+test-readme: PROGRAMS += fake-api
 test-readme: build
-	@tests/readme/run.sh local long
+	@tests/readme/run.sh local,long samples cluster
 
 # Skipped, with its reason, where it cannot run.
 vm-test: build

@@ -8,6 +8,8 @@
 #include "chaos/node/fake_node.h"
 #include "chaos/node/manifest.h"
 #include "chaos/node/reported_pod.h"
+#include "k8s.io/api/core/v1/persistent_volume.pb.h"
+#include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 
@@ -179,13 +181,46 @@ TEST(ApiPods, AreBoundToTheNodeAndCalledAsAStaticPodIs) {
   EXPECT_EQ(pod.metadata().namespace_(), "default");
   EXPECT_EQ(pod.spec().node_name(), "n1");
   EXPECT_EQ(pod.metadata().labels().at(kVersionLabel), "3");
-  EXPECT_EQ(pod.spec().volumes_size(), 7) << "two empty ones, four with content, the witness";
+  EXPECT_EQ(pod.spec().volumes_size(), 9)
+      << "two empty ones, four with content, two claims, the witness";
+  EXPECT_EQ(pod.spec().security_context().fs_group(), 2000);
   const std::string script = pod.spec().containers(0).command(2);
   EXPECT_THAT(script, HasSubstr("[ -s /volumes/secret/word ] || exit 9\n"));
+  EXPECT_THAT(script, HasSubstr("echo more >> /volumes/host-path/file || exit 9\n"));
+  EXPECT_THAT(script, HasSubstr("[ $(stat -c %g /volumes/local) = 2000 ] || exit 9\n"));
   const kube::Pod plain = Made(scenario.pods[1], "n1");
   EXPECT_EQ(plain.spec().node_name(), "");
   EXPECT_EQ(plain.spec().volumes_size(), 5) << "a static pod has no objects of the server";
   EXPECT_THAT(plain.spec().containers(0).command(2), Not(HasSubstr("secret")));
+}
+
+/// As fake-api takes them, and as pod-worker wants those of a claim.
+TEST(ApiPods, HaveClaimsOnVolumesOfThisNode) {
+  size_t claims = 0, volumes = 0;
+  for (const auto& [path, json] : ObjectsOfVolumes("/v", "n1")) {
+    EXPECT_EQ(json.find('\n'), std::string::npos) << "no line of the control socket";
+    k8s::io::api::core::v1::PersistentVolume volume;
+    k8s::io::api::core::v1::PersistentVolumeClaim claim;
+    if (path.find("/persistentvolumeclaims/") != std::string::npos) {
+      ++claims;
+      ASSERT_TRUE(kube::DecodeInto(json, path, kube::Strictness::kStrict, claim).ok()) << json;
+      EXPECT_TRUE(path.ends_with("/" + claim.metadata().name()));
+      EXPECT_EQ(claim.status().phase(), "Bound");
+      EXPECT_EQ(claim.spec().volume_name(), claim.metadata().name());
+    } else if (path.find("/persistentvolumes/") != std::string::npos) {
+      ++volumes;
+      ASSERT_TRUE(kube::DecodeInto(json, path, kube::Strictness::kStrict, volume).ok()) << json;
+      EXPECT_EQ(volume.spec().claim_ref().uid(), "claim-" + volume.metadata().name());
+      const auto& source = volume.spec().persistent_volume_source();
+      const std::string where =
+          source.has_local() ? source.local().path() : source.host_path().path();
+      EXPECT_THAT(FoldersOfVolumes("/v"), testing::Contains(where));
+      const auto& terms = volume.spec().node_affinity().required().node_selector_terms();
+      EXPECT_EQ(terms.at(0).match_expressions(0).values(0), "n1");
+    }
+  }
+  EXPECT_EQ(claims, 2u);
+  EXPECT_EQ(volumes, 2u);
 }
 
 TEST(ApiPods, AreReadFromTheServersList) {

@@ -114,12 +114,12 @@ endfunction()
 # splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
 # programs of this build in BIN_DIR, and says with exit code 77 that it was skipped.
 function(splitlet_script_test name)
-  cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   cmake_path(ABSOLUTE_PATH ARG_SCRIPT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE script)
-  add_test(NAME ${name} COMMAND "${script}" WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND "${script}" ${ARG_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
   set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
   if(ARG_LABEL STREQUAL "e2e")  # it starts a stack as users do, and some measure times to a second

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "libs/base/one_line.h"
+#include "libs/base/trim.h"
 
 namespace splitlet::kubelet {
 namespace {
@@ -94,16 +96,54 @@ std::string Plain(const FlagRow& row, std::string value) {
   return value;
 }
 
+/// The value of a flag in `passed`; null: it is not there.
+std::string* FindPassed(const std::string& flag, std::vector<std::string>& passed) {
+  for (size_t i = 0; i + 1 < passed.size(); i += 2)
+    if (passed[i] == flag) return &passed[i + 1];
+  return nullptr;
+}
+
+/// "a=1,b=": of " a=1,,b". A label that has no value has an empty one.
+std::string Labels(std::string_view given) {
+  std::string labels;
+  while (!given.empty()) {
+    const size_t end = std::min(given.find(','), given.size());
+    const std::string_view one = Trimmed(given.substr(0, end));
+    given.remove_prefix(std::min(end + 1, given.size()));
+    if (one.empty()) continue;
+    labels += (labels.empty() ? "" : ",") + std::string(one);
+    if (one.find('=') == std::string_view::npos) labels += '=';
+  }
+  return labels;
+}
+
+void Pass(const FlagRow& row, const std::string& given, std::vector<std::string>& passed) {
+  const std::string value = row.value == FlagValue::kMap ? Labels(given) : given;
+  const std::string flag = "--" + std::string(row.target);
+  std::string* const before = FindPassed(flag, passed);
+  if (before == nullptr) {
+    passed.insert(passed.end(), {flag, value});
+  } else if (row.value == FlagValue::kMap) {
+    *before += (before->empty() || value.empty() ? "" : ",") + value;
+  } else {
+    *before = value;
+  }
+}
+
+/// An empty value is as if the flag were not there.
+void DropEmpty(std::vector<std::string>& passed) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i + 1 < passed.size(); i += 2)
+    if (!passed[i + 1].empty()) kept.insert(kept.end(), {passed[i], passed[i + 1]});
+  passed = std::move(kept);
+}
+
 Status Take(const FlagRow& row, const std::string& given, Arguments& out) {
   const std::string value = Plain(row, given);
   RETURN_IF_ERROR(CheckValue(row, value), "flags");
   switch (row.fate) {
     case FlagFate::kHere: return TakeOwn(row, value, out);
-    case FlagFate::kPassed:
-      if (value.empty()) return OkStatus();  // as if it were not there
-      out.passed.push_back("--" + std::string(row.target));
-      out.passed.push_back(value);
-      return OkStatus();
+    case FlagFate::kPassed: Pass(row, value, out.passed); return OkStatus();
     case FlagFate::kField: out.overrides.push_back({&row, value}); return OkStatus();
     case FlagFate::kNothing:
       if (!value.empty() && value != "false")
@@ -142,12 +182,22 @@ StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) {
       if (!taken.ok()) return taken;
     }
   }
+  DropEmpty(out.passed);
   if (out.exit_on_lock_contention && out.lock_file.empty())
     return InvalidArgument("--exit-on-lock-contention: no --lock-file is given");
   if (!out.directory.starts_with('/'))
     return InvalidArgument("--splitlet-dir: \"{}\" is not an absolute path",
                            OneLine(out.directory));
   return out;
+}
+
+void ResolvePassedPaths(const std::string& folder, Arguments& arguments) {
+  for (const FlagRow& row : FlagRows()) {
+    if (row.fate != FlagFate::kPassed || row.value != FlagValue::kPath) continue;
+    std::string* const path = FindPassed("--" + std::string(row.target), arguments.passed);
+    if (path != nullptr && !path->starts_with('/'))
+      *path = (std::filesystem::path(folder) / *path).lexically_normal().string();
+  }
 }
 
 std::string HelpText() {

@@ -18,7 +18,7 @@ struct Arguments {
   std::string config, config_dir;
   std::string directory = "/var/lib/splitlet-kubelet";  // --splitlet-dir: sockets, records, bus
   std::string scripts;              // --splitlet-scripts: of nats.sh; empty: looked for
-  std::vector<std::string> passed;  // "--node-name", "a"
+  std::vector<std::string> passed;  // "--node-name", "a"; each flag once
   std::string node_ip;
   std::string lock_file;  // empty: none
   bool exit_on_lock_contention = false;
@@ -30,8 +30,13 @@ struct Arguments {
   std::vector<std::string> warnings;
 };
 
-/// Without the program's name.
+/// Without the program's name. Of a flag that is given several times the last one counts; lists and
+/// maps grow.
 StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
+
+/// Of relative paths in `passed` makes absolute ones below `folder`, the working directory: no
+/// process is told where that was.
+void ResolvePassedPaths(const std::string& folder, Arguments& arguments);
 
 /// For --help: each flag and what becomes of it.
 std::string HelpText();

@@ -66,6 +66,53 @@ TEST(Arguments, AreTakenAsPflagTakesThem) {
   EXPECT_THAT(read->warnings[1], HasSubstr("--runtime-cgroups: does nothing here"));
 }
 
+TEST(Arguments, OfAFlagGivenTwiceTheLastCountsAndMapsGrow) {
+  const struct {
+    const char* name;
+    std::vector<std::string> words;
+    std::vector<std::string> passed;
+  } kCases[] = {
+      {"kubeadm and the administrator both name the node",
+       {"--hostname-override=a", "--kubeconfig=/k", "--hostname-override=b"},
+       {"--node-name", "b", "--kubeconfig", "/k"}},
+      {"the same value twice", {"--root-dir=/r", "--root-dir", "/r"}, {"--root-dir", "/r"}},
+      {"an empty one takes the one before away",
+       {"--cloud-provider=external", "--cloud-provider="},
+       {}},
+      {"and an empty one does not stay",
+       {"--kubeconfig=", "--kubeconfig=/k"},
+       {"--kubeconfig", "/k"}},
+      {"labels are added to labels",
+       {"--node-labels=a=1,b=2", "--node-labels=", "--node-labels=, c"},
+       {"--node-labels", "a=1,b=2,c="}},
+      {"a value that looks like a flag is none",
+       {"--hostname-override", "--kubeconfig", "--kubeconfig=/k"},
+       {"--node-name", "--kubeconfig", "--kubeconfig", "/k"}},
+  };
+  for (const auto& c : kCases) {
+    const auto read = ParseArguments(c.words);
+    ASSERT_TRUE(read.ok()) << c.name << ": " << read.status();
+    EXPECT_EQ(read->passed, c.passed) << c.name;
+  }
+  EXPECT_EQ(ParseArguments({"--node-ip=10.0.0.1", "--node-ip=10.0.0.2"})->node_ip, "10.0.0.2");
+}
+
+TEST(Arguments, RelativePathsCountFromTheWorkingDirectory) {
+  auto read = ParseArguments({"--kubeconfig=kubelet.conf", "--bootstrap-kubeconfig=./b.conf",
+                              "--cert-dir=../pki", "--image-credential-provider-config=p.yaml",
+                              "--image-credential-provider-bin-dir=/opt/bin", "--root-dir=r",
+                              "--hostname-override=n"});
+  ASSERT_TRUE(read.ok()) << read.status();
+  ResolvePassedPaths("/etc/kubernetes", *read);
+  EXPECT_THAT(read->passed,
+              ElementsAre("--kubeconfig", "/etc/kubernetes/kubelet.conf", "--bootstrap-kubeconfig",
+                          "/etc/kubernetes/b.conf", "--cert-dir", "/etc/pki",
+                          "--image-credential-provider-config", "/etc/kubernetes/p.yaml",
+                          "--image-credential-provider-bin-dir", "/opt/bin", "--root-dir",
+                          "r",  // a kubelet refuses it too
+                          "--node-name", "n"));
+}
+
 TEST(Arguments, WhatIsWrongIsOneLineThatNamesIt) {
   const struct {
     std::vector<std::string> words;

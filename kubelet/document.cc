@@ -75,21 +75,34 @@ YAML::Node WithoutFile() {
   return document;
 }
 
+bool MergesDefaultSignals(const YAML::Node& document) {
+  return config::ConfigReader(document).Bool("mergeDefaultEvictionSettings").value_or(false);
+}
+
+void AddDefaultSignals(YAML::Node document) {
+  for (const auto& [signal, value] : kEvictionHard)
+    if (!std::as_const(document)["evictionHard"].IsDefined() ||
+        !std::as_const(document)["evictionHard"][signal].IsDefined())
+      document["evictionHard"][signal] = TextNode(value);
+}
+
 /// Defaults that a drop-in finds in place; others take no notice of one another.
 void FillDefaults(YAML::Node document, bool has_file) {
   const config::ConfigReader read(document);
-  const bool merges = read.Bool("mergeDefaultEvictionSettings").value_or(false);
-  if (has_file && (merges || !read.Has("evictionHard")))
-    for (const auto& [signal, value] : kEvictionHard)
-      if (!std::as_const(document)["evictionHard"].IsDefined() ||
-          !std::as_const(document)["evictionHard"][signal].IsDefined())
-        document["evictionHard"][signal] = TextNode(value);
+  if (has_file && !read.Has("evictionHard")) AddDefaultSignals(document);
   if (!read.Has("nodeStatusReportFrequency")) {
     const auto update = read.String("nodeStatusUpdateFrequency");
     document["nodeStatusReportFrequency"] = TextNode(update.value_or("5m"));
   }
   if (!read.Has("serializeImagePulls"))
     document["serializeImagePulls"] = read.Int("maxParallelImagePulls").value_or(1) < 2;
+}
+
+/// So that no process merges once more.
+void TellThatSignalsAreMerged(const YAML::Node& document) {
+  const YAML::Node own = document["splitlet"];
+  if (own.IsDefined() && !own.IsMap() && !own.IsNull()) return;  // an error, found below
+  SetAt(document, "splitlet.evictionHardIsMerged", YAML::Node(true));
 }
 
 Status CheckDropIn(const std::string& path, const YAML::Node& patch) {
@@ -190,6 +203,8 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
     }
     document = config::WithoutExtras(*parsed);
     MakePathsAbsolute(document, fs::ParentOf(path));
+    // Of the file alone: what drop-ins and flags say is laid over the result.
+    if (MergesDefaultSignals(document)) AddDefaultSignals(document);
   }
   if (!arguments.config_dir.empty()) {
     FillDefaults(document, has_file);
@@ -199,6 +214,7 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
   }
   const Status applied = ApplyFlags(arguments, folder, document);
   if (!applied.ok()) return applied;
+  if (MergesDefaultSignals(document)) TellThatSignalsAreMerged(document);
   out.json = ToJson(document) + "\n";
   // Of the whole: what excludes one another may come from two places.
   const auto checked =

@@ -121,6 +121,44 @@ TEST_F(Documents, DropInsFindDefaultsInPlace) {
   EXPECT_EQ(Error(both), "none");
 }
 
+TEST_F(Documents, DefaultSignalsAreMergedIntoTheMainFileAlone) {
+  const std::string one = "evictionHard: {memory.available: 1Gi}\n";
+  const std::string merges = "mergeDefaultEvictionSettings: true\n";
+  const struct {
+    const char* name;
+    std::string file, drop_in, flag;
+    size_t want;
+  } kCases[] = {
+      {"the file asks", one + merges, "", "", 5},
+      {"the file asks, and says itself what is by default", merges, "", "", 5},
+      {"a drop-in that asks comes too late", one, merges, "", 1},
+      {"also with thresholds of its own", one, merges + "evictionHard: {nodefs.available: 9%}\n",
+       "", 2},
+      {"a drop-in may ask for nothing any more", one + merges,
+       "mergeDefaultEvictionSettings: false\n", "", 5},
+      {"a drop-in takes a merged one away", one + merges,
+       "evictionHard: {nodefs.available: null}\n", "", 4},
+      {"a drop-in takes our own mark away", one, merges + "splitlet: null\n", "", 1},
+      {"a flag replaces them all", one + merges, "", "--eviction-hard=memory.available<2Gi", 1},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Write("/etc/k.yaml", kHead + c.file);
+    DropIn("a.conf", c.drop_in);
+    std::vector<std::string> words = {"--config=/etc/k.yaml"};
+    if (!c.drop_in.empty()) words.emplace_back("--config-dir=/etc/k.d");
+    if (!c.flag.empty()) words.push_back(c.flag);
+    const auto loaded = Load(words);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    // What each process makes of it.
+    const auto read = config::KubeletConfig::Load("x", loaded->json, config::Reading::kStrict);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->eviction_hard.size(), c.want);
+  }
+  DropIn("a.conf", merges + "splitlet: 5\n");
+  EXPECT_THAT(Error({"--config=/etc/k.yaml", "--config-dir=/etc/k.d"}), HasSubstr("splitlet"));
+}
+
 TEST_F(Documents, WithDropInsAloneTheNodeIsAsOpenAsWithout) {
   DropIn("a.conf", "maxPods: 5\n");
   const auto tree = Tree({"--config-dir=/etc/k.d"});

@@ -23,6 +23,7 @@ enum class FlagValue {
   kInt,
   kFloat,
   kText,
+  kPath,        // of the processes; a relative one counts from the working directory
   kList,        // "a,b", and again
   kMap,         // "a=b,c=d", and again
   kBoolMap,     // "A=true,B=false", added to those of the file

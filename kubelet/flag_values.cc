@@ -119,6 +119,7 @@ StatusOr<YAML::Node> FieldValue(const FlagRow& row, const std::vector<std::strin
     case FlagValue::kBool:
     case FlagValue::kInt:
     case FlagValue::kFloat: return YAML::Node(values.back());
+    case FlagValue::kPath:
     case FlagValue::kText: return TextNode(values.back());
     case FlagValue::kList: {
       YAML::Node list(YAML::NodeType::Sequence);

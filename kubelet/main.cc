@@ -38,14 +38,15 @@ StatusOr<std::optional<NodeLock>> TakeLock(const Arguments& arguments) {
   return std::optional<NodeLock>(std::move(*lock));
 }
 
-Status Run(const Arguments& arguments) {
+Status Run(Arguments arguments) {
   const RealClock clock;
   fs::RealFileSystem files;
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
+  ResolvePassedPaths(folder, arguments);
   const auto document = LoadDocument(files, arguments, folder);
   if (!document.ok()) return document.status();
-  for (const auto* warnings : {&arguments.warnings, &document->warnings})
+  for (const auto* warnings : {&std::as_const(arguments).warnings, &document->warnings})
     for (const std::string& warning : *warnings)
       std::fprintf(stderr, "splitlet-kubelet: warning: %s\n", warning.c_str());
   const auto stack = FindStack(files, arguments, OwnPath());
@@ -62,7 +63,7 @@ Status Run(const Arguments& arguments) {
 }
 
 int Main(const std::vector<std::string>& words) {
-  const auto arguments = ParseArguments(words);
+  auto arguments = ParseArguments(words);
   if (arguments.ok() && arguments->print == Arguments::Print::kHelp) {
     std::fputs(HelpText().c_str(), stdout);
     return 0;
@@ -71,7 +72,7 @@ int Main(const std::vector<std::string>& words) {
     std::fputs("splitlet-kubelet " SPLITLET_VERSION "\n", stdout);
     return 0;
   }
-  const Status status = arguments.ok() ? Run(*arguments) : arguments.status();
+  const Status status = arguments.ok() ? Run(*std::move(arguments)) : arguments.status();
   if (status.ok()) return 0;
   std::fprintf(stderr, "splitlet-kubelet: %s\n", OneLine(Message(status)).c_str());
   return 1;

@@ -81,6 +81,10 @@ Status ApiServer::Create(const std::string& path, const std::string& json) {
   return Send(fmt::format("post {} {}", path, json)).status();
 }
 
+Status ApiServer::Put(const std::string& path, const std::string& json) {
+  return Send(fmt::format("put {} {}", path, json)).status();
+}
+
 Status ApiServer::Delete(const std::string& path, bool forced) {
   const char* options = forced ? R"( {"gracePeriodSeconds":0})" : "";
   const Status deleted = Send("delete " + path + options).status();

@@ -33,6 +33,9 @@ class ApiServer {
   bool exists() const { return !deps_.socket.empty(); }
 
   Status Create(const std::string& path, const std::string& json);
+  /// Made or replaced, with the status and the UID that it says, as a controller would have left
+  /// it.
+  Status Put(const std::string& path, const std::string& json);
   /// `forced`: at once, without the grace that is due to it.
   Status Delete(const std::string& path, bool forced);
   /// Of the namespace default.

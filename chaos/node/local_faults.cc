@@ -122,6 +122,7 @@ std::string LocalFaults::FolderOf(const std::string& name) const {
   if (name == "state") return deps_.paths.state;
   if (name == "run") return deps_.paths.run;
   if (name == "log") return deps_.paths.logs;
+  if (name == "kubelet") return deps_.paths.root;  // volumes
   return deps_.paths.manifests;
 }
 

@@ -149,11 +149,16 @@ Status LocalNode::CanServe() {
                             kApiServer);
 }
 
-Status LocalNode::CreateObjects() {
-  for (const auto& [path, json] : ObjectsOfVolumes())
-    if (const Status made = server_.Create(path, json);
-        !made.ok() && made.code() != StatusCode::kAlreadyExists)
-      return made;
+Status LocalNode::PutObjects() {
+  if (objects_put_) return OkStatus();
+  for (const auto& folder : FoldersOfVolumes(paths_.volumes())) {
+    std::error_code error;
+    stdfs::create_directories(folder, error);
+    if (error) return Annotate(ErrnoStatus(error.value()), folder);
+  }
+  for (const auto& [path, json] : ObjectsOfVolumes(paths_.volumes(), paths_.node_name))
+    RETURN_IF_ERROR(server_.Put(path, json), "{}", path);
+  objects_put_ = true;
   return OkStatus();
 }
 
@@ -167,7 +172,7 @@ Status LocalNode::PutPod(const PodToRun& pod) {
       pod,
       {.witness_dir = paths_.witnesses(), .processors = get_nprocs(), .node = paths_.node_name});
   if (!pod.from->api) return WriteByRename(paths_.ManifestPath(pod.name), manifest);
-  if (pod.from->volumes) RETURN_IF_ERROR(CreateObjects(), "objects of volumes");
+  if (pod.from->volumes) RETURN_IF_ERROR(PutObjects(), "objects of volumes");
   RETURN_IF_ERROR(server_.Create(kServedPods, manifest), "create");
   served_[pod.name] = pod.from->forced;
   return OkStatus();

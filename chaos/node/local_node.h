@@ -53,8 +53,8 @@ class LocalNode final : public Node {
   void InspectProcesses(Snapshot& snapshot);
   void InspectWitnesses(Snapshot& snapshot);
   void InspectServer(Snapshot& snapshot);
-  /// What pods of the API server with volumes want there.
-  Status CreateObjects();
+  /// What pods of the API server with volumes want there, and the folders behind it; once.
+  Status PutObjects();
   /// Of its object.
   std::string ServedPath(const std::string& pod) const;
 
@@ -71,7 +71,8 @@ class LocalNode final : public Node {
 
   ApiServer server_;
   std::map<std::string, bool> served_;  // pods that were put there -> whether forced
-  std::vector<SeenEvents> events_;      // as last listed
+  bool objects_put_ = false;
+  std::vector<SeenEvents> events_;  // as last listed
   Clock::Time events_due_;
   Snapshot last_;
   operate::KnownPods pods_;              // ever seen

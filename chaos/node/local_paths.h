@@ -18,6 +18,8 @@ struct LocalPaths {
   std::string api_control, api_port;
   std::string work() const { return top + "/chaos"; }
   std::string witnesses() const { return work() + "/witness"; }
+  /// What persistent volumes are.
+  std::string volumes() const { return work() + "/volumes"; }
   /// Of a private containerd; empty when the runtime is somebody else's.
   std::string containerd() const;
   std::string ManifestPath(const std::string& pod) const;

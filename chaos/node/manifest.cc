@@ -20,16 +20,27 @@ namespace core = k8s::io::api::core::v1;
 /// In the name of an image: another word for each time that a pod is put.
 constexpr std::string_view kLife = "{life}";
 
-/// What the container finds in its volumes, and which of them it can write to.
+/// Of all pods with volumes.
+constexpr int kFsGroup = 2000;
+/// Claims, their persistent volumes and what these are mounted as: by the kind of the latter.
+constexpr std::string_view kClaims[] = {"local", "hostPath"};
+std::string ClaimName(std::string_view kind) { return kind == "local" ? "local" : "host-path"; }
+
+/// What the container finds in its volumes, which of them it can write to, and which belong to the
+/// pod's group.
 struct VolumeKinds {
-  std::vector<std::string> filled, writable;
+  std::vector<std::string> filled, writable, of_group;
 };
 VolumeKinds KindsOf(bool api) {
-  VolumeKinds kinds{.filled = {"downward/name", "projected/name"}, .writable = {"disk", "memory"}};
-  if (api)
-    for (const char* file :
-         {"config/word", "secret/word", "projected/config", "projected/secret", "projected/token"})
-      kinds.filled.emplace_back(file);
+  VolumeKinds kinds{.filled = {"downward/name", "projected/name"},
+                    .writable = {"disk", "memory"},
+                    .of_group = {"disk", "memory"}};
+  if (!api) return kinds;
+  for (const char* file :
+       {"config/word", "secret/word", "projected/config", "projected/secret", "projected/token"})
+    kinds.filled.emplace_back(file);
+  for (const auto kind : kClaims) kinds.writable.push_back(ClaimName(kind));
+  kinds.of_group.push_back(ClaimName("local"));
   return kinds;
 }
 
@@ -41,6 +52,8 @@ std::string CheckOfVolumes(bool api) {
     script += fmt::format("[ -s /volumes/{} ] || exit 9\n", file);
   for (const auto& folder : kinds.writable)
     script += fmt::format("echo more >> /volumes/{}/file || exit 9\n", folder);
+  for (const auto& folder : kinds.of_group)
+    script += fmt::format("[ $(stat -c %g /volumes/{}) = {} ] || exit 9\n", folder, kFsGroup);
   return script;
 }
 
@@ -60,6 +73,7 @@ void AddVolumes(bool api, kube::PodSpec& spec) {
     volume.set_name(name);
     return volume.mutable_volume_source();
   };
+  spec.mutable_security_context()->set_fs_group(kFsGroup);
   add("disk")->mutable_empty_dir();
   add("memory")->mutable_empty_dir()->set_medium("Memory");
   *add("downward")->mutable_downward_api()->add_items() = NameFile();
@@ -78,6 +92,8 @@ void AddVolumes(bool api, kube::PodSpec& spec) {
   secret.add_items()->set_key("word");
   secret.mutable_items(0)->set_path("secret");
   projected.add_sources()->mutable_service_account_token()->set_path("token");
+  for (const auto kind : kClaims)
+    add(ClaimName(kind))->mutable_persistent_volume_claim()->set_claim_name(ClaimName(kind));
 }
 
 /// `forever` is for scripts that only want to be there: it hears TERM at once.
@@ -157,13 +173,41 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
   return kube::ToJson(made, {.api_version = "v1", .kind = "Pod"});
 }
 
-std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes() {
+std::vector<std::string> FoldersOfVolumes(const std::string& folder) {
+  std::vector<std::string> folders;
+  for (const auto kind : kClaims) folders.push_back(folder + "/" + ClaimName(kind));
+  return folders;
+}
+
+std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes(const std::string& folder,
+                                                                  const std::string& node) {
   const std::string path = "/api/v1/namespaces/default/";
-  return {
-      {path + "configmaps", R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"chaos"},)"
-                            R"("data":{"word":"of a config map"}})"},
-      {path + "secrets", R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"chaos"},)"
-                         R"("data":{"word":"b2YgYSBzZWNyZXQ="}})"}};
+  std::vector<std::pair<std::string, std::string>> objects = {
+      {path + "configmaps/chaos",
+       R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"chaos","uid":"chaos-config"},)"
+       R"("data":{"word":"of a config map"}})"},
+      {path + "secrets/chaos",
+       R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"chaos","uid":"chaos-secret"},)"
+       R"("data":{"word":"b2YgYSBzZWNyZXQ="}})"}};
+  for (const auto kind : kClaims) {
+    const std::string name = ClaimName(kind);
+    objects.emplace_back(
+        path + "persistentvolumeclaims/" + name,
+        fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{)"
+                    R"("name":"{0}","uid":"claim-{0}"}},"spec":{{"volumeName":"{0}"}},)"
+                    R"("status":{{"phase":"Bound"}}}})",
+                    name));
+    objects.emplace_back(
+        "/api/v1/persistentvolumes/" + name,
+        fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolume","metadata":{{"name":"{0}",)"
+                    R"("uid":"volume-{0}"}},"spec":{{"{1}":{{"path":"{2}/{0}"}},"claimRef":{{)"
+                    R"("namespace":"default","name":"{0}","uid":"claim-{0}"}},"nodeAffinity":{{)"
+                    R"("required":{{"nodeSelectorTerms":[{{"matchExpressions":[{{"key":)"
+                    R"("kubernetes.io/hostname","operator":"In","values":["{3}"]}}]}}]}}}}}},)"
+                    R"("status":{{"phase":"Bound"}}}})",
+                    name, kind, folder, node));
+  }
+  return objects;
 }
 
 Witness ParseWitness(const std::string& text, WallTime boot) {

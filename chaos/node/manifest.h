@@ -23,9 +23,11 @@ struct Place {
 /// Of each pod: the version of its PodToRun.
 inline constexpr const char* kVersionLabel = "splitlet.dev/version";
 
-/// Objects that pods of the API server with `volumes` want, in its namespace default: path of the
-/// collection and JSON.
-std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes();
+/// Objects that pods of the API server with `volumes` want: path and JSON on one line. Claims are
+/// on persistent volumes of this node, in these folders, which whoever puts the objects makes.
+std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes(const std::string& folder,
+                                                                  const std::string& node);
+std::vector<std::string> FoldersOfVolumes(const std::string& folder);
 
 /// JSON, on one line for the API server. Only a pod with a script has its witness, and its share of
 /// the processors.

@@ -21,7 +21,8 @@ constexpr size_t kMaxBytes = 1u << 20;
 constexpr size_t kMaxItems = 500;
 constexpr int kMaxPods = 1000;
 constexpr const char* kImage = "splitlet.local/busybox:1";
-constexpr auto kFolders = std::to_array<std::string_view>({"state", "run", "log", "manifests"});
+constexpr auto kFolders =
+    std::to_array<std::string_view>({"state", "run", "log", "manifests", "kubelet"});
 
 struct KindName {
   FaultKind kind;
@@ -54,8 +55,9 @@ constexpr auto kKinds = std::to_array<KindName>({
 });
 
 /// How the server answers while it is told to fail, and how it ends watches.
-constexpr auto kAnswers = std::to_array<std::string_view>(
-    {"401", "403", "409", "429", "500", "503", "504", "drop", "lose", "hang", "garbage"});
+constexpr auto kAnswers =
+    std::to_array<std::string_view>({"401", "403", "409", "429", "500", "503", "504", "drop",
+                                     "lose", "hang", "garbage", "no-page"});
 constexpr auto kWatchEnds = std::to_array<std::string_view>({"closed", "expired"});
 
 template <class Names>

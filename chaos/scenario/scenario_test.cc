@@ -117,7 +117,7 @@ const ErrorCase kErrorCases[] = {
     {"a port taken for ever", kPods + "faults:\n- {at: 1s, takePort: nats}\n",
      "s.yaml: faults[0].for: takePort wants to know how long (line 6)"},
     {"a folder that is none", kPods + "faults:\n- {at: 1s, fillDisk: etc, for: 1s}\n",
-     "s.yaml: faults[0].fillDisk: etc: want one of state, run, log, manifests (line 6)"},
+     "s.yaml: faults[0].fillDisk: etc: want one of state, run, log, manifests, kubelet (line 6)"},
     {"messages of nobody", kPods + "faults:\n- {at: 1s, loseMessages: 10%, for: 1s}\n",
      "s.yaml: faults[0].of: required (line 6)"},
     {"a jump of nobody's clock", kPods + "faults:\n- {at: 1s, clockJump: 1h, for: 1s}\n",
@@ -169,7 +169,7 @@ const ErrorCase kErrorCases[] = {
      "s.yaml: faults[0].serverAnswers: the scenario wants no apiServer (line 6)"},
     {"an answer that is none", kApiPods + "faults:\n- {at: 1s, serverAnswers: 418, for: 1s}\n",
      "s.yaml: faults[0].serverAnswers: 418: want one of 401, 403, 409, 429, 500, 503, 504, drop, "
-     "lose, hang, garbage (line 7)"},
+     "lose, hang, garbage, no-page (line 7)"},
     {"answers for ever", kApiPods + "faults:\n- {at: 1s, serverAnswers: drop}\n",
      "s.yaml: faults[0].for: serverAnswers wants to know how long (line 7)"},
     {"watches that end somehow", kApiPods + "faults:\n- {at: 1s, endWatches: true}\n",
@@ -229,7 +229,7 @@ TEST(Scenarios, MayBeOfANodeOfAnApiServer) {
       "- {name: web, run: forever, api: true, volumes: true}\n- {name: static, run: forever}\n"
       "faults:\n- {at: 1s, partition: api-server, for: 2s}\n"
       "- {at: 2s, kill: [api-server, node-api]}\n"
-      "- {at: 3s, serverAnswers: [429, hang], for: 1s..2s}\n- {at: 4s, endWatches: expired}\n"
+      "- {at: 3s, serverAnswers: [429, no-page], for: 1s..2s}\n- {at: 4s, endWatches: expired}\n"
       "- {at: 5s, kill: any}\n",
       "s.yaml", FromDisk);
   ASSERT_TRUE(s.ok()) << s.status();
@@ -239,7 +239,7 @@ TEST(Scenarios, MayBeOfANodeOfAnApiServer) {
   EXPECT_EQ(s->faults[0].targets, std::vector<std::string>{"api-server"});
   EXPECT_EQ(s->faults[1].targets, (std::vector<std::string>{"api-server", "node-api"}));
   EXPECT_EQ(s->faults[2].targets, std::vector<std::string>{"api-server"});
-  EXPECT_EQ(s->faults[2].answers, (std::vector<std::string>{"429", "hang"}));
+  EXPECT_EQ(s->faults[2].answers, (std::vector<std::string>{"429", "no-page"}));
   EXPECT_EQ(s->faults[3].answers, std::vector<std::string>{"expired"});
   EXPECT_EQ(s->faults[4].targets, Processes()) << "any is of every node";
 }

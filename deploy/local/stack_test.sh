@@ -51,7 +51,7 @@ ctl() {
 run() { STATE_DIR=$1 NODE_NAME=$2 "$here/run.sh" >"$work/$2.txt" 2>&1 || { cat "$work/$2.txt" >&2 && return 1; }; }
 
 # type_of_page VARIABLE=VALUE...: what docs/cluster.md has people type to make a node of an API server, with the folder of
-# this test in it, and these besides. The programs are those that are built already.
+# this test in it, and these besides. The programs are those that are built already. (tests/readme/run.sh types all of it.)
 type_of_page() {
   local typed words
   typed=$(cd "$tree" && sed -n 's/^make \(run KUBECONFIG=.*\)$/\1/p' docs/cluster.md)

@@ -122,8 +122,8 @@ Status Client::Exchange(Request request, Message* into, const Deadline& deadline
   if (!answer.ok()) return answer.status();
   FAIL_POINT("apiclient.call.after");
   const Status status = StatusOf(*answer);
-  if (!status.ok() || into == nullptr) return status;
-  return ReadObject(*answer, *into);
+  if (!status.ok()) return status;
+  return into == nullptr ? CheckObject(*answer) : ReadObject(*answer, *into);
 }
 
 StatusOr<Response> Client::Call(const Request& request, const Deadline& deadline) {

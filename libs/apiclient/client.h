@@ -8,8 +8,9 @@
 /// Errors:  the server's answer as a code: NOT_FOUND 404, ALREADY_EXISTS and ABORTED 409 by reason
 ///          (AlreadyExists, else a conflict), OUT_OF_RANGE 410, INVALID_ARGUMENT 400 and 422,
 ///          UNAUTHENTICATED 401, PERMISSION_DENIED 403, RESOURCE_EXHAUSTED 429 and 413, UNAVAILABLE
-///          5xx; its message is the Status object's. Those of Transport; DATA_LOSS for an answer
-///          that cannot be read.
+///          5xx; its message is the Status object's. Without such an object it is not the API's
+///          word, and only 401, 413 and 429 mean that; all else is UNAVAILABLE. Those of Transport;
+///          DATA_LOSS for a success that cannot be read, or is of another kind.
 /// Source:  docs/behaviour/api-client.md, "One call"; client-go rest.Request.
 
 #include <cstdint>

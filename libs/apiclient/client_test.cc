@@ -141,6 +141,86 @@ TEST_F(Calls, AnErrorIsTheServersWord) {
   EXPECT_EQ(Message(StatusOf(Answered(500))), "the API server answers 500");
 }
 
+TEST_F(Calls, AnErrorThatIsNotTheApisIsNothingFinal) {
+  constexpr const char* kPage = "<html>no such page</html>";
+  constexpr const char* kOfAnotherCode =
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404})";
+  const struct {
+    int code;
+    std::string body;
+    StatusCode want;
+  } kCases[] = {
+      {404, "404 page not found\n", StatusCode::kUnavailable},
+      {404, "", StatusCode::kUnavailable},
+      {404, R"({"error":"NotFound","code":404})", StatusCode::kUnavailable},
+      {404, R"({"kind":"Status","status":"Failure","code":404})", StatusCode::kUnavailable},
+      {404, R"({"kind":"Pod","metadata":{"name":"a"}})", StatusCode::kUnavailable},
+      {302, kPage, StatusCode::kUnavailable},
+      {400, kPage, StatusCode::kUnavailable},
+      {403, kPage, StatusCode::kUnavailable},
+      {405, kPage, StatusCode::kUnavailable},
+      {409, kPage, StatusCode::kUnavailable},
+      {409, kOfAnotherCode, StatusCode::kUnavailable},
+      {410, kPage, StatusCode::kUnavailable},
+      {422, kPage, StatusCode::kUnavailable},
+      {502, kPage, StatusCode::kUnavailable},
+      {401, kPage, StatusCode::kUnauthenticated},
+      {413, kPage, StatusCode::kResourceExhausted},
+      {429, "Too many requests, please try again later.", StatusCode::kResourceExhausted},
+  };
+  for (const auto& c : kCases) {
+    transport.answers.push_back(Answered(c.code, c.body));
+    const Status status = client->Get("/x", nullptr, In(10s));
+    EXPECT_EQ(status.code(), c.want) << c.code << " " << c.body;
+    EXPECT_TRUE(Message(status).starts_with(fmt::format("the API server answers {}", c.code)))
+        << status;
+  }
+}
+
+TEST_F(Calls, ASuccessThatIsNotTheApisIsNone) {
+  const std::string pod = R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},)"
+                          R"("status":{"phase":"Failed"}})";
+  const std::string done = R"({"kind":"Status","apiVersion":"v1","status":"Success"})";
+  const std::string failed = R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":500})";
+  const std::string packed(
+      "k8s\0"
+      "\x0a\x0c\x0a\x02v1\x12\x06Status"
+      "\x12\x09\x12\x07"
+      "Success",
+      29);
+  const struct {
+    std::string body;
+    bool is_deletion, is_node;
+  } kCases[] = {
+      {"<html>welcome</html>", false, false},
+      {"", false, false},
+      {"{}", false, false},
+      {"[]", false, false},
+      {R"({"status":"ok"})", false, false},
+      {R"({"metadata":{"name":"n1"}})", false, false},
+      {std::string("k8s\0junk", 8), false, false},
+      {failed, false, false},
+      {done, true, false},
+      {packed, true, false},
+      {pod, true, false},
+      {kGoldenNode, true, true},
+  };
+  for (const auto& c : kCases) {
+    for (int i = 0; i < 4; ++i) transport.answers.push_back(Answered(200, c.body));
+    const auto want = [](bool good) { return good ? StatusCode::kOk : StatusCode::kDataLoss; };
+    EXPECT_EQ(client->Delete("/x", {}, In(10s)).code(), want(c.is_deletion)) << c.body;
+    EXPECT_EQ(client->Patch("/x", {PatchType::kMerge, "{}"}, nullptr, In(10s)).code(),
+              want(c.is_deletion))
+        << c.body;
+    Node into;
+    EXPECT_EQ(client->Get("/x", &into, In(10s)).code(), want(c.is_node)) << c.body;
+    EXPECT_EQ(client->Patch("/x", {PatchType::kMerge, "{}"}, &into, In(10s)).code(),
+              want(c.is_node))
+        << c.body;
+    EXPECT_EQ(into.metadata().name(), c.is_node ? "n1" : "") << c.body;
+  }
+}
+
 TEST_F(Calls, AnErrorMayBeProtobuf) {
   const std::string bytes(
       "k8s\0"
@@ -166,7 +246,7 @@ TEST_F(Calls, GarbageIsDataLossAndIsNotQuoted) {
 }
 
 TEST_F(Calls, RetryAfterIsWaitedForWithinTheDeadline) {
-  transport.answers = {Asking(429, 2s), Asking(503, 1s), Answered(200)};
+  transport.answers = {Asking(429, 2s), Asking(503, 1s), Answered(200, kGoldenNode)};
   const auto begun = clock.Now();
   EXPECT_TRUE(client->Patch("/x", {PatchType::kMerge, "{}"}, nullptr, In(10s)).ok());
   EXPECT_EQ(clock.Now() - begun, 3s);
@@ -188,7 +268,7 @@ TEST_F(Calls, WithoutRetryAfterAnErrorIsTheCallers) {
 }
 
 TEST_F(Calls, AConnectionThatBreaksIsTriedOnceMoreWhereThatDoesNoHarm) {
-  transport.answers = {Unavailable("EOF"), Answered(200)};
+  transport.answers = {Unavailable("EOF"), Answered(200, kGoldenNode)};
   EXPECT_TRUE(client->Get("/x", nullptr, In(10s)).ok());
   transport.answers = {Unavailable("EOF"), Unavailable("EOF")};
   EXPECT_EQ(client->Delete("/x", {}, In(10s)).code(), StatusCode::kUnavailable);
@@ -212,7 +292,7 @@ TEST_F(Calls, ATransportThatForgetsToAnswerHoldsNobodyForEver) {
 }
 
 TEST_F(Calls, AreCounted) {
-  transport.answers = {Answered(404), Unavailable("EOF"), Answered(200)};
+  transport.answers = {Answered(404), Unavailable("EOF"), Answered(200, kGoldenNode)};
   EXPECT_FALSE(client->Get("/x", nullptr, In(10s)).ok());
   EXPECT_TRUE(client->Get("/x", nullptr, In(10s)).ok());
   const std::string text = prometheus::TextSerializer().Serialize(registry.Collect());

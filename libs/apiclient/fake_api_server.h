@@ -77,7 +77,7 @@ class FakeApiServer final : public Transport {
     std::optional<Duration> retry_after = {};
     bool after_effect = false;  // the request is carried out, and its answer is lost
     bool hang = false;          // no answer until the deadline or ClearFaults
-    std::string body = {};      // instead of a Status object, with code 200: garbage
+    std::string body = {};      // instead of a Status object, as of something before the server
     std::string content_type = "application/json";  // of `body`
   };
   void Inject(Fault fault);

@@ -247,7 +247,7 @@ TEST_F(Following, WhatTheServerForgotIsListedAnew) {
 TEST_F(Following, AListWhosePagesAreForgottenIsTakenWhole) {
   reflector->Start();
   Answer(Answered(200, ListOf({"a", "b"}, "5", "x")));
-  Answer(Answered(410));
+  Answer(Answered(410, R"({"kind":"Status","apiVersion":"v1","reason":"Expired","code":410})"));
   EXPECT_EQ(Path(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1&resourceVersion=0");
   Answer(Answered(200, ListOf({"c"}, "6")));
   EXPECT_EQ(TakeSeen(), (Seen{"list c", "sync OK"}));

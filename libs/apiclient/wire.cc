@@ -17,6 +17,7 @@ namespace {
 using google::protobuf::Message;
 using ApiStatus = k8s::io::apimachinery::pkg::apis::meta::v1::Status;
 using Envelope = k8s::io::apimachinery::pkg::runtime::Unknown;
+using TypeMeta = k8s::io::apimachinery::pkg::runtime::TypeMeta;
 
 constexpr std::string_view kMagic("k8s\0", 4);
 constexpr size_t kMaxMessage = 1024;
@@ -43,6 +44,23 @@ StatusCode CodeOf(int code, const std::string& reason) {
   }
 }
 
+/// Of an answer that is not the API's own, such as a proxy's. Nothing final is taken from it: what
+/// the API has, refuses or has forgotten only the API itself can say.
+StatusCode CodeOfOther(int code) {
+  switch (code) {
+    case 401: return StatusCode::kUnauthenticated;
+    case 413:
+    case 429: return StatusCode::kResourceExhausted;
+    default: return StatusCode::kUnavailable;
+  }
+}
+
+/// The API server said this with an answer of that code.
+bool IsOfCode(int code, const ApiStatus& status) {
+  if (status.code() != 0 && status.code() != code) return false;
+  return code != 404 || status.reason() == "NotFound";
+}
+
 Status ErrorOf(int code, const ApiStatus& status) {
   const std::string& said = status.message().empty() ? status.reason() : status.message();
   return MakeStatus(CodeOf(code, status.reason()), "{}",
@@ -56,6 +74,20 @@ bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   if (type.ok() && type->kind == "Status") return true;
   status.Clear();
   return false;
+}
+
+/// What `bytes` say of themselves, whatever else they hold.
+StatusOr<TypeOfObject> ReadType(std::string_view bytes) {
+  TypeMeta type;
+  if (!bytes.starts_with(kMagic)) {
+    if (!kube::DecodeInto(bytes, "", kube::Strictness::kLenient, type).ok())
+      return DataLoss("neither protobuf of Kubernetes nor JSON");
+    return TypeOfObject{type.api_version(), type.kind()};
+  }
+  Envelope envelope;
+  if (!Parse(bytes.substr(kMagic.size()), envelope))
+    return DataLoss("an envelope that cannot be read");
+  return TypeOfObject{envelope.type_meta().api_version(), envelope.type_meta().kind()};
 }
 
 }  // namespace
@@ -91,7 +123,7 @@ StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, Message& into) {
       return DataLoss("protobuf that is no {}", into.GetDescriptor()->name());
     return TypeOfObject{envelope.type_meta().api_version(), envelope.type_meta().kind()};
   }
-  k8s::io::apimachinery::pkg::runtime::TypeMeta type;
+  TypeMeta type;
   if (!kube::DecodeInto(bytes, "", kube::Strictness::kLenient, type).ok() ||
       !kube::DecodeInto(bytes, "", kube::Strictness::kLenient, into).ok())
     return DataLoss("neither protobuf of Kubernetes nor JSON of a {}",
@@ -102,12 +134,11 @@ StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, Message& into) {
 Status StatusOf(const Response& response) {
   if (response.code >= 200 && response.code < 300) return OkStatus();
   ApiStatus status;
-  if (ReadStatus(response.body, status) || response.body.empty())
+  if (ReadStatus(response.body, status) && IsOfCode(response.code, status))
     return ErrorOf(response.code, status);
-  // Of something on the way, such as a proxy.
-  status.set_message(fmt::format("the API server answers {}: {}", response.code,
-                                 ToText(response.body, kMaxMessage / 4)));
-  return ErrorOf(response.code, status);
+  const std::string said = ToText(response.body, kMaxMessage / 4);
+  return MakeStatus(CodeOfOther(response.code), "the API server answers {}{}", response.code,
+                    said.empty() ? "" : ": " + OneLine(said));
 }
 
 Status StatusOfObject(std::string_view bytes) {
@@ -117,7 +148,21 @@ Status StatusOfObject(std::string_view bytes) {
 }
 
 Status ReadObject(const Response& response, Message& into) {
-  return DecodeObject(response.body, into).status();
+  const auto type = DecodeObject(response.body, into);
+  if (!type.ok()) return type.status();
+  if (type->kind == into.GetDescriptor()->name()) return OkStatus();
+  into.Clear();
+  return DataLoss("an object of another kind than {}", into.GetDescriptor()->name());
+}
+
+Status CheckObject(const Response& response) {
+  const auto type = ReadType(response.body);
+  if (!type.ok()) return type.status();
+  if (type->kind.empty() || type->api_version.empty()) return DataLoss("no object of Kubernetes");
+  if (type->kind != "Status") return OkStatus();
+  ApiStatus status;
+  if (ReadStatus(response.body, status) && status.status() == "Success") return OkStatus();
+  return DataLoss("a Status that is no success");
 }
 
 }  // namespace splitlet::apiclient

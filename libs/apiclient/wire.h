@@ -39,12 +39,16 @@ struct TypeOfObject {
 /// JSON, or the envelope; whatever kind it says it is.
 StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, google::protobuf::Message& into);
 
-/// The answer's code and its Status object as an error, by the codes in client.h; OK for 2xx.
+/// The answer's code and its Status object as an error, by the codes in client.h; OK for 2xx. What
+/// has no such object is of something in front of the server: UNAVAILABLE, but for 401, 413 and
+/// 429.
 Status StatusOf(const Response& response);
 /// The same for an object that a watch sends instead of an event.
 Status StatusOfObject(std::string_view bytes);
 
-/// Reads an answer's body into `into`.
+/// Reads an answer's body into `into`, whose kind it must be.
 Status ReadObject(const Response& response, google::protobuf::Message& into);
+/// OK: the answer to what was done is one of the API, an object or the Status of a success.
+Status CheckObject(const Response& response);
 
 }  // namespace splitlet::apiclient

@@ -297,6 +297,10 @@ TEST(ConfigFile, OneEvictionSignalReplacesAllUnlessMerged) {
       Loaded("mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 1Gi}\n");
   EXPECT_EQ(merged.eviction_hard.size(), 5U);
   EXPECT_EQ(merged.eviction_hard.at("memory.available"), "1Gi");
+  const auto merged_before = Loaded(
+      "mergeDefaultEvictionSettings: true\nevictionHard: {memory.available: 1Gi}\n"
+      "splitlet: {evictionHardIsMerged: true}\n");
+  EXPECT_EQ(merged_before.eviction_hard.size(), 1U);
 }
 
 TEST(ConfigFile, WithoutAFileThereAreEvictionThresholdsToo) {

@@ -114,7 +114,8 @@ constexpr auto kFields = std::to_array<Field>({
     Works({"enableDebugFlagsHandler", kBool, kCounts}, "`PUT /debug/flags/v`; off: 405"),
     {"enableSystemLogHandler", kBool, kCounts},
     {"enableSystemLogQuery", kBool, kCounts},
-    {"streamingConnectionIdleTimeout", kDuration},
+    Works({"streamingConnectionIdleTimeout", kDuration},
+          "a kubelet only takes it, too: the runtime's streaming server has a limit of its own"),
     // Pod sources, API traffic, node object.
     Works({"staticPodPath", kString}, "relative: to the folder of this file"),
     {"staticPodURL", kString},
@@ -279,6 +280,9 @@ constexpr auto kFields = std::to_array<Field>({
     Works({"splitlet.allocatableIgnoresEviction", kBool},
           "what `evictionHard` keeps back is allocatable then; a kubelet's "
           "`--experimental-allocatable-ignore-eviction`"),
+    Works({"splitlet.evictionHardIsMerged", kBool},
+          "of splitlet-kubelet: mergeDefaultEvictionSettings, which counts in the main file alone, "
+          "has been carried out"),
     Works({"splitlet.evictStaticPods", kBool},
           "for a node whose pods are all static; a kubelet never evicts one"),
     Works({"splitlet.sandboxImage", kString},

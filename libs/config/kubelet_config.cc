@@ -243,7 +243,9 @@ void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   FillShutdown(c, read);
   if (!read.Has("evictionHard")) return;
   auto given = MapOf(read, "evictionHard");
-  if (read.Bool("mergeDefaultEvictionSettings").value_or(false)) given.merge(c.eviction_hard);
+  if (read.Bool("mergeDefaultEvictionSettings").value_or(false) &&
+      !read.Bool("splitlet.evictionHardIsMerged").value_or(false))
+    given.merge(c.eviction_hard);
   c.eviction_hard = std::move(given);
 }
 

@@ -223,12 +223,18 @@ class Remover {
   virtual Status RemoveImage(const std::string& id, Deadline deadline) = 0;
 };
 
+/// What is asked of an image.
+struct ImageQuery {
+  std::string image;           // name or id
+  StringMap annotations = {};  // of the pod that it is for
+};
+
 class Images {
  public:
   virtual ~Images() = default;
   virtual StatusOr<std::vector<Image>> ListImages(Deadline deadline) = 0;
   /// nullopt when the image is not there.
-  virtual StatusOr<std::optional<Image>> ImageStatus(const std::string& image,
+  virtual StatusOr<std::optional<Image>> ImageStatus(const ImageQuery& query,
                                                      Deadline deadline) = 0;
   /// The image's reference.
   virtual StatusOr<std::string> PullImage(const std::string& image,

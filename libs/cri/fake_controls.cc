@@ -338,6 +338,11 @@ size_t FakeRuntime::Calls(std::string_view method) const {
   return found == world_->calls.end() ? 0 : found->second;
 }
 
+StringMap FakeRuntime::ImageAnnotations() const {
+  const std::lock_guard lock(mutex_);
+  return world_->image_annotations;
+}
+
 std::vector<std::string> FakeRuntime::Violations() const {
   const std::lock_guard lock(mutex_);
   return world_->violations;

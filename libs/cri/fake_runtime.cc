@@ -409,11 +409,12 @@ StatusOr<std::vector<Image>> FakeRuntime::ListImages(Deadline deadline) {
   });
 }
 
-StatusOr<std::optional<Image>> FakeRuntime::ImageStatus(const std::string& image,
+StatusOr<std::optional<Image>> FakeRuntime::ImageStatus(const ImageQuery& query,
                                                         Deadline deadline) {
   using Answer = StatusOr<std::optional<Image>>;
   return Serve<Answer>({"ImageStatus", "", deadline}, [&](World& world) -> Answer {
-    const Image* found = world.FindImage(image);
+    world.image_annotations = query.annotations;
+    const Image* found = world.FindImage(query.image);
     return found == nullptr ? std::nullopt : std::optional<Image>(*found);
   });
 }

@@ -130,7 +130,7 @@ class FakeRuntime final : public Reader,
   Status RemoveImage(const std::string& id, Deadline deadline) override;
   // Images.
   StatusOr<std::vector<Image>> ListImages(Deadline deadline) override;
-  StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) override;
+  StatusOr<std::optional<Image>> ImageStatus(const ImageQuery& query, Deadline deadline) override;
   StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
@@ -220,6 +220,8 @@ class FakeRuntime final : public Reader,
   /// Names of running containers of a pod, sorted.
   std::vector<std::string> Running(const std::string& pod_uid) const;
   size_t Calls(std::string_view method) const;
+  /// That the last ImageStatus came with.
+  StringMap ImageAnnotations() const;
   /// What no agent may do: two running containers of one name in a pod, removal of what runs.
   std::vector<std::string> Violations() const;
 

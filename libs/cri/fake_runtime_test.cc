@@ -187,8 +187,8 @@ TEST_F(FakeRuntimeTest, ImagesArePulledAndMissed) {
   const auto ref = runtime_.PullImage("docker.io/library/busybox", nullptr, config, Soon());
   ASSERT_TRUE(ref.ok());
   EXPECT_EQ(clock_.Now() - before, 30s);
-  EXPECT_EQ((*runtime_.ImageStatus("busybox", Soon()))->id, *ref);
-  EXPECT_EQ((*runtime_.ImageStatus(*ref, Soon()))->size_bytes, 77u);
+  EXPECT_EQ((*runtime_.ImageStatus({"busybox"}, Soon()))->id, *ref);
+  EXPECT_EQ((*runtime_.ImageStatus({*ref}, Soon()))->size_bytes, 77u);
 }
 
 TEST_F(FakeRuntimeTest, APullIsLostWithTheRuntimeThatDoesIt) {
@@ -215,7 +215,7 @@ TEST_F(FakeRuntimeTest, APullIsLostWithTheRuntimeThatDoesIt) {
   EXPECT_EQ(runtime.PullImage("busybox", nullptr, pod_.Config(), Soon()).status().code(),
             StatusCode::kUnavailable);
   EXPECT_EQ(clock_.Now() - before, 15s);
-  EXPECT_FALSE((*runtime.ImageStatus("busybox", Soon())).has_value());
+  EXPECT_FALSE((*runtime.ImageStatus({"busybox"}, Soon())).has_value());
   runtime.SetPull("busybox", {});
   EXPECT_TRUE(runtime.PullImage("busybox", nullptr, pod_.Config(), Soon()).ok());
 }

@@ -108,6 +108,7 @@ struct FakeRuntime::World {
   int last_fault = 0;
   std::map<int, FaultEntry> faults;
   std::map<std::string, size_t, std::less<>> calls;
+  StringMap image_annotations;  // of the last ImageStatus
 
   bool events_available = true;
   int drop_events = 0, double_events = 0;

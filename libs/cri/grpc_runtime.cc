@@ -502,12 +502,14 @@ StatusOr<std::vector<Image>> GrpcRuntime::ListImages(Deadline deadline) {
   return listed;
 }
 
-StatusOr<std::optional<Image>> GrpcRuntime::ImageStatus(const std::string& image,
+StatusOr<std::optional<Image>> GrpcRuntime::ImageStatus(const ImageQuery& query,
                                                         Deadline deadline) {
   FAIL_POINT("cri.image-status.before");
   v1::ImageStatusRequest request;
   v1::ImageStatusResponse response;
-  request.mutable_image()->set_image(image);
+  request.mutable_image()->set_image(query.image);
+  request.mutable_image()->mutable_annotations()->insert(query.annotations.begin(),
+                                                         query.annotations.end());
   const Status status = impl_->Invoke("image_status", deadline, [&](grpc::ClientContext* context) {
     return impl_->images->ImageStatus(context, request, &response);
   });
@@ -515,7 +517,8 @@ StatusOr<std::optional<Image>> GrpcRuntime::ImageStatus(const std::string& image
   if (status.code() == StatusCode::kNotFound) return std::nullopt;
   if (!status.ok()) return status;
   if (!response.has_image()) return std::nullopt;
-  if (response.image().id().empty()) return Internal("the status of image {} has no id", image);
+  if (response.image().id().empty())
+    return Internal("the status of image {} has no id", query.image);
   return FromProto(response.image());
 }
 

@@ -102,7 +102,7 @@ class GrpcRuntime final : public Reader,
   Status RemoveImage(const std::string& id, Deadline deadline) override;
 
   StatusOr<std::vector<Image>> ListImages(Deadline deadline) override;
-  StatusOr<std::optional<Image>> ImageStatus(const std::string& image, Deadline deadline) override;
+  StatusOr<std::optional<Image>> ImageStatus(const ImageQuery& query, Deadline deadline) override;
   StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;

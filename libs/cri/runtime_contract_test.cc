@@ -305,16 +305,20 @@ TEST_P(RuntimeContract, AnImageThatIsPulledHasAReference) {
       [&pulled](StatusOr<std::string> ref) { pulled.set_value(std::move(ref)); });
   const auto ref = pulled.get_future().get();
   ASSERT_TRUE(ref.ok()) << ref.status();
-  const auto image = subject_->images->ImageStatus("busybox:new", Soon());
+  const auto image = subject_->images->ImageStatus({"busybox:new"}, Soon());
   ASSERT_TRUE(image.ok() && image->has_value());
 }
 
 TEST_P(RuntimeContract, ImagesAreFoundByNameAndId) {
-  const auto found = subject_->images->ImageStatus(Image(), Soon());
+  const auto found = subject_->images->ImageStatus({Image()}, Soon());
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_TRUE(found->has_value());
-  EXPECT_TRUE(subject_->images->ImageStatus((*found)->id, Soon())->has_value());
-  EXPECT_FALSE(subject_->images->ImageStatus("splitlet.test/no-such-image:1", Soon())->has_value());
+  EXPECT_TRUE(subject_->images->ImageStatus({(*found)->id, {{"a", "1"}}}, Soon())->has_value());
+  if (subject_->fake != nullptr) {
+    EXPECT_EQ(subject_->fake->ImageAnnotations(), (StringMap{{"a", "1"}}));
+  }
+  EXPECT_FALSE(
+      subject_->images->ImageStatus({"splitlet.test/no-such-image:1"}, Soon())->has_value());
   EXPECT_GE(subject_->images->ListImages(Soon())->size(), 1u);
   EXPECT_GE(subject_->images->ImageFsInfo(Soon())->images.size(), 1u);
   EXPECT_TRUE(subject_->remover->RemoveImage("splitlet.test/no-such-image:1", Soon()).ok());
@@ -547,7 +551,9 @@ TEST_F(ClientTest, EventStreamsTellUntilTheyEndOrAreStopped) {
     const auto told = [&](ContainerEvent::Kind kind) {
       return gathered.WaitFor(fmt::format("event {} {}", static_cast<int>(kind), c.uid));
     };
-    if (c.cri) EXPECT_TRUE(told(ContainerEvent::Kind::kCreated));
+    if (c.cri) {
+      EXPECT_TRUE(told(ContainerEvent::Kind::kCreated));
+    }
     EXPECT_TRUE(told(ContainerEvent::Kind::kStarted));
     ASSERT_TRUE(subject.fake->ExitContainer("uid-1", "app", 0).ok());
     EXPECT_TRUE(told(ContainerEvent::Kind::kStopped));

@@ -50,7 +50,8 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Name of this node; default: the host name");
   app.add_option(
          "--node-ip", flags.node_ips,
-         "Address of this node, or IPv4 and IPv6; default: of the default route's interface")
+         "Address of this node, or IPv4 and IPv6; default: its name, what that resolves to here, "
+         "or the address of the default route's interface")
       ->delimiter(',');
   app.add_option("--manifests", flags.manifests,
                  "Folder of static pods; over staticPodPath of the file");

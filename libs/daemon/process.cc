@@ -146,12 +146,27 @@ Status Process::Start(const MakeService& make) {
   RETURN_IF_ERROR(StartBus(), "connect to the bus");
   Status made = OkStatus();
   exec::OnLoop(loop_, [&] { made = StartService(make); });
-  if (!made.ok()) return made;
+  if (!made.ok()) {
+    TellOfFailedSetup(made);
+    return made;
+  }
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
   log_.Info("started",
             {KV("version", Version()), KV("restarts", start_.before), KV("reason", start_.reason),
              KV("node", flags_.node_name), KV("metrics", port_.address())});
   return OkStatus();
+}
+
+/// The last that is heard of this start, as of a kubelet's. Where status is away, or is the one
+/// that cannot start, the line on stderr says it alone.
+void Process::TellOfFailedSetup(const Status& why) {
+  if (flags_.process == "status") return;
+  const std::string socket = rpc::SocketPath(flags_.run_dir, "status");
+  if (!files_.Stat(socket, false).ok()) return;  // nobody is waited for who is not there
+  const std::string text = fmt::format("splitlet-{}: {}", flags_.process, Message(why));
+  const auto event = NodeEvent(flags_.node_name,
+                               {.reason = "KubeletSetupFailed", .message = text, .warning = true});
+  static_cast<void>(SendEvents({event}).ok());
 }
 
 /// The lock first: what follows would take the sockets of a live process.

@@ -79,6 +79,7 @@ class Process final : public ServiceContext {
   Status StartHttp();
   Status StartBus();
   Status StartService(const MakeService& make);
+  void TellOfFailedSetup(const Status& why);
   Status StartRpc();
   void Tick();
   HttpReply Serve(const std::string& path);

@@ -19,11 +19,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <utility>
 
+#include "libs/base/log.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/server.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::daemon {
@@ -316,6 +319,51 @@ TEST_F(RunServiceTest, BadInputIsOneLineAndExitCodeOne) {
     EXPECT_EQ(std::ranges::count(error, '\n'), 1) << error;
     EXPECT_TRUE(error.starts_with("splitlet-probe: ")) << error;
   }
+}
+
+/// In place of the process status.
+class HeardEvents final : public v1::Status::Service {
+ public:
+  grpc::Status RecordEvent(grpc::ServerContext* /*context*/, const v1::RecordEventRequest* request,
+                           v1::RecordEventReply* /*reply*/) override {
+    const std::lock_guard lock(mutex_);
+    for (const auto& event : request->events())
+      heard_.push_back(event.kind() + " " + event.name() + " " + event.type() + " " +
+                       event.reason() + ": " + event.message());
+    return grpc::Status::OK;
+  }
+  std::vector<std::string> Take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(heard_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> heard_;
+};
+
+TEST_F(RunServiceTest, OneThatCannotBeSetUpSaysSoInAnEventOfTheNode) {
+  const std::string config = Write("maxPods: 1\n");
+  EXPECT_EQ(Wait(Start({"--config", config})), 1) << "status is away";
+  const std::string line = "splitlet-probe: start: the machine is not fit for it\n";
+  EXPECT_EQ(ReadAll(Stderr()), line);
+  HeardEvents events;
+  FakeLogSink sink;
+  std::filesystem::create_directories(dir_ + "/run/status");
+  const auto status = rpc::StartServer(
+      {.socket_path = rpc::SocketPath(dir_ + "/run", "status"), .services = {&events}}, Log(sink));
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(Wait(Start({"--config", config})), 1);
+  EXPECT_EQ(ReadAll(Stderr()), line);
+  EXPECT_EQ(events.Take(), std::vector<std::string>{"Node n Warning KubeletSetupFailed: "
+                                                    "splitlet-probe: the machine is not fit for "
+                                                    "it"});
+  const pid_t pid = Start();
+  ASSERT_TRUE(Serves(pid));
+  EXPECT_TRUE(Until([&] {
+    const auto heard = events.Take();
+    return !heard.empty() && heard.front().find("KubeletSetupFailed") == std::string::npos;
+  }));
 }
 
 TEST_F(RunServiceTest, AConfigurationIsCheckedWithoutStartingAnything) {

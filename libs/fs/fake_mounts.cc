@@ -1,5 +1,6 @@
 #include "libs/fs/fake_mounts.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 
@@ -10,31 +11,39 @@ namespace {
 
 constexpr int kMaxLinks = 40;
 
-/// As the kernel does it: no link leads out of the root.
+/// The path itself may not leave the root, whatever its links do.
+bool StepsOut(const std::vector<std::string>& names) {
+  int depth = 0;
+  return std::ranges::any_of(
+      names, [&depth](const auto& name) { return (depth += name == ".." ? -1 : 1) < 0; });
+}
+
+/// As it is opened: links lead where they lead, and what they lead to is below the root.
 StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& root,
                                      const std::string& path) {
   const auto first = NamesOf(path);
+  if (StepsOut(first)) return ErrnoStatus(EXDEV);
   std::deque<std::string> left(first.begin(), first.end());
-  std::string reached;
+  std::string reached = root;
   for (int links = 0; !left.empty();) {
     const std::string name = std::move(left.front());
     left.pop_front();
     if (name == "..") {
-      if (reached.empty()) return ErrnoStatus(EXDEV);
-      reached.resize(reached.rfind('/'));
+      reached.resize(reached.empty() ? 0 : reached.rfind('/'));
       continue;
     }
-    const auto target = files.ReadSymlink(root + reached + "/" + name);
+    const auto target = files.ReadSymlink(reached + "/" + name);
     if (!target.ok()) {
       reached += "/" + name;
       continue;
     }
     if (++links > kMaxLinks) return ErrnoStatus(ELOOP);
-    if (target->starts_with("/")) return ErrnoStatus(EXDEV);
+    if (target->starts_with("/")) reached.clear();
     const auto names = NamesOf(*target);
     left.insert(left.begin(), names.begin(), names.end());
   }
-  return root + reached;
+  if (reached != root && !reached.starts_with(root + "/")) return ErrnoStatus(EXDEV);
+  return reached;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/group_of.h"
 #include "libs/fs/real_file_system.h"
+#include "tests/harness/at_least.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::fs {
@@ -54,27 +55,40 @@ void CheckBind(FileSystem& files, Mounts& mounts, const std::string& dir) {
   ASSERT_TRUE(files.MakeSymlink("../secret", v + "/relative").ok());
   ASSERT_TRUE(files.MakeSymlink(dir + "/secret", v + "/absolute").ok());
   ASSERT_TRUE(files.MakeSymlink("loop", v + "/loop").ok());
+  ASSERT_TRUE(files.MakeSymlink(dir + "/v/sub", v + "/absolute-own").ok());
+  ASSERT_TRUE(files.MakeSymlink("../v/own", v + "/out-and-back").ok());
+  ASSERT_TRUE(files.MakeSymlink(dir + "/v-beside", v + "/beside").ok());
+  ASSERT_TRUE(files.MakeDirs(dir + "/v-beside", 0700).ok());
   const std::string target = dir + "/t/0";
   const auto bind = [&](const std::string& path) { return mounts.BindWithin({v, path, target}); };
   const Status first = bind("sub");
   if (first.code() == StatusCode::kPermissionDenied) GTEST_SKIP() << "may not mount here";
   ASSERT_TRUE(first.ok()) << first;
   EXPECT_TRUE(mounts.IsMountPoint(target).value());
-  for (const char* path : {"relative", "relative/x", "absolute", "absolute/new", "../secret",
-                           "sub/../../secret", "loop", "sub/file/x"})
+  for (const char* path :
+       {"relative", "relative/x", "absolute", "absolute/new", "../secret", "sub/../../secret",
+        "../v/sub", "loop", "sub/file/x", "beside", "beside/new", "absolute-own/../../secret"})
     EXPECT_FALSE(bind(path).ok()) << path;
   EXPECT_FALSE(files.Stat(dir + "/secret/x", false).ok()) << "nothing is made outside";
   EXPECT_FALSE(files.Stat(dir + "/secret/new", false).ok());
+  EXPECT_TRUE(files.List(dir + "/v-beside")->empty());
   EXPECT_TRUE(mounts.IsMountPoint(target).value()) << "what was there before stays";
   const struct {
     const char* path;
     FileInfo::Kind kind;
   } kCases[] = {
-      {"sub", FileInfo::Kind::kDirectory},      {"own", FileInfo::Kind::kDirectory},
-      {"own/file", FileInfo::Kind::kFile},      {"sub/file", FileInfo::Kind::kFile},
-      {"new/deep", FileInfo::Kind::kDirectory}, {"own/made", FileInfo::Kind::kDirectory},
-      {"./sub//file", FileInfo::Kind::kFile},   {".", FileInfo::Kind::kDirectory},
+      {"sub", FileInfo::Kind::kDirectory},
+      {"own", FileInfo::Kind::kDirectory},
+      {"own/file", FileInfo::Kind::kFile},
+      {"sub/file", FileInfo::Kind::kFile},
+      {"new/deep", FileInfo::Kind::kDirectory},
+      {"own/made", FileInfo::Kind::kDirectory},
+      {"./sub//file", FileInfo::Kind::kFile},
+      {".", FileInfo::Kind::kDirectory},
       {"/sub/", FileInfo::Kind::kDirectory},
+      {"absolute-own/file", FileInfo::Kind::kFile},
+      {"out-and-back", FileInfo::Kind::kDirectory},
+      {"absolute-own/made-by-it/deep", FileInfo::Kind::kDirectory},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.path);
@@ -85,6 +99,7 @@ void CheckBind(FileSystem& files, Mounts& mounts, const std::string& dir) {
   }
   EXPECT_TRUE(files.Stat(v + "/new/deep", false).ok());
   EXPECT_TRUE(files.Stat(v + "/sub/made", false).ok());
+  EXPECT_TRUE(files.Stat(v + "/sub/made-by-it/deep", false).ok());
   EXPECT_EQ(mounts.BindWithin({dir + "/none", "a", target}).code(), StatusCode::kNotFound);
   ASSERT_TRUE(mounts.Unmount(target).ok());
   EXPECT_FALSE(mounts.IsMountPoint(target).value()) << "one mount was on the other";
@@ -152,12 +167,24 @@ TEST_F(BindWithin, WhatTakesItsPlaceLaterIsNotSeenBeforeTheNextTime) {
   EXPECT_EQ(files_.Stat(target_, false)->inode, files_.Stat(volume_ + "/a", false)->inode);
 }
 
+/// As a block device is named.
+TEST_F(BindWithin, FromTheRootOfTheMachineEveryLinkLeadsToAPlaceWithin) {
+  ASSERT_TRUE(files_.MakeDirs(volume_ + "/d/sub", 0777).ok());
+  ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
+  ASSERT_TRUE(files_.MakeSymlink(volume_ + "/d", volume_ + "/absolute").ok());
+  if (!MayMount()) GTEST_SKIP() << "may not mount here";
+  const Status bound = mounts_.BindWithin({"/", volume_ + "/absolute/sub", target_});
+  ASSERT_TRUE(bound.ok()) << bound;
+  EXPECT_EQ(files_.Stat(target_, false)->inode, files_.Stat(volume_ + "/d/sub", false)->inode);
+}
+
 /// A container swaps a directory with a link that leads out, as fast as it can.
 TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
   ASSERT_TRUE(files_.MakeDirs(volume_ + "/d/sub", 0777).ok());
   ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
   ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/secret/sub", 0700).ok());
   ASSERT_TRUE(files_.MakeSymlink("../secret", volume_ + "/link").ok());
+  ASSERT_TRUE(files_.MakeSymlink(volume_ + "/d", volume_ + "/absolute").ok());
   if (!MayMount()) GTEST_SKIP() << "may not mount here";
   const std::string d = volume_ + "/d", link = volume_ + "/link";
   std::atomic<bool> done = false;
@@ -166,17 +193,22 @@ TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
   });
   const std::vector<uint64_t> outside = {files_.Stat(dir_.path() + "/secret", false)->inode,
                                          files_.Stat(dir_.path() + "/secret/sub", false)->inode};
-  int bound = 0;
-  for (int i = 0; i < 2000; ++i) {
-    const std::string path = i % 2 == 0 ? "d/sub" : fmt::format("d/new-{}", i);
+  int bound = 0, bound_by_absolute_link = 0;
+  const harness::AtLeast at_least(2000);
+  for (int i = 0; at_least.GoesOn(i); ++i) {
+    const bool absolute = i % 4 >= 2;
+    const std::string path = fmt::format("{}/{}", absolute ? "absolute" : "d",
+                                         i % 2 == 0 ? "sub" : fmt::format("new-{}", i % 5000));
     if (!Bind(path).ok()) continue;
     ++bound;
+    bound_by_absolute_link += absolute ? 1 : 0;
     const uint64_t seen = files_.Stat(target_, false)->inode;
     ASSERT_TRUE(std::find(outside.begin(), outside.end(), seen) == outside.end()) << path;
   }
   done = true;
   swapper.join();
   EXPECT_GT(bound, 0);
+  EXPECT_GT(bound_by_absolute_link, 0);
   EXPECT_EQ(files_.List(dir_.path() + "/secret")->size(), 1u) << "nothing is made outside";
 }
 

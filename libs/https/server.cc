@@ -8,6 +8,7 @@
 
 #include "libs/https/connection.h"
 #include "libs/https/core.h"
+#include "libs/https/keep_alive.h"
 #include "libs/https/wire.h"
 
 namespace splitlet::https {
@@ -117,7 +118,7 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   if (!MakeRoom()) return;
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  KeepAlive(socket);
   auto wire =
       core_->options.tls ? MakeTlsWire(std::move(socket), tls_) : MakePlainWire(std::move(socket));
   auto& all = core_->connections;

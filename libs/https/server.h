@@ -84,6 +84,7 @@ class Responder {
   virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
   /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
   /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
+  /// Silence has no limit; a peer that is gone is found by TCP's keepalive.
   virtual void PassTo(Backend backend) = 0;
 };
 
@@ -100,7 +101,7 @@ struct ServerOptions {
   Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body
   Duration idle_limit = std::chrono::seconds{90};
   Duration write_limit = std::chrono::seconds{60};  // of a piece of a whole answer
-  Duration stream_limit = std::chrono::hours{4};    // of a piece of a stream; of a quiet upgrade
+  Duration stream_limit = std::chrono::hours{4};    // of a piece of a stream
 };
 
 class Server {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <fstream>
@@ -254,11 +255,15 @@ http::Server::Serve Answers(const std::string& answer) {
   };
 }
 
-std::string PassedTo(uint16_t port, const std::string& sent) {
-  const auto server = Started(Plain(), [port](const Request&,
-                                              std::shared_ptr<Responder> responder) {
+/// Passes every request on to `port`.
+Handler PassesTo(uint16_t port) {
+  return [port](const Request&, const std::shared_ptr<Responder>& responder) {
     responder->PassTo({.address = "127.0.0.1", .port = port, .head = "POST /x HTTP/1.1\r\n\r\n"});
-  });
+  };
+}
+
+std::string PassedTo(uint16_t port, const std::string& sent) {
+  const auto server = Started(Plain(), PassesTo(port));
   TestClient client(server->port());
   client.Write("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n" + sent);
   return client.ReadAll();
@@ -286,6 +291,59 @@ TEST(Server, PassesAnUpgradedConnectionOn) {
     nobody = backend.port;
   }
   EXPECT_THAT(PassedTo(nobody, ""), HasSubstr("error dialing backend: "));
+}
+
+TEST(Server, AnUpgradedConnectionMayBeQuiet) {
+  http::Server backend(Answers("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+  ServerOptions options = Plain();
+  for (Duration* limit :
+       {&options.header_limit, &options.idle_limit, &options.write_limit, &options.stream_limit})
+    *limit = std::chrono::milliseconds{30};
+  const auto server = Started(options, PassesTo(backend.port));
+  TestClient client(server->port());
+  client.Ask("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade", "\r\n\r\n");
+  client.Write("a");
+  EXPECT_EQ(client.Read(), "a");
+  ::poll(nullptr, 0, 120);  // longer than each limit
+  client.Write("end");
+  EXPECT_EQ(client.ReadAll(), "end");
+  WaitUntil([&] { return server->connections() == 0; });
+}
+
+uint16_t PortOf(const sockaddr_in6& address) {
+  return ntohs(address.sin6_family == AF_INET6
+                   ? address.sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+/// Sockets of this process whose other end, or own end, has this port, and that ask a quiet peer
+/// whether it is there after so many seconds.
+size_t CountKeptAlive(uint16_t port, int after_seconds) {
+  size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_in6 own{}, peer{};
+    socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 ||
+        ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0)
+      continue;
+    if (PortOf(own) != port && PortOf(peer) != port) continue;
+    int on = 0, idle = 0;
+    socklen_t size = sizeof(int);
+    ::getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size);
+    ::getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, &size);
+    if (on != 0 && idle == after_seconds) ++count;
+  }
+  return count;
+}
+
+TEST(Server, AnUpgradedConnectionAsksBothEndsWhetherTheyAreThere) {
+  http::Server backend(Answers("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+  const auto server = Started(Plain(), PassesTo(backend.port));
+  TestClient client(server->port());
+  client.Ask("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade", "\r\n\r\n");
+  EXPECT_EQ(CountKeptAlive(server->port(), 15), 1u);
+  EXPECT_EQ(CountKeptAlive(backend.port, 15), 1u);
+  client.Write("end");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "libs/https/keep_alive.h"
+
 namespace splitlet::https {
 namespace {
 
@@ -27,13 +29,8 @@ int CodeOf(const std::string& answer) {
 
 }  // namespace
 
-Tunnel::Tunnel(asio::io_context& context, Backend backend, Duration idle_limit,
-               std::shared_ptr<TunnelClient> client)
-    : backend_(std::move(backend)),
-      idle_limit_(idle_limit),
-      client_(std::move(client)),
-      socket_(context),
-      timer_(context) {}
+Tunnel::Tunnel(asio::io_context& context, Backend backend, std::shared_ptr<TunnelClient> client)
+    : backend_(std::move(backend)), client_(std::move(client)), socket_(context), timer_(context) {}
 
 void Tunnel::Arm(Duration limit) {
   timer_.expires_after(limit);
@@ -42,9 +39,14 @@ void Tunnel::Arm(Duration limit) {
   });
 }
 
+void Tunnel::Disarm() {
+  ++armed_;
+  timer_.cancel();
+}
+
 void Tunnel::Close() {
   client_.reset();
-  timer_.cancel();
+  Disarm();
   error_code ignored;
   socket_.close(ignored);
 }
@@ -78,6 +80,7 @@ void Tunnel::Start() {
 void Tunnel::SendHead() {
   error_code ignored;
   socket_.set_option(tcp::no_delay(true), ignored);
+  KeepAlive(socket_);
   asio::async_write(socket_, asio::buffer(backend_.head),
                     [self = shared_from_this()](error_code error, size_t) {
                       if (self->client_ == nullptr) return;
@@ -105,8 +108,10 @@ void Tunnel::OnAnswer() {
   const int code = CodeOf(answer_);
   if (code != 101 && code < 400)
     return Fail(fmt::format("invalid upgrade response: status code {}", code));
-  if (code != 101) idle_limit_ = kErrorLimit;
-  Arm(idle_limit_);
+  if (code == 101)
+    Disarm();
+  else
+    Arm(kErrorLimit);
   client_->WriteBytes(std::move(answer_), [self = shared_from_this(), code](bool written) {
     if (self->client_ == nullptr) return;
     if (!written) return self->End();
@@ -123,7 +128,6 @@ void Tunnel::FromBackend() {
         self->client_->WriteBytes(std::string(self->incoming_.data(), n), [self](bool written) {
           if (self->client_ == nullptr) return;
           if (!written) return self->End();
-          self->Arm(self->idle_limit_);
           self->FromBackend();
         });
       });
@@ -138,7 +142,6 @@ void Tunnel::FromClient() {
                       [self](error_code error, size_t) {
                         if (self->client_ == nullptr) return;
                         if (error) return self->End();
-                        self->Arm(self->idle_limit_);
                         self->FromClient();
                       });
   });

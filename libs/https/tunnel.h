@@ -33,15 +33,16 @@ class TunnelClient {
 
 class Tunnel : public std::enable_shared_from_this<Tunnel> {
  public:
-  /// `client`: kept until the end.
-  Tunnel(boost::asio::io_context& context, Backend backend, Duration idle_limit,
-         std::shared_ptr<TunnelClient> client);
+  /// `client`: kept until the end. Once the backend has agreed silence has no limit: who is gone is
+  /// found by the keepalive of either socket.
+  Tunnel(boost::asio::io_context& context, Backend backend, std::shared_ptr<TunnelClient> client);
   void Start();
   /// Without a word to the client.
   void Close();
 
  private:
   void Arm(Duration limit);
+  void Disarm();
   void SendHead();
   void ReadAnswer();
   void OnAnswer();
@@ -51,7 +52,6 @@ class Tunnel : public std::enable_shared_from_this<Tunnel> {
   void End();
 
   Backend backend_;
-  Duration idle_limit_;
   std::shared_ptr<TunnelClient> client_;  // null: closed
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer timer_;

@@ -3,6 +3,7 @@
 
 #include "services/node-api/auth/attributes.h"
 #include "services/node-api/node_api_fixture.h"
+#include "services/node-api/routes.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -44,32 +45,33 @@ TEST(Attributes, EachPathAsksForItsOwn) {
 
 using Auth = NodeApiTest;
 
-constexpr const char* kPaths[] = {"/healthz",
-                                  "/healthz/ping",
-                                  "/pods",
-                                  "/stats/summary",
-                                  "/metrics",
-                                  "/metrics/cadvisor",
-                                  "/metrics/resource",
-                                  "/metrics/probes",
-                                  "/metrics/slis",
-                                  "/run/a/b/c",
-                                  "/exec/a/b/c",
-                                  "/attach/a/b/c",
-                                  "/portForward/a/b",
-                                  "/containerLogs/a/b/c",
-                                  "/runningpods/",
-                                  "/logs/",
-                                  "/logs/syslog",
-                                  "/debug/pprof/",
-                                  "/debug/flags/v",
-                                  "/configz",
-                                  "/checkpoint/a/b/c"};
+/// Of every route all that a request may name: namespace, pod, container, and a uid between them.
+std::vector<std::string> AllPaths() {
+  std::vector<std::string> paths;
+  for (const ServedPath& served : ServedPaths()) {
+    const std::string path(served.path);
+    if (served.itself) paths.push_back(path);
+    if (!served.below) continue;
+    for (const char* rest : {"/", "/a", "/a/b", "/a/b/c", "/a/b/uid/c"})
+      paths.push_back(path + rest);
+  }
+  return paths;
+}
+
+TEST(Routes, AllAreKnownToWhoLooksAtAll) {
+  const auto paths = AllPaths();
+  for (const char* path :
+       {"/healthz", "/pods", "/stats/a", "/metrics/slis", "/exec/a/b/uid/c", "/portForward/a/b",
+        "/logs/", "/debug/flags/v", "/flagz", "/statusz", "/checkpoint/a/b/c"})
+    EXPECT_THAT(paths, testing::Contains(path));
+  for (const std::string& path : paths)
+    EXPECT_EQ(FindRoute(path, Surface::kSecured, {}).kind, Match::Kind::kServed) << path;
+}
 
 TEST_F(Auth, NobodyGetsInWithoutCredentials) {
   reviewer->rights = {"bob get pods"};
   Start();
-  for (const char* path : kPaths) {
+  for (const std::string& path : AllPaths()) {
     for (const char* method :
          {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
       SCOPED_TRACE(fmt::format("{} {}", method, path));
@@ -82,7 +84,7 @@ TEST_F(Auth, NobodyGetsInWithoutCredentials) {
 
 TEST_F(Auth, NobodyGetsInWithoutRights) {
   Start();
-  for (const char* path : kPaths) {
+  for (const std::string& path : AllPaths()) {
     for (const char* method : {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}) {
       SCOPED_TRACE(fmt::format("{} {}", method, path));
       EXPECT_THAT(Text({.method = method, .target = path}), HasSubstr("403 Forbidden (user=bob"));

@@ -208,8 +208,8 @@ void Endpoints::ServeSummary(const Asked& asked) {
 void Endpoints::ServeMetrics(const Asked& asked) {
   const bool probes = asked.route == Route::kProbes;
   gather_.Get([this, probes, responder = asked.responder](const std::vector<Scraped>& scraped) {
-    deps_.strands.Run("merge", [scraped, probes, responder] {
-      responder->Send(MetricsReply(MergeMetrics(scraped, [probes](std::string_view family) {
+    deps_.strands.Run("merge", [merger = merger_, scraped, probes, responder] {
+      responder->Send(MetricsReply(merger->Merge(scraped, [probes](std::string_view family) {
         if (!probes) return !IsProbe(family);
         return IsProbe(family) || family == "process_start_time_seconds";
       })));

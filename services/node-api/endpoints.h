@@ -97,6 +97,8 @@ class Endpoints {
   Checkpoints checkpoints_;
   StatsCache stats_, details_;  // for all; for /metrics/cadvisor, which wants more
   Gather gather_;
+  // Of the strand that merges.
+  const std::shared_ptr<MetricsMerger> merger_ = std::make_shared<MetricsMerger>();
   LogLevels log_levels_;
   ZPages zpages_;
   int log_queries_ = 0;  // that run

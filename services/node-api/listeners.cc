@@ -24,9 +24,7 @@ Listeners::Listeners(Deps deps, const NodeApiConfig& config)
   const auto& server = config.server;
   if (server.enabled && server.port > 0) {
     AddPort(Surface::kSecured, "secured",
-            {.address = server.address,
-             .port = static_cast<uint16_t>(server.port),
-             .stream_limit = server.stream_idle_timeout});
+            {.address = server.address, .port = static_cast<uint16_t>(server.port)});
     tls_ = std::make_shared<https::TlsFiles>(
         deps_.files,
         https::TlsSettings{.min_version = server.tls_min_version,

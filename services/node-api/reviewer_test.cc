@@ -38,19 +38,24 @@ TEST_F(ReviewMetricsTest, EachAnswerIsCountedByItsCode) {
   ReviewTransport transport(clock, std::move(scripted), registry);
   apiclient::Client client(clock, transport, {.content = apiclient::ContentType::kJson});
   const auto reviewer = MakeReviewer(client);
+  const auto reviewed = [](const char* kind) {
+    return fmt::format(R"({{"apiVersion":"v1","kind":"{}","status":{{}}}})", kind);
+  };
   const struct {
-    StatusOr<apiclient::Response> answer;
+    StatusOr<apiclient::Response> of_token, of_access;
     const char* code;
   } kCases[] = {
-      {Answered(201, R"({"status": {}})"), "201"},
-      {Answered(200, R"({"status": {}})"), "200"},
-      {Answered(403, "{}"), "403"},
-      {Answered(500, "{}"), "500"},
-      {Unavailable("it is away"), "<error>"},
+      {Answered(201, reviewed("TokenReview")), Answered(201, reviewed("SubjectAccessReview")),
+       "201"},
+      {Answered(200, reviewed("TokenReview")), Answered(200, reviewed("SubjectAccessReview")),
+       "200"},
+      {Answered(403, "{}"), Answered(403, "{}"), "403"},
+      {Answered(500, "{}"), Answered(500, "{}"), "500"},
+      {Unavailable("it is away"), Unavailable("it is away"), "<error>"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.code);
-    answers = {c.answer, c.answer};
+    answers = {c.of_token, c.of_access};
     const auto who = reviewer->ReviewToken("token", After(clock, 1s));
     EXPECT_EQ(Seen("authn", c.code), "1 asked 1 timed ");
     EXPECT_EQ(Seen("authz", c.code), "");

@@ -81,6 +81,14 @@ Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers
   return {.kind = Match::Kind::kServed, .route = row->route, .text = ""};
 }
 
+std::vector<ServedPath> ServedPaths() {
+  std::vector<ServedPath> paths;
+  for (const Row& row : kRows)
+    paths.push_back(
+        {.path = row.path, .itself = row.below != Below::kOnly, .below = row.below != Below::kNot});
+  return paths;
+}
+
 std::vector<std::string> PathsOf(const Handlers& handlers) {
   std::set<std::string> paths;
   for (const Row& row : kRows)

@@ -63,6 +63,14 @@ struct Handlers {
 /// `path`: decoded.
 Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers);
 
+/// What is served where, for what has to hold of every path.
+struct ServedPath {
+  std::string_view path;  // "/exec"
+  bool itself = true, below = false;
+};
+/// All of the secured port.
+std::vector<ServedPath> ServedPaths();
+
 /// First steps of what the secured port serves, sorted: "/configz".
 std::vector<std::string> PathsOf(const Handlers& handlers);
 

@@ -28,7 +28,11 @@ struct PlegConfig {
   Duration polling_period = std::chrono::seconds{1};    // from the end of a listing to the next
   Duration streaming_period = std::chrono::seconds{10};
   Duration relist_threshold = std::chrono::minutes{3};
-  Duration status_period = std::chrono::seconds{5};
+  Duration status_period = std::chrono::seconds{5};  // once it has been ready
+  /// Before that: a node that starts waits for it, such as for its network.
+  Duration first_status_period = std::chrono::milliseconds{200};
+  Duration first_status_time = std::chrono::minutes{2};  // for that long
+  Duration unready_status_period = std::chrono::seconds{1};
   Duration status_threshold = std::chrono::seconds{30};
   Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
   /// containerd 1.6 sends the event of an exit before its CRI shows it (15 to 25 ms on a quiet

@@ -8,6 +8,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/boot_time.h"
+#include "services/pleg/runtime_status.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -95,6 +96,7 @@ PlegService::~PlegService() {
 }
 
 void PlegService::Start() {
+  started_ = deps_.clock.Now();
   BeginStatus();
   BeginRelist();
   feed_.Start();
@@ -607,12 +609,14 @@ void PlegService::OnStatus(const StatusOr<cri::RuntimeReport>& report,
   if (info.ok()) info_ = *info;
   if (report.ok()) {
     report_ = *report;
+    was_ready_ = was_ready_ || IsReady(report_);
     status_at_ = deps_.clock.Now();
   } else if (status_error_.code() != report.status().code()) {
     deps_.log.Warn("asking the runtime for its status failed", {KV("err", report.status())});
   }
   status_error_ = report.status();
-  status_timer_ = deps_.loop.RunAfter(config_.status_period, [this] { BeginStatus(); });
+  const Duration period = StatusPeriod(config_, was_ready_, deps_.clock.Now() - started_);
+  status_timer_ = deps_.loop.RunAfter(period, [this] { BeginStatus(); });
 }
 
 bool PlegService::RuntimeDown() const {

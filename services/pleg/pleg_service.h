@@ -175,7 +175,9 @@ class PlegService {
   exec::TimerId slow_timer_ = 0, report_timer_ = 0;
   std::vector<RelistDone> answer_listing_, answer_next_listing_, answer_inspected_;
 
+  Clock::Time started_;
   std::optional<Clock::Time> status_at_;  // of the last good answer
+  bool was_ready_ = false;                // with its network, once
   cri::RuntimeReport report_;
   cri::RuntimeInfo info_;
   Status status_error_;

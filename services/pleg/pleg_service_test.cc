@@ -278,6 +278,34 @@ TEST_F(PlegTest, TheRuntimesOwnConditionsArePartOfHealth) {
   EXPECT_FALSE(health.conditions(1).status());
 }
 
+TEST_F(PlegTest, TheRuntimeIsAskedSoonOnlyUntilItWasReady) {
+  const auto be_ready = [this](bool network) {
+    runtime_.SetConditions(
+        {{"RuntimeReady", true, "", ""}, {"NetworkReady", network, "", "no configuration"}});
+  };
+  const auto asked = [this](Duration in) {
+    const size_t before = runtime_.Calls("Status");
+    RunFor(in);
+    return static_cast<double>(runtime_.Calls("Status") - before);
+  };
+  be_ready(false);
+  Start(Streams::kNone);
+  EXPECT_NEAR(asked(10s), 50, 2);
+  EXPECT_FALSE(pleg_->service->GetPlegHealth().conditions(1).status());
+  const int hang = runtime_.AddFault({.method = "Status", .kind = cri::Fault::Kind::kHang});
+  RunFor(300ms);
+  EXPECT_EQ(asked(20s), 0) << "one after the other";
+  runtime_.RemoveFault(hang);
+  RunFor(2min);
+  EXPECT_NEAR(asked(10s), 10, 1) << "it has not been ready for minutes";
+  be_ready(true);
+  RunFor(1100ms);
+  EXPECT_TRUE(pleg_->service->GetPlegHealth().conditions(1).status());
+  EXPECT_NEAR(asked(20s), 4, 1);
+  be_ready(false);
+  EXPECT_NEAR(asked(20s), 4, 1) << "it was ready in this life";
+}
+
 TEST_F(PlegTest, AFreshLookIsOneThatBeganAfterTheQuestion) {
   RunPod("web");
   Start(Streams::kNone);

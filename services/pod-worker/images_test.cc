@@ -10,10 +10,45 @@
 namespace splitlet::pod_worker {
 namespace {
 
+using Texts = std::vector<std::string>;
+
+/// "reason message" of a container's events about images; of the pod's where it is "".
+Texts AboutImages(const FakeEvents& events, const std::string& container) {
+  Texts texts;
+  for (const auto& event : events.events)
+    if (event.container == container && event.reason != "Created" && event.reason != "Started")
+      texts.push_back(event.reason + " " + event.message);
+  return texts;
+}
+
+kube::Pod AlwaysPulling(const std::string& name) {
+  auto pod = TestPod{.name = name, .uid = "uid-" + name}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+  pod.mutable_spec()->mutable_containers(0)->set_image(name + ":1");
+  return pod;
+}
+
 class Pulls : public testing::Test, public TestNode {
  protected:
   void SetUp() override { Start(); }
+  /// The pull that was held back as the n-th brings its image, a second later.
+  void Bring(size_t n) {
+    RunFor(1s);
+    runtime.AddImage(process->calls.asked_images[n]);
+    process->calls.pulls[n](
+        runtime.ImageStatus({process->calls.asked_images[n]}, After(clock, 1s))->value().id);
+    Settle();
+  }
 };
+
+TEST_F(Pulls, WithoutATagTheLatestIsAskedFor) {
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->mutable_containers(0)->set_image("busybox");
+  pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(process->calls.asked_images, Texts{"busybox:latest"});
+  EXPECT_EQ(events.Text("Pulling"), "Pulling image \"busybox\"");
+}
 
 TEST_F(Pulls, ImagesArePulledOnceAndUsed) {
   auto pod = TestPod{.containers = {"a", "b"}}.Make();
@@ -33,8 +68,16 @@ TEST_F(Pulls, APullThatFailsBacksOff) {
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(NoteOf("app").reason(), "ErrImagePull");
   EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  const std::string why = "rpc error: code = NotFound desc = no such image";
+  EXPECT_EQ(AboutImages(events, "app"),
+            (Texts{"Pulling Pulling image \"bad:1\"",
+                   "Failed Failed to pull image \"bad:1\": " + why, "Failed Error: ErrImagePull"}));
+  events.events.clear();
   Changed();
   EXPECT_EQ(NoteOf("app").reason(), "ImagePullBackOff");
+  EXPECT_EQ(NoteOf("app").message(), "Back-off pulling image \"bad:1\": ErrImagePull: " + why);
+  EXPECT_EQ(AboutImages(events, "app"),
+            (Texts{"BackOff Back-off pulling image \"bad:1\"", "Failed Error: ImagePullBackOff"}));
   EXPECT_EQ(runtime.Calls("PullImage"), 1u);
   RunFor(13s);
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
@@ -59,18 +102,55 @@ TEST_F(Pulls, OfContainersThatWaitForOneOneHasFailedAndTheOthersBackOff) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 2u);
 }
 
+TEST_F(Pulls, OneAfterTheOtherAndTheLaterOnesSayThatTheyWaited) {
+  process->calls.hold = true;
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(RunPod(AlwaysPulling(name)).ok());
+  for (const size_t n : {0, 1, 2}) {
+    ASSERT_EQ(process->calls.pulls.size(), n + 1) << "no two at once";
+    Bring(n);
+  }
+  Texts texts;
+  for (const auto& event : events.events)
+    if (event.reason == "Pulled") texts.push_back(event.message);
+  EXPECT_EQ(texts, (Texts{"Successfully pulled image \"a:1\" in 1s (1s including waiting). Image "
+                          "size: 1048576 bytes.",
+                          "Successfully pulled image \"b:1\" in 1s (2s including waiting). Image "
+                          "size: 1048576 bytes.",
+                          "Successfully pulled image \"c:1\" in 1s (3s including waiting). Image "
+                          "size: 1048576 bytes."}));
+}
+
+TEST_F(Pulls, AsManyAtOnceAsAllowed) {
+  config.parallel_pulls = 2;
+  Restart();
+  process->calls.hold = true;
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(RunPod(AlwaysPulling(name)).ok());
+  EXPECT_EQ(process->calls.asked_images, (Texts{"a:1", "b:1"}));
+  Bring(1);
+  EXPECT_EQ(process->calls.asked_images, (Texts{"a:1", "b:1", "c:1"}));
+}
+
+TEST_F(Pulls, OneBeyondTheRateOfTheRegistryWaitsForItsToken) {
+  config.registry_burst = config.registry_qps = 1;
+  Restart();
+  ASSERT_TRUE(RunPod(AlwaysPulling("a")).ok());
+  ASSERT_TRUE(RunPod(AlwaysPulling("b")).ok());
+  EXPECT_EQ(runtime.Running("uid-a").size(), 1u);
+  EXPECT_EQ(runtime.Running("uid-b").size(), 0u);
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  RunFor(1100ms);
+  EXPECT_EQ(runtime.Running("uid-b").size(), 1u);
+  EXPECT_EQ(events.Count("Failed"), 0);
+  EXPECT_EQ(events.Count("BackOff"), 0);
+}
+
 TEST_F(Pulls, AHundredPodsThatPullAtOnceRunInThirtySeconds) {
   constexpr int kCount = 100;
-  const auto uid = [](int i) { return fmt::format("uid-{}", i); };
-  for (int i = 0; i < kCount; ++i) {
-    auto pod = TestPod{.name = fmt::format("p{}", i), .uid = uid(i)}.Make();
-    pod.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
-    pod.mutable_spec()->mutable_containers(0)->set_image(fmt::format("image-{}:1", i));
-    ASSERT_TRUE(RunPod(pod).ok());
-  }
+  for (int i = 0; i < kCount; ++i) ASSERT_TRUE(RunPod(AlwaysPulling(fmt::format("p{}", i))).ok());
   const auto running = [&] {
     int count = 0;
-    for (int i = 0; i < kCount; ++i) count += static_cast<int>(runtime.Running(uid(i)).size());
+    for (int i = 0; i < kCount; ++i)
+      count += static_cast<int>(runtime.Running(fmt::format("uid-p{}", i)).size());
     return count;
   };
   EXPECT_EQ(running(), config.registry_burst) << "and no more at first";
@@ -97,7 +177,7 @@ TEST_F(Pulls, APullOfAnEarlierLifeAnswersNothing) {
   ASSERT_EQ(process->calls.pulls.size(), 2u) << "which pulls for itself";
   EXPECT_EQ(events.Count("Pulled"), 0);
   runtime.AddImage("new:1");
-  process->calls.pulls[1](runtime.ImageStatus("new:1", After(clock, 1s))->value().id);
+  process->calls.pulls[1](runtime.ImageStatus({"new:1"}, After(clock, 1s))->value().id);
   Settle();
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
@@ -120,6 +200,18 @@ TEST_F(Pulls, AnImageThatMayNotBePulledIsNamed) {
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(NoteOf("app").reason(), "ErrImageNeverPull");
   EXPECT_EQ(runtime.Calls("PullImage"), 0u);
+}
+
+TEST_F(Pulls, TheRuntimeIsToldTheAnnotationsOfThePod) {
+  auto pod = TestPod{}.Make();
+  (*pod.mutable_metadata()->mutable_annotations())["example.com/a"] = "1";
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(runtime.ImageAnnotations().at("example.com/a"), "1") << "of one that is there";
+  pod = AlwaysPulling("new");
+  pod.mutable_spec()->mutable_security_context()->set_run_as_user(1000);  // or the image is asked
+  (*pod.mutable_metadata()->mutable_annotations())["example.com/a"] = "2";
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(runtime.ImageAnnotations().at("example.com/a"), "2") << "of one that was pulled";
 }
 
 constexpr const char* kImage = "reg.io/team/app:1";
@@ -195,6 +287,17 @@ TEST_F(PrivateImages, ASecretOfThePodOpensThemForThatPodAlone) {
   EXPECT_EQ(runtime.Calls("PullImage"), pulls) << "equal credentials are as good";
 }
 
+TEST_F(PrivateImages, OneThatWasHereBeforeIsUsedWithoutALookAtCredentials) {
+  runtime.AddImage(kImage);
+  ASSERT_TRUE(RunPod(PodOf("a", {"none"})).ok());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
+  EXPECT_EQ(events.Count("FailedToRetrieveImagePullSecret"), 0);
+  EXPECT_EQ(AboutImages(events, "app"),
+            Texts{"Pulled Container image \"reg.io/team/app:1\" already present on machine and can "
+                  "be accessed by the pod"});
+}
+
 TEST_F(PrivateImages, CredentialsAreTriedOneAfterTheOther) {
   PutSecret("wrong", Login("other"));
   PutNodeLogin("team");
@@ -229,48 +332,52 @@ TEST_F(PrivateImages, APluginOfTheNodeIsAskedLast) {
   EXPECT_EQ(runtime.Calls("PullImage"), 2u);
 }
 
-/// The next pulls wait for their token.
+/// The next pulls wait for the one before them.
 class WaitingPulls : public PrivateImages {
  protected:
   void SetUp() override {
-    config.registry_burst = config.registry_qps = 1;
     PrivateImages::SetUp();
-    auto other = TestPod{.name = "other", .uid = "uid-other"}.Make();
-    other.mutable_spec()->mutable_containers(0)->set_image_pull_policy("Always");
-    ASSERT_TRUE(RunPod(other).ok());
-    ASSERT_EQ(runtime.Calls("PullImage"), 1u);
+    process->calls.hold = true;
+    ASSERT_TRUE(RunPod(AlwaysPulling("other")).ok());
+    ASSERT_EQ(process->calls.pulls.size(), 1u);
     PutSecret("team", Login("team"));
     PutSecret("wrong", Login("other"));
     ASSERT_TRUE(RunPod(first_).ok());
     ASSERT_TRUE(RunPod(second_).ok());
+  }
+  /// The one before them ends.
+  void GoOn() {
+    ASSERT_EQ(process->calls.pulls.size(), 1u) << "nothing else has begun";
+    process->calls.hold = false;
+    process->calls.pulls[0](NotFound("no such image"));
+    Settle();
   }
   const kube::Pod first_ = PodOf("a", {"team"}), second_ = PodOf("b", {"team"});
 };
 
 TEST_F(WaitingPulls, AreSharedByPodsWithTheSameCredentials) {
   ASSERT_TRUE(RunPod(PodOf("c", {"wrong"})).ok());
-  ASSERT_EQ(runtime.Calls("PullImage"), 1u) << "nothing has begun";
-  RunFor(5s);
+  GoOn();
   EXPECT_TRUE(Runs("a"));
   EXPECT_TRUE(Runs("b"));
   EXPECT_FALSE(Runs("c"));
   EXPECT_EQ(NoteOf("app", "uid-c").reason(), "ErrImagePull");
-  EXPECT_EQ(runtime.Calls("PullImage"), 3u);
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
   EXPECT_EQ(Files("pulling"), 0u);
 }
 
 TEST_F(WaitingPulls, GoOnAsLongAsAPodWantsThem) {
   Remove(first_);
-  RunFor(5s);
+  GoOn();
   EXPECT_TRUE(Runs("b"));
-  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
 }
 
 TEST_F(WaitingPulls, AreNotBegunForPodsThatHaveEnded) {
   Remove(first_);
   Remove(second_);
-  RunFor(5s);
-  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  GoOn();
+  EXPECT_EQ(runtime.Calls("PullImage"), 0u);
 }
 
 TEST_F(PrivateImages, ASecretThatIsMissingIsSaidAndTheOthersAreTried) {
@@ -366,6 +473,49 @@ TEST_F(ImageVolumes, OneThatCannotBePulledHoldsUpOnlyWhoMountsIt) {
   EXPECT_NE(mount.image().image(), "");
   EXPECT_EQ(mount.image_sub_path(), "a/b");
   EXPECT_EQ(mount.host_path(), "");
+}
+
+TEST_F(ImageVolumes, AreEnsuredBeforeAnythingStarts) {
+  auto pod = PodWith("reg.io/model:1", "IfNotPresent");
+  *pod.mutable_spec()->add_init_containers() =
+      TestPod{.containers = {"init"}}.Make().spec().containers(0);
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  EXPECT_EQ(Show(), "sandbox/0=ready") << "the init container does not mount it, and waits";
+  EXPECT_EQ(events.Text("Pulling"), "Pulling image \"reg.io/model:1\"");
+  for (const auto& event : events.events) EXPECT_EQ(event.container, "") << event.reason;
+  runtime.AddImage("reg.io/model:1");
+  process->calls.pulls[0](runtime.ImageStatus({"reg.io/model:1"}, After(clock, 1s))->value().id);
+  Settle();
+  EXPECT_EQ(Show(), "init/0=running sandbox/0=ready");
+}
+
+TEST_F(ImageVolumes, AFailureIsOfThePodAndToldByWhoMountsIt) {
+  runtime.SetPull("reg.io/model:1", {.error = NotFound("no such image")});
+  ASSERT_TRUE(RunPod(PodWith("reg.io/model:1", "IfNotPresent")).ok());
+  const std::string why = "rpc error: code = NotFound desc = no such image";
+  const Texts once = {"Pulling Pulling image \"reg.io/model:1\"",
+                      "Failed Failed to pull image \"reg.io/model:1\": " + why};
+  EXPECT_EQ(AboutImages(events, ""), once);
+  EXPECT_EQ(AboutImages(events, "app"), Texts{"Failed Error: ErrImagePull"});
+  EXPECT_EQ(NoteOf("app").message(), why);
+  EXPECT_EQ(NoteOf("").reason(), "") << "the pod is no container";
+  Changed();
+  EXPECT_EQ(NoteOf("app").reason(), "ImagePullBackOff");
+  EXPECT_EQ(NoteOf("app").message(),
+            "Back-off pulling image \"reg.io/model:1\": ErrImagePull: " + why);
+  EXPECT_EQ(AboutImages(events, "").back(), "BackOff Back-off pulling image \"reg.io/model:1\"");
+  EXPECT_EQ(AboutImages(events, "app").back(), "Failed Error: ImagePullBackOff");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+}
+
+TEST_F(ImageVolumes, OneThatNobodyMountsIsEnsuredAndHoldsUpNobody) {
+  auto pod = PodWith("reg.io/model:1", "Never");
+  pod.mutable_spec()->mutable_containers(0)->clear_volume_mounts();
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "app/0=running other/0=running sandbox/0=ready");
+  EXPECT_EQ(events.Count("ErrImageNeverPull"), 1);
 }
 
 TEST_F(ImageVolumes, OneThatIsPulledAlwaysIsPulledOnceForAStart) {

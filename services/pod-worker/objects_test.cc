@@ -265,5 +265,31 @@ TEST_F(Objects, ALocalVolumeThatAnotherPodHasWithAnotherGroupIsToldAndShared) {
   ASSERT_TRUE(real.RemoveTree(disk).ok());
 }
 
+/// As a kubelet gives it, to the sandbox and to each container, whenever that is made.
+TEST_F(Objects, TheGroupOfAPersistentVolumeIsOneOfThePodsGroups) {
+  ASSERT_TRUE(files.MakeDirs("/srv/a", 0755).ok());
+  Put("disk.yaml",
+      "apiVersion: v1\nkind: PersistentVolume\n"
+      "metadata: {name: disk, annotations: {pv.beta.kubernetes.io/gid: '1234'}}\n"
+      "spec: {hostPath: {path: /srv/a}}\n---\n"
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
+      "spec: {volumeName: disk}\n");
+  auto pod = PodWithVolumes("[{name: v, persistentVolumeClaim: {claimName: data}}]", {"v"});
+  (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "file";
+  pod.mutable_spec()->mutable_security_context()->set_fs_group(7);
+  std::vector<std::string> groups;
+  const auto note = [&groups](const auto& asked) {
+    const auto& given = asked.linux().security_context().supplemental_groups();
+    groups.push_back(fmt::format("{}", fmt::join(given, " ")));
+  };
+  traced.on_sandbox = note;
+  traced.on_container = note;
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit("app", 1);
+  RunFor(60s);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  EXPECT_EQ(groups, (std::vector<std::string>{"7 1234", "7 1234", "7 1234"}));
+}
+
 }  // namespace
 }  // namespace splitlet::pod_worker

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,20 +61,21 @@ class FakeEvents final : public daemon::EventRecorder {
   std::vector<daemon::PodEvent> events;
 };
 
-/// The traceparents that the calls which make and end things would carry.
+/// The traceparents that the calls which make and end things would carry. What has begun is not
+/// given up, as with LimitedRunner.
 class TracedRunner final : public cri::Runner {
  public:
   explicit TracedRunner(cri::Runner& runner) : runner_(runner) {}
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override {
-    Note("RunPodSandbox");
+    Note("RunPodSandbox", deadline);
     if (on_sandbox) on_sandbox(config);
-    auto id = runner_.RunPodSandbox(config, handler, deadline);
+    auto id = runner_.RunPodSandbox(config, handler, {deadline.at});
     if (after_sandbox && id.ok()) after_sandbox(*id);
     return id;
   }
   Status StopPodSandbox(const cri::SandboxId& id, Deadline deadline) override {
-    Note("StopPodSandbox");
+    Note("StopPodSandbox", deadline);
     if (stops_nothing) return OkStatus();
     return runner_.StopPodSandbox(id, deadline);
   }
@@ -81,25 +83,26 @@ class TracedRunner final : public cri::Runner {
                                              const runtime::v1::ContainerConfig& config,
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) override {
-    Note("CreateContainer");
+    Note("CreateContainer", deadline);
     if (on_container) on_container(config);
-    auto id = runner_.CreateContainer(sandbox, config, sandbox_config, deadline);
+    auto id = runner_.CreateContainer(sandbox, config, sandbox_config, {deadline.at});
     if (after_create) after_create();
     return id;
   }
   Status StartContainer(const cri::ContainerId& id, Deadline deadline) override {
-    Note("StartContainer");
-    return runner_.StartContainer(id, deadline);
+    Note("StartContainer", deadline);
+    return runner_.StartContainer(id, {deadline.at});
   }
   Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
                        Deadline deadline) override {
-    Note("StopContainer");
+    Note("StopContainer", deadline);
     graces.push_back(grace_seconds);
     return runner_.StopContainer(id, grace_seconds, deadline);
   }
-  std::vector<std::string> notes;  // "<method> <traceparent>"
-  std::vector<int64_t> graces;     // of the stops
-  bool stops_nothing = false;      // says that sandboxes are stopped
+  std::vector<std::string> notes;           // "<method> <traceparent>"
+  std::vector<int64_t> graces;              // of the stops
+  std::set<std::string> given_up_with_pod;  // methods whose wait ends with the pod
+  bool stops_nothing = false;               // says that sandboxes are stopped
   std::function<void()> after_create;
   std::function<void(const cri::SandboxId& id)> after_sandbox;
   std::function<void(const runtime::v1::PodSandboxConfig&)> on_sandbox;
@@ -107,8 +110,9 @@ class TracedRunner final : public cri::Runner {
   std::function<void(const std::string& method)> before;
 
  private:
-  void Note(const std::string& method) {
+  void Note(const std::string& method, const Deadline& deadline) {
     if (before) before(method);
+    if (deadline.cancel != nullptr) given_up_with_pod.insert(method);
     notes.push_back(method + " " + cri::TraceScope::Current());
   }
   cri::Runner& runner_;
@@ -124,6 +128,7 @@ class HeldCalls final : public cri::LongCalls {
     stops.push_back(std::move(done));
   }
   void BeginPullImage(const cri::PullOrder& order, Deadline deadline, Pulled done) override {
+    asked_images.push_back(order.image);
     if (!hold) return calls_.BeginPullImage(order, deadline, std::move(done));
     pulls.push_back(std::move(done));
   }
@@ -136,6 +141,7 @@ class HeldCalls final : public cri::LongCalls {
   bool hold_exec = false;
   std::vector<Stopped> stops;
   std::vector<Pulled> pulls;
+  std::vector<std::string> asked_images;  // of all pulls, as the runtime is asked for them
   std::vector<Executed> execs;
 
  private:

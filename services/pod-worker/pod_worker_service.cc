@@ -596,10 +596,9 @@ Worker* PodWorkerService::WaitingFor(const PullRequest& pull) const {
 void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
       PullsText(puller_.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
-  if (result.pulled) return Advance(worker.uid);
   for (const auto& [container, note] : result.notes) worker.notes[container] = note;
   if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
-  store_.PutWorkers(worker);
+  result.look_now ? Advance(worker.uid) : store_.PutWorkers(worker);
 }
 
 /// A static pod waits until every other one of its full name is gone.

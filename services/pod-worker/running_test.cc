@@ -31,6 +31,12 @@ TEST_F(Running, AGrantedPodStarts) {
   EXPECT_TRUE(service().GetHealth().ready);
 }
 
+TEST_F(Running, AStartThatWaitsForItsTurnIsGivenUpWhenThePodEnds) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  EXPECT_EQ(traced.given_up_with_pod,
+            (std::set<std::string>{"RunPodSandbox", "CreateContainer", "StartContainer"}));
+}
+
 TEST_F(Running, WithoutAGrantNothingStarts) {
   Want(TestPod{}.Make());
   RunFor(300s);
@@ -259,7 +265,8 @@ TEST_F(Running, AVolumeOfAnotherKindIsNamedAndNothingStarts) {
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Show(), "");
   EXPECT_EQ(events.Text("FailedMount"),
-            "Unable to attach or mount volumes: volume type \"nfs\" is not supported");
+            "MountVolume.FindPluginBySpec failed for volume \"v\" : volume type \"nfs\" is not "
+            "supported");
   EXPECT_NE(Record()->sync_error().find("not supported"), std::string::npos);
 }
 

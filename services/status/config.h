@@ -35,7 +35,10 @@ struct StatusConfig {
   std::vector<std::string> node_ips;  // of --node-ip; empty: found out
   Duration reconcile_period = std::chrono::seconds{10};
   Duration ask_timeout = std::chrono::seconds{5};
-  Duration ask_again = std::chrono::seconds{1};  // pleg, until it knows what the runtime can do
+  /// Pleg, until the runtime has been ready once and it is known what it can do: soon at first, for
+  /// `hurry`.
+  Duration ask_soon = std::chrono::milliseconds{200}, hurry = std::chrono::minutes{2};
+  Duration ask_again = std::chrono::seconds{1};
   /// How long each process may leave questions without a good answer.
   std::map<std::string, Duration> answer_limits = HealthLimits();
   /// After that long without pod-worker statuses of pods are put without its flags.

@@ -26,6 +26,8 @@ struct Answers {
   bool pleg_healthy = true;
   bool runtime_known = true;
   bool runtime_down = false;
+  bool network_ready = true;
+  int pleg_asked = 0;
 };
 
 class FakePeers final : public peers::PeerHealth {
@@ -35,6 +37,7 @@ class FakePeers final : public peers::PeerHealth {
     if (answers_.dead.contains(process)) return Unavailable("connection refused");
     peers::PeerAnswer answer;
     if (process != "pleg") return answer;
+    ++answers_.pleg_asked;
     std::vector<std::string> errors;
     if (answers_.runtime_down) errors.emplace_back("container runtime is down");
     if (!answers_.pleg_healthy) errors.emplace_back("PLEG is not healthy: relist is stuck");
@@ -50,7 +53,7 @@ class FakePeers final : public peers::PeerHealth {
     answer.runtime->features.add_handlers()->set_user_namespaces(true);
     answer.runtime->down = answers_.runtime_down;
     answer.runtime->conditions = {{.type = "RuntimeReady", .status = true},
-                                  {.type = "NetworkReady", .status = true}};
+                                  {.type = "NetworkReady", .status = answers_.network_ready}};
     return answer;
   }
 

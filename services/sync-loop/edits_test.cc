@@ -50,5 +50,46 @@ TEST(SyncLoop, AnEphemeralContainerThatIsAddedIsGrantedWithItsPod) {
   EXPECT_EQ(pod.spec().ephemeral_containers(0).target_container_name(), "c");
 }
 
+/// A static pod with a UID of its own: an API server would not let anybody edit these fields.
+TEST(SyncLoop, AnEditThatNeedsWhatTheNodeLacksIsToldOnceAndNotHeldUp) {
+  Node node;
+  node.features.set_known(true);
+  node.features.add_handlers()->set_user_namespaces(true);
+  node.PutNode();
+  node.StartLoop();
+  const std::string spec = "containers: [{name: c}], hostUsers: false";
+  node.Put({.uid = "web", .spec = spec, .source = "file"});
+  node.Settle();
+  node.Put({.uid = "web", .spec = spec + ", hostNetwork: true", .source = "file", .generation = 2});
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "UPDATE web 1/2"}));
+  EXPECT_EQ(node.Verdict("web"), "admitted");
+  const std::vector<std::string> told = {
+      "FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: "
+      "UserNamespacesHostNetworkSupport"};
+  EXPECT_EQ(node.events.all, told);
+  node.Put({.uid = "web",
+            .spec = spec + ", hostNetwork: true, terminationGracePeriodSeconds: 3",
+            .source = "file",
+            .generation = 3});
+  node.Settle();
+  EXPECT_EQ(node.events.all, told) << "this edit needs nothing new";
+}
+
+TEST(Admission, WhatAnEditNeedsAndTheNodeLacks) {
+  kube::PodSpec plain, claims, both;
+  claims.add_resource_claims()->set_name("gpu");
+  both = claims;
+  both.set_host_users(false);
+  both.set_host_network(true);
+  const std::string text = "Pod requires node features that are not available: ";
+  EXPECT_EQ(LackAfterEdit(plain, plain), "");
+  EXPECT_EQ(LackAfterEdit(claims, plain), "");
+  EXPECT_EQ(LackAfterEdit(claims, claims), "");
+  EXPECT_EQ(LackAfterEdit(plain, claims), text + "DynamicResourceAllocation");
+  EXPECT_EQ(LackAfterEdit(claims, both), text + "UserNamespacesHostNetworkSupport");
+  EXPECT_EQ(LackAfterEdit(plain, both),
+            text + "DynamicResourceAllocation, UserNamespacesHostNetworkSupport");
+}
+
 }  // namespace
 }  // namespace splitlet::sync_loop

@@ -119,6 +119,10 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   if (pod->state == PodDigest::State::kUnknown)
     deps_.log.Error("a record of `desired` cannot be understood",
                     {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
+  const bool edited = change.before != nullptr && change.after != nullptr &&
+                      change.before->incarnation() == change.after->incarnation() &&
+                      change.before->generation() < change.after->generation();
+  if (edited) admitter_.OnEdited(key, *change.before, *change.after);
   admitter_.OnDesired(key);
   grants_.Check(key);
 }

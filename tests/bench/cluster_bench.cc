@@ -166,23 +166,23 @@ class OnContainerd {
     Print(gone);
   }
 
+  /// By turns with raw calls, so that a slow minute is everybody's.
   void Burst() {
     Result burst{.name = fmt::format("cluster: {} pods at once, all Running stored", plan_.pods),
                  .unit = "ms"};
     burst.ratio = 1.2;
-    burst.floor = {raw_.BestBurst(view_, plan_.pods).started_ms};
-    std::vector<double> tries;
-    for (int i = 0; i < kBurstTries; ++i) {
+    for (const int width : {4, 8, 16}) {  // of the raw ones; each was seen to be the best
+      burst.floor.push_back(raw_.BurstOf(view_, plan_.pods, width).started_ms);
       PodWatch watch(api_);
-      const auto names = NamesOf(fmt::format("burst-{}", i), plan_.pods);
+      const auto names = NamesOf(fmt::format("burst-{}", width), plan_.pods);
       const auto began = api_.clock().Now();
       CreateAll(api_, names, kWaits);
-      tries.push_back(Ms((watch.AwaitAll(names, State::kRunning) - began).count()));
-      std::fprintf(stderr, "burst of %d pods: %.0f ms\n", plan_.pods, tries.back());
+      burst.values.push_back(Ms((watch.AwaitAll(names, State::kRunning) - began).count()));
+      std::fprintf(stderr, "burst of %d pods: %.0f ms\n", plan_.pods, burst.values.back());
       api_.Delete(names);
       watch.AwaitAll(names, State::kGone);
+      raw_.Clear(view_);
     }
-    burst.values = {std::ranges::min(tries)};
     Print(burst);
   }
 

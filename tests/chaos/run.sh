@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs chaos scenarios on a local stack of its own, started here and ended again, on a file system of its own
-# for the state, and one for the pods' logs, so that they can be filled. A scenario has the processes' configuration
+# for the state, one for the pods' logs, and, where a scenario fills it, one for their volumes. A scenario has the processes' configuration
 # from config/NAME.yaml where that is there. One with `apiServer: true` has fake-api beside the processes, which keeps
 # its objects whatever happens to it, and config/api-server.yaml; without a fake-api in BIN_DIR it is left out.
 #
@@ -148,6 +148,10 @@ main() {
   chmod 0700 "$dir/state"
   mount_small log/pods 10000
   [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
+  # Others write more there than it holds.
+  for name in "$@"; do
+    ! grep -q 'fillDisk: kubelet' "$here/$name.yaml" || { mount_small kubelet 50000 && break; }
+  done
   for name in "$@"; do
     if wants_api "$name" && [[ ! -x $BIN_DIR/fake-api ]]; then
       note "SKIPPED: $name: no fake-api is built"

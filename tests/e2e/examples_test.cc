@@ -1,8 +1,12 @@
 // The sample pods of deploy/local/examples do on real containerd what their comments say.
 
+#include <gmock/gmock.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 
+#include "libs/cgroup/tree.h"
 #include "tests/e2e/fixture.h"
 
 namespace splitlet::e2e {
@@ -10,7 +14,22 @@ namespace {
 
 std::string Examples() { return harness::SourceDir() + "/deploy/local/examples"; }
 
-using SamplePods = E2eTest;
+using testing::HasSubstr;
+
+class SamplePods : public E2eTest {
+ protected:
+  std::string LogOf(const std::string& pod) { return node_->Ctl({"logs", pod + "-node-1"}).output; }
+  void ExpectLog(const std::string& pod, const std::string& line) {
+    EXPECT_TRUE(WaitFor(kSoon, [&] { return LogOf(pod).find(line) != std::string::npos; }))
+        << pod << ": " << LogOf(pod);
+  }
+  void ExpectEvicted(const std::string& pod, const std::string& message) {
+    ExpectPhase(pod, "Failed");
+    const std::string name = pod + "-node-1";
+    EXPECT_THAT(node_->Ctl({"describe", "pod", name}).output, HasSubstr("Evicted"));
+    EXPECT_THAT(node_->Ctl({"get", "events", "--for", "pod/" + name}).output, HasSubstr(message));
+  }
+};
 
 TEST_F(SamplePods, RunOrEndAsTheySay) {
   StartNode();
@@ -22,13 +41,16 @@ TEST_F(SamplePods, RunOrEndAsTheySay) {
     names.push_back(entry.path().stem());
     node_->PutManifest(entry.path().filename(), harness::ReadFile(entry.path()));
   }
-  EXPECT_GE(names.size(), 9u);
+  EXPECT_GE(names.size(), 13u);
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     if (const auto end = ends.find(name); end != ends.end()) {
       ExpectPhase(name, end->second);
     } else if (name == "crashing") {
       EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf(name) >= 1; }));
+    } else if (name == "memory-hungry") {
+      EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf(name) == 1 && node_->Pod(name)->ready; }));
+      EXPECT_THAT(node_->Ctl({"describe", "pod", name + "-node-1"}).output, HasSubstr("OOMKilled"));
     } else {
       EXPECT_TRUE(WaitFor(kSoon, [&] {
         const auto pod = node_->Pod(name);
@@ -45,6 +67,45 @@ TEST_F(SamplePods, RunOrEndAsTheySay) {
   EXPECT_EQ(said.output.substr(said.output.rfind("hello")), "hello from the sidecar\n");
   const Node::Run read = node_->Ctl({"logs", "volumes-node-1", "-c", "reader"});
   EXPECT_TRUE(read.output.ends_with("1000:2000 hello\n")) << read.output;
+  ExpectLog("burstable", "67108864 bytes, 20000 of 100000 us, 8192 KiB in /memory\n");
+  const std::string pods = node_->Ctl({"describe", "pod", "guaranteed-node-1"}).output;
+  EXPECT_THAT(pods, HasSubstr("Guaranteed"));
+}
+
+/// A place for the cgroups of this test's pods, beside those of other nodes of the machine.
+class LimitedSamplePods : public SamplePods {
+ protected:
+  void SetUp() override {
+    SamplePods::SetUp();
+    if (IsSkipped()) return;
+    const auto layout = cgroup::ParseLayout(harness::ReadFile("/proc/self/mountinfo"));
+    if (!layout.ok()) GTEST_SKIP() << layout.status();
+    tree_ = std::make_unique<cgroup::Tree>(kernel_, *layout);
+    ASSERT_TRUE(tree_->Make(root_).ok());
+  }
+  void TearDown() override {
+    SamplePods::TearDown();
+    if (tree_ == nullptr) return;
+    EXPECT_TRUE(tree_->Destroy(root_).ok());
+  }
+  cgroup::RealKernel kernel_;
+  std::unique_ptr<cgroup::Tree> tree_;
+  const cgroup::Name root_ = {fmt::format("splitlet-samples-{}", getpid())};
+};
+
+TEST_F(LimitedSamplePods, AreHeldToTheSettingsBesideThem) {
+  const std::string folder = Examples() + "/with-limits";
+  StartNode({.config = harness::ReadFile(folder + "/kubelet.yaml") +
+                       "cgroupRoot: " + cgroup::CgroupfsPath(root_) + "\n"});
+  for (const char* name : {"overfull-volume", "overfull-disk", "forking"})
+    node_->PutManifest(name + std::string(".yaml"),
+                       harness::ReadFile(fmt::format("{}/{}.yaml", folder, name)));
+  ExpectEvicted("overfull-volume", "Usage of EmptyDir volume \"data\" exceeds the limit \"1Mi\".");
+  ExpectEvicted("overfull-disk",
+                "Pod ephemeral local storage usage exceeds the total limit of containers 10Mi.");
+  ExpectLog("forking", "can't fork");
+  ExpectLog("forking", " processes\n");
+  EXPECT_EQ(RestartsOf("forking"), 0);
 }
 
 TEST_F(SamplePods, TakeObjectsFromTheFolderBesideThem) {

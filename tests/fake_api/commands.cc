@@ -129,6 +129,10 @@ StatusOr<std::string> Commands::SetFault(const Words& words) {
     fault.after_effect = true;
   } else if (term == "garbage") {
     fault.body = "<html>garbage</html>";
+  } else if (term == "no-page") {
+    fault.code = 404;
+    fault.body = "404 page not found\n";
+    fault.content_type = "text/plain";
   } else if (term == "code" && at + 1 < words.size()) {
     fault.code = NumberOf(words[at + 1]);
     if (at + 2 < words.size()) fault.retry_after = std::chrono::seconds{NumberOf(words[at + 2])};

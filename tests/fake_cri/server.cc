@@ -411,8 +411,10 @@ class ImageServer final : public v1::ImageService::Service {
 
   grpc::Status ImageStatus(ServerContext* context, const v1::ImageStatusRequest* request,
                            v1::ImageStatusResponse* response) override {
-    const auto found =
-        runtime_.ImageStatus(request->image().image(), backend_.DeadlineOf(*context));
+    const auto& asked = request->image();
+    const auto found = runtime_.ImageStatus(
+        {asked.image(), {asked.annotations().begin(), asked.annotations().end()}},
+        backend_.DeadlineOf(*context));
     return Answer(found, [&](const std::optional<cri::Image>& image) {
       if (image) *response->mutable_image() = cri::ToProto(*image);
     });

@@ -63,7 +63,7 @@ StatusOr<KubeletRecords> MakeKubeletRecords(RuntimeView& view, const KubeletPod&
   auto& runtime = view.runtime();
   const auto deadline = [&] { return After(view.clock(), kCallLimit); };
   const auto sandbox = SandboxOf(pod);
-  ASSIGN_OR_RETURN(const auto image, runtime.ImageStatus(kImage, deadline()), "image");
+  ASSIGN_OR_RETURN(const auto image, runtime.ImageStatus({kImage}, deadline()), "image");
   if (!image.has_value())
     RETURN_IF_ERROR(runtime.PullImage(kImage, nullptr, sandbox, deadline()).status(), "pull");
   KubeletRecords records;

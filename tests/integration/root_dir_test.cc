@@ -1,8 +1,12 @@
 // Directories of pods below the kubelet's root directory, with real processes and files.
 
+#include <sys/mount.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "libs/base/processes.h"
+#include "tests/fake_cri/control.h"
 #include "tests/integration/fixture.h"
 
 namespace splitlet::integration {
@@ -81,6 +85,31 @@ TEST_F(RootDirectory, WhatSomebodyElseHasThereIsNeverTouched) {
   EXPECT_TRUE(stdfs::exists(theirs + "/etc-hosts"));
   EXPECT_TRUE(stdfs::exists(theirs + kScratch + "/data"));
   EXPECT_TRUE(stdfs::exists(Below(".removing-66666666") + "/data"));
+}
+
+/// A pod that a kubelet has left, and nobody wants.
+TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
+  StartNode({.runtime_endpoint = {},
+             .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                       "fileCheckFrequency: 2s\nsyncFrequency: 2s\n"
+                       "splitlet: {killForeignPods: true}\n"});
+  const std::string uid = "11111111-2222-3333-4444-555555555555";
+  const std::string theirs = Below(uid), secret = theirs + "/volumes/kubernetes.io~secret/login";
+  const std::string unknown = theirs + "/volumes/kubernetes.io~csi/disk/vol_data.json";
+  Put(theirs + kScratch + "/data");
+  Put(unknown);
+  stdfs::create_directories(secret);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::mount("tmpfs", secret.c_str(), "tmpfs", 0, "size=64k"), 0);
+  }
+  ASSERT_TRUE(fake_cri::Control(control_).AddForeignPod("other", uid).ok());
+  EXPECT_TRUE(WaitFor(kSoon, [&] { return !stdfs::exists(secret); }));
+  EXPECT_TRUE(view_->RunningOf("other").empty());
+  EXPECT_FALSE(stdfs::exists(theirs + kScratch));
+  ASSERT_TRUE(node_->RunGc(false).ok());
+  EXPECT_TRUE(stdfs::exists(unknown)) << "its driver has not been told";
+  stdfs::remove_all(theirs + "/volumes");
+  EXPECT_TRUE(IsGoneFromDisk(theirs));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 """The command blocks of the READMEs.
 
     blocks.py check             every block says whether it is run; exit code 1 and a line for each that does not
-    blocks.py list GROUP FILE   the lines of the file's blocks of this group, in their order
+    blocks.py list GROUP[,GROUP...] FILE   the lines of the file's blocks of these groups, in their order
 
 A block is what stands between two lines of three backticks without a language. Above it stands an HTML comment, which
 readers of the page do not see: `<!-- run: GROUP -->`, or `<!-- not run: REASON -->`. run.sh says what the groups are.
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
-GROUPS = ("local", "long")
+GROUPS = ("local", "long", "samples", "cluster")
 MARK = re.compile(r"<!-- (?:run: (?P<group>\w+)|not run: (?P<reason>\S.{9,})) -->")
 
 
@@ -56,10 +56,10 @@ def check():
     return 1 if found else 0
 
 
-def commands(group, text):
+def commands(groups, text):
     """Without what is said of them; an empty line for none."""
     for _, mark, lines in blocks(text):
-        if mark and mark["group"] == group:
+        if mark and mark["group"] in groups.split(","):
             yield from (line for line in lines if line.strip() and not line.startswith("#"))
 
 

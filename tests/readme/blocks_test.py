@@ -39,6 +39,7 @@ five
 class Blocks(unittest.TestCase):
     def test_commands_of_a_group(self):
         self.assertEqual(list(blocks.commands("local", PAGE)), ["one   # said of it", "two"])
+        self.assertEqual(list(blocks.commands("elsewhere,local", PAGE)), ["one   # said of it", "two", "four"])
 
     def test_what_is_not_marked_is_named_with_its_line(self):
         found = list(blocks.problems("page.md", PAGE))

@@ -72,6 +72,14 @@ void AddVolumes(kube::Pod& pod) {
       ->mutable_local_object_reference()
       ->set_name("settings");
   AddVolume("login", pod).mutable_volume_source()->mutable_secret()->set_secret_name("login");
+  AddVolume("memory", pod).mutable_volume_source()->mutable_empty_dir()->set_medium("Memory");
+  AddVolume("all", pod)
+      .mutable_volume_source()
+      ->mutable_projected()
+      ->add_sources()
+      ->mutable_config_map()
+      ->mutable_local_object_reference()
+      ->set_name("settings");
   auto& about = *AddVolume("about", pod).mutable_volume_source()->mutable_downward_api();
   for (const char* path : {"a", "b"}) {
     auto& item = *about.add_items();

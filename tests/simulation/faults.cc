@@ -48,13 +48,18 @@ std::string ImageOf(const std::string& name, int version) {
 
 constexpr const char* kMounts =
     "    volumeMounts: [{name: scratch, mountPath: /scratch}, {name: about, mountPath: /about}, "
+    "{name: memory, mountPath: /memory}, {name: all, mountPath: /all}, "
     "{name: scratch, mountPath: /part, subPath: part}]\n";
 /// As volume_truth.h wants them.
 constexpr const char* kVolumes =
     "  volumes:\n  - {name: scratch, emptyDir: {}}\n"
+    "  - {name: memory, emptyDir: {medium: Memory, sizeLimit: 1Mi}}\n"
     "  - {name: about, downwardAPI: {items: ["
     "{path: a, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}, "
-    "{path: b, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}]}}\n";
+    "{path: b, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}]}}\n"
+    "  - {name: all, projected: {sources: [{downwardAPI: {items: ["
+    "{path: a, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}]}}, {downwardAPI: {items: ["
+    "{path: b, fieldRef: {fieldPath: \"metadata.labels['turn']\"}}]}}]}}\n";
 
 std::string PriorityOf(const std::string& name) {
   const int32_t priority = SortOf(name).priority;

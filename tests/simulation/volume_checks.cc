@@ -26,6 +26,8 @@ void SimNode::WatchVolumes() {
     const std::string name = ValueOf(container.labels, kube::kPodNameLabel);
     if (SortOf(name).claims && !IsLocalDiskBound(mounts_, uid))
       Report(fmt::format("{} runs without its local volume", name));
+    if (SortOf(name).volumes && !IsInMemory(mounts_, uid))
+      Report(fmt::format("{} runs without its volume in memory", name));
   }
 }
 
@@ -34,10 +36,14 @@ void SimNode::CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::strin
   const bool of_api = IsWantedAtServer(sandbox.pod_uid);
   const bool claims = SortOf(sandbox.pod_name).claims;
   if (SortOf(sandbox.pod_name).volumes) {
-    wanted = {"kubernetes.io~downward-api/about", "kubernetes.io~empty-dir/scratch"};
+    wanted = {"kubernetes.io~downward-api/about", "kubernetes.io~empty-dir/memory",
+              "kubernetes.io~empty-dir/scratch"};
     if (of_api) wanted.insert(wanted.begin(), "kubernetes.io~configmap/settings");
     if (claims) wanted.push_back("kubernetes.io~local-volume/local");
+    wanted.push_back("kubernetes.io~projected/all");
     if (of_api) wanted.push_back("kubernetes.io~secret/login");
+    if (!IsInMemory(mounts_, sandbox.pod_uid))
+      found.push_back(sandbox.pod_name + " has its volume in memory on the disk");
   }
   if (const size_t parts = PartsOf(mounts_, sandbox.pod_uid),
       due = wanted.empty() ? 0 : (of_api ? 2 : 1);

@@ -52,6 +52,12 @@ bool IsLocalDiskBound(const fs::FakeMounts& mounts, const std::string& uid) {
   return found != mounts.mounted().end() && found->second.options == kLocalDisk;
 }
 
+bool IsInMemory(const fs::FakeMounts& mounts, const std::string& uid) {
+  const auto found =
+      mounts.mounted().find(kPodDirs + uid + "/volumes/kubernetes.io~empty-dir/memory");
+  return found != mounts.mounted().end() && found->second.type == "tmpfs";
+}
+
 std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir) {
   if (!files.ReadSymlink(dir + "/" + kData).ok()) return {};
   std::string first;

@@ -1,8 +1,9 @@
 #pragma once
 
-/// Volumes of simulated pods as they are on disk. Those that show objects have the files "a" and
-/// "b", whose contents are always alike. Two persistent volumes are directories of the machine: one
-/// of type local, which is bound into each pod with a claim on it, and one of type hostPath.
+/// Volumes of simulated pods as they are on disk: two emptyDirs, of which one is in memory, and
+/// some that show objects, which have the files "a" and "b", whose contents are always alike. Two
+/// persistent volumes are directories of the machine: one of type local, which is bound into each
+/// pod with a claim on it, and one of type hostPath.
 /// Threads: one.
 /// Errors: what is wrong, as text; empty: nothing.
 /// Source: docs/behaviour/volumes.md, "Objects as files".
@@ -30,6 +31,8 @@ bool ShowsObjects(const std::string& volume);
 /// Where the local one is, of a pod with a claim on it.
 std::string LocalDiskOf(const std::string& uid);
 bool IsLocalDiskBound(const fs::FakeMounts& mounts, const std::string& uid);
+/// The emptyDir "memory" of the pod, which is a tmpfs.
+bool IsInMemory(const fs::FakeMounts& mounts, const std::string& uid);
 
 /// What a reader of the volume finds at this moment: one set of files, whole; or none yet.
 std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir);

@@ -118,6 +118,20 @@ TEST_F(Volumes, ALocalOneIsBoundToItsOwnDirectory) {
   EXPECT_FALSE(IsLocalDiskBound(mounts, "uid-1"));
 }
 
+TEST_F(Volumes, OneInMemoryIsMountedAndOfMemory) {
+  fs::FakeMounts mounts{files};
+  const std::string path = kPodDirs + "uid-1/volumes/kubernetes.io~empty-dir/memory";
+  EXPECT_FALSE(ShowsObjects("kubernetes.io~empty-dir/memory"));
+  ASSERT_TRUE(files.MakeDirs(path, 0755).ok());
+  EXPECT_FALSE(IsInMemory(mounts, "uid-1")) << "a directory on the disk";
+  ASSERT_TRUE(mounts.Mount({.type = "hugetlbfs", .path = path, .options = ""}).ok());
+  EXPECT_FALSE(IsInMemory(mounts, "uid-1"));
+  ASSERT_TRUE(mounts.Unmount(path).ok());
+  ASSERT_TRUE(mounts.Mount({.type = "tmpfs", .path = path, .options = ""}).ok());
+  EXPECT_TRUE(IsInMemory(mounts, "uid-1"));
+  EXPECT_FALSE(IsInMemory(mounts, "uid-2"));
+}
+
 TEST_F(Volumes, HalfOfASetIsFound) {
   ASSERT_TRUE(files.Replace(dir + "/..data/b", "2", {}).ok());
   EXPECT_NE(WrongSet(files, dir), "") << "two sets at once";
@@ -125,16 +139,18 @@ TEST_F(Volumes, HalfOfASetIsFound) {
   EXPECT_NE(WrongSet(files, dir), "") << "one is missing";
 }
 
-/// After a write that had no room for all of it readers have what they had.
+/// After a write that had no room for all of it readers have what they had, and nothing is beside
+/// it; only one that is killed leaves something.
 TEST_F(Volumes, WhatIsLeftOfASetIsFound) {
   int room = 2;
   files.SetHook([&room](std::string_view operation, const std::string&) {
     return operation == "replace" && --room <= 0 ? ErrnoStatus(ENOSPC) : OkStatus();
   });
   EXPECT_FALSE(Publish("2", "2").ok());
-  EXPECT_EQ(WrongSet(files, dir), "");
-  EXPECT_NE(LeftInVolume(files, dir), "");
+  EXPECT_EQ(Wrong(), "");
   files.SetHook(nullptr);
+  ASSERT_TRUE(files.MakeDirs(dir + "/..killed", 0755).ok());
+  EXPECT_NE(LeftInVolume(files, dir), "");
   ASSERT_TRUE(Publish("2", "2").ok());
   EXPECT_EQ(Wrong(), "");
   ASSERT_TRUE(files.Remove(dir + "/a").ok());

@@ -96,6 +96,7 @@ install_package() {
   systemd-inhibit --list | grep -q '^kubelet .*delay' || fail "no lock of logind: $(systemd-inhibit --list | paste -sd,)"
   splitletctl doctor >/dev/console 2>&1 || fail 'doctor'
   limits_are_set
+  killed_for_memory
   say "AppArmor: $(confined)"
   [[ $(confined) == *enforce* ]] || fail 'containers are not confined'
 }
@@ -133,19 +134,85 @@ spec:
 EOF
 }
 
-# Of systemd, on version 2 of cgroups, with a kubelet's names and values.
-limits_are_set() {
-  local uid slice file
-  uid=$(pods | jq -r '.items[] | select(.metadata.name | startswith("limited")) | .metadata.uid')
-  slice=/sys/fs/cgroup/kubepods.slice/kubepods-pod${uid//-/_}.slice
-  for file in memory.max=67108864 'cpu.max=20000 100000' pids.max=300; do
-    [[ $(cat "$slice/${file%%=*}" 2>&1) == "${file#*=}" ]] ||
-      fail "${file%%=*} of $slice: $(cat "$slice/${file%%=*}" 2>&1), wanted ${file#*=}"
+# On version 2 of cgroups, with a kubelet's values. has DIRECTORY FILE VALUE
+has() { [[ $(cat "$1/$2" 2>&1) == "$3" ]] || fail "$2 of $1: $(cat "$1/$2" 2>&1), wanted $3"; }
+soon_has() { wait_until 120 is "$@" || has "$@"; }
+is() { [[ $(cat "$1/$2" 2>&1) == "$3" ]]; }
+
+# of NAME FILTER: something of a pod, by jq.
+of() { pods | jq -r --arg name "$1-guest" ".items[] | select(.metadata.name == \$name) | $2"; }
+container_of() { of "$1" '.status.containerStatuses[0].containerID' | sed 's|.*://||'; }
+
+# pod_is_limited POD CONTAINER: their directories, of the pod `limited`: 200m of processor and 64Mi, in which a swap is none.
+pod_is_limited() {
+  local directory
+  [[ -d $2 ]] || fail "the container is not below $1: $(find "$1" -mindepth 1 -type d | paste -sd,)"
+  for directory in "$@"; do
+    has "$directory" memory.max 67108864
+    has "$directory" cpu.max '20000 100000'
+    has "$directory" cpu.weight 8
   done
-  [[ $(find "$slice" -mindepth 1 -name '*.scope' | wc -l) == 2 ]] || fail "sandbox and container are not below $slice"
-  [[ -d /sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice ]] || fail 'no class of BestEffort'
-  say "limits of a pod: memory.max, cpu.max and pids.max of $(basename "$slice")"
+  has "$1" pids.max 300
+  has "$2" memory.oom.group 1
+  [[ ! -e $2/memory.swap.max ]] || has "$2" memory.swap.max 0
 }
+
+# classes_are_limited KUBEPODS BURSTABLE BESTEFFORT: their directories. $4: the weight of what Burstable pods ask for.
+classes_are_limited() {
+  local kilobytes
+  kilobytes=$(awk '/^MemTotal:/ {print $2}' /proc/meminfo)
+  has "$1" memory.max $((kilobytes * 1024))
+  has "$1" cpu.weight $((1 + ($(nproc) * 1024 - 2) * 9999 / 262142))
+  [[ $(cat "$1/pids.max") =~ ^[0-9]+$ ]] || fail "pids.max of $1: $(cat "$1/pids.max" 2>&1)"
+  soon_has "$2" cpu.weight "$4"
+  has "$2" memory.max max
+  has "$3" cpu.weight 1
+  has "$3" memory.max max
+}
+
+# With the names of the driver systemd. Of the samples `burstable` alone asks for processor, 50m: 51 shares.
+limits_are_set() {
+  local uid all=/sys/fs/cgroup/kubepods.slice slice
+  uid=$(of limited .metadata.uid)
+  slice=$all/kubepods-pod${uid//-/_}.slice
+  pod_is_limited "$slice" "$slice/cri-containerd-$(container_of limited).scope"
+  [[ $(find "$slice" -mindepth 1 -name '*.scope' | wc -l) == 2 ]] || fail "sandbox and container are not below $slice"
+  classes_are_limited "$all" "$all/kubepods-burstable.slice" "$all/kubepods-besteffort.slice" 2
+  uid=$(of burstable .metadata.uid)
+  has "$all/kubepods-burstable.slice/kubepods-burstable-pod${uid//-/_}.slice" cpu.weight 2
+  has "$all/kubepods-burstable.slice/kubepods-burstable-pod${uid//-/_}.slice" memory.max 67108864
+  say "limits: of $(basename "$slice"), its container, and the classes"
+}
+
+# The sample `memory-hungry`: at its first start too much for its limit, by the kernel's word.
+killed_for_memory() {
+  wait_until 120 hungry_was '1 OOMKilled 137' || fail "memory-hungry: $(end_of_hungry)"
+  say 'a container was killed for memory, and its pod tells so'
+}
+
+hungry_was() { [[ $(end_of_hungry) == "$1" ]]; }
+end_of_hungry() {
+  of memory-hungry '.status.containerStatuses[0] | "\(.restartCount) \(.lastState.terminated.reason) \(.lastState.terminated.exitCode)"'
+}
+
+# The other driver, beside systemd; when nothing runs any more.
+cgroupfs_too() {
+  local uid all=/sys/fs/cgroup/kubepods
+  sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' /etc/containerd/config.toml
+  sed -i 's/^cgroupDriver: .*/cgroupDriver: cgroupfs/' /etc/splitlet/kubelet.yaml
+  systemctl restart containerd
+  systemctl restart splitlet.target
+  limited >"$MANIFESTS/limited.yaml"
+  await_all 300 'with the driver cgroupfs'
+  uid=$(of limited .metadata.uid)
+  pod_is_limited "$all/pod$uid" "$all/pod$uid/$(container_of limited)"
+  classes_are_limited "$all" "$all/burstable" "$all/besteffort" 1
+  rm "$MANIFESTS/limited.yaml"
+  wait_until 180 none_left || fail 'with the driver cgroupfs: the pod is left'
+  wait_until 60 no_pods_below "$all" || fail "cgroups are left: $(find $all -name 'pod*' | paste -sd,)"
+  say 'the same with the driver cgroupfs'
+}
+no_pods_below() { [[ -z $(find "$1" -mindepth 1 -name 'pod*') ]]; }
 
 # Pods had their time before the machine went down, and the machine waited no longer than it had to.
 said_goodbye() {
@@ -235,6 +302,7 @@ main() {
       await_all 600 'after the second cut'
       ran_once
       end_all
+      cgroupfs_too
       next='done'
       ;;
   esac

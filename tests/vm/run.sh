@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The package on a Debian of its own: the cloud kernel and a root of Debian 12 under qemu, with systemd as the first
 # process, cgroup version 2, AppArmor and logind. The package is installed as deploy/README.md says, the sample pods
-# run; then a reboot, two power cuts under running pods, one of them while pods are made, and steps of the clock.
+# run, held to their limits by slices of systemd; then a reboot, two power cuts under running pods, one of them while pods are
+# made, steps of the clock, and the same limits with the driver cgroupfs.
 # By hand (make vm-test): the root is fetched from the machine's own package source, which takes minutes.
 #
 # Needs root, qemu-system-x86, mmdebstrap and cpack; says what is missing and is skipped (exit code 77) without them.

@@ -17,7 +17,7 @@ struct ImageNode : TestNode {
     for (const char* name : {"x.io/a:1", "x.io/b:1", "x.io/c:1"}) runtime.AddImage(name, 60);
   }
   bool HasImage(const std::string& image) {
-    return runtime.ImageStatus(image, After(clock, 1s))->has_value();
+    return runtime.ImageStatus({image}, After(clock, 1s))->has_value();
   }
   void WantPodWithImage(const std::string& image) {
     k8s::io::api::core::v1::Pod pod;
@@ -224,9 +224,9 @@ class OneWithoutId final : public cri::Images {
     if (images.ok()) images->push_back({.tags = {"x.io/odd:1"}, .size_bytes = 900});
     return images;
   }
-  StatusOr<std::optional<cri::Image>> ImageStatus(const std::string& image,
+  StatusOr<std::optional<cri::Image>> ImageStatus(const cri::ImageQuery& query,
                                                   Deadline deadline) override {
-    return behind_.ImageStatus(image, std::move(deadline));
+    return behind_.ImageStatus(query, std::move(deadline));
   }
   StatusOr<std::string> PullImage(const std::string& image, const runtime::v1::AuthConfig* auth,
                                   const runtime::v1::PodSandboxConfig& sandbox,

@@ -43,6 +43,9 @@ std::string WhyBlocked(fs::FileSystem& files, const std::string& dir,
   for (const auto& mount : *mounts) {
     if (mount == dir || mount.starts_with(dir + "/")) return fmt::format("{} is mounted", mount);
   }
+  // Links of what pod-worker knows went with the volumes: whoever made the others needs them.
+  if (MayHoldFiles(files, dir + "/volumeDevices", kMaxDepth))
+    return "there are links in volumeDevices";
   const auto volumes = files.List(dir + "/volumes");
   if (!volumes.ok())
     return volumes.status().code() == StatusCode::kNotFound ? "" : "its volumes cannot be read";

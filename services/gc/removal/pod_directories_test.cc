@@ -141,6 +141,19 @@ TEST(PodDirectories, WithAMountOrUserDataItStaysWithItsMark) {
   }
 }
 
+TEST(PodDirectories, WithALinkToABlockDeviceItStays) {
+  RootNode node;
+  for (const char* uid : {"u1", "u2"}) node.MakePodDir(uid);
+  const std::string devices = "/volumeDevices/kubernetes.io~csi";
+  for (const char* uid : {"u1", "u2"})
+    ASSERT_TRUE(node.files.MakeDirs("/kubelet/pods/" + (uid + devices), 0750).ok());
+  ASSERT_TRUE(node.files.MakeSymlink("/dev/sdb", "/kubelet/pods/u1" + devices + "/disk").ok());
+  const Report report = node.StartAndRun();
+  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u1\" found, but there are links"));
+  EXPECT_TRUE(node.Exists("/kubelet/pods/u1" + devices));
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u2"));
+}
+
 TEST(PodDirectories, AMarkWithoutADirectoryGoes) {
   RootNode node;
   node.Put("/state/pods/u1/root", "/kubelet/pods/u1");  // pod-worker died before it made more

@@ -61,6 +61,36 @@ TEST(Keyring, WhichKeysAreForAnImage) {
   }
 }
 
+TEST(Keyring, TheHashOfAnEntryIsAKubelets) {
+  const struct {
+    std::string entry, want;
+  } kCases[] = {
+      // {"username":"u","password":"p"}
+      {R"({"username": "u", "password": "p"})",
+       "edbd57ca9372e64eb1c9070ecf3a049ac553596b0529acf034c7a71d4e618e88"},
+      // {"username":"u","password":"p","email":"me@example.com"}
+      {R"({"email": "me@example.com", "password": "p", "username": "u"})",
+       "81e243cec511638dc745f54465f8e11cb681b8776a5d74e1be6339ca58397ae2"},
+      // What `auth` says, and not itself.
+      {"{\"username\": \"x\", \"email\": \"me@example.com\", \"auth\": \"" +
+           kube::EncodeBase64("u:p") + "\"}",
+       "81e243cec511638dc745f54465f8e11cb681b8776a5d74e1be6339ca58397ae2"},
+      // {"username":"u","password":"\u0026\u003c\"\u003e"}
+      {R"({"username": "u", "password": "&<\">"})",
+       "299901b824532447f89385d6e8fb5d72c69a8b7f98b2f9c542bd379579a4f5cc"},
+      // {}
+      {R"({"identitytoken": "t"})",
+       "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.entry);
+    Keyring keyring;
+    ASSERT_TRUE(
+        keyring.Add("{\"reg.io\": " + c.entry + "}", Keyring::Shape::kMap, std::nullopt).ok());
+    EXPECT_EQ(HashOf(keyring.For("reg.io/x").at(0)), c.want);
+  }
+}
+
 TEST(Keyring, WhatCannotBeUnderstoodAddsNothingAndShowsNothing) {
   const struct {
     const char *text, *want;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "libs/kube/image_name.h"
+#include "libs/kube/text_writer.h"
 #include "libs/kube/time_text.h"
 #include "services/pod-worker/images/sha256.h"
 
@@ -56,7 +57,9 @@ std::string TextOf(const Struct& object, const std::string& key) {
 }
 
 StatusOr<Credential> ReadEntry(const Struct& object) {
-  Credential credential{TextOf(object, "username"), TextOf(object, "password"), std::nullopt};
+  Credential credential{.user = TextOf(object, "username"),
+                        .password = TextOf(object, "password"),
+                        .email = TextOf(object, "email")};
   const std::string auth = TextOf(object, "auth");
   if (auth.empty()) return credential;
   auto decoded = kube::DecodeBase64(auth);
@@ -84,14 +87,6 @@ bool LabelsMatch(std::string_view pattern, std::string_view host) {
 
 bool IsOfHub(std::string_view repository) {
   return repository.starts_with(std::string(kDefaultRegistry) + "/");
-}
-
-std::string JsonText(const std::string& text) {
-  Value value;
-  value.set_string_value(text);
-  std::string json;
-  CHECK(google::protobuf::util::MessageToJsonString(value, &json).ok(), "a text as JSON");
-  return json;
 }
 
 }  // namespace
@@ -164,12 +159,18 @@ bool KeyMatches(std::string_view key, std::string_view repository) {
 }
 
 std::string HashOf(const Credential& credential) {
-  std::string json = "{";
-  if (!credential.user.empty()) json += "\"username\":" + JsonText(credential.user);
-  if (!credential.user.empty() && !credential.password.empty()) json += ",";
-  if (!credential.password.empty()) json += "\"password\":" + JsonText(credential.password);
-  json += "}";
-  return Sha256Hex(json);
+  kube::JsonWriter json(0);
+  json.BeginMap();
+  const auto put = [&json](std::string_view key, const std::string& text) {
+    if (text.empty()) return;
+    json.Key(key);
+    json.String(text);
+  };
+  put("username", credential.user);
+  put("password", credential.password);
+  put("email", credential.email);
+  json.EndMap();
+  return Sha256Hex(json.Take());
 }
 
 }  // namespace splitlet::pod_worker

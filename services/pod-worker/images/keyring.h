@@ -33,6 +33,7 @@ struct Credential {
   std::string user, password;
   std::optional<SecretRef> secret;
   std::optional<AccountRef> account = {};
+  std::string email = {};  // no registry is told; a part of what HashOf tells apart
 };
 
 class Keyring {
@@ -66,7 +67,7 @@ std::string RepositoryOf(const std::string& image);
 /// Whether a key as "*.example.com:5000/team" is for the repository.
 bool KeyMatches(std::string_view key, std::string_view repository);
 
-/// What tells credentials apart in the records of pulls: a SHA-256 in hex.
+/// What tells credentials apart in the records of pulls, as a kubelet has it: a SHA-256 in hex.
 std::string HashOf(const Credential& credential);
 
 }  // namespace splitlet::pod_worker

@@ -37,7 +37,6 @@ ImageDecision Fail(std::string reason, std::string message, std::vector<ImageEve
   decision.reason = std::move(reason);
   decision.message = std::move(message);
   decision.events = std::move(events);
-  decision.events.push_back({true, "Failed", fmt::format("Error: {}", decision.reason)});
   return decision;
 }
 
@@ -56,6 +55,11 @@ std::optional<bool> PullRequired(const ImageDecision& decision) {
 ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory) {
   if (memory.pulling) return {.kind = ImageDecision::Kind::kWaitForPull};
   if (!InBackoff(memory, question.now)) return {.kind = ImageDecision::Kind::kPull};
+  if (memory.failed_anew) {
+    ImageDecision failed = Fail(memory.reason, memory.message);
+    failed.retry_at = memory.failed_at + memory.wait;
+    return failed;
+  }
   const std::string short_text = fmt::format("Back-off pulling image \"{}\"", question.image);
   std::string message = short_text;
   if (!memory.reason.empty()) message += fmt::format(": {}: {}", memory.reason, memory.message);
@@ -110,7 +114,8 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
 
 std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullMemory& memory,
                                       std::optional<bool> present, const ImageDecision& decision) {
-  if (memory.pulling || !memory.pulled_ref.empty()) return std::nullopt;
+  const bool told = memory.failed_anew && decision.kind == ImageDecision::Kind::kFail;
+  if (memory.pulling || !memory.pulled_ref.empty() || told) return std::nullopt;
   const auto text = [](std::optional<bool> known) {
     return known ? (*known ? "true" : "false") : "unknown";
   };

@@ -31,18 +31,19 @@ struct ImageEvent {
 struct PullMemory {
   std::string pulled_ref;  // the answer of a pull nobody has used yet
   bool pulling = false;
-  std::set<std::string> waiting;  // containers, for the pull that runs
+  std::set<std::string> waiting;  // containers, for the pull that runs; "": a volume
   Duration delay{0};              // 0: never failed
   Duration wait{0};               // of it, with jitter: pods that failed together come back apart
   Clock::Time failed_at;
   std::string reason, message;  // of the last real failure
+  bool failed_anew = false;     // that of a volume's image, which no sync has shown yet
 };
 
 struct ImageDecision {
   enum class Kind { kUse, kPull, kWaitForPull, kFail };
   Kind kind = Kind::kFail;
   std::string ref;                      // kUse
-  std::string reason, message;          // kFail
+  std::string reason, message;          // kFail; who waits gets the event "Error: <reason>" too
   std::optional<Clock::Time> retry_at;  // back-off
   std::vector<ImageEvent> events;
 };

@@ -95,7 +95,9 @@ std::map<std::string, PullMemory> ImagePuller::MemoryOf(const std::string& uid) 
 }
 
 void ImagePuller::MarkUsed(const std::string& uid, const std::string& image) {
-  memories_[uid][image].pulled_ref.clear();
+  PullMemory& memory = memories_[uid][image];
+  memory.pulled_ref.clear();
+  memory.failed_anew = false;
 }
 
 /// Of an image that is pulled now the intent stays what it is. Whoever is not listed has no records
@@ -300,8 +302,10 @@ void ImagePuller::OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref) {
   if (!flight->ref.ok()) return post();
   deps_.strands.Run(StrandOf(flight->id), [this, flight, post] {
     const cri::TraceScope trace(flight->span.traceparent());
+    const auto& annotations = flight->config.annotations();
     const auto local =
-        deps_.images.ImageStatus(flight->tagged, After(deps_.clock, deps_.request_timeout));
+        deps_.images.ImageStatus({flight->tagged, {annotations.begin(), annotations.end()}},
+                                 After(deps_.clock, deps_.request_timeout));
     if (local.ok() && local->has_value()) flight->bytes = (*local)->size_bytes;
     deps_.strands.Run(kRecords, [this, flight, post] {
       std::optional<Credential> used;
@@ -343,7 +347,7 @@ void ImagePuller::Tell(const Flight& flight, const Member& member) {
                               "Image size: {} bytes.",
                               image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
                   container);
-  deps_.on_pulled(*worker, {.pulled = true});
+  deps_.on_pulled(*worker, {.look_now = true});
 }
 
 void ImagePuller::EndIntent(const Flight& flight) {
@@ -365,21 +369,26 @@ void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown)
 }
 
 /// As if they were started one after the other: the first has failed, the others are in back-off.
+/// Of a volume the next sync tells those that mount it, and lets the others begin.
 void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Status& why,
                            const std::set<std::string>& containers) {
   PullMemory& memory = memories_[worker.uid][image];
   const ImageQuestion question{image, "", deps_.clock.Now()};
   ImageDecision failed = PullFailed(question, why, deps_.random, memory);
-  PullResult result{.retry_at = failed.retry_at};
+  PullResult result{.look_now = containers.contains(""), .retry_at = failed.retry_at};
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers) {
     for (const auto& event : failed.events)
       event.warning ? events.Warning(event.reason, event.message, container)
                     : events.Normal(event.reason, event.message, container);
-    deps_.metrics.CountStartError("container", failed.reason);
-    result.notes[container] = Note{failed.reason, failed.message, failed.retry_at};
+    if (!container.empty()) {
+      events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
+      deps_.metrics.CountStartError("container", failed.reason);
+      result.notes[container] = Note{failed.reason, failed.message, failed.retry_at};
+    }
     failed = DecideImage(question, memory, nullptr);
   }
+  memory.failed_anew = result.look_now;
   deps_.on_pulled(worker, result);
 }
 

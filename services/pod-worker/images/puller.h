@@ -45,8 +45,8 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool pulled = false;                  // false: as the rest says
-  std::map<std::string, Note> notes;    // by container, of those that waited for it
+  bool look_now = false;                // containers may start
+  std::map<std::string, Note> notes;    // by container, of those that waited for it in vain
   std::optional<Clock::Time> retry_at;  // the end of the back-off
 };
 
@@ -77,14 +77,15 @@ class ImagePuller {
   ImagePuller(Deps deps, PullQueue::Options limits)
       : deps_(std::move(deps)), queue_(deps_.clock, limits) {}
 
-  /// Asks for the image, or joins the pull of it that this pod waits for already.
+  /// Asks for the image, or joins the pull of it that this pod waits for already. `containers`:
+  /// "" is a volume.
   void Pull(const Worker& worker, const std::string& image,
             const std::set<std::string>& containers);
   /// By image: what the next sync of the pod decides with.
   std::map<std::string, PullMemory> MemoryOf(const std::string& uid) const;
   /// At the start: what a killed process left of its pulls.
   void Settle();
-  /// A container was started with the answer of the last pull: the next one asks again.
+  /// A sync has used the answer of the last pull: the next one asks again.
   void MarkUsed(const std::string& uid, const std::string& image);
   /// A pod has shown credentials that are as good as those that the image was pulled with.
   void AddAccess(const ImageIdentity& image, const Credential& shown);

@@ -46,6 +46,32 @@ TEST(SandboxConfig, EveryField) {
   EXPECT_TRUE(out.linux().cgroup_parent().empty()) << "the runtime places the pod";
 }
 
+TEST(SandboxConfig, GroupsOfVolumesComeAfterThePodsOwn) {
+  const struct {
+    const char* name;
+    std::vector<int64_t> own;
+    std::set<int64_t> of_volumes;
+    std::vector<int64_t> want;
+  } kCases[] = {
+      {"none", {}, {}, {7}},
+      {"behind the pod's", {9}, {5, 3}, {7, 9, 3, 5}},
+      {"once, if the pod has it", {9, 5}, {5, 7}, {7, 9, 5}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    kube::Pod pod = TestPod{}.Make();
+    auto& context = *pod.mutable_spec()->mutable_security_context();
+    context.set_fs_group(7);
+    context.mutable_supplemental_groups()->Assign(c.own.begin(), c.own.end());
+    runtime::v1::PodSandboxConfig out;
+    SandboxInput input{pod, kNode, {}};
+    input.isolation.volume_groups = c.of_volumes;
+    ASSERT_TRUE(MakeSandboxConfig(input, out).ok());
+    const auto& groups = out.linux().security_context().supplemental_groups();
+    EXPECT_EQ(std::vector<int64_t>(groups.begin(), groups.end()), c.want);
+  }
+}
+
 TEST(SandboxConfig, APrivilegedContainerOfAnyKindMakesItPrivileged) {
   for (const char* kind : {"init", "main", "ephemeral"}) {
     SCOPED_TRACE(kind);

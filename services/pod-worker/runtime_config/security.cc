@@ -1,5 +1,6 @@
 #include "services/pod-worker/runtime_config/security.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "k8s.io/api/core/v1/container.pb.h"
@@ -64,12 +65,15 @@ void SetSelinux(const Options& from, runtime::v1::SELinuxOption& out) {
   out.set_level(from.level());
 }
 
-/// fsGroup first, then the others.
+/// fsGroup first, then the others, then those of volumes that are not named yet.
 template <class Out>
-void SetGroups(const kube::Pod& pod, Out& out) {
+void SetGroups(const kube::Pod& pod, const Isolation& isolation, Out& out) {
   const auto& context = pod.spec().security_context();
   if (context.has_fs_group()) out.add_supplemental_groups(context.fs_group());
   for (const int64_t group : context.supplemental_groups()) out.add_supplemental_groups(group);
+  for (const int64_t group : isolation.volume_groups)
+    if (std::ranges::find(out.supplemental_groups(), group) == out.supplemental_groups().end())
+      out.add_supplemental_groups(group);
   if (context.supplemental_groups_policy() == "Strict")
     out.set_supplemental_groups_policy(runtime::v1::Strict);
 }
@@ -249,7 +253,7 @@ Status SetSecurityContext(const ContainerInput& in,
   } else if (pod.has_se_linux_options()) {
     SetSelinux(pod.se_linux_options(), *out.mutable_selinux_options());
   }
-  SetGroups(in.pod, out);
+  SetGroups(in.pod, in.isolation, out);
   SetNamespaces(in.pod, in.isolation, *out.mutable_namespace_options());
   SetApparmor(in, out);
   return SetSeccomp(in, *out.mutable_seccomp());
@@ -266,7 +270,7 @@ void SetSandboxSecurity(const kube::Pod& pod, const Isolation& isolation,
   if (context.has_run_as_group()) to.mutable_run_as_group()->set_value(context.run_as_group());
   if (context.has_se_linux_options())
     SetSelinux(context.se_linux_options(), *to.mutable_selinux_options());
-  SetGroups(pod, to);
+  SetGroups(pod, isolation, to);
   for (const auto& sysctl : context.sysctls())
     (*out.mutable_linux()->mutable_sysctls())[SysctlName(sysctl.name())] = sysctl.value();
 }

@@ -56,6 +56,15 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
 }
 
 Status ContainerStarter::StartAll(const PodActions& todo) {
+  Status status = StartEach(todo);
+  if (!started_any_ || !volume_images_ || !out_.pulls.empty()) return status;
+  for (const auto& volume : context_.pod.spec().volumes())
+    if (volume.volume_source().has_image())
+      out_.used_pulls.insert(volume.volume_source().image().reference());
+  return status;
+}
+
+Status ContainerStarter::StartEach(const PodActions& todo) {
   for (const auto& start : todo.start_ephemeral) {
     const Result result = StartOne(start);
     if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
@@ -190,28 +199,54 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   return true;
 }
 
-/// All are asked for before any is waited for. What was pulled counts as used when nothing is
-/// missing any more: else it would be pulled anew while the others are.
+/// Of all image volumes of the pod, once in a sync and before anything starts: all are asked for
+/// before any is waited for. False: one is being pulled.
+bool ContainerStarter::EnsureVolumeImages() {
+  if (!volume_images_) {
+    volume_images_.emplace();
+    for (const auto& volume : context_.pod.spec().volumes()) {
+      if (!volume.volume_source().has_image()) continue;
+      const auto& source = volume.volume_source().image();
+      auto answer = images_.Resolve({source.reference(), source.pull_policy(), ""});
+      if (answer.failed) out_.used_pulls.insert(source.reference());
+      volume_images_->emplace(volume.name(), std::move(answer));
+    }
+  }
+  return std::ranges::all_of(*volume_images_, [](const auto& volume) {
+    return volume.second.usable || volume.second.failed;
+  });
+}
+
+/// What was pulled for a container counts as used when it lacks nothing any more; what was pulled
+/// for volumes when something has started and nothing is being pulled: else it would be pulled anew
+/// while the others are.
 bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs& refs) {
-  const auto take = [this](ImageResolver::Answer answer, std::string& ref) {
-    if (first_error_.ok()) first_error_ = answer.error;
-    ref = std::move(answer.ref);
-    return answer.usable;
-  };
+  if (!EnsureVolumeImages()) return false;
+  bool all = true;
+  for (const auto& [volume, answer] : *volume_images_) {
+    if (!Mounts(container, volume)) continue;
+    if (answer.failed) WaitFor(*answer.failed, container.name());
+    all = all && answer.usable;
+    refs.volumes[volume] = answer.ref;
+  }
+  if (!all) return false;
   auto own = images_.Resolve({container.image(), container.image_pull_policy(), container.name()});
   image_ = own.image;
-  std::set<std::string> pulled;
-  if (own.pulled) pulled.insert(container.image());
-  bool all = take(std::move(own), refs.own);
-  for (const auto& volume : context_.pod.spec().volumes()) {
-    if (!volume.volume_source().has_image() || !Mounts(container, volume.name())) continue;
-    const auto& source = volume.volume_source().image();
-    auto found = images_.Resolve({source.reference(), source.pull_policy(), container.name()});
-    if (found.pulled) pulled.insert(source.reference());
-    all = take(std::move(found), refs.volumes[volume.name()]) && all;
+  refs.own = std::move(own.ref);
+  if (own.failed) WaitFor(*own.failed, container.name());
+  if (own.pulled) out_.used_pulls.insert(container.image());
+  return own.usable;
+}
+
+void ContainerStarter::WaitFor(const Note& failed, const std::string& container) {
+  context_.events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
+  out_.notes[container] = failed;
+  if (!failed.back_off_until) {
+    if (first_error_.ok())
+      first_error_ = FailedPrecondition("{}: {}", failed.reason, failed.message);
+  } else if (!out_.retry_at || *failed.back_off_until < *out_.retry_at) {
+    out_.retry_at = failed.back_off_until;
   }
-  if (all) out_.used_pulls.insert(pulled.begin(), pulled.end());
-  return all;
 }
 
 /// On disk before the start that it allows: killed after this, the same exit is not waited for
@@ -365,7 +400,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
   if (NeedsImageUser(context_.pod, container)) {
     image = image_;
     if (!image) {
-      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus(images.own, Soon()),
+      ASSIGN_OR_RETURN(image, context_.deps.images.ImageStatus({images.own}, Soon()),
                        "user of the image");
     }
   }
@@ -420,7 +455,7 @@ StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
   FAIL_POINT("pod-worker.create-container.before");
   out_.acted = true;
   auto id = context_.deps.runner.CreateContainer(cri::SandboxId(context_.sandbox_id), config,
-                                                 context_.sandbox_config, Soon());
+                                                 context_.sandbox_config, SoonUnlessEnding());
   FAIL_POINT("pod-worker.create-container.after");
   if (id.status().code() != StatusCode::kAlreadyExists) return id;
   return FindCreated(config, hash);
@@ -446,7 +481,7 @@ Status ContainerStarter::StartInRuntime(const cri::ContainerId& id) {
   if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
   FAIL_POINT("pod-worker.start-container.before");
   out_.acted = true;
-  const Status started = context_.deps.runner.StartContainer(id, Soon());
+  const Status started = context_.deps.runner.StartContainer(id, SoonUnlessEnding());
   FAIL_POINT("pod-worker.start-container.after");
   return started;
 }

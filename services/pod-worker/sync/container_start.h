@@ -71,8 +71,11 @@ class ContainerStarter {
     std::string own;
     std::map<std::string, std::string> volumes;  // of image volumes, by name
   };
+  Status StartEach(const PodActions& todo);
+  bool EnsureVolumeImages();
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
+  void WaitFor(const Note& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
                                     const ImageRefs& images, std::string& reason);
@@ -100,6 +103,8 @@ class ContainerStarter {
               const std::string& id = {});
   BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
+  /// Of a call that is not begun any more once the pod ends.
+  Deadline SoonUnlessEnding() const { return {Soon().at, context_.input.ending}; }
   const kube::Container* Find(const ContainerStart& start) const;
 
   Context context_;
@@ -107,6 +112,8 @@ class ContainerStarter {
   ImageResolver images_;
   SyncOutcome& out_;
   Status first_error_;
+  /// Of image volumes, by name; unset: not asked for yet.
+  std::optional<std::map<std::string, ImageResolver::Answer>> volume_images_;
   std::optional<cri::Image> image_;  // of the container that is being started, where it was asked
   bool started_sidecar_ = false, started_any_ = false;
 };

@@ -28,14 +28,18 @@ bool ImageResolver::MayUse(const std::string& image, const ImageIdentity& local)
 ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   const auto& [image, policy, container] = wanted;
   const auto known = context_.input.pulls.find(image);
-  const PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
+  PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
+  if (!container.empty()) memory.failed_anew = false;  // it was told
   const ImageQuestion question{image, policy, context_.deps.clock.Now()};
   StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
   const auto tagged = kube::WithDefaultTag(image);
   const bool ask = tagged.ok() && NeedsImageStatus(question, memory);
-  if (ask)
-    local = context_.deps.images.ImageStatus(
-        *tagged, After(context_.deps.clock, context_.deps.request_timeout));
+  if (ask) {
+    const auto& annotations = context_.pod.metadata().annotations();
+    local =
+        context_.deps.images.ImageStatus({*tagged, {annotations.begin(), annotations.end()}},
+                                         After(context_.deps.clock, context_.deps.request_timeout));
+  }
   const auto present =
       ask && local.ok() ? std::optional(local->has_value()) : std::optional<bool>();
   // One that the pod has no right to is as good as absent.
@@ -58,11 +62,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
     case ImageDecision::Kind::kWaitForPull: out_.pulls[image].insert(container); return answer;
     case ImageDecision::Kind::kFail: break;
   }
-  out_.notes[container] = Note{decision.reason, decision.message, decision.retry_at};
-  if (!decision.retry_at)
-    answer.error = FailedPrecondition("{}: {}", decision.reason, decision.message);
-  else if (!out_.retry_at || *decision.retry_at < *out_.retry_at)
-    out_.retry_at = decision.retry_at;
+  answer.failed = Note{decision.reason, decision.message, decision.retry_at};
   return answer;
 }
 

@@ -29,16 +29,16 @@ class ImageResolver {
   ImageResolver(Context context, SyncOutcome& out) : context_(context), out_(out) {}
 
   struct Wanted {
-    const std::string& image;   // as in the spec
-    const std::string& policy;  // may be empty
-    const std::string& container;
+    const std::string& image;      // as in the spec
+    const std::string& policy;     // may be empty
+    const std::string& container;  // "": a volume; its events are those of the pod
   };
   struct Answer {
-    bool usable = false;  // else the container waits: for a pull, or as its note says
+    bool usable = false;  // else there is a pull to wait for, or it has failed
     std::string ref;
     std::optional<cri::Image> image;  // where the runtime was asked for it
     bool pulled = false;              // by a pull that nobody has used yet
-    Status error;                     // of this sync
+    std::optional<Note> failed;       // what whoever starts with it waits for
   };
   Answer Resolve(const Wanted& wanted);
 

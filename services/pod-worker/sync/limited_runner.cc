@@ -28,6 +28,8 @@ int64_t GraceAfter(Duration waited, int64_t grace_seconds) {
   return std::max(left, std::min(grace_seconds, kMinGrace));
 }
 
+Deadline Uncancelled(const Deadline& deadline) { return {deadline.at}; }
+
 exec::LimitOptions OfStops(exec::LimitOptions each) {
   each.waits = true;
   each.initial *= 2;
@@ -49,7 +51,7 @@ StatusOr<cri::SandboxId> LimitedRunner::RunPodSandbox(const runtime::v1::PodSand
                                                       const std::string& handler,
                                                       Deadline deadline) {
   ASSIGN_OR_RETURN(auto permit, sandboxes_.Acquire(deadline), "wait for a turn");
-  auto id = deps_.runner.RunPodSandbox(config, handler, deadline);
+  auto id = deps_.runner.RunPodSandbox(config, handler, Uncancelled(deadline));
   if (!id.ok()) permit.Failed();
   return id;
 }
@@ -65,14 +67,14 @@ StatusOr<cri::ContainerId> LimitedRunner::CreateContainer(
     const cri::SandboxId& sandbox, const runtime::v1::ContainerConfig& config,
     const runtime::v1::PodSandboxConfig& sandbox_config, Deadline deadline) {
   ASSIGN_OR_RETURN(auto permit, creates_.Acquire(deadline), "wait for a turn");
-  auto id = deps_.runner.CreateContainer(sandbox, config, sandbox_config, deadline);
+  auto id = deps_.runner.CreateContainer(sandbox, config, sandbox_config, Uncancelled(deadline));
   if (!id.ok()) permit.Failed();
   return id;
 }
 
 Status LimitedRunner::StartContainer(const cri::ContainerId& id, Deadline deadline) {
   ASSIGN_OR_RETURN(auto permit, starts_.Acquire(deadline), "wait for a turn");
-  const Status started = deps_.runner.StartContainer(id, deadline);
+  const Status started = deps_.runner.StartContainer(id, Uncancelled(deadline));
   if (!started.ok()) permit.Failed();
   return started;
 }

@@ -25,6 +25,8 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
   };
   explicit LimitedRunner(Deps deps, const exec::LimitOptions& each = {});
 
+  /// What makes or starts something is given up while it waits for its turn, and no more once it
+  /// has begun: what it does would be unknown.
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override;
   Status StopPodSandbox(const cri::SandboxId& id, Deadline deadline) override;

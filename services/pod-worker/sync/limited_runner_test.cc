@@ -41,27 +41,27 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
     done(cri::ExecResult{.exit_code = static_cast<int32_t>(command.words.size())});
   }
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig&, const std::string&,
-                                         Deadline) override {
-    Stay();
+                                         Deadline deadline) override {
+    Stay(deadline);
     return cri::SandboxId("sandbox");
   }
-  Status StopPodSandbox(const cri::SandboxId&, Deadline) override {
-    Stay();
+  Status StopPodSandbox(const cri::SandboxId&, Deadline deadline) override {
+    Stay(deadline);
     return OkStatus();
   }
   StatusOr<cri::ContainerId> CreateContainer(const cri::SandboxId&,
                                              const runtime::v1::ContainerConfig&,
                                              const runtime::v1::PodSandboxConfig&,
-                                             Deadline) override {
-    Stay();
+                                             Deadline deadline) override {
+    Stay(deadline);
     return cri::ContainerId("container");
   }
-  Status StartContainer(const cri::ContainerId&, Deadline) override {
-    Stay();
+  Status StartContainer(const cri::ContainerId&, Deadline deadline) override {
+    Stay(deadline);
     return OkStatus();
   }
-  Status StopContainer(const cri::ContainerId&, int64_t, Deadline) override {
-    Stay();
+  Status StopContainer(const cri::ContainerId&, int64_t, Deadline deadline) override {
+    Stay(deadline);
     return OkStatus();
   }
 
@@ -101,10 +101,15 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
     const std::lock_guard lock(mutex_);
     return most_;
   }
+  bool could_be_cancelled() {
+    const std::lock_guard lock(mutex_);
+    return could_be_cancelled_;
+  }
 
  private:
-  void Stay() {
+  void Stay(const Deadline& deadline) {
     std::unique_lock lock(mutex_);
+    could_be_cancelled_ = could_be_cancelled_ || deadline.cancel != nullptr;
     most_ = std::max(most_, ++running_);
     changed_.notify_all();
     changed_.wait(lock, [this] { return free_; });
@@ -114,7 +119,7 @@ class BusyRuntime final : public cri::Runner, public cri::LongCalls {
   std::mutex mutex_;
   std::condition_variable changed_;
   int running_ = 0, most_ = 0;
-  bool free_ = false;
+  bool free_ = false, could_be_cancelled_ = false;
   std::vector<Begun> begun_;
   std::deque<Stopped> stops_;
 };
@@ -151,6 +156,37 @@ TEST(LimitedRunner, EachKindOfCallIsLimited) {
       runtime.LetGo();
     }
     EXPECT_EQ(runtime.most(), c.at_once);
+  }
+}
+
+TEST(LimitedRunner, WhatMakesAndStartsIsGivenUpBeforeItsTurnOnly) {
+  const struct {
+    const char* name;
+    std::function<Status(LimitedRunner&, const Deadline&)> call;
+  } kCases[] = {
+      {"sandbox", [](auto& r, const auto& at) { return r.RunPodSandbox({}, "", at).status(); }},
+      {"container",
+       [](auto& r, const auto& at) { return r.CreateContainer({}, {}, {}, at).status(); }},
+      {"start", [](auto& r, const auto& at) { return r.StartContainer({}, at); }},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const Deadline soon{After(RealClock{}, 1min).at, std::make_shared<CancelToken>()};
+    const RealClock clock;
+    exec::LoopThread loop(clock);
+    BusyRuntime runtime;
+    LimitedRunner runner(
+        {runtime, runtime, clock, loop},
+        {.min = 1, .max = 1, .initial = 1, .slow_at_least = 1h, .slow_unmeasured = 1h});
+    std::jthread begun([&] { EXPECT_EQ(c.call(runner, soon), OkStatus()); });
+    runtime.AwaitCalls(1);
+    std::jthread waits([&] { EXPECT_EQ(c.call(runner, soon).code(), StatusCode::kCancelled); });
+    soon.cancel->Cancel();
+    waits.join();
+    EXPECT_FALSE(runtime.could_be_cancelled());
+    runtime.LetGo();
+    begun.join();
+    EXPECT_EQ(runtime.most(), 1);
   }
 }
 

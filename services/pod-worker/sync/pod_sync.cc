@@ -365,8 +365,8 @@ class Pass {
     const std::string& uid = pod_.metadata().uid();
     const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid);
     if (!place.ok()) {
-      events_.Warning("FailedMount", fmt::format("error making pod data directories: {}",
-                                                 Message(place.status())));
+      events_.Warning(
+          "Failed", fmt::format("error making pod data directories: {}", Message(place.status())));
       return place.status();
     }
     const VolumeInput input{.pod = pod_,
@@ -380,6 +380,7 @@ class Pass {
     if (!made.ok()) return made.status();
     out_.waits_for_volumes = made->progress == Progress::kUnderWay;
     volumes_ = std::move(made->paths);
+    isolation_.volume_groups = std::move(made->groups);
     pod_dir_ = place->path;
     return OkStatus();
   }
@@ -540,7 +541,7 @@ class Pass {
                                       const std::string& handler) {
     FAIL_POINT("pod-worker.create-sandbox.before");
     out_.acted = true;
-    auto id = deps_.runner.RunPodSandbox(config, handler, Soon(2));
+    auto id = deps_.runner.RunPodSandbox(config, handler, {Soon(2).at, input_.ending});
     FAIL_POINT("pod-worker.create-sandbox.after");
     if (id.status().code() != StatusCode::kAlreadyExists) return id;
     // Made by a call whose answer nobody got: it is this one, or the runtime is still cleaning up.

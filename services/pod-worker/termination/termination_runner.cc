@@ -52,6 +52,14 @@ std::vector<std::string> SandboxesOf(const Worker& worker) {
   return ids;
 }
 
+/// A sandbox that is ready may get a container at any moment.
+bool MayUseVolumes(const v1::ObservedPod& seen) {
+  return !StopOrder(nullptr, seen).empty() ||
+         std::ranges::any_of(seen.sandboxes(), [](const auto& sandbox) {
+           return sandbox.state() == v1::SandboxRecord::READY;
+         });
+}
+
 }  // namespace
 
 bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
@@ -349,22 +357,31 @@ void TerminationRunner::Settle(Worker& worker) const {
 
 void TerminationRunner::CleanUp(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(worker.uid,
-                    [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
-                      StatusOr<Progress> cleaned = Progress::kDone;
-                      // Pages of volumes in memory are charged to the cgroup: it goes last. That of
-                      // a pod that nobody recorded may hold what is not to be ended here;
-                      // CgroupKeeper looks.
-                      if (!orphan) cleaned = deps_.volumes.TearDown(uid, source);
-                      const bool gone = cleaned.ok() && *cleaned == Progress::kDone;
-                      if (!orphan && gone) {
-                        cleaned = Done(deps_.cgroups.Destroy(uid));
-                      } else if (!orphan) {
-                        deps_.log.LogIfError(deps_.cgroups.LowerShares(uid),
-                                             "lower the shares of a pod that has ended");
-                      }
-                      deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
-                    });
+  deps_.strands.Run(
+      worker.uid, [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
+        const auto cleaned = orphan ? TakeDownOrphan(uid, source) : TakeDown(uid, source);
+        deps_.loop.Post([this, uid, cleaned] { OnCleanedUp(uid, cleaned); });
+      });
+}
+
+/// Pages of volumes in memory are charged to the cgroup: it goes last.
+StatusOr<Progress> TerminationRunner::TakeDown(const std::string& uid,
+                                               const std::string& source) const {
+  const auto cleaned = deps_.volumes.TearDown(uid, source);
+  if (cleaned.ok() && *cleaned == Progress::kDone) return Done(deps_.cgroups.Destroy(uid));
+  deps_.log.LogIfError(deps_.cgroups.LowerShares(uid), "lower the shares of a pod that has ended");
+  return cleaned;
+}
+
+/// Only some sandboxes of the pod were ended, maybe: while any other runs its volumes stay, and go
+/// with the last one, which sync-loop will find. The cgroup of a pod that nobody recorded may hold
+/// what is not to be ended here; CgroupKeeper looks.
+StatusOr<Progress> TerminationRunner::TakeDownOrphan(const std::string& uid,
+                                                     const std::string& source) const {
+  const auto left = deps_.runtime.Inspect(uid);
+  if (!left.ok()) return left.status();
+  if (MayUseVolumes(*left)) return Progress::kDone;
+  return deps_.volumes.TearDown(uid, source);
 }
 
 void TerminationRunner::OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned) {

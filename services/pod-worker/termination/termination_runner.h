@@ -116,6 +116,9 @@ class TerminationRunner {
   void StopSandboxes(const Worker& worker, std::vector<std::string> errors);
   void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
                           StatusOr<v1::ObservedPod> left);
+  /// On the pod's strand.
+  StatusOr<Progress> TakeDown(const std::string& uid, const std::string& source) const;
+  StatusOr<Progress> TakeDownOrphan(const std::string& uid, const std::string& source) const;
   void OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned);
   void OnUnmounting(Worker& worker);
   void Settle(Worker& worker) const;

@@ -47,9 +47,10 @@ class Publisher {
     ASSIGN_OR_RETURN(std::string current, Current(), "read {}", kData);
     ASSIGN_OR_RETURN(const bool same, Holds(current), "compare");
     if (!same) {
-      ASSIGN_OR_RETURN(current, WriteSet(), "write");
-      if (how_.on_written) how_.on_written(At(current));
-      RETURN_IF_ERROR(SwitchTo(current), "switch");
+      RETURN_IF_ERROR(RemoveUnseen(current), "remove what is left");
+      auto made = Renew();
+      if (!made.ok()) return Withdrawn(made.status());
+      current = *std::move(made);
     }
     RETURN_IF_ERROR(LinkFiles(), "link");
     return Annotate(RemoveOthers(current), "remove what was");
@@ -116,6 +117,23 @@ class Publisher {
     return Internal("no name is free");
   }
 
+  StatusOr<std::string> Renew() {
+    ASSIGN_OR_RETURN(std::string name, WriteSet(), "write");
+    if (how_.on_written) how_.on_written(At(name));
+    RETURN_IF_ERROR(SwitchTo(name), "switch");
+    return name;
+  }
+
+  /// What the try that failed has made goes: of a disk that is full each one would take more. The
+  /// error may have come after the switch, so readers are asked for the set that they see.
+  Status Withdrawn(const Status& failed) {
+    const auto shown = Current();
+    const Status gone = shown.ok() ? RemoveUnseen(*shown) : shown.status();
+    if (gone.ok()) return failed;
+    return MakeStatus(failed.code(), "{}; remove what it has made: {}", Message(failed),
+                      Message(gone));
+  }
+
   StatusOr<std::string> WriteSet() {
     ASSIGN_OR_RETURN(std::string name, NewName(), "choose a name");
     RETURN_IF_ERROR(files_.MakeDirs(At(name), kDirMode), "make {}", name);
@@ -152,18 +170,23 @@ class Publisher {
     return OkStatus();
   }
 
+  /// Sets that nobody sees, whole or in part: of before, or of a try that was killed.
+  Status RemoveUnseen(const std::string& current) {
+    ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
+    for (const auto& entry : entries)
+      if (entry.name.starts_with("..") && entry.name != kData && entry.name != current)
+        RETURN_IF_ERROR(files_.RemoveTree(At(entry.name)), "{}", entry.name);
+    return OkStatus();
+  }
+
   /// Links of files that are no more, and sets that nobody sees.
   Status RemoveOthers(const std::string& current) {
     ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
-    for (const auto& entry : entries) {
-      if (entry.name.starts_with("..")) {
-        if (entry.name != kData && entry.name != current)
-          RETURN_IF_ERROR(files_.RemoveTree(At(entry.name)), "{}", entry.name);
-      } else if (entry.kind == fs::FileInfo::Kind::kSymlink && !names_.contains(entry.name)) {
+    for (const auto& entry : entries)
+      if (entry.kind == fs::FileInfo::Kind::kSymlink && !entry.name.starts_with("..") &&
+          !names_.contains(entry.name))
         RETURN_IF_ERROR(files_.Remove(At(entry.name)), "{}", entry.name);
-      }
-    }
-    return OkStatus();
+    return RemoveUnseen(current);
   }
 
   const std::string& dir_;

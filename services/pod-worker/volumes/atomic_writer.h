@@ -3,8 +3,8 @@
 /// Files that change all at once: in a directory of their own, named by a link "..data", which a
 /// rename replaces; what a user opens are links through it. Readers see the old set whole or the
 /// new one whole.
-/// Killed at any line: readers see one of the two; the next call goes on and removes what is left
-/// of this one.
+/// Killed at any line: readers see one of the two; the next call removes what is left of this one
+/// before it writes. One that fails removes what it has made.
 /// Threads: any, one call for a directory at a time; blocks on files.
 /// Errors:  `invalid path: must not contain '..': "x/../y"`, and those of the files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files"; kubelet AtomicWriter.

@@ -17,9 +17,10 @@ class PersistentVolumes : public testing::Test {
   PersistentVolumes() {
     for (const char* dir : {"/srv/a", "/srv/b"}) EXPECT_TRUE(files_.MakeDirs(dir, 0755).ok());
   }
-  void Put(const std::string& spec) {
+  void Put(const std::string& spec, const std::string& annotations = "") {
     auto read = ReadObjects(
-        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {" + spec +
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk, annotations: {" +
+            annotations + "}}\nspec: {" + spec +
             "}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
             "spec: {volumeName: disk}\n",
         "f.yaml");
@@ -35,6 +36,7 @@ class PersistentVolumes : public testing::Test {
                                });
     if (!made.ok()) return made.status();
     progress_ = made->progress;
+    groups_ = made->groups;
     return std::move(made->paths);
   }
   /// The kernel's list has this server at `path`.
@@ -57,6 +59,7 @@ class PersistentVolumes : public testing::Test {
   Metrics metrics_{registry_};
   std::vector<std::string> told_;
   Progress progress_ = Progress::kDone;
+  std::set<int64_t> groups_;
   const process::ProgramRunner run_ = [this](const process::Program& program) {
     if (program.argv[0] == "mount" && program.argv[1] == "-t") Tell(program.argv.back());
     if (program.argv[0] == "umount") Tell("/none");
@@ -90,8 +93,9 @@ TEST_F(PersistentVolumes, TheKindsThatANodeHasByItself) {
       {"local: {path: /srv/b}", volumes + "kubernetes.io~local-volume/disk"},
       {"nfs: {server: a, path: /b}", volumes + "kubernetes.io~nfs/disk"},
       {"csi: {driver: d, volumeHandle: h}",
-       "Unable to attach or mount volumes: persistent volume \"disk\" of type \"csi\" is not "
-       "supported"},
+       "MountVolume.FindPluginBySpec failed for volume \"disk\" : persistent volume type \"csi\" "
+       "is "
+       "not supported"},
       {"hostPath: {path: /srv/a}, mountOptions: [ro]",
        "MountVolume.MountOptionSupport check failed for volume \"disk\" : mount options are not "
        "supported for this volume type"},
@@ -153,6 +157,13 @@ TEST_F(PersistentVolumes, AreTakenForWhatTheirVolumeModeSays) {
        "FailedMapVolume: MapVolume.FindMapperPluginBySpec failed for volume \"disk\" : a volume of "
        "type "
        "\"nfs\" is no block device"},
+      {"csi: {driver: d, volumeHandle: h}, volumeMode: Block", true,
+       "FailedMapVolume: MapVolume.FindMapperPluginBySpec failed for volume \"disk\" : a volume of "
+       "type "
+       "\"csi\" is no block device"},
+      {"csi: {driver: d, volumeHandle: h}", false,
+       "FailedMount: MountVolume.FindPluginBySpec failed for volume \"disk\" : persistent volume "
+       "type \"csi\" is not supported"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.spec);
@@ -167,6 +178,33 @@ TEST_F(PersistentVolumes, AreTakenForWhatTheirVolumeModeSays) {
     EXPECT_FALSE(SetUp(pod).ok());
     EXPECT_EQ(told_, std::vector<std::string>{c.want});
   }
+}
+
+TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
+  const std::string annotation = "pv.beta.kubernetes.io/gid: ";
+  const struct {
+    const char* name;
+    std::string annotations;
+    std::set<int64_t> want;
+  } kCases[] = {
+      {"none is asked for", "", {}},
+      {"a group", annotation + "'1234'", {1234}},
+      {"root's", annotation + "'0'", {0}},
+      {"a name is no group", annotation + "staff", {}},
+      {"nor is what a number begins", annotation + "'12 34'", {}},
+      {"nor is one below zero", annotation + "'-1'", {}},
+      {"nor is one that no group has", annotation + "'2147483648'", {}},
+      {"another annotation says nothing", "pv.beta.kubernetes.io/uid: '7'", {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Put("hostPath: {path: /srv/a}", c.annotations);
+    ASSERT_TRUE(SetUp(PodWithVolumes(claim_, {"v"})).ok());
+    EXPECT_EQ(groups_, c.want);
+  }
+  Put("hostPath: {path: /srv/a}", annotation + "'1234'");
+  ASSERT_TRUE(SetUp(PodWithVolumes(claim_, {})).ok());
+  EXPECT_TRUE(groups_.empty()) << "no container mounts it";
 }
 
 /// A claim is a name for what another object says: nothing of the pod's volume counts beside it.

@@ -100,11 +100,44 @@ TEST_F(SubPathsTest, TheNextContainerSeesWhatIsThereThen) {
 }
 
 TEST_F(SubPathsTest, ALinkThatLeadsOutIsRefusedWithoutAPathOfTheHost) {
+  ASSERT_TRUE(files_.MakeDirs("/etc", 0755).ok());
   ASSERT_TRUE(files_.MakeSymlink("/etc", "/vol/out").ok());
   EXPECT_EQ(Message(Bind(With({{"out", ""}})).status()),
             "failed to prepare subPath for volumeMount \"v\" of container \"app\"");
   EXPECT_TRUE(mounts_.mounted().empty());
   ASSERT_EQ(sink_.lines().size(), 1u);
+}
+
+TEST_F(SubPathsTest, WhatCannotBeMadeIsToldApartFromWhatCannotBeBound) {
+  const std::string of = " for volumeMount \"v\" of container \"app\"";
+  ASSERT_TRUE(files_.Replace("/vol/file", "", {}).ok());
+  ASSERT_TRUE(files_.MakeDirs("/etc", 0755).ok());
+  ASSERT_TRUE(files_.MakeSymlink("/etc", "/vol/out").ok());
+  const struct {
+    const char *path, *want;
+    Status no_room, no_mount;
+  } kCases[] = {
+      {"out", "failed to prepare subPath", OkStatus(), OkStatus()},
+      {"out/new", "failed to create subPath directory", OkStatus(), OkStatus()},
+      {"new", "failed to create subPath directory", ErrnoStatus(ENOSPC), OkStatus()},
+      {"file", "failed to prepare subPath", OkStatus(), ErrnoStatus(EPERM)},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.path);
+    mounts_.FailMount(c.no_mount);
+    files_.SetHook([&c](std::string_view operation, const std::string& path) {
+      return operation.starts_with("make-") && path.starts_with("/vol") ? c.no_room : OkStatus();
+    });
+    EXPECT_EQ(Message(Bind(With({{c.path, ""}})).status()), c.want + of);
+    files_.SetHook(nullptr);
+  }
+  EXPECT_TRUE(mounts_.mounted().empty());
+  files_.SetHook([this](std::string_view operation, const std::string& path) {
+    return operation.starts_with("make-") && path.starts_with(pod_dir_) ? ErrnoStatus(ENOSPC)
+                                                                        : OkStatus();
+  });
+  EXPECT_EQ(Message(Bind(With({{"new", ""}})).status()), "failed to prepare subPath" + of)
+      << "its own place";
 }
 
 TEST_F(SubPathsTest, OneThatIsBusyKeepsThePodFromEnding) {

@@ -23,22 +23,36 @@ namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
 constexpr const char* kFailedMount = "FailedMount";
+constexpr const char* kFailedPlace = "Failed";  // of the pod's directory
+constexpr std::string_view kMapSteps = "MapVolume.";
+
+Status NoBlockDevice(const VolumeSpec& spec) {
+  return FailedPrecondition(
+      "MapVolume.FindMapperPluginBySpec failed for volume \"{}\" : a volume of type \"{}\" is no "
+      "block device",
+      spec.name(), spec.kind());
+}
 
 /// One that names its own step is told as it is.
 Status SetUpFailed(const VolumeSpec& spec, const Status& why) {
-  if (Message(why).starts_with("MountVolume.") || Message(why).starts_with("MapVolume."))
-    return why;
+  if (Message(why).starts_with("MountVolume.") || Message(why).starts_with(kMapSteps)) return why;
   return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", spec.name(),
                     Message(why));
 }
 
+/// Of the event; each step of a block device names itself.
+const char* ReasonOf(const Status& why) {
+  return Message(why).starts_with(kMapSteps) ? "FailedMapVolume" : kFailedMount;
+}
+
 Status NotSupported(const VolumeSpec& spec) {
-  if (spec.persistent == nullptr)
-    return InvalidArgument("Unable to attach or mount volumes: volume type \"{}\" is not supported",
-                           spec.kind());
-  return FailedPrecondition(
-      "Unable to attach or mount volumes: persistent volume \"{}\" of type \"{}\" is not supported",
-      spec.name(), spec.kind());
+  if (spec.is_block()) return NoBlockDevice(spec);
+  const bool own = spec.persistent == nullptr;
+  return MakeStatus(
+      own ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition,
+      "MountVolume.FindPluginBySpec failed for volume \"{}\" : {}volume type \"{}\" is "
+      "not supported",
+      spec.name(), own ? "" : "persistent ", spec.kind());
 }
 
 std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
@@ -47,13 +61,6 @@ std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
 
 std::string DeviceFolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
   return fmt::format("{}/volumeDevices/{}", pod_dir, plugin.folder());
-}
-
-Status NoBlockDevice(const VolumeSpec& spec) {
-  return FailedPrecondition(
-      "MapVolume.FindMapperPluginBySpec failed for volume \"{}\" : a volume of type \"{}\" is no "
-      "block device",
-      spec.name(), spec.kind());
 }
 
 /// `pod_dir`: "<root>/pods/<uid>".
@@ -187,7 +194,7 @@ StatusOr<Progress> VolumeManager::Map(const Choice& choice) const {
   BlockMapper* const mapper = choice.plugin->block();
   if (mapper == nullptr) return NoBlockDevice(choice.spec);
   auto mapped = mapper->Map(choice.spec, choice.place);
-  if (mapped.ok() || Message(mapped.status()).starts_with("MapVolume.")) return mapped;
+  if (mapped.ok() || Message(mapped.status()).starts_with(kMapSteps)) return mapped;
   return MakeStatus(mapped.status().code(),
                     "MapVolume.MapBlockVolume failed for volume \"{}\" : {}", choice.spec.name(),
                     Message(mapped.status()));
@@ -208,10 +215,11 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
     if (!IsMadeHere(volume, used)) continue;
     auto choice = Choose(volume, in, place.path);
     if (!choice.ok()) {
-      fail(kFailedMount, choice.status());
+      fail(ReasonOf(choice.status()), choice.status());
       continue;
     }
     volumes.paths[volume.name()] = choice->host_path;
+    if (const auto group = choice->spec.group()) volumes.groups.insert(*group);
     choices.push_back(*std::move(choice));
   }
   const std::string& uid = in.pod.metadata().uid();
@@ -220,7 +228,7 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
   counts_.Set(OwnerOfWanted(uid), ByPlugin(wanted, "desired_state_of_world"));
   FAIL_POINT("pod-worker.ensure-volumes.before");
   if (const Status ready = MakePlace(in, place); !ready.ok()) {
-    failed(kFailedMount, ready);
+    failed(kFailedPlace, ready);
     return ready;
   }
   for (const auto& choice : choices) {
@@ -231,7 +239,7 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
     if (done.ok())
       done = choice.as_device ? Map(choice) : Make(choice, {in.pod, in.objects, true, in.warn});
     if (!done.ok())
-      fail(choice.failed_reason(), SetUpFailed(choice.spec, done.status()));
+      fail(ReasonOf(done.status()), SetUpFailed(choice.spec, done.status()));
     else if (*done == Progress::kUnderWay)
       volumes.progress = Progress::kUnderWay;
     else

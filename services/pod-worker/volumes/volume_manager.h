@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ using VolumePaths = std::map<std::string, std::string>;
 
 struct PodVolumes {
   VolumePaths paths;
+  std::set<int64_t> groups;             // of persistent volumes: all containers of the pod get them
   Progress progress = Progress::kDone;  // under way: they are not ready yet
 };
 
@@ -85,7 +87,6 @@ class VolumeManager {
     VolumePlace place;
     std::string host_path;
     bool as_device = false;
-    const char* failed_reason() const { return as_device ? "FailedMapVolume" : "FailedMount"; }
   };
   /// With what is behind a claim; any other volume as it is.
   StatusOr<VolumeSpec> Resolve(const kube::Volume& volume, const VolumeInput& in) const;

@@ -161,7 +161,8 @@ TEST_F(Volumes, WhatCannotBeMadeIsAnError) {
     std::string volume, error;
   } kCases[] = {
       {"nfs: {server: a, path: /b}",
-       "Unable to attach or mount volumes: volume type \"nfs\" is not supported"},
+       "MountVolume.FindPluginBySpec failed for volume \"v\" : volume type \"nfs\" is not "
+       "supported"},
       {"hostPath: {path: /a/../b}",
        "MountVolume.SetUp failed for volume \"v\" : invalid HostPath `/a/../b`: must not contain "
        "'..'"},
@@ -210,7 +211,8 @@ TEST_F(Volumes, OneThatFailsDoesNotHoldUpTheOthers) {
        "failed to process volumes=[claim]: error processing PVC default/data: failed to fetch PVC "
        "from API server: persistentvolumeclaim \"data\" not found"},
       {kind + "," + map + "," + good,
-       "Unable to attach or mount volumes: volume type \"nfs\" is not supported"},
+       "MountVolume.FindPluginBySpec failed for volume \"kind\" : volume type \"nfs\" is not "
+       "supported"},
       {path + "," + map + "," + good,
        "MountVolume.SetUp failed for volume \"path\" : invalid HostPath `/a/../b`: must not "
        "contain '..'"},

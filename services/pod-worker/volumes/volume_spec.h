@@ -5,6 +5,8 @@
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md, "Plugins"; kubelet volume.Spec.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,9 @@ struct VolumeSpec {
   std::vector<std::string> mount_options() const;
   std::vector<std::string> access_modes() const;
   bool is_block() const;  // volumeMode
+  /// That the persistent volume's annotation pv.beta.kubernetes.io/gid names: who uses the volume
+  /// has to have it. Unset: none, or what is there is no group.
+  std::optional<int64_t> group() const;
 };
 
 }  // namespace splitlet::pod_worker

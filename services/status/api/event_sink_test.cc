@@ -177,6 +177,22 @@ TEST_F(EventSinkTest, ARefusedOneIsDroppedAndTheOthersAreSent) {
   EXPECT_EQ(metrics.events_sent.Add({{"result", "refused"}}).Value(), 1);
 }
 
+TEST_F(EventSinkTest, NoneIsDroppedOrSentByTheWordOfSomethingInFrontOfTheServer) {
+  for (const int code : {403, 404, 409, 422, 200})
+    server.Inject({.method = "POST",
+                   .prefix = kEvents,
+                   .times = 1,
+                   .code = code,
+                   .body = "<html>sign in</html>"});
+  Record(Make("First"));
+  loop.RunUntilIdle();
+  EXPECT_EQ(sink->waiting(), 1U);
+  loop.Advance(60s);
+  EXPECT_EQ(AtServer().size(), 1U);
+  EXPECT_EQ(sink->waiting(), 0U);
+  EXPECT_EQ(metrics.events_sent.Add({{"result", "refused"}}).Value(), 0);
+}
+
 TEST_F(EventSinkTest, OneThatCannotBeSentHoldsUpNoOther) {
   server.Inject({.method = "POST", .prefix = "/api/v1/namespaces/bad", .code = 500});
   auto bad = Make("Bad");

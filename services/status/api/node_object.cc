@@ -83,6 +83,14 @@ void UpdateResources(const NodeFacts& facts, core::NodeStatus& status) {
     allocatable[name].set_string(amount);
 }
 
+/// Nothing here is attached, so there is nothing to add. What a kubelet of this boot told it had
+/// mounted may be mounted still; what was told in another boot is not.
+void DropVolumesOfAnotherBoot(const NodeFacts& facts, core::NodeStatus& status) {
+  const std::string& told = status.node_info().boot_id();
+  const std::string& now = facts.system.boot_id;
+  if (!told.empty() && !now.empty() && told != now) status.clear_volumes_in_use();
+}
+
 void UpdateSystem(const NodeFacts& facts, core::NodeStatus& status) {
   auto& info = *status.mutable_node_info();
   info.set_machine_id(facts.system.machine_id);
@@ -221,6 +229,7 @@ void UpdateNode(const NodeSettings& settings, const NodeFacts& facts, kube::Node
   auto& status = *node.mutable_status();
   UpdateAddresses(settings, facts, node);
   UpdateResources(facts, status);
+  DropVolumesOfAnotherBoot(facts, status);  // before that boot is overwritten
   UpdateSystem(facts, status);
   if (settings.port > 0)
     status.mutable_daemon_endpoints()->mutable_kubelet_endpoint()->set_port(settings.port);

@@ -189,6 +189,28 @@ TEST_F(NodeObject, ResourcesOfOthersStay) {
   EXPECT_EQ(Of("allocatable", "example.com/gone"), "none");
 }
 
+TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
+  const struct {
+    const char *told_by, *now;
+    int want;
+  } kBoots[] = {
+      {"b", "b", 2},  // of a kubelet before this program: they may be mounted
+      {"a", "b", 0},
+      {"", "b", 2},  // nobody knows whose they are
+      {"a", "", 2},
+  };
+  for (const auto& c : kBoots) {
+    auto& status = *node.mutable_status();
+    status.mutable_node_info()->set_boot_id(c.told_by);
+    status.clear_volumes_in_use();
+    for (const char* name : {"kubernetes.io/csi/a^1", "kubernetes.io/csi/a^2"})
+      status.add_volumes_in_use(name);
+    facts.system.boot_id = c.now;
+    Update();
+    EXPECT_EQ(node.status().volumes_in_use_size(), c.want) << c.told_by << " " << c.now;
+  }
+}
+
 TEST_F(NodeObject, ShowsTheLargestImagesWithFiveNames) {
   facts.images.emplace();
   for (uint64_t i = 1; i <= 60; ++i)

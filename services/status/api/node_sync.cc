@@ -24,6 +24,8 @@ constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{100};
 constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
 constexpr Duration kFactsWait = std::chrono::milliseconds{100};  // the machine is being read
 constexpr Duration kKickWait = std::chrono::seconds{1};          // between two rounds
+/// The same until the node is ready for the first time: others wait for that.
+constexpr Duration kHurriedWait = std::chrono::milliseconds{100};
 constexpr Duration kImagesPeriod = std::chrono::seconds{30};
 constexpr Duration kImagesTimeout = std::chrono::seconds{10};
 /// How long a runtime that nobody could ask says nothing of a node that was ready.
@@ -239,8 +241,10 @@ void NodeSync::Kick() {
     return;
   }
   const Duration since = last_round_ ? deps_.clock.Now() - last_round_ : kKickWait;
-  Schedule(std::max(Duration{0}, kKickWait - since));
+  Schedule(std::max(Duration{0}, KickWait() - since));
 }
+
+Duration NodeSync::KickWait() const { return was_ready_ ? kKickWait : kHurriedWait; }
 
 void NodeSync::OnTimer() {
   if (busy_) return;
@@ -363,7 +367,7 @@ void NodeSync::OnReported(const Reported& reported) {
     NoteFailure("cannot report the node", reported.status);
   }
   if (std::exchange(again_, false)) {
-    Schedule(kKickWait);
+    Schedule(KickWait());
   } else {
     Schedule(random_.Jitter(config_.status_update_frequency, kPeriodJitter));
   }
@@ -426,12 +430,13 @@ void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
   deps_.on_node(*node_);
 }
 
-/// Once, and only for a node that this process has made.
+/// The times of a start are told once, and only for a node that this process has made.
 void NodeSync::NoteReady() {
   const auto& conditions = node_->status().conditions();
   const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
     return condition.type() == "Ready" && condition.status() == "True";
   });
+  was_ready_ = was_ready_ || ready;
   if (!created_ || !ready) return;
   const auto seconds = [](Duration duration) {
     return std::chrono::duration<double>(duration).count();

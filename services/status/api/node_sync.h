@@ -82,6 +82,8 @@ class NodeSync {
 
   void StartWatch();
   void Schedule(Duration delay);
+  /// How far apart rounds are that something has asked for.
+  Duration KickWait() const;
   void OnTimer();
   void ReadMachine();
   void AskForImages();
@@ -115,6 +117,7 @@ class NodeSync {
   Clock::Time registering_, created_;               // no time: not yet, and not by this process
   Duration report_delay_{0};
   bool busy_ = false, again_ = false;
+  bool was_ready_ = false;  // at the server, once
   bool unschedulable_ = false, boot_noted_ = false;
   std::string problem_;  // that was logged
   exec::TimerId timer_ = 0, images_timer_ = 0;

@@ -41,6 +41,41 @@ TEST_F(NodeSyncTest, ANewNodeIsRegisteredAndReady) {
   EXPECT_EQ(Logged(LogLevel::kError), 0U);
 }
 
+TEST_F(NodeSyncTest, ARuntimeThatBecomesReadyLaterIsReportedWithinHalfASecond) {
+  const struct {
+    Duration after, within;
+  } kStarts[] = {{100ms, 500ms}, {7s, 500ms}, {110s, 500ms}, {10min, 1200ms}};
+  for (const auto& c : kStarts) {
+    answers.network_ready = false;
+    Start();
+    all.Advance(c.after);
+    EXPECT_EQ(ServerCondition("Ready").status(), "False");
+    answers.network_ready = true;  // the configuration of its network has come
+    all.Advance(c.within);
+    EXPECT_EQ(ServerCondition("Ready").status(), "True") << c.after / 1ms;
+    Crash();
+    server.Remove(kTestNode);
+  }
+}
+
+TEST_F(NodeSyncTest, PlegIsAskedSoonOnlyUntilTheNodeWasReady) {
+  answers.network_ready = false;
+  Start();
+  const auto asked = [this](Duration in) {
+    const int before = answers.pleg_asked;
+    all.Advance(in);
+    return answers.pleg_asked - before;
+  };
+  EXPECT_NEAR(asked(10s), 50, 3);
+  all.Advance(2min);
+  EXPECT_NEAR(asked(10s), 10, 2) << "it has not been ready for minutes";
+  answers.network_ready = true;
+  all.Advance(2s);
+  EXPECT_EQ(asked(30s), 3);
+  answers.network_ready = false;
+  EXPECT_EQ(asked(30s), 3) << "it was ready in this life";
+}
+
 TEST_F(NodeSyncTest, TheServersLabelsAndTaintsAreTheRecords) {
   StartReady();
   Change([](kube::Node& changed) {
@@ -107,6 +142,19 @@ TEST_F(NodeSyncTest, WithoutAChangeItIsReportedEveryFiveMinutesAlone) {
   EXPECT_GE(reports, 3U) << "the first one after 2.5 to 7.5 min";
   EXPECT_LE(reports, 4U);
   EXPECT_GT(ServerCondition("Ready").last_heartbeat_time().seconds(), before + 10 * 60);
+}
+
+TEST_F(NodeSyncTest, VolumesInUseOfAnotherBootGoWithTheFirstReport) {
+  for (const char* boot : {"boot-1", "boot-0"}) {
+    server.PutJson(kTestNode, fmt::format(R"({{"apiVersion":"v1","kind":"Node",
+      "metadata":{{"name":"node-a"}},"status":{{"nodeInfo":{{"bootID":"{}"}},
+      "volumesInUse":["kubernetes.io/csi/a^1"]}}}})",
+                                          boot));
+    StartReady();
+    EXPECT_EQ(ServerNode().status().node_info().boot_id(), "boot-1");
+    EXPECT_EQ(ServerNode().status().volumes_in_use_size(), boot == std::string("boot-1") ? 1 : 0);
+    Crash();
+  }
 }
 
 TEST_F(NodeSyncTest, ANodeThatIsThereKeepsWhatOthersGaveIt) {

@@ -20,9 +20,10 @@ std::string StrandOf(const std::string& key) {
 /// A kubelet, or we before a start, have told of the pod.
 bool WasTold(const kube::PodStatus& status) { return status.start_time().seconds() > 0; }
 
+/// The server was not reached; DATA_LOSS is of something in front of it.
 bool IsReach(const Status& status) {
   return status.code() == StatusCode::kUnavailable ||
-         status.code() == StatusCode::kDeadlineExceeded;
+         status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kDataLoss;
 }
 
 }  // namespace

@@ -130,6 +130,63 @@ TEST_F(PodSyncTest, AnErrorIsTriedAgainWithABackOff) {
   EXPECT_EQ(Calls().size(), 4U);
 }
 
+/// What a balancer, a proxy or a start page says in place of the server.
+apiclient::FakeApiServer::Fault OfSomethingElse(const std::string& method, int code) {
+  return {.method = method,
+          .prefix = kPods,
+          .times = 2,
+          .code = code,
+          .body = code == 200 ? "<html>welcome</html>" : "404 page not found\n",
+          .content_type = "text/plain"};
+}
+
+TEST_F(PodSyncTest, APodIsNotGoneByTheWordOfSomethingInFrontOfTheServer) {
+  Start();
+  const std::string uid = Running();
+  for (const int code : {404, 409, 410, 200}) {
+    const std::string message = std::to_string(code);
+    server.Inject(OfSomethingElse("PATCH", code));
+    kube::PodStatus status;
+    status.set_phase("Running");
+    status.set_message(message);
+    Tell(uid, "web", status);
+    Run(500ms);
+    EXPECT_NE(AtServer("web").status().message(), message);
+    Run(15s);
+    EXPECT_EQ(AtServer("web").status().message(), message) << "it was given up";
+  }
+}
+
+TEST_F(PodSyncTest, ReadByASecondLifeAPodIsNotGoneByTheWordOfSomethingElse) {
+  Start();
+  const std::string uid = Running();
+  for (const int code : {404, 200}) {
+    Kill();
+    server.Inject(OfSomethingElse("GET", code));
+    Tell(uid, "web", code == 404 ? "Pending" : "Failed");
+    Start();
+    Run(15s);
+    EXPECT_EQ(AtServer("web").status().phase(), code == 404 ? "Pending" : "Failed");
+  }
+}
+
+TEST_F(PodSyncTest, APodIsNotDeletedByTheWordOfSomethingElse) {
+  for (const int code : {404, 409, 200}) {
+    Start();
+    const std::string uid = Running();
+    server.Inject(OfSomethingElse("DELETE", code));
+    server.Delete(kPods + "/web");
+    Run(1s);
+    Finish(uid, "web", "Succeeded");
+    Run(500ms);
+    EXPECT_TRUE(server.Has(kPods + "/web"));
+    Run(20s);
+    EXPECT_FALSE(server.Has(kPods + "/web")) << code;
+    Kill();
+    told.clear();
+  }
+}
+
 TEST_F(PodSyncTest, APodOfAnotherUidIsNotWritten) {
   Start();
   const std::string uid = Running();

@@ -142,6 +142,12 @@ std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& 
   return conditions;
 }
 
+bool IsRuntimeReady(const peers::RuntimeState& runtime) {
+  std::vector<std::string> problems;
+  AddRuntime(runtime, problems);
+  return problems.empty();
+}
+
 std::string ConditionEvent(const v1::NodeCondition& condition) {
   const bool met = condition.status() == "True";
   if (condition.type() == "Ready") return met ? "NodeReady" : "NodeNotReady";

@@ -56,6 +56,9 @@ struct NodeConditionInputs {
 /// MemoryPressure, DiskPressure, PIDPressure, Ready. `since` moves only when the status does.
 std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& in);
 
+/// Nothing that pleg said of it keeps the node from being ready.
+bool IsRuntimeReady(const peers::RuntimeState& runtime);
+
 /// Reason of the event that tells of this condition: "NodeReady"; empty: none.
 std::string ConditionEvent(const v1::NodeCondition& condition);
 

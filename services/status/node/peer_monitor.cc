@@ -11,6 +11,7 @@ PeerMonitor::PeerMonitor(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
       ledger_(config.answer_limits, config.reconcile_period * 2 + config.ask_timeout),
+      started_(deps_.clock.Now()),
       alive_(std::make_shared<bool>(true)) {}
 
 PeerMonitor::~PeerMonitor() { *alive_ = false; }
@@ -34,11 +35,13 @@ void PeerMonitor::Ask(const std::string& process) {
 
 void PeerMonitor::AskSoon(const std::string& process) {
   if (std::exchange(asks_soon_, true)) return;
-  deps_.loop.RunAfter(config_.ask_again, [this, alive = alive_, process] {
-    if (!*alive) return;
-    asks_soon_ = false;
-    Ask(process);
-  });
+  const bool hurry = !was_ready_ && deps_.clock.Now() - started_ < config_.hurry;
+  deps_.loop.RunAfter(hurry ? config_.ask_soon : config_.ask_again,
+                      [this, alive = alive_, process] {
+                        if (!*alive) return;
+                        asks_soon_ = false;
+                        Ask(process);
+                      });
 }
 
 void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer) {
@@ -57,7 +60,8 @@ void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::Pee
     runtime_.pleg_errors =
         answer.ok() && answer->runtime ? answer->runtime->pleg_errors : std::vector<std::string>();
   }
-  if (process == "pleg" && !runtime_.features.known()) AskSoon(process);
+  was_ready_ = was_ready_ || IsRuntimeReady(runtime_);
+  if (process == "pleg" && !(was_ready_ && runtime_.features.known())) AskSoon(process);
   deps_.metrics.unanswered.Add({{"process", process}})
       .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
   deps_.on_answer();

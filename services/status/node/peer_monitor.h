@@ -1,7 +1,8 @@
 #pragma once
 
 /// Asks the other processes for their health.
-/// In:    "ask now" of StatusService, each 10 s; the answers.
+/// In:    "ask now" of StatusService, each 10 s, and pleg sooner until the runtime was ready once;
+/// the answers.
 /// Owns:  how long each process has left questions without a good answer; what pleg last said of
 /// the runtime.
 /// Out:   health calls; `on_answer` after each answer, `on_features` when the runtime can do more
@@ -44,7 +45,7 @@ class PeerMonitor {
 
  private:
   void Ask(const std::string& process);
-  /// Pods wait for what it has not been able to say.
+  /// Pods, and the node, wait for what it has not been able to say.
   void AskSoon(const std::string& process);
   void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
 
@@ -52,7 +53,8 @@ class PeerMonitor {
   const StatusConfig& config_;
   AnswerLedger ledger_;
   peers::RuntimeState runtime_;
-  bool asks_soon_ = false;
+  const Clock::Time started_;
+  bool asks_soon_ = false, was_ready_ = false;
   std::shared_ptr<bool> alive_;
 };
 

@@ -98,6 +98,22 @@ void PodAdmitter::OnDesired(const std::string& key) {
   if (deps_.known.Pod(key)->state != PodDigest::State::kWanted) DecideAllWaiting();
 }
 
+void PodAdmitter::OnEdited(const std::string& key, const v1::DesiredRecord& before,
+                           const v1::DesiredRecord& after) {
+  const auto* entry = deps_.store.Find(key);
+  if (entry == nullptr || !entry->admitted() || entry->incarnation() != after.incarnation()) return;
+  kube::Pod was, is;
+  if (!was.ParseFromString(before.pod()) || !is.ParseFromString(after.pod())) return;
+  const std::string lack = LackAfterEdit(was.spec(), is.spec());
+  if (lack.empty()) return;
+  deps_.events.Record({.warning = true,
+                       .reason = "FailedNodeDeclaredFeaturesCheck",
+                       .message = lack,
+                       .name_space = after.namespace_(),
+                       .name = after.name(),
+                       .uid = after.uid()});
+}
+
 void PodAdmitter::OnDesiredGone(const std::string& key) {
   waiting_.erase(key);
   removed_.insert(key);  // its admission goes with the next tick, when the worker has finished

@@ -73,6 +73,10 @@ class PodAdmitter {
   void OnNodeChanged();
   /// Its record is there, or changed.
   void OnDesired(const std::string& key);
+  /// From one generation to a later one. An admitted pod is not judged again; what the node lacks
+  /// for it now is told.
+  void OnEdited(const std::string& key, const v1::DesiredRecord& before,
+                const v1::DesiredRecord& after);
   /// Its record was taken away by its owner.
   void OnDesiredGone(const std::string& key);
   void OnSaved(const std::string& key);

@@ -17,6 +17,7 @@ namespace {
 
 using Ground = Refusal::Ground;
 constexpr std::string_view kMemoryPressure = "MemoryPressure";
+constexpr std::string_view kClaims = "DynamicResourceAllocation";
 
 /// Resources that are always known to a node, in the order in which lacks are reported.
 constexpr std::array kBasic = {kube::kCpu, kube::kMemory, kube::kEphemeralStorage};
@@ -34,19 +35,27 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
 }
 
 /// What this node declares nowhere, and API servers let nobody ask for without being told to.
-std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  const auto& spec = input.pod.spec();
+std::vector<std::string_view> LackingFeatures(const kube::PodSpec& spec) {
   std::vector<std::string_view> lacking;
-  // One that has run got its devices from whoever ran this node then.
-  const std::string& phase = input.pod.status().phase();
-  if (spec.resource_claims_size() > 0 && (phase.empty() || phase == "Pending"))
-    lacking.emplace_back("DynamicResourceAllocation");
+  if (spec.resource_claims_size() > 0) lacking.emplace_back(kClaims);
   if (kube::HasUserNamespace(spec) && spec.host_network())
     lacking.emplace_back("UserNamespacesHostNetworkSupport");
+  return lacking;
+}
+
+std::string LackText(const std::vector<std::string_view>& lacking) {
+  if (lacking.empty()) return "";
+  return fmt::format("Pod requires node features that are not available: {}",
+                     fmt::join(lacking, ", "));
+}
+
+std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  auto lacking = LackingFeatures(input.pod.spec());
+  // One that has run got its devices from whoever ran this node then.
+  const std::string& phase = input.pod.status().phase();
+  if (!phase.empty() && phase != "Pending") std::erase(lacking, kClaims);
   if (lacking.empty()) return std::nullopt;
-  return Refusal{Ground::kPod, "PodFeatureUnsupported",
-                 fmt::format("Pod requires node features that are not available: {}",
-                             fmt::join(lacking, ", "))};
+  return Refusal{Ground::kPod, "PodFeatureUnsupported", LackText(lacking)};
 }
 
 /// Critical ones too.
@@ -191,6 +200,12 @@ NodeDigest ReadNode(const v1::NodeRecord& record) {
     can.any = can.any || handler.user_namespaces();
   }
   return node;
+}
+
+std::string LackAfterEdit(const kube::PodSpec& before, const kube::PodSpec& after) {
+  auto lacking = LackingFeatures(after);
+  for (const std::string_view old : LackingFeatures(before)) std::erase(lacking, old);
+  return LackText(lacking);
 }
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {

@@ -59,6 +59,10 @@ struct AdmissionInput {
 /// `load`: of the node, without this pod.
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load);
 
+/// What an edit of an admitted pod makes it need that no node of this program has, as the text of
+/// the event; empty: nothing.
+std::string LackAfterEdit(const kube::PodSpec& before, const kube::PodSpec& after);
+
 /// Value of the label `reason` of admission_rejections_total, from a closed set.
 std::string ReasonLabel(const std::string& reason);
 /// The whole set.
