@@ -1,7 +1,6 @@
 #include "libs/fs/fake_mounts.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <deque>
 
 #include "libs/fs/path.h"
@@ -22,7 +21,7 @@ bool StepsOut(const std::vector<std::string>& names) {
 StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& root,
                                      const std::string& path) {
   const auto first = NamesOf(path);
-  if (StepsOut(first)) return ErrnoStatus(EXDEV);
+  if (StepsOut(first)) return OutOfRange("it leads out");
   std::deque<std::string> left(first.begin(), first.end());
   std::string reached = root;
   for (int links = 0; !left.empty();) {
@@ -37,12 +36,12 @@ StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& r
       reached += "/" + name;
       continue;
     }
-    if (++links > kMaxLinks) return ErrnoStatus(ELOOP);
+    if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
     if (target->starts_with("/")) reached.clear();
     const auto names = NamesOf(*target);
     left.insert(left.begin(), names.begin(), names.end());
   }
-  if (reached != root && !reached.starts_with(root + "/")) return ErrnoStatus(EXDEV);
+  if (reached != root && !reached.starts_with(root + "/")) return OutOfRange("it leads out");
   return reached;
 }
 
@@ -56,16 +55,21 @@ Status FakeMounts::Mount(const MountRequest& request) {
   return OkStatus();
 }
 
+Status FakeMounts::MakeWithin(const std::string& root, const std::string& path) {
+  const auto part = ResolveBeneath(files_, root, path);
+  if (!part.ok()) return part.status();
+  const Status there = files_.Stat(*part, false).status();
+  if (there.code() != StatusCode::kNotFound) return there;
+  RETURN_IF_ERROR(files_.Stat(root, true), "stat");
+  return files_.MakeDirs(*part, 0777);
+}
+
 Status FakeMounts::BindWithin(const BindRequest& request) {
   RETURN_IF_ERROR(mount_error_, "mount");
+  RETURN_IF_ERROR(MakeWithin(request.root, request.path), "make");
   ASSIGN_OR_RETURN(const auto source, ResolveBeneath(files_, request.root, request.path),
                    "resolve");
-  auto info = files_.Stat(source, false);
-  if (info.status().code() == StatusCode::kNotFound) {
-    RETURN_IF_ERROR(files_.Stat(request.root, true), "stat");
-    RETURN_IF_ERROR(files_.MakeDirs(source, 0777), "make");
-    info = files_.Stat(source, false);
-  }
+  const auto info = files_.Stat(source, false);
   RETURN_IF_ERROR(info, "stat");
   const auto there = mounted_.find(request.target);
   if (there != mounted_.end() && there->second.options == source) return OkStatus();

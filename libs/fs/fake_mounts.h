@@ -28,6 +28,7 @@ class FakeMounts final : public Mounts {
     return mounted_.contains(path);
   }
   Status Mount(const MountRequest& request) override;
+  Status MakeWithin(const std::string& root, const std::string& path) override;
   Status BindWithin(const BindRequest& request) override;
   Status Unmount(const std::string& path) override;
 

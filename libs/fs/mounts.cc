@@ -66,6 +66,10 @@ Status RealMounts::Unmount(const std::string& path) {
   return OkStatus();
 }
 
+Status RealMounts::MakeWithin(const std::string& root, const std::string& path) {
+  return OpenOrMakeWithin(root, path).status();
+}
+
 Status RealMounts::BindWithin(const BindRequest& request) {
   FAIL_POINT("fs.bind.before");
   const auto part = OpenOrMakeWithin(request.root, request.path);

@@ -15,6 +15,7 @@
 
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/group_of.h"
+#include "libs/fs/open_within.h"
 #include "libs/fs/real_file_system.h"
 #include "tests/harness/at_least.h"
 #include "tests/harness/child.h"
@@ -210,6 +211,65 @@ TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
   EXPECT_GT(bound, 0);
   EXPECT_GT(bound_by_absolute_link, 0);
   EXPECT_EQ(files_.List(dir_.path() + "/secret")->size(), 1u) << "nothing is made outside";
+}
+
+/// Whoever makes the links learns nothing of what they lead to, and no server is asked.
+TEST(OpenOrMakeWithin, OfALinkThatLeadsOutOneAnswerWhateverIsThere) {
+  const harness::TempDir dir;
+  RealFileSystem files;
+  const std::string volume = dir.path() + "/v", out = dir.path() + "/out";
+  ASSERT_TRUE(files.MakeDirs(volume, 0777).ok());
+  ASSERT_TRUE(files.MakeDirs(out + "/dir", 0777).ok());
+  ASSERT_TRUE(files.Replace(out + "/file", "1", {}).ok());
+  ASSERT_TRUE(files.MakeSymlink("loop", out + "/loop").ok());
+  ASSERT_TRUE(files.MakeSymlink(volume, out + "/back").ok());
+  for (const char* there : {"dir", "file", "loop", "none", "file/x", "back"}) {
+    for (const std::string& target : {out + "/" + there, fmt::format("../out/{}", there)}) {
+      SCOPED_TRACE(target);
+      ASSERT_TRUE(files.MakeSymlink(target, volume + "/link").ok());
+      for (const char* path : {"link", "link/new"})
+        EXPECT_EQ(OpenOrMakeWithin(volume, path).status(), OutOfRange("it leads out")) << path;
+      ASSERT_TRUE(files.Remove(volume + "/link").ok());
+    }
+  }
+  EXPECT_EQ(files.List(out)->size(), 4u);
+  EXPECT_TRUE(files.List(out + "/dir")->empty());
+  EXPECT_TRUE(files.List(volume)->empty());
+}
+
+/// The root may be named through a link, as the kubelet's directory on another disk is.
+TEST(OpenOrMakeWithin, AbsoluteLinksNameTheRootAsTheCallerDoesOrWithoutALink) {
+  const harness::TempDir dir;
+  RealFileSystem files;
+  const std::string real = dir.path() + "/disk/v", given = dir.path() + "/named/v";
+  ASSERT_TRUE(files.MakeDirs(real + "/sub/deep", 0777).ok());
+  ASSERT_TRUE(files.MakeSymlink("disk", dir.path() + "/named").ok());
+  ASSERT_TRUE(files.MakeSymlink("disk", dir.path() + "/other").ok());
+  const struct {
+    std::string target, path;
+    StatusCode want;
+  } kCases[] = {
+      {real + "/sub", "link/deep", StatusCode::kOk},
+      {given + "/sub", "link/deep", StatusCode::kOk},
+      {given + "/sub/../sub/deep", "link", StatusCode::kOk},
+      {given + "/../v/sub", "link", StatusCode::kOk},
+      {real, "link/sub", StatusCode::kOk},
+      {"../../disk/v/sub", "link/deep", StatusCode::kOk},
+      {"../../named/v/sub", "link", StatusCode::kOutOfRange},
+      {dir.path() + "/other/v/sub", "link", StatusCode::kOutOfRange},
+      {given + "/..", "link", StatusCode::kOutOfRange},
+      {real + "/link", "link", StatusCode::kOutOfRange},
+      {real + "/none", "link", StatusCode::kNotFound},
+      {real + "/none", "link/new", StatusCode::kNotFound},
+      {real + "/none/../sub", "link", StatusCode::kNotFound},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.target + " " + c.path);
+    ASSERT_TRUE(files.MakeSymlink(c.target, real + "/link").ok());
+    EXPECT_EQ(OpenOrMakeWithin(given, c.path).status().code(), c.want);
+    ASSERT_TRUE(files.Remove(real + "/link").ok());
+  }
+  EXPECT_EQ(files.List(real)->size(), 1u);
 }
 
 /// In a process of its own that has lost the right to mount. 0: it went well.

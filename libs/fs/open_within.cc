@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
+#include <climits>
+#include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "libs/fs/fd.h"
@@ -72,33 +74,105 @@ StatusOr<Fd> OpenOrMake(const Part& part) {
   return opened;
 }
 
-/// With all links followed, wherever they lead.
-StatusOr<std::string> RealPath(const std::string& path) {
-  std::error_code error;
-  const auto real = std::filesystem::canonical(path, error);
-  if (error) return ErrnoStatus(error.value());
-  return real.string();
+Status LeadsOut() { return OutOfRange("it leads out"); }
+
+/// As the kernel names what is open; no file system but /proc is asked.
+StatusOr<std::string> NameOfOpen(const Fd& fd) {
+  std::string name(PATH_MAX, '\0');
+  const std::string link = fmt::format("/proc/self/fd/{}", fd.get());
+  const ssize_t size = ::readlink(link.c_str(), name.data(), name.size());
+  if (size < 0) return LastError();
+  name.resize(static_cast<size_t>(size));
+  return name;
 }
 
-/// Where the names lead to on this machine, as names below the root again; those at the end where
-/// nothing is stay. True only for a moment: whoever opens it follows no link any more.
-StatusOr<std::vector<std::string>> ResolveOnHost(const std::string& root,
-                                                 const std::vector<std::string>& names) {
-  ASSIGN_OR_RETURN(const auto top, RealPath(root), "resolve the root");
-  size_t count = names.size();
-  StatusOr<std::string> there = NotFound("nothing");
-  for (;; --count) {
-    const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);
-    there = RealPath(fmt::format("{}/{}", root, fmt::join(names.begin(), end, "/")));
-    if (there.status().code() != StatusCode::kNotFound || count == 0) break;
+/// Follows links as this machine sees them, name by name from the root on. What is outside of it
+/// stays untouched: there a step is but compared with the root's own names, so that whoever made
+/// the links learns nothing of it and nobody waits for it.
+class Walk {
+ public:
+  /// `given` and `real` name the root; the second without a link.
+  Walk(const Fd& top, std::vector<std::string> given, std::vector<std::string> real)
+      : top_(top), given_(std::move(given)), real_(std::move(real)) {}
+
+  /// Names below the root; those at the end where nothing is stay. True only for a moment: whoever
+  /// opens it follows no link any more.
+  StatusOr<std::vector<std::string>> Resolve(const std::vector<std::string>& names) {
+    left_.assign(names.begin(), names.end());
+    size_t own = names.size();  // the others in front are of a link
+    for (int links = 0; !left_.empty();) {
+      const bool of_link = left_.size() > own;
+      const std::string name = std::move(left_.front());
+      left_.pop_front();
+      own = std::min(own, left_.size());
+      if (name == ".." || above_ > 0) {
+        if (!StepAround(name)) return LeadsOut();
+        continue;
+      }
+      inside_.push_back(name);
+      const auto target = ReadLink();
+      if (target.status().code() == StatusCode::kNotFound && !of_link) break;
+      if (!target.ok()) return target.status();
+      if (!*target) continue;
+      if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
+      if (!Follow(**target)) return LeadsOut();
+    }
+    if (above_ > 0) return LeadsOut();
+    inside_.insert(inside_.end(), left_.begin(), left_.end());
+    return std::move(inside_);
   }
-  RETURN_IF_ERROR(there, "resolve");
-  const std::string inside = top == "/" ? top : top + "/";
-  if (*there != top && !there->starts_with(inside)) return PermissionDenied("it leads out");
-  auto resolved = NamesOf(there->substr(std::min(there->size(), inside.size())));
-  resolved.insert(resolved.end(), names.begin() + static_cast<std::ptrdiff_t>(count), names.end());
-  return resolved;
-}
+
+ private:
+  static constexpr int kMaxLinks = 40;
+
+  /// Up, or down again on the way to the root.
+  bool StepAround(const std::string& name) {
+    if (name != "..") return name == real_[real_.size() - above_--];
+    if (inside_.empty())
+      above_ = std::min(above_ + 1, real_.size());
+    else
+      inside_.pop_back();
+    return true;
+  }
+
+  /// What it has reached; nothing: that is no link.
+  StatusOr<std::optional<std::string>> ReadLink() const {
+    const auto fd = OpenBeneath({top_, inside_, kNoLinks}, inside_.size(), O_NOFOLLOW);
+    if (!fd.ok()) return fd.status();
+    struct stat info {};
+    if (::fstat(fd->get(), &info) != 0) return LastError();
+    if (!S_ISLNK(info.st_mode)) return std::nullopt;
+    std::string target(PATH_MAX, '\0');
+    const ssize_t size = ::readlinkat(fd->get(), "", target.data(), target.size());
+    if (size < 0) return LastError();
+    target.resize(static_cast<size_t>(size));
+    return target;
+  }
+
+  bool Follow(const std::string& target) {
+    inside_.pop_back();
+    auto names = NamesOf(target);
+    if (target.starts_with("/")) {
+      inside_.clear();
+      const auto* root = StartsWith(names, given_) ? &given_ : &real_;
+      if (!StartsWith(names, *root)) return false;
+      names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(root->size()));
+    }
+    left_.insert(left_.begin(), names.begin(), names.end());
+    return true;
+  }
+
+  static bool StartsWith(const std::vector<std::string>& names,
+                         const std::vector<std::string>& first) {
+    return names.size() >= first.size() && std::equal(first.begin(), first.end(), names.begin());
+  }
+
+  const Fd& top_;
+  const std::vector<std::string> given_, real_;
+  std::deque<std::string> left_;
+  std::vector<std::string> inside_;  // reached, below the root
+  size_t above_ = 0;                 // reached, so many steps above it; `inside_` is empty then
+};
 
 }  // namespace
 
@@ -109,7 +183,8 @@ StatusOr<Fd> OpenOrMakeWithin(const std::string& root, const std::string& path_b
   auto part = OpenOrMake({top, names, kLinksWithin});
   if (part.ok() || std::ranges::find(names, "..") != names.end()) return part;
   // To the kernel an absolute link leads out, and one that leaves the root on its way back.
-  auto resolved = ResolveOnHost(root, names);
+  ASSIGN_OR_RETURN(const auto real, NameOfOpen(top), "name of the root");
+  auto resolved = Walk(top, NamesOf(root), NamesOf(real)).Resolve(names);
   if (!resolved.ok()) return resolved.status();
   return OpenOrMake({top, *std::move(resolved), kNoLinks});
 }

@@ -1,10 +1,11 @@
 #pragma once
 
 /// Opens what is below a folder that somebody hostile may fill and change meanwhile: no link leads
-/// out of it, and nothing is made outside of it. An absolute link is one of this machine, and may
-/// lead to what is below the folder.
+/// out of it, and nothing outside of it is made or even looked at. An absolute link is one of this
+/// machine: it may lead to what is below the folder, which it names as the caller does, or without
+/// a link. One that leaves the folder and comes back has to do so by the folder's own path.
 /// Threads: any; blocks on the disk.
-/// Errors:  by errno.
+/// Errors:  by errno; OUT_OF_RANGE: links lead out, or nowhere.
 /// Source:  docs/behaviour/volumes.md, "subPath".
 
 #include <string>

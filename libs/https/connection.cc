@@ -388,7 +388,8 @@ void Connection::PassTo(uint64_t request, Backend backend) {
   if (client_gone_) return Cut();
   state_ = State::kTunnel;
   on_gone_ = nullptr;
-  tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend), shared_from_this());
+  tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend),
+                                     core_->options.stream_limit, shared_from_this());
   const std::shared_ptr<Tunnel> started = tunnel_;  // which may end at once
   started->Start();
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-/// TCP's keepalive: a peer that vanishes without a word ends the connection after two and a half
-/// minutes, however quiet the connection may be.
+/// TCP's keepalive: a peer that vanishes without a word ends a quiet connection after two and a
+/// half minutes. Where bytes were under way to it TCP itself gives up, after about a quarter of an
+/// hour.
 /// Threads: that of the socket.
 /// Errors:  none; a socket that is closed already is left alone.
 /// Source:  Go's net.KeepAliveConfig by default.

@@ -296,18 +296,35 @@ TEST(Server, PassesAnUpgradedConnectionOn) {
 TEST(Server, AnUpgradedConnectionMayBeQuiet) {
   http::Server backend(Answers("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
   ServerOptions options = Plain();
-  for (Duration* limit :
-       {&options.header_limit, &options.idle_limit, &options.write_limit, &options.stream_limit})
-    *limit = std::chrono::milliseconds{30};
+  options.write_limit = options.stream_limit = std::chrono::milliseconds{30};
   const auto server = Started(options, PassesTo(backend.port));
   TestClient client(server->port());
   client.Ask("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade", "\r\n\r\n");
   client.Write("a");
   EXPECT_EQ(client.Read(), "a");
-  ::poll(nullptr, 0, 120);  // longer than each limit
+  ::poll(nullptr, 0, 120);  // longer than either
   client.Write("end");
   EXPECT_EQ(client.ReadAll(), "end");
   WaitUntil([&] { return server->connections() == 0; });
+}
+
+TEST(Server, AnUpgradedConnectionWhoseBackendTakesNothingIsCut) {
+  std::promise<void> over;
+  http::Server backend([&](const std::string&, int connection) {
+    http::Send(connection, "HTTP/1.1 101 Switching Protocols\r\n\r\n");
+    over.get_future().wait();  // and reads nothing
+  });
+  ServerOptions options = Plain();
+  options.stream_limit = std::chrono::milliseconds{30};
+  const auto server = Started(options, PassesTo(backend.port));
+  TestClient client(server->port());
+  client.Ask("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade", "\r\n\r\n");
+  std::jthread types([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && client.Write(std::string(64 << 10, 'y'))) {
+    }
+  });
+  WaitUntil([&] { return server->connections() == 0; });
+  over.set_value();
 }
 
 uint16_t PortOf(const sockaddr_in6& address) {

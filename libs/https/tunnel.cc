@@ -29,24 +29,32 @@ int CodeOf(const std::string& answer) {
 
 }  // namespace
 
-Tunnel::Tunnel(asio::io_context& context, Backend backend, std::shared_ptr<TunnelClient> client)
-    : backend_(std::move(backend)), client_(std::move(client)), socket_(context), timer_(context) {}
+Tunnel::Tunnel(asio::io_context& context, Backend backend, Duration write_limit,
+               std::shared_ptr<TunnelClient> client)
+    : backend_(std::move(backend)),
+      client_(std::move(client)),
+      socket_(context),
+      write_limit_(write_limit),
+      answer_limit_{asio::steady_timer(context)},
+      to_backend_limit_{asio::steady_timer(context)},
+      to_client_limit_{asio::steady_timer(context)} {}
 
-void Tunnel::Arm(Duration limit) {
-  timer_.expires_after(limit);
-  timer_.async_wait([self = shared_from_this(), armed = ++armed_](error_code error) {
-    if (!error && armed == self->armed_) self->End();
-  });
+void Tunnel::Arm(Limit& limit, Duration duration) {
+  limit.timer.expires_after(duration);
+  limit.timer.async_wait(
+      [self = shared_from_this(), &limit, armed = ++limit.armed](error_code error) {
+        if (!error && armed == limit.armed) self->End();
+      });
 }
 
-void Tunnel::Disarm() {
-  ++armed_;
-  timer_.cancel();
+void Tunnel::Disarm(Limit& limit) {
+  ++limit.armed;
+  limit.timer.cancel();
 }
 
 void Tunnel::Close() {
   client_.reset();
-  Disarm();
+  for (Limit* limit : {&answer_limit_, &to_backend_limit_, &to_client_limit_}) Disarm(*limit);
   error_code ignored;
   socket_.close(ignored);
 }
@@ -67,7 +75,7 @@ void Tunnel::Start() {
   error_code error;
   const auto address = asio::ip::make_address(backend_.address, error);
   if (error) return Fail("error dialing backend: " + error.message());
-  Arm(kDialLimit);
+  Arm(answer_limit_, kDialLimit);
   socket_.async_connect(tcp::endpoint(address, backend_.port),
                         [self = shared_from_this()](error_code failed) {
                           if (self->client_ == nullptr) return;
@@ -109,9 +117,9 @@ void Tunnel::OnAnswer() {
   if (code != 101 && code < 400)
     return Fail(fmt::format("invalid upgrade response: status code {}", code));
   if (code == 101)
-    Disarm();
+    Disarm(answer_limit_);
   else
-    Arm(kErrorLimit);
+    Arm(answer_limit_, kErrorLimit);
   client_->WriteBytes(std::move(answer_), [self = shared_from_this(), code](bool written) {
     if (self->client_ == nullptr) return;
     if (!written) return self->End();
@@ -125,9 +133,11 @@ void Tunnel::FromBackend() {
       asio::buffer(incoming_), [self = shared_from_this()](error_code error, size_t n) {
         if (self->client_ == nullptr) return;
         if (error) return self->End();
+        self->Arm(self->to_client_limit_, self->write_limit_);
         self->client_->WriteBytes(std::string(self->incoming_.data(), n), [self](bool written) {
           if (self->client_ == nullptr) return;
           if (!written) return self->End();
+          Disarm(self->to_client_limit_);
           self->FromBackend();
         });
       });
@@ -138,10 +148,12 @@ void Tunnel::FromClient() {
     if (self->client_ == nullptr) return;
     if (bytes.empty()) return self->End();
     self->to_backend_ = std::move(bytes);
+    self->Arm(self->to_backend_limit_, self->write_limit_);
     asio::async_write(self->socket_, asio::buffer(self->to_backend_),
                       [self](error_code error, size_t) {
                         if (self->client_ == nullptr) return;
                         if (error) return self->End();
+                        Disarm(self->to_backend_limit_);
                         self->FromClient();
                       });
   });

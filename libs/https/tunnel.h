@@ -34,15 +34,21 @@ class TunnelClient {
 class Tunnel : public std::enable_shared_from_this<Tunnel> {
  public:
   /// `client`: kept until the end. Once the backend has agreed silence has no limit: who is gone is
-  /// found by the keepalive of either socket.
-  Tunnel(boost::asio::io_context& context, Backend backend, std::shared_ptr<TunnelClient> client);
+  /// found by the keepalive of either socket. Who takes no bytes for `write_limit` is given up.
+  Tunnel(boost::asio::io_context& context, Backend backend, Duration write_limit,
+         std::shared_ptr<TunnelClient> client);
   void Start();
   /// Without a word to the client.
   void Close();
 
  private:
-  void Arm(Duration limit);
-  void Disarm();
+  /// Of one thing that is waited for.
+  struct Limit {
+    boost::asio::steady_timer timer;
+    uint64_t armed = 0;
+  };
+  void Arm(Limit& limit, Duration duration);
+  static void Disarm(Limit& limit);
   void SendHead();
   void ReadAnswer();
   void OnAnswer();
@@ -54,8 +60,8 @@ class Tunnel : public std::enable_shared_from_this<Tunnel> {
   Backend backend_;
   std::shared_ptr<TunnelClient> client_;  // null: closed
   boost::asio::ip::tcp::socket socket_;
-  boost::asio::steady_timer timer_;
-  uint64_t armed_ = 0;
+  const Duration write_limit_;
+  Limit answer_limit_, to_backend_limit_, to_client_limit_;
   std::string answer_, to_backend_;
   std::array<char, 16 << 10> incoming_{};
 };

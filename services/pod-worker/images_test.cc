@@ -28,17 +28,26 @@ kube::Pod AlwaysPulling(const std::string& name) {
   return pod;
 }
 
-class Pulls : public testing::Test, public TestNode {
+class PullingNode : public TestNode {
  protected:
-  void SetUp() override { Start(); }
-  /// The pull that was held back as the n-th brings its image, a second later.
-  void Bring(size_t n) {
-    RunFor(1s);
+  /// The pull that was held back as the n-th has brought its image.
+  void Answer(size_t n) {
+    ASSERT_LT(n, process->calls.pulls.size());
     runtime.AddImage(process->calls.asked_images[n]);
     process->calls.pulls[n](
         runtime.ImageStatus({process->calls.asked_images[n]}, After(clock, 1s))->value().id);
+  }
+  /// So, a second later.
+  void Bring(size_t n) {
+    RunFor(1s);
+    Answer(n);
     Settle();
   }
+};
+
+class Pulls : public testing::Test, public PullingNode {
+ protected:
+  void SetUp() override { Start(); }
 };
 
 TEST_F(Pulls, WithoutATagTheLatestIsAskedFor) {
@@ -119,6 +128,42 @@ TEST_F(Pulls, OneAfterTheOtherAndTheLaterOnesSayThatTheyWaited) {
                           "Successfully pulled image \"c:1\" in 1s (3s including waiting). Image "
                           "size: 1048576 bytes."}));
 }
+
+/// Of a pull that ends while a sync runs, which began while it was under way.
+struct EndInASync {
+  std::string name;
+  bool comes = false;
+  std::string reason;  // what waits for it says then
+};
+class EndsInASync : public Pulls, public testing::WithParamInterface<EndInASync> {};
+
+TEST_P(EndsInASync, IsNotBegunAnew) {
+  auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  pod.mutable_spec()->mutable_containers(1)->set_image("new:1");
+  pod.mutable_spec()->mutable_containers(1)->set_image_pull_policy("Always");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_EQ(process->calls.pulls.size(), 1u);
+  traced.on_container = [&](const runtime::v1::ContainerConfig& made) {
+    if (made.metadata().name() != "a") return;
+    GetParam().comes ? Answer(0) : process->calls.pulls[0](NotFound("no such image"));
+    all.WaitInStep(clock.Now() + 1s, [] { return false; });
+  };
+  Exit("a", 1);
+  RunFor(2s);
+  EXPECT_EQ(process->calls.asked_images, Texts{"new:1"});
+  EXPECT_EQ(events.Count("Pulling"), 1);
+  EXPECT_EQ(NoteOf("b").reason(), GetParam().reason);
+  EXPECT_EQ(runtime.Running("uid-web").size(), GetParam().comes ? 2u : 1u);
+  RunFor(12s);
+  EXPECT_EQ(process->calls.asked_images.size(), GetParam().comes ? 1u : 2u)
+      << "the next one after the shortest back-off";
+}
+
+INSTANTIATE_TEST_SUITE_P(Pulls, EndsInASync,
+                         testing::Values(EndInASync{"Failed", false, "ImagePullBackOff"},
+                                         EndInASync{"Came", true, ""}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(Pulls, AsManyAtOnceAsAllowed) {
   config.parallel_pulls = 2;
@@ -435,7 +480,7 @@ TEST_F(PrivateImages, APullThatCannotBeNotedIsNotBegun) {
 }
 
 /// A volume that is an image: pulled as a container's own.
-class ImageVolumes : public testing::Test, public TestNode {
+class ImageVolumes : public testing::Test, public PullingNode {
  protected:
   void SetUp() override {
     traced.on_container = [this](const runtime::v1::ContainerConfig& made) {
@@ -485,9 +530,7 @@ TEST_F(ImageVolumes, AreEnsuredBeforeAnythingStarts) {
   EXPECT_EQ(Show(), "sandbox/0=ready") << "the init container does not mount it, and waits";
   EXPECT_EQ(events.Text("Pulling"), "Pulling image \"reg.io/model:1\"");
   for (const auto& event : events.events) EXPECT_EQ(event.container, "") << event.reason;
-  runtime.AddImage("reg.io/model:1");
-  process->calls.pulls[0](runtime.ImageStatus({"reg.io/model:1"}, After(clock, 1s))->value().id);
-  Settle();
+  Bring(0);
   EXPECT_EQ(Show(), "init/0=running sandbox/0=ready");
 }
 
@@ -525,6 +568,53 @@ TEST_F(ImageVolumes, OneThatIsPulledAlwaysIsPulledOnceForAStart) {
   RunFor(10s);
   EXPECT_EQ(Show(), "app/0=running other/0=running sandbox/0=ready");
   EXPECT_EQ(runtime.Calls("PullImage"), 2u) << "its own image and the volume";
+}
+
+TEST_F(ImageVolumes, OneThatNothingCouldBeMadeWithIsPulledForTheNextTry) {
+  auto pod = PodWith("reg.io/model:1", "Always");
+  pod.mutable_spec()->mutable_containers()->RemoveLast();
+  runtime.AddFault({.method = "CreateContainer", .code = StatusCode::kUnknown, .times = 1});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "CreateContainerError");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u);
+  RunFor(20s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+}
+
+TEST_F(ImageVolumes, OneOfAContainerThatWasMadeAndNotStartedIsPulledForItsRestart) {
+  auto pod = PodWith("reg.io/model:1", "Always");
+  pod.mutable_spec()->mutable_containers()->RemoveLast();
+  runtime.AddFault({.method = "StartContainer", .code = StatusCode::kUnknown, .times = 1});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(Show(), "app/0=created sandbox/0=ready");
+  RunFor(20s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 1u) << "it is the same container";
+  Exit("app", 1);
+  RunFor(1s);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  EXPECT_EQ(runtime.Calls("PullImage"), 2u);
+}
+
+TEST_F(ImageVolumes, OneIsKeptForThoseWhoseOwnImageIsStillPulledAndForNobodyElse) {
+  config.parallel_pulls = 2;
+  Restart();
+  auto pod = PodWith("model:1", "Always");
+  pod.mutable_spec()->mutable_containers(1)->set_image("own:1");
+  process->calls.hold = true;
+  ASSERT_TRUE(RunPod(pod).ok());
+  Bring(0);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  EXPECT_EQ(process->calls.asked_images, (Texts{"model:1", "own:1"}));
+  Exit("app", 1);
+  EXPECT_EQ(Show(), "app/0=exited(1) sandbox/0=ready");
+  EXPECT_EQ(process->calls.asked_images, (Texts{"model:1", "own:1", "model:1"}));
+  Bring(2);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running sandbox/0=ready");
+  Bring(1);
+  EXPECT_EQ(Show(), "app/0=exited(1) app/1=running other/0=running sandbox/0=ready");
+  EXPECT_EQ(process->calls.asked_images.size(), 3u);
 }
 
 TEST_F(PrivateImages, AnImageWithoutItsRecordHasToBePulledAgain) {

@@ -68,7 +68,7 @@ class TracedRunner final : public cri::Runner {
   explicit TracedRunner(cri::Runner& runner) : runner_(runner) {}
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override {
-    Note("RunPodSandbox", deadline);
+    if (Note("RunPodSandbox", deadline)) return Cancelled("given up");
     if (on_sandbox) on_sandbox(config);
     auto id = runner_.RunPodSandbox(config, handler, {deadline.at});
     if (after_sandbox && id.ok()) after_sandbox(*id);
@@ -83,14 +83,14 @@ class TracedRunner final : public cri::Runner {
                                              const runtime::v1::ContainerConfig& config,
                                              const runtime::v1::PodSandboxConfig& sandbox_config,
                                              Deadline deadline) override {
-    Note("CreateContainer", deadline);
+    if (Note("CreateContainer", deadline)) return Cancelled("given up");
     if (on_container) on_container(config);
     auto id = runner_.CreateContainer(sandbox, config, sandbox_config, {deadline.at});
     if (after_create) after_create();
     return id;
   }
   Status StartContainer(const cri::ContainerId& id, Deadline deadline) override {
-    Note("StartContainer", deadline);
+    if (Note("StartContainer", deadline)) return Cancelled("given up");
     return runner_.StartContainer(id, {deadline.at});
   }
   Status StopContainer(const cri::ContainerId& id, int64_t grace_seconds,
@@ -99,10 +99,10 @@ class TracedRunner final : public cri::Runner {
     graces.push_back(grace_seconds);
     return runner_.StopContainer(id, grace_seconds, deadline);
   }
-  std::vector<std::string> notes;           // "<method> <traceparent>"
-  std::vector<int64_t> graces;              // of the stops
-  std::set<std::string> given_up_with_pod;  // methods whose wait ends with the pod
-  bool stops_nothing = false;               // says that sandboxes are stopped
+  std::vector<std::string> notes;  // "<method> <traceparent>"
+  std::vector<int64_t> graces;     // of the stops
+  std::string ends_in_line;        // the method for whose turn the pod's end is faster
+  bool stops_nothing = false;      // says that sandboxes are stopped
   std::function<void()> after_create;
   std::function<void(const cri::SandboxId& id)> after_sandbox;
   std::function<void(const runtime::v1::PodSandboxConfig&)> on_sandbox;
@@ -110,10 +110,13 @@ class TracedRunner final : public cri::Runner {
   std::function<void(const std::string& method)> before;
 
  private:
-  void Note(const std::string& method, const Deadline& deadline) {
+  /// Whether it is given up.
+  bool Note(const std::string& method, const Deadline& deadline) {
     if (before) before(method);
-    if (deadline.cancel != nullptr) given_up_with_pod.insert(method);
     notes.push_back(method + " " + cri::TraceScope::Current());
+    const bool ends = method == ends_in_line && deadline.cancel != nullptr;
+    if (ends) deadline.cancel->Cancel();
+    return ends;
   }
   cri::Runner& runner_;
 };

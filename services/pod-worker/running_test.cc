@@ -32,9 +32,19 @@ TEST_F(Running, AGrantedPodStarts) {
 }
 
 TEST_F(Running, AStartThatWaitsForItsTurnIsGivenUpWhenThePodEnds) {
-  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
-  EXPECT_EQ(traced.given_up_with_pod,
-            (std::set<std::string>{"RunPodSandbox", "CreateContainer", "StartContainer"}));
+  for (const std::string method : {"RunPodSandbox", "CreateContainer", "StartContainer"}) {
+    SCOPED_TRACE(method);
+    const auto pod = TestPod{.name = "web", .uid = "uid-" + method, .source = "api"}.Make();
+    const size_t before = runtime.Calls(method);
+    traced.ends_in_line = method;
+    ASSERT_TRUE(RunPod(pod).ok());
+    EXPECT_EQ(runtime.Calls(method), before);
+    EXPECT_EQ(events.Count("Failed") + events.Count("FailedCreatePodSandBox"), 0);
+    traced.ends_in_line.clear();
+    Remove(pod);
+    RunFor(1min);
+    EXPECT_EQ(runtime.Running("uid-" + method).size(), 0u);
+  }
 }
 
 TEST_F(Running, WithoutAGrantNothingStarts) {

@@ -29,7 +29,10 @@ struct ImageEvent {
 
 /// What is known of pulls of one image for one pod.
 struct PullMemory {
-  std::string pulled_ref;  // the answer of a pull nobody has used yet
+  std::string pulled_ref;  // the answer of a pull that is still to be used
+  /// Containers that alone may use it, as it was a volume's when others started: their own images
+  /// were being pulled. Empty: whoever comes first.
+  std::set<std::string> kept_for;
   bool pulling = false;
   std::set<std::string> waiting;  // containers, for the pull that runs; "": a volume
   Duration delay{0};              // 0: never failed

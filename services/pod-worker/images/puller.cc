@@ -94,9 +94,11 @@ std::map<std::string, PullMemory> ImagePuller::MemoryOf(const std::string& uid) 
   return found == memories_.end() ? std::map<std::string, PullMemory>{} : found->second;
 }
 
-void ImagePuller::MarkUsed(const std::string& uid, const std::string& image) {
+void ImagePuller::MarkUsed(const std::string& uid, const std::string& image,
+                           const std::set<std::string>& kept_for) {
   PullMemory& memory = memories_[uid][image];
-  memory.pulled_ref.clear();
+  if (kept_for.empty()) memory.pulled_ref.clear();
+  memory.kept_for = kept_for;
   memory.failed_anew = false;
 }
 
@@ -124,15 +126,25 @@ void ImagePuller::Settle() {
   });
 }
 
-void ImagePuller::Pull(const Worker& worker, const std::string& image,
+bool ImagePuller::Join(const Worker& worker, const std::string& image,
                        const std::set<std::string>& containers) {
   PullMemory& memory = memories_[worker.uid][image];
+  if (!memory.pulling) return false;
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers)
     if (memory.waiting.insert(container).second)
       events.Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
-  if (memory.pulling) return;
+  return true;
+}
+
+void ImagePuller::Pull(const Worker& worker, const std::string& image,
+                       const std::set<std::string>& containers) {
+  if (Join(worker, image, containers)) return;
+  PullMemory& memory = memories_[worker.uid][image];
   memory.pulling = true;
+  memory.pulled_ref.clear();
+  memory.kept_for.clear();
+  Join(worker, image, containers);
   auto flight = std::make_shared<Flight>(
       Flight{.id = ++last_id_,
              .image = image,
@@ -167,7 +179,7 @@ void ImagePuller::OnPrepared(const FlightPtr& flight, const Status& ready) {
     flight->span.End(ready);
     return Tell(*flight, flight->members.front());
   }
-  if (Join(*flight)) return;
+  if (JoinOther(*flight)) return;
   flights_[flight->id] = flight;
   Listen(flight, flight->members.front());
   queue_.Add(flight->id);
@@ -175,7 +187,7 @@ void ImagePuller::OnPrepared(const FlightPtr& flight, const Status& ready) {
 }
 
 /// True: another one with the same credentials brings the image for this pod too.
-bool ImagePuller::Join(const Flight& flight) {
+bool ImagePuller::JoinOther(const Flight& flight) {
   for (const auto& [id, other] : flights_) {
     if (other->tagged != flight.tagged || other->cancel->cancelled() ||
         !AreEqual(other->credentials, flight.credentials))

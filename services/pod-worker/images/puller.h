@@ -77,16 +77,21 @@ class ImagePuller {
   ImagePuller(Deps deps, PullQueue::Options limits)
       : deps_(std::move(deps)), queue_(deps_.clock, limits) {}
 
-  /// Asks for the image, or joins the pull of it that this pod waits for already. `containers`:
-  /// "" is a volume.
+  /// Asks for the image, unless this pod waits for a pull of it already. `containers`: "" is a
+  /// volume.
   void Pull(const Worker& worker, const std::string& image,
+            const std::set<std::string>& containers);
+  /// More containers wait for the pull of the image that this pod waits for. False: it has ended.
+  bool Join(const Worker& worker, const std::string& image,
             const std::set<std::string>& containers);
   /// By image: what the next sync of the pod decides with.
   std::map<std::string, PullMemory> MemoryOf(const std::string& uid) const;
   /// At the start: what a killed process left of its pulls.
   void Settle();
-  /// A sync has used the answer of the last pull: the next one asks again.
-  void MarkUsed(const std::string& uid, const std::string& image);
+  /// A sync has used the answer of the last pull: the next one asks again, but for the containers
+  /// that the answer is kept for.
+  void MarkUsed(const std::string& uid, const std::string& image,
+                const std::set<std::string>& kept_for);
   /// A pod has shown credentials that are as good as those that the image was pulled with.
   void AddAccess(const ImageIdentity& image, const Credential& shown);
   /// The incarnation is over.
@@ -99,7 +104,7 @@ class ImagePuller {
   struct Flight;
   using FlightPtr = std::shared_ptr<Flight>;
   void OnPrepared(const FlightPtr& flight, const Status& ready);
-  bool Join(const Flight& flight);
+  bool JoinOther(const Flight& flight);
   void Listen(const FlightPtr& flight, Member& member);
   bool IsWanted(const Flight& flight) const;
   void BeginWaiting();

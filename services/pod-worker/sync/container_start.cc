@@ -57,11 +57,27 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
 
 Status ContainerStarter::StartAll(const PodActions& todo) {
   Status status = StartEach(todo);
-  if (!started_any_ || !volume_images_ || !out_.pulls.empty()) return status;
-  for (const auto& volume : context_.pod.spec().volumes())
-    if (volume.volume_source().has_image())
-      out_.used_pulls.insert(volume.volume_source().image().reference());
+  MarkVolumeImagesUsed();
   return status;
+}
+
+/// Those whose own images are being pulled start with what has been pulled for this sync too.
+void ContainerStarter::MarkVolumeImagesUsed() {
+  std::set<std::string> waiting;
+  for (const auto* images : {&out_.pulls, &out_.awaited})
+    for (const auto& [image, containers] : *images)
+      waiting.insert(containers.begin(), containers.end());
+  waiting.erase("");
+  for (const auto& image : used_for_volumes_) out_.used_pulls[image] = waiting;
+}
+
+/// By a container that has all its images.
+void ContainerStarter::UseVolumeImages() {
+  for (const auto& volume : context_.pod.spec().volumes()) {
+    const auto answer = volume_images_.find(volume.name());
+    if (answer != volume_images_.end() && answer->second.pulled)
+      used_for_volumes_.insert(volume.volume_source().image().reference());
+  }
 }
 
 Status ContainerStarter::StartEach(const PodActions& todo) {
@@ -199,42 +215,45 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   return true;
 }
 
-/// Of all image volumes of the pod, once in a sync and before anything starts: all are asked for
-/// before any is waited for. False: one is being pulled.
-bool ContainerStarter::EnsureVolumeImages() {
-  if (!volume_images_) {
-    volume_images_.emplace();
-    for (const auto& volume : context_.pod.spec().volumes()) {
-      if (!volume.volume_source().has_image()) continue;
-      const auto& source = volume.volume_source().image();
-      auto answer = images_.Resolve({source.reference(), source.pull_policy(), ""});
-      if (answer.failed) out_.used_pulls.insert(source.reference());
-      volume_images_->emplace(volume.name(), std::move(answer));
-    }
+/// Of all image volumes of the pod, once in a sync (again only where an answer is kept for others)
+/// and before anything starts: all are asked for before any is waited for. False: one is being
+/// pulled.
+bool ContainerStarter::EnsureVolumeImages(const std::string& container) {
+  for (const auto& volume : context_.pod.spec().volumes()) {
+    if (!volume.volume_source().has_image()) continue;
+    const auto known = volume_images_.find(volume.name());
+    if (known != volume_images_.end() &&
+        (known->second.kept_for.empty() || known->second.kept_for.contains(container)))
+      continue;
+    const auto& source = volume.volume_source().image();
+    auto answer = images_.Resolve({source.reference(), source.pull_policy(), "", container});
+    if (answer.failed) out_.used_pulls[source.reference()] = {};
+    volume_images_.insert_or_assign(volume.name(), std::move(answer));
   }
-  return std::ranges::all_of(*volume_images_, [](const auto& volume) {
+  return std::ranges::all_of(volume_images_, [](const auto& volume) {
     return volume.second.usable || volume.second.failed;
   });
 }
 
-/// What was pulled for a container counts as used when it lacks nothing any more; what was pulled
-/// for volumes when something has started and nothing is being pulled: else it would be pulled anew
-/// while the others are.
+/// What was pulled for a container counts as used when it lacks nothing any more, whether it starts
+/// or not; so does what was pulled for volumes.
 bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs& refs) {
-  if (!EnsureVolumeImages()) return false;
+  if (!EnsureVolumeImages(container.name())) return false;
   bool all = true;
-  for (const auto& [volume, answer] : *volume_images_) {
+  for (const auto& [volume, answer] : volume_images_) {
     if (!Mounts(container, volume)) continue;
     if (answer.failed) WaitFor(*answer.failed, container.name());
     all = all && answer.usable;
     refs.volumes[volume] = answer.ref;
   }
   if (!all) return false;
-  auto own = images_.Resolve({container.image(), container.image_pull_policy(), container.name()});
+  auto own = images_.Resolve(
+      {container.image(), container.image_pull_policy(), container.name(), container.name()});
   image_ = own.image;
   refs.own = std::move(own.ref);
   if (own.failed) WaitFor(*own.failed, container.name());
-  if (own.pulled) out_.used_pulls.insert(container.image());
+  if (own.pulled) out_.used_pulls[container.image()] = {};
+  if (own.usable) UseVolumeImages();
   return own.usable;
 }
 

@@ -72,7 +72,9 @@ class ContainerStarter {
     std::map<std::string, std::string> volumes;  // of image volumes, by name
   };
   Status StartEach(const PodActions& todo);
-  bool EnsureVolumeImages();
+  bool EnsureVolumeImages(const std::string& container);
+  void UseVolumeImages();
+  void MarkVolumeImagesUsed();
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
   void WaitFor(const Note& failed, const std::string& container);
@@ -112,8 +114,8 @@ class ContainerStarter {
   ImageResolver images_;
   SyncOutcome& out_;
   Status first_error_;
-  /// Of image volumes, by name; unset: not asked for yet.
-  std::optional<std::map<std::string, ImageResolver::Answer>> volume_images_;
+  std::map<std::string, ImageResolver::Answer> volume_images_;  // by name, of those asked for
+  std::set<std::string> used_for_volumes_;  // images whose pull a container of this sync has used
   std::optional<cri::Image> image_;  // of the container that is being started, where it was asked
   bool started_sidecar_ = false, started_any_ = false;
 };

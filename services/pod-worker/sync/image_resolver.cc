@@ -26,10 +26,11 @@ bool ImageResolver::MayUse(const std::string& image, const ImageIdentity& local)
 }
 
 ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
-  const auto& [image, policy, container] = wanted;
+  const auto& [image, policy, container, user] = wanted;
   const auto known = context_.input.pulls.find(image);
   PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
   if (!container.empty()) memory.failed_anew = false;  // it was told
+  if (!memory.kept_for.empty() && !memory.kept_for.contains(user)) memory.pulled_ref.clear();
   const ImageQuestion question{image, policy, context_.deps.clock.Now()};
   StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
   const auto tagged = kube::WithDefaultTag(image);
@@ -57,9 +58,10 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
       answer.usable = true;
       answer.ref = decision.ref;
       answer.pulled = !memory.pulled_ref.empty();
+      if (answer.pulled) answer.kept_for = std::move(memory.kept_for);
       return answer;
-    case ImageDecision::Kind::kPull:
-    case ImageDecision::Kind::kWaitForPull: out_.pulls[image].insert(container); return answer;
+    case ImageDecision::Kind::kPull: out_.pulls[image].insert(container); return answer;
+    case ImageDecision::Kind::kWaitForPull: out_.awaited[image].insert(container); return answer;
     case ImageDecision::Kind::kFail: break;
   }
   answer.failed = Note{decision.reason, decision.message, decision.retry_at};

@@ -32,12 +32,14 @@ class ImageResolver {
     const std::string& image;      // as in the spec
     const std::string& policy;     // may be empty
     const std::string& container;  // "": a volume; its events are those of the pod
+    const std::string& user;       // the container that is to start with it
   };
   struct Answer {
     bool usable = false;  // else there is a pull to wait for, or it has failed
     std::string ref;
     std::optional<cri::Image> image;  // where the runtime was asked for it
-    bool pulled = false;              // by a pull that nobody has used yet
+    bool pulled = false;              // by a pull whose answer is still to be used
+    std::set<std::string> kept_for;   // of it, as in PullMemory
     std::optional<Note> failed;       // what whoever starts with it waits for
   };
   Answer Resolve(const Wanted& wanted);

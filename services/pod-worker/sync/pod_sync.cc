@@ -495,6 +495,7 @@ class Pass {
     deps_.metrics.CountPod(own_users);
     const Clock::Time begin = deps_.clock.Now();
     auto id = RunSandbox(config, attempt, runtime_.handler);
+    if (id.status().code() == StatusCode::kCancelled && Ending()) return id.status();
     deps_.metrics.ObserveSandbox(runtime_.handler, deps_.clock.Now() - begin, id.ok());
     if (!id.ok()) {
       deps_.metrics.CountPodError(own_users);

@@ -77,11 +77,14 @@ struct SyncOutcome {
                                                 // lost; null when the runtime did not say
   std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
   std::vector<ContainerStop> stop;              // to be stopped before anything else is done
-  std::map<std::string, std::set<std::string>> pulls;  // image -> containers that wait for it
+  /// Image -> containers that wait for it: for a pull to be begun, and for one that was under way
+  /// when the sync began.
+  std::map<std::string, std::set<std::string>> pulls, awaited;
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
   cri::Begun begun;
-  std::set<std::string> used_pulls;                         // images
+  /// Images whose pull has been used -> containers that its answer is kept for.
+  std::map<std::string, std::set<std::string>> used_pulls;
   std::vector<std::pair<ImageIdentity, Credential>> shown;  // as good as those of the pull
   KilledSince killed;
   std::optional<Clock::Time> retry_at;

@@ -59,6 +59,9 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   if (!outcome.stop.empty()) return StopReplaced(*worker, outcome);
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
+  // What has ended meanwhile is not begun anew: the next look finds what has come of it.
+  for (const auto& [image, containers] : outcome.awaited)
+    outcome.again = !deps_.puller.Join(*worker, image, containers) || outcome.again;
   worker->waits_for =
       PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
   Schedule(*worker, outcome);
@@ -87,7 +90,8 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
     worker.post_start.Forget(running);
   }
   ApplyNotes(worker, outcome);
-  for (const auto& image : outcome.used_pulls) deps_.puller.MarkUsed(worker.uid, image);
+  for (const auto& [image, kept_for] : outcome.used_pulls)
+    deps_.puller.MarkUsed(worker.uid, image, kept_for);
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
   if (outcome.acted) worker.last_action = deps_.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {

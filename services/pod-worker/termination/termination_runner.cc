@@ -373,8 +373,9 @@ StatusOr<Progress> TerminationRunner::TakeDown(const std::string& uid,
   return cleaned;
 }
 
-/// Only some sandboxes of the pod were ended, maybe: while any other runs its volumes stay, and go
-/// with the last one, which sync-loop will find. The cgroup of a pod that nobody recorded may hold
+/// Only some sandboxes of the pod were ended, maybe: while any other runs its volumes stay. They go
+/// with the last one if that is ended here too; otherwise nobody takes them down
+/// (docs/behaviour/termination.md, "Orphans"). The cgroup of a pod that nobody recorded may hold
 /// what is not to be ended here; CgroupKeeper looks.
 StatusOr<Progress> TerminationRunner::TakeDownOrphan(const std::string& uid,
                                                      const std::string& source) const {

@@ -47,7 +47,8 @@ class Publisher {
     ASSIGN_OR_RETURN(std::string current, Current(), "read {}", kData);
     ASSIGN_OR_RETURN(const bool same, Holds(current), "compare");
     if (!same) {
-      RETURN_IF_ERROR(RemoveUnseen(current), "remove what is left");
+      // What stays is told below: readers need the new set all the same.
+      RemoveUnseen(current).IgnoreError();
       auto made = Renew();
       if (!made.ok()) return Withdrawn(made.status());
       current = *std::move(made);
@@ -170,13 +171,15 @@ class Publisher {
     return OkStatus();
   }
 
-  /// Sets that nobody sees, whole or in part: of before, or of a try that was killed.
+  /// Sets that nobody sees, whole or in part: of before, or of a try that was killed. One that
+  /// cannot be removed keeps none of the others; the first error.
   Status RemoveUnseen(const std::string& current) {
     ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
+    Status left;
     for (const auto& entry : entries)
       if (entry.name.starts_with("..") && entry.name != kData && entry.name != current)
-        RETURN_IF_ERROR(files_.RemoveTree(At(entry.name)), "{}", entry.name);
-    return OkStatus();
+        left.Update(Annotate(files_.RemoveTree(At(entry.name)), entry.name));
+    return left;
   }
 
   /// Links of files that are no more, and sets that nobody sees.

@@ -4,7 +4,8 @@
 /// rename replaces; what a user opens are links through it. Readers see the old set whole or the
 /// new one whole.
 /// Killed at any line: readers see one of the two; the next call removes what is left of this one
-/// before it writes. One that fails removes what it has made.
+/// before it writes. One that fails removes what it has made. What cannot be removed keeps no set
+/// from its readers: it is told afterwards.
 /// Threads: any, one call for a directory at a time; blocks on files.
 /// Errors:  `invalid path: must not contain '..': "x/../y"`, and those of the files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files"; kubelet AtomicWriter.

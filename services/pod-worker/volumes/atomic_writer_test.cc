@@ -161,6 +161,25 @@ TEST_F(AtomicWriter, WhatKilledTriesHaveLeftGoesBeforeTheNextOneWrites) {
   EXPECT_EQ(Read("a"), "1");
 }
 
+/// The disk refuses, or something is mounted there: that would freeze what readers see.
+TEST_F(AtomicWriter, WhatCannotBeRemovedIsToldAndHoldsUpNoChange) {
+  ASSERT_TRUE(Write({{"a", {"1", 0644}}}).ok());
+  const std::string stuck = "/v/..2000_01_01_00_00_00.1", other = "/v/..2000_01_01_00_00_01.1";
+  for (const auto& left : {stuck, other}) ASSERT_TRUE(files_.Replace(left + "/x", "left", {}).ok());
+  files_.Fail(stuck, ErrnoStatus(EIO));
+  for (const char* content : {"2", "3"}) {
+    const Status told = Write({{"a", {content, 0644}}});
+    EXPECT_EQ(told.code(), StatusCode::kDataLoss);
+    EXPECT_NE(Message(told).find("..2000_01_01_00_00_00.1"), std::string::npos) << told;
+    EXPECT_EQ(Read("a"), content);
+    EXPECT_EQ(Names().size(), 4u) << "a, ..data, the set, and what is stuck";
+  }
+  EXPECT_FALSE(files_.Stat(other, false).ok()) << "the others go";
+  files_.Fail(stuck, OkStatus());
+  EXPECT_TRUE(Write({{"a", {"3", 0644}}}).ok());
+  EXPECT_EQ(Names().size(), 3u);
+}
+
 TEST(AtomicWriterOnDisk, ModesAreExactAndNamesAsLongAsTheyMayBe) {
   fs::RealFileSystem files;
   const std::string dir = testing::TempDir() + "/atomic-" + std::to_string(::getpid());

@@ -24,6 +24,9 @@ class BoundFiles final : public fs::Mounts {
   explicit BoundFiles(fs::FileSystem& files) : files_(files) {}
   StatusOr<bool> IsMountPoint(const std::string& path) override { return bound.contains(path); }
   Status Mount(const fs::MountRequest&) override { return Unimplemented("no file systems"); }
+  Status MakeWithin(const std::string&, const std::string&) override {
+    return Unimplemented("nothing is made");
+  }
   Status BindWithin(const fs::BindRequest& request) override {
     bound[request.target] = request.root + request.path;
     return files_.Replace(request.target, "", {});

@@ -71,25 +71,24 @@ StatusOr<std::map<int, std::string>> SubPaths::Bind(const Request& request) {
         fmt::format("{}/{}/{}", RootOf(request.pod_dir), part.volume, container);
     const std::string target = fmt::format("{}/{}", dir, part.mount);
     Status done = deps_.files.MakeDirs(dir, kSubPathMode);
-    const bool may_bind = done.ok();
-    if (may_bind) done = deps_.mounts.BindWithin({volume->second, part.path, target});
+    bool not_made = false;
+    if (done.ok()) {
+      done = deps_.mounts.MakeWithin(volume->second, part.path);
+      // Of what is outside of the volume nothing is told.
+      not_made = !done.ok() && done.code() != StatusCode::kOutOfRange;
+    }
+    if (done.ok()) done = deps_.mounts.BindWithin({volume->second, part.path, target});
     if (!done.ok()) {
-      const bool missing = may_bind && IsMissing(fmt::format("{}/{}", volume->second, part.path));
-      deps_.log.Warn(missing ? "cannot make a subPath" : "cannot prepare a subPath",
+      deps_.log.Warn(not_made ? "cannot make a subPath" : "cannot prepare a subPath",
                      {KV("volumeName", part.volume), KV("containerName", container),
                       KV("path", part.path), KV("target", target), KV("err", done)});
       return MakeStatus(done.code(), "failed to {} for volumeMount \"{}\" of container \"{}\"",
-                        missing ? "create subPath directory" : "prepare subPath", part.volume,
+                        not_made ? "create subPath directory" : "prepare subPath", part.volume,
                         container);
     }
     bound[part.mount] = target;
   }
   return bound;
-}
-
-/// What is missing still could not be made. A link counts for what it leads to.
-bool SubPaths::IsMissing(const std::string& path) const {
-  return deps_.files.Stat(path, true).status().code() == StatusCode::kNotFound;
 }
 
 Status SubPaths::Release(const std::string& pod_dir) {

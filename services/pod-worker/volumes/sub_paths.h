@@ -53,8 +53,6 @@ class SubPaths {
   Status Release(const std::string& pod_dir);
 
  private:
-  bool IsMissing(const std::string& path) const;
-
   const Deps deps_;
 };
 

@@ -112,13 +112,19 @@ TEST_F(SubPathsTest, WhatCannotBeMadeIsToldApartFromWhatCannotBeBound) {
   const std::string of = " for volumeMount \"v\" of container \"app\"";
   ASSERT_TRUE(files_.Replace("/vol/file", "", {}).ok());
   ASSERT_TRUE(files_.MakeDirs("/etc", 0755).ok());
+  // Nobody is told what there is outside.
   ASSERT_TRUE(files_.MakeSymlink("/etc", "/vol/out").ok());
+  ASSERT_TRUE(files_.MakeSymlink("/root/none", "/vol/dangling").ok());
+  ASSERT_TRUE(files_.MakeSymlink("loop", "/vol/loop").ok());
   const struct {
     const char *path, *want;
     Status no_room, no_mount;
   } kCases[] = {
       {"out", "failed to prepare subPath", OkStatus(), OkStatus()},
-      {"out/new", "failed to create subPath directory", OkStatus(), OkStatus()},
+      {"dangling", "failed to prepare subPath", OkStatus(), OkStatus()},
+      {"dangling/new", "failed to prepare subPath", OkStatus(), OkStatus()},
+      {"out/new", "failed to prepare subPath", OkStatus(), OkStatus()},
+      {"loop", "failed to prepare subPath", OkStatus(), OkStatus()},
       {"new", "failed to create subPath directory", ErrnoStatus(ENOSPC), OkStatus()},
       {"file", "failed to prepare subPath", OkStatus(), ErrnoStatus(EPERM)},
   };

@@ -446,6 +446,9 @@ class NamesOfMounts final : public fs::Mounts {
     paths_.insert(request.path);
     return OkStatus();
   }
+  Status MakeWithin(const std::string&, const std::string&) override {
+    return Unimplemented("make");
+  }
   Status BindWithin(const fs::BindRequest& /*request*/) override { return Unimplemented("bind"); }
   Status Unmount(const std::string& path) override {
     paths_.erase(path);

@@ -16,9 +16,9 @@ constexpr Duration kNodeTimeout = std::chrono::seconds{10};
 const exec::Backoff::Options kNodeBackoff{
     .initial = std::chrono::milliseconds{250}, .max = std::chrono::seconds{5}, .jitter = 0.5};
 
-/// No answer came, or one that says that the server cannot work.
+/// No answer came, one that says that the server cannot work, or one of something in front of it.
 bool IsOutOfReach(const Status& status) {
-  return status.code() == StatusCode::kUnavailable ||
+  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDataLoss ||
          status.code() == StatusCode::kDeadlineExceeded;
 }
 

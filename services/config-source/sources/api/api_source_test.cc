@@ -299,6 +299,21 @@ TEST_F(ApiSourceTest, AServerThatAnswersIsNotAway) {
   EXPECT_EQ(ShowApi(), "web?");
 }
 
+TEST_F(ApiSourceTest, WhatAnswersInsteadOfTheServerIsNotTheServer) {
+  config.offline_start = true;
+  StartWithApiPod();
+  for (const int code : {200, 403, 404}) {
+    Reboot();
+    server.Inject({.code = code, .body = "<html>sign in</html>"});
+    Start();
+    RunFor(50s);
+    EXPECT_EQ(ShowApi(), "web?") << code;
+    RunFor(30s);
+    EXPECT_EQ(ShowApi(), "web") << code;
+    server.ClearFaults();
+  }
+}
+
 TEST_F(ApiSourceTest, APodThatCannotBeUsedKeepsItsLastGoodVersion) {
   StartWithApiPod();
   kube::Pod bad = AtServer("web");
