@@ -27,6 +27,13 @@ namespace splitlet::apiclient {
 
 class ClientMetrics;  // client_metrics.h
 
+/// No answer of the server came, one that says that it cannot work, or one of something in front of
+/// it.
+inline bool IsOutOfReach(const Status& status) {
+  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDataLoss ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
+
 enum class PatchType { kMerge, kStrategicMerge, kJsonPatch };
 
 class Client {

@@ -171,7 +171,7 @@ class OnContainerd {
     Result burst{.name = fmt::format("cluster: {} pods at once, all Running stored", plan_.pods),
                  .unit = "ms"};
     burst.ratio = 1.2;
-    for (const int width : {4, 8, 16}) {  // of the raw ones; each was seen to be the best
+    for (const int width : kTurnWidths) {
       burst.floor.push_back(raw_.BurstOf(view_, plan_.pods, width).started_ms);
       PodWatch watch(api_);
       const auto names = NamesOf(fmt::format("burst-{}", width), plan_.pods);

@@ -252,7 +252,7 @@ class Bench {
       starts.push_back(took.started_ms);
       stops.push_back(took.stopped_ms);
     };
-    for (const int width : {4, 8, 16}) {  // of the raw ones; each was seen to be the best
+    for (const int width : kTurnWidths) {
       add(raw(plain_, width), start.floor, stop.floor);
       start.values.push_back(SplitletBurst(pods, kThreeVolumes));
       SettleFor(5s);

@@ -6,6 +6,7 @@
 /// times in all.
 /// Threads: any.
 
+#include <array>
 #include <string>
 
 #include "libs/cri/grpc_runtime.h"
@@ -17,6 +18,9 @@ namespace splitlet::bench {
 /// A burst is one long try, and the disk is slower or quicker from minute to minute: the best of so
 /// many counts, as the best of the raw ones does.
 inline constexpr int kBurstTries = 3;
+/// How many raw calls at a time, where raw and own bursts are measured by turns: each was seen to
+/// be the best.
+inline constexpr std::array kTurnWidths = {4, 8, 16};
 
 /// What the runtime was told to make.
 struct RawConfig {

@@ -20,10 +20,8 @@ constexpr int64_t kNanosPerSecond = 1'000'000'000;
 /// Said no, for good. What is left is a server that cannot be reached, or cannot answer now.
 bool IsRefusal(const Status& status) {
   if (status.code() == StatusCode::kAborted) return true;
-  // An answer of something in front of it.
-  if (status.code() == StatusCode::kDataLoss) return false;
-  return !IsRetryable(status.code()) && status.code() != StatusCode::kUnauthenticated &&
-         status.code() != StatusCode::kCancelled;
+  return !IsRetryable(status.code()) && !apiclient::IsOutOfReach(status) &&
+         status.code() != StatusCode::kUnauthenticated && status.code() != StatusCode::kCancelled;
 }
 
 std::string EventsPath(const std::string& name_space) {

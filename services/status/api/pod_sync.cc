@@ -20,12 +20,6 @@ std::string StrandOf(const std::string& key) {
 /// A kubelet, or we before a start, have told of the pod.
 bool WasTold(const kube::PodStatus& status) { return status.start_time().seconds() > 0; }
 
-/// The server was not reached; DATA_LOSS is of something in front of it.
-bool IsReach(const Status& status) {
-  return status.code() == StatusCode::kUnavailable ||
-         status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kDataLoss;
-}
-
 }  // namespace
 
 PodSync::PodSync(Deps deps)
@@ -305,7 +299,7 @@ void PodSync::Fail(const std::string& key, const char* call, const Status& statu
   Pod& pod = pods_[key];
   pod.again = false;
   pod.failed = true;
-  if (IsReach(status)) unreached_.insert(key);
+  if (apiclient::IsOutOfReach(status)) unreached_.insert(key);
   queue_.Add(key, backoff_.Next(key, &random_));
   const std::string problem = ToString(status);
   if (problem != pod.problem)

@@ -16,12 +16,6 @@ constexpr Duration kNodeTimeout = std::chrono::seconds{10};
 const exec::Backoff::Options kNodeBackoff{
     .initial = std::chrono::milliseconds{250}, .max = std::chrono::seconds{5}, .jitter = 0.5};
 
-/// No answer came, one that says that the server cannot work, or one of something in front of it.
-bool IsOutOfReach(const Status& status) {
-  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDataLoss ||
-         status.code() == StatusCode::kDeadlineExceeded;
-}
-
 }  // namespace
 
 ApiSource::ApiSource(Deps deps, Options options)
@@ -176,7 +170,7 @@ void ApiSource::SetTrouble(std::string trouble) {
 }
 
 void ApiSource::NoteReach(const Status& status) {
-  if (!IsOutOfReach(status)) {
+  if (!apiclient::IsOutOfReach(status)) {
     away_since_.reset();
   } else if (!away_since_) {
     away_since_ = deps_.clock.Now();
