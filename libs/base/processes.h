@@ -58,6 +58,7 @@ inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"pod-worker", "PodWorker/KillPod", "sync-loop|gc"},
     {"pod-worker", "PodWorker/HoldForRemoval", "gc"},
     {"pod-worker", "PodWorker/ReleaseHold", "gc"},
+    {"pod-worker", "PodWorker/TakeDownVolumes", "gc"},
     {"pod-worker", "PodWorker/ListWorkers", "status"},
     {"pod-worker", "PodStreams/OpenStream", "node-api"},
     {"pod-worker", "PodStreams/RunCommand", "node-api"},

@@ -71,6 +71,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "gc -> pod-worker: PodWorker/KillPod",
       "gc -> pod-worker: PodWorker/HoldForRemoval",
       "gc -> pod-worker: PodWorker/ReleaseHold",
+      "gc -> pod-worker: PodWorker/TakeDownVolumes",
       "gc -> pleg: Tables/List",
       "node-api -> config-source: Tables/List",
       "node-api -> status: Tables/List",

@@ -65,6 +65,16 @@ class GrpcHoldClient final : public HoldClient {
                     "pod-worker");
   }
 
+  StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline deadline) override {
+    rpc::ClientCall call(clock_, deadline);
+    v1::TakeDownVolumesRequest request;
+    request.set_uid(uid);
+    v1::TakeDownVolumesReply reply;
+    RETURN_IF_ERROR(rpc::FromGrpc(stub_->TakeDownVolumes(&call.context(), request, &reply)),
+                    "pod-worker");
+    return reply.done();
+  }
+
  private:
   const Clock& clock_;
   std::unique_ptr<v1::PodWorker::Stub> stub_;

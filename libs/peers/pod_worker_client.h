@@ -57,6 +57,9 @@ class HoldClient {
   virtual ~HoldClient() = default;
   virtual StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline deadline) = 0;
   virtual Status ReleaseHold(const std::string& hold_id, Deadline deadline) = 0;
+  /// Takes down what is left of the volumes of a pod that is over and that a hold names. False: a
+  /// server is waited for.
+  virtual StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline deadline) = 0;
 };
 
 /// `channel`: to pod-worker. `clock` outlives them.

@@ -52,6 +52,9 @@ class FakeWorkerClient final : public peers::HoldClient {
     Status status;
     std::set<std::string> refused;  // UIDs and ids
     std::vector<std::string> stopped_sandboxes;
+    /// What becomes of the volumes that pods left; null: they stay.
+    std::function<StatusOr<bool>(const std::string& uid)> take_down;
+    std::vector<std::string> taken_down;
     int holds = 0, releases = 0;
   };
   explicit FakeWorkerClient(State& state) : state_(state) {}
@@ -66,6 +69,10 @@ class FakeWorkerClient final : public peers::HoldClient {
   Status ReleaseHold(const std::string&, Deadline) override {
     ++state_.releases;
     return OkStatus();
+  }
+  StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline) override {
+    state_.taken_down.push_back(uid);
+    return state_.take_down ? state_.take_down(uid) : true;
   }
 
  private:

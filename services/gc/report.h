@@ -6,6 +6,7 @@
 /// Units: bytes.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,10 @@ struct Report {
   WallTime at;
   std::vector<ReportItem> items;
   std::vector<std::string> kept;  // what was left and why
-  std::string error;              // the round ended early
+  size_t blocked_pod_dirs = 0;    // of pods that are gone, and stay for what is in them
+  /// Of these, where pod-worker has taken down what it could: UID -> what is there still.
+  std::map<std::string, std::string> stuck;
+  std::string error;  // the round ended early
 };
 
 }  // namespace splitlet::gc

@@ -150,8 +150,8 @@ class Crashes : public TestNode {
     return newest != nullptr && newest->state == cri::ContainerState::kExited;
   }
 
-  /// A pod that completes, is removed, and is remembered no more after an hour.
-  void LiveAndBeForgotten() {
+  /// A pod that completes and is removed.
+  void LiveAndBeRemoved() {
     const auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never"}.Make();
     Start();
     Post(job, 1, 1);
@@ -164,6 +164,20 @@ class Crashes : public TestNode {
     Supervise(5s);
     for (const auto& sandbox : runtime.Sandboxes())  // gc
       EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+    Supervise(130s);
+  }
+
+  /// It comes back for a moment: whoever wants it goes while nobody looks.
+  void BeGrantedAgainAndGo() {
+    Post(TestPod{.name = "job", .uid = "uid-job", .policy = "Never"}.Make(), 2, 1);
+    Reconcile();
+    wanted_.erase("uid-job");
+    Gone("uid-job");
+    Supervise(300s);
+  }
+
+  /// And is remembered no more after an hour.
+  void BeForgotten() {
     clock.Advance(1h);
     Supervise(70s);
     clock.Advance(1h);
@@ -356,7 +370,9 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
             record->verdict().phase() != "Succeeded")
           unlike = record->ShortDebugString();
       });
-      node.LiveAndBeForgotten();
+      node.LiveAndBeRemoved();
+      EXPECT_EQ(node.files.List("/state/pod-worker/pods")->size(), 0u) << "for this boot alone";
+      node.BeForgotten();
       EXPECT_EQ(unlike, "");
       EXPECT_FALSE(node.workers.Contains("uid-job"));
       for (const char* kind :
@@ -366,6 +382,23 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
         EXPECT_GT(n, 2) << "both files are forgotten";
         break;
       }
+    }
+  }
+}
+
+/// Its lasting file is of an incarnation that the other one does not know.
+TEST(Forgetting, OfAnIncarnationWhoseGrantWasHalfSavedLeavesNothing) {
+  for (int n = 1; n <= 6; ++n) {
+    SCOPED_TRACE(fmt::format("killed the {}th time it saves a file", n));
+    Crashes node;
+    node.LiveAndBeRemoved();
+    node.CrashAt("fs.save-fact.after", n);
+    node.BeGrantedAgainAndGo();
+    EXPECT_EQ(node.files.List("/state/pod-worker/pods")->size(), 0u) << node.Show("uid-job");
+    EXPECT_FALSE(node.workers.Contains("uid-job"));
+    if (node.deaths == 0) {
+      EXPECT_GT(n, 2) << "both files are saved";
+      break;
     }
   }
 }

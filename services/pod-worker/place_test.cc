@@ -168,6 +168,13 @@ class OrphanPlace : public Place {
       if (sandbox.pod_uid == "uid-orphan") request.add_sandbox_ids(sandbox.id.str());
     return request;
   }
+  std::string HoldOrphan() {
+    v1::HoldRequest request;
+    request.add_uids("uid-orphan");
+    const auto reply = HoldFor(request);
+    EXPECT_TRUE(reply.ok() && reply->uids_size() == 1) << ToString(reply.status());
+    return reply.ok() ? reply->hold_id() : "";
+  }
   std::vector<std::string> Mounted() const {
     std::vector<std::string> paths;
     for (const auto& [path, request] : mounts.mounted()) paths.push_back(path);
@@ -217,6 +224,68 @@ TEST_F(OrphanPlace, AVolumeThatIsBusyIsTriedAgainAlsoAfterARestart) {
   RunFor(10s);
   EXPECT_THAT(Mounted(), testing::ElementsAre(kCsi));
   EXPECT_FALSE(workers.Contains("uid-orphan"));
+}
+
+/// Nothing of it had to be ended: gc found the directory.
+TEST_F(OrphanPlace, VolumesOfOneThatIsDeadGoWhenGcAsksUnderAHold) {
+  const auto why = [this] { return Message(TakeDownVolumes("uid-orphan").status()); };
+  EXPECT_EQ(why(), "no hold names the pod");
+  const std::string hold = HoldOrphan();
+  EXPECT_EQ(why(), "nothing says that the pod is of this node");
+  ASSERT_TRUE(files.Replace("/state/pods/uid-orphan/root", kOrphan, {}).ok());
+  EXPECT_EQ(why(), "a container or a sandbox of the pod may use them");
+  runtime.BreakSandbox("uid-orphan");
+  const int fault = runtime.AddFault({.method = "ListPodSandbox"});
+  EXPECT_THAT(why(), testing::HasSubstr("injected"));
+  runtime.RemoveFault(fault);
+  mounts.FailUnmount(FailedPrecondition("device or resource busy"));
+  EXPECT_THAT(why(), testing::HasSubstr("busy"));
+  mounts.FailUnmount(OkStatus());
+  Want(TestPod{.uid = "uid-orphan"}.Make());
+  EXPECT_EQ(why(), "the pod is not over");
+  EXPECT_EQ(Mounted().size(), 3u);
+  Gone("uid-orphan");
+  EXPECT_EQ(*TakeDownVolumes("uid-orphan"), Progress::kDone);
+  EXPECT_THAT(Mounted(), testing::ElementsAre(kCsi));
+  EXPECT_FALSE(Exists(kOrphan + kScratch));
+  EXPECT_EQ(TakeDownVolumes("../x").status().code(), StatusCode::kInvalidArgument);
+  Call([this, hold] { service().OnReleaseHold(hold); });
+  EXPECT_EQ(why(), "no hold names the pod");
+}
+
+TEST_F(OrphanPlace, AHoldThatIsOverAllowsNothing) {
+  ASSERT_TRUE(files.Replace("/state/pods/uid-orphan/root", kOrphan, {}).ok());
+  runtime.BreakSandbox("uid-orphan");
+  HoldOrphan();
+  RunFor(61s);
+  EXPECT_EQ(Message(TakeDownVolumes("uid-orphan").status()), "no hold names the pod");
+  EXPECT_EQ(Mounted().size(), 3u);
+}
+
+/// A server does not answer while the hold lasts.
+TEST_F(OrphanPlace, WhatLastsIsFinishedWithoutBeingAskedAgain) {
+  const std::string share = kOrphan + "/volumes/kubernetes.io~nfs/share";
+  const std::string line = "40 1 0:40 / " + share + " rw - nfs s:/e rw\n";
+  ASSERT_TRUE(files.MakeDirs(share, 0750).ok());
+  ASSERT_TRUE(files.Replace("/proc/self/mountinfo", line, {}).ok());
+  run_program = [&](const process::Program& program) -> StatusOr<std::string> {
+    EXPECT_EQ(program.argv.front(), "umount");
+    RETURN_IF_ERROR(files.Replace("/proc/self/mountinfo", "", {}), "mounts");
+    return std::string();
+  };
+  programs.Hold(true);
+  Restart();
+  ASSERT_TRUE(files.Replace("/state/pods/uid-orphan/root", kOrphan, {}).ok());
+  runtime.BreakSandbox("uid-orphan");
+  const std::string hold = HoldOrphan();
+  EXPECT_EQ(*TakeDownVolumes("uid-orphan"), Progress::kUnderWay);
+  Call([this, hold] { service().OnReleaseHold(hold); });
+  RunFor(60s);
+  EXPECT_TRUE(Exists(share));
+  programs.EndAll();
+  all.RunUntilIdle();
+  EXPECT_FALSE(Exists(share));
+  EXPECT_FALSE(programs.Knows({"uid-orphan", "umount  " + share})) << "its answer was taken";
 }
 
 TEST_F(OrphanPlace, NothingIsTakenDownWhileTheRuntimeCannotBeAsked) {

@@ -353,6 +353,13 @@ class TestNode {
     });
     return *answer;
   }
+  StatusOr<Progress> TakeDownVolumes(const std::string& uid) {
+    auto answer = std::make_shared<StatusOr<Progress>>(Unavailable("no answer"));
+    Call([this, uid, answer] {
+      service().OnTakeDownVolumes(uid, [answer](auto progress) { *answer = progress; });
+    });
+    return *answer;
+  }
   StatusOr<std::vector<std::string>> DiscardRecord(const std::string& uid) {
     auto answer = std::make_shared<StatusOr<std::vector<std::string>>>(Unavailable("no answer"));
     Call([this, uid, answer] {

@@ -99,6 +99,12 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
               .request_timeout = config_.request_timeout,
               .need = [this](const std::string& uid) { return NeedOf(uid); },
               .on_released = [this](const std::string& uid) { OnPodChanged(uid); }}),
+      left_volumes_({.loop = deps_.loop,
+                     .strands = deps_.runtime_strands,
+                     .runtime = stop_,
+                     .volumes = volumes_,
+                     .is_held = [this](const auto& uid) -> bool { return !!holds_.HeldUntil(uid); },
+                     .need = [this](const auto& uid) { return NeedOf(uid); }}),
       unreadable_(
           {.clock = deps_.clock,
            .loop = deps_.loop,

@@ -35,6 +35,7 @@
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/config.h"
+#include "services/pod-worker/holds/left_volumes.h"
 #include "services/pod-worker/holds/removal_holds.h"
 #include "services/pod-worker/holds/unreadable_records.h"
 #include "services/pod-worker/hooks/hook_runner.h"
@@ -139,12 +140,22 @@ class PodWorkerService {
   /// The same of one pod.
   void OnObjectsChanged(const std::string& uid);
   /// A program that the pod's volumes were waiting for has ended.
-  void OnVolumeProgramEnded(const std::string& uid) { Advance(uid); }
+  void OnVolumeProgramEnded(const std::string& uid) {
+    Advance(uid);
+    left_volumes_.OnProgramEnded(uid);
+  }
   /// Answers when the deadline is on disk.
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                  const std::string& traceparent = {});
   void OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done);
   void OnReleaseHold(const std::string& hold_id);
+  /// UNAVAILABLE before the runtime is listed; else as LeftVolumes says.
+  void OnTakeDownVolumes(const std::string& uid, const LeftVolumes::Done& done) {
+    CHECK(deps_.loop.IsCurrent());
+    if (const Status may = MayServe(uid); !may.ok()) return done(may);
+    if (!recovery_.is_listed()) return done(Unavailable("the runtime has not been listed yet"));
+    left_volumes_.TakeDown(uid, done);
+  }
   void OnPodChanged(const std::string& uid);  // pleg's signal
   std::vector<v1::WorkerRecord> GetWorkers() const;
   /// Pods whose files cannot be read, a line each.
@@ -214,6 +225,7 @@ class PodWorkerService {
   CredentialProviders providers_;
   ImagePuller puller_;
   RemovalHolds holds_;
+  LeftVolumes left_volumes_;
   UnreadableRecords unreadable_;
   FullNameGate gate_;
   OwnerQuestion owner_;

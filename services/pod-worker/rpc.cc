@@ -67,6 +67,17 @@ class Rpc final : public v1::PodWorker::Service {
     });
   }
 
+  grpc::Status TakeDownVolumes(grpc::ServerContext*, const v1::TakeDownVolumesRequest* request,
+                               v1::TakeDownVolumesReply* reply) override {
+    Progress progress = Progress::kUnderWay;
+    const auto status =
+        Wait<Progress>(kLimit, &progress, [this, asked = *request](const auto& done) {
+          workers_.OnTakeDownVolumes(asked.uid(), done);
+        });
+    reply->set_done(progress == Progress::kDone);
+    return status;
+  }
+
   grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
                            v1::ListWorkersReply* reply) override {
     auto list = rpc::OnLoop<v1::ListWorkersReply>(loop_, kLimit,

@@ -112,5 +112,29 @@ TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
   EXPECT_TRUE(IsGoneFromDisk(theirs));
 }
 
+/// One of ours that was dead, and its records lost, when anybody looked.
+TEST_F(RootDirectory, VolumesThatNobodyTookDownGoWithTheDirectory) {
+  StartNode();
+  const std::string uid = "11111111-2222-3333-4444-555555555555",
+                    other = "22222222" + uid.substr(8);
+  for (const auto& pod : {uid, other}) {
+    const std::string secret = Below(pod) + "/volumes/kubernetes.io~secret/login";
+    stdfs::create_directories(secret);
+    if (::geteuid() == 0) {
+      ASSERT_EQ(::mount("tmpfs", secret.c_str(), "tmpfs", 0, "size=64k"), 0);
+    }
+    Put(secret + "/password");
+  }
+  stdfs::create_directories(MarkOf(uid));
+  harness::WriteFile(MarkOf(uid) + "/root", Below(uid));
+  EXPECT_TRUE(IsGoneFromDisk(Below(uid)));
+  EXPECT_TRUE(IsGoneFromDisk(MarkOf(uid)));
+  const std::string theirs = Below(other) + "/volumes/kubernetes.io~secret/login";
+  EXPECT_TRUE(stdfs::exists(theirs + "/password")) << "nothing says that it is ours";
+  if (::geteuid() == 0) {
+    EXPECT_EQ(::umount(theirs.c_str()), 0);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::integration

@@ -437,6 +437,15 @@ class GcWorkers final : public peers::HoldClient {
                                 done(OkStatus());
                               });
   }
+  StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline deadline) override {
+    using Answer = StatusOr<pod_worker::Progress>;
+    const auto gone = node_.Call<Answer>(
+        "pod-worker", deadline, [uid](Process& target, const std::function<void(Answer)>& done) {
+          static_cast<PodWorker&>(target).service->OnTakeDownVolumes(uid, done);
+        });
+    if (!gone.ok()) return gone.status();
+    return *gone == pod_worker::Progress::kDone;
+  }
 
  private:
   SimNode& node_;

@@ -37,24 +37,25 @@ bool MayHoldFiles(fs::FileSystem& files, const std::string& path, int depth) {
 }
 
 /// emptyDir volumes live and die with the pod; what lies in any other volume belongs to somebody.
-std::string WhyBlocked(fs::FileSystem& files, const std::string& dir,
+Blocked WhyTreeBlocked(fs::FileSystem& files, const std::string& dir,
                        const std::optional<std::vector<std::string>>& mounts) {
-  if (!mounts) return "the mount points are not known";
+  if (!mounts) return {"the mount points are not known"};
   for (const auto& mount : *mounts) {
-    if (mount == dir || mount.starts_with(dir + "/")) return fmt::format("{} is mounted", mount);
+    if (mount == dir || mount.starts_with(dir + "/"))
+      return {fmt::format("{} is mounted", mount), mount.starts_with(dir + "/volume")};
   }
-  // Links of what pod-worker knows went with the volumes: whoever made the others needs them.
+  // Links of what pod-worker knows go with the volumes: whoever made the others needs them.
   if (MayHoldFiles(files, dir + "/volumeDevices", kMaxDepth))
-    return "there are links in volumeDevices";
+    return {"there are links in volumeDevices", true};
   const auto volumes = files.List(dir + "/volumes");
-  if (!volumes.ok())
-    return volumes.status().code() == StatusCode::kNotFound ? "" : "its volumes cannot be read";
+  if (volumes.status().code() == StatusCode::kNotFound) return {};
+  if (!volumes.ok()) return {"its volumes cannot be read"};
   for (const auto& plugin : *volumes) {
     if (plugin.name == kEmptyDirs) continue;
     if (MayHoldFiles(files, dir + "/volumes/" + plugin.name, kMaxDepth))
-      return fmt::format("there are files in volumes/{}", plugin.name);
+      return {fmt::format("there are files in volumes/{}", plugin.name), true};
   }
-  return "";
+  return {};
 }
 
 std::optional<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
@@ -94,6 +95,16 @@ void AddAside(fs::FileSystem& files, const std::string& path, Inventory& invento
 
 using Mounts = std::optional<std::vector<std::string>>;
 
+/// On a disk that is not mounted now it would be forgotten.
+Blocked WhyBlockedWith(fs::FileSystem& files, const std::string& mark_dir, const std::string& tree,
+                       const Mounts& mounts) {
+  if (tree.empty()) return WhyTreeBlocked(files, mark_dir, mounts);
+  const std::string pods = fs::ParentOf(tree);
+  const auto there = files.Stat(pods, true);
+  if (there.ok()) return WhyTreeBlocked(files, tree, mounts);
+  return {fmt::format("{} cannot be looked at: {}", pods, Message(there.status()))};
+}
+
 void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts& mounts,
                Inventory& inventory) {
   const std::string uid = fs::NameOf(mark_dir);
@@ -102,20 +113,12 @@ void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts&
     inventory.pod_dirs.push_back({uid, Message(mark.status()), "", ""});
     return;
   }
-  if (!*mark) {
-    inventory.pod_dirs.push_back({uid, WhyBlocked(files, mark_dir, mounts), "", ""});
-    return;
-  }
-  const std::string& tree = (*mark)->path;
-  const std::string pods = fs::ParentOf(tree);
-  // On a disk that is not mounted now it would be forgotten.
-  const auto there = files.Stat(pods, true);
-  const std::string blocked =
-      there.ok() ? WhyBlocked(files, tree, mounts)
-                 : fmt::format("{} cannot be looked at: {}", pods, Message(there.status()));
-  inventory.pod_dirs.push_back({uid, blocked, tree, (*mark)->source});
+  const node::PodMark named = mark->value_or(node::PodMark{});
+  auto [why, by_volumes] = WhyBlockedWith(files, mark_dir, named.path, mounts);
+  inventory.pod_dirs.push_back({uid, std::move(why), named.path, named.source, by_volumes});
+  if (named.path.empty()) return;
   // The round that moved it aside died before the mark was.
-  const std::string aside = AsideOfTree(tree);
+  const std::string aside = AsideOfTree(named.path);
   if (files.Stat(aside, false).ok()) inventory.aside.push_back({aside, ""});
 }
 
@@ -155,6 +158,10 @@ StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, co
   ASSIGN_OR_RETURN(inventory.containers, reader.ListContainers({}, deadline), "list containers");
   ASSIGN_OR_RETURN(inventory.sandboxes, reader.ListPodSandbox("", deadline), "list sandboxes");
   return inventory;
+}
+
+Blocked WhyBlocked(fs::FileSystem& files, const std::string& mark_dir, const std::string& tree) {
+  return WhyBlockedWith(files, mark_dir, tree, ReadMountPoints(files));
 }
 
 std::string AsideOfTree(const std::string& tree) {

@@ -8,6 +8,7 @@
 /// Source: docs/safety.md, rule 25; docs/behaviour/garbage-collection.md, "Containers and
 /// sandboxes" and "Directories and logs".
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,10 +28,19 @@ struct LogDirectory {
 /// Of a pod of ours: what others have below the kubelet's root directory has no mark.
 struct PodDirectory {
   std::string uid;
-  std::string blocked;  // why it cannot be removed: a mount or user data; empty: it can
-  std::string tree;     // what its mark names; empty: it is in the place of the mark
-  std::string source;   // of the pod, by its mark; empty: not known
+  std::string blocked;      // why it cannot be removed: a mount or user data; empty: it can
+  std::string tree;         // what its mark names; empty: it is in the place of the mark
+  std::string source;       // of the pod, by its mark; empty: not known
+  bool by_volumes = false;  // what blocks it is of volumes, which pod-worker may take down
 };
+
+/// Why a pod's directory cannot be removed now; empty: it can.
+struct Blocked {
+  std::string why;
+  bool by_volumes = false;  // as far as the first thing that was found tells
+};
+/// `tree`: what the mark in `mark_dir` names; empty: the directory is in the place of the mark.
+Blocked WhyBlocked(fs::FileSystem& files, const std::string& mark_dir, const std::string& tree);
 
 /// Renamed by an earlier round and not yet emptied.
 struct Aside {
@@ -48,6 +58,8 @@ struct Inventory {
   std::vector<cri::Container> containers;
   /// What the round before found to be in unknown state, of pods that no record speaks of.
   std::set<std::string> unknown_before;
+  /// Report::stuck of the round before.
+  std::map<std::string, std::string> stuck_before;
   std::vector<cri::Sandbox> sandboxes;
   std::vector<LogDirectory> log_dirs;
   std::vector<PodDirectory> pod_dirs;

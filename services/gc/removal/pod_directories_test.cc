@@ -141,6 +141,101 @@ TEST(PodDirectories, WithAMountOrUserDataItStaysWithItsMark) {
   }
 }
 
+TEST(PodDirectories, WhatVolumesLeftIsTakenDownUnderTheHoldAndTheRestGoesAtOnce) {
+  RootNode node;
+  for (const char* uid : {"u1", "u2", "u3", "wanted"}) node.MakePodDir(uid);
+  for (const char* uid : {"u1", "wanted"})
+    node.Put(std::string("/kubelet/pods/") + uid + "/volumes/kubernetes.io~configmap/c/key");
+  node.Put("/proc/self/mountinfo",
+           "1 2 0:1 / /kubelet/pods/u2/volumes/kubernetes.io~secret/s rw\n"
+           "3 2 0:1 / /kubelet/pods/u3/etc rw\n");
+  v1::DesiredRecord desired;
+  desired.set_uid("wanted");
+  desired.set_state(v1::DesiredRecord::WANTED);
+  ASSERT_TRUE(node.desired.Put(bus::KeyOf("wanted"), desired).ok());
+  node.holds.take_down = [&](const std::string& uid) -> StatusOr<bool> {
+    EXPECT_EQ(node.holds.releases, node.holds.holds - 1) << "under the hold";
+    if (uid == "u1") return node.files.RemoveTree("/kubelet/pods/u1/volumes").ok();
+    return Unavailable("pod-worker is away");
+  };
+  const Report report = node.StartAndRun();
+  EXPECT_EQ(node.holds.taken_down, (std::vector<std::string>{"u1", "u2"}));
+  for (const char* path : {"/kubelet/pods/u1", "/state/pods/u1"}) EXPECT_FALSE(node.Exists(path));
+  for (const char* path : {"/kubelet/pods/u2", "/kubelet/pods/u3", "/kubelet/pods/wanted"})
+    EXPECT_TRUE(node.Exists(path)) << path;
+  EXPECT_TRUE(Tells(report.kept,
+                    "orphaned pod \"u2\" found, but "
+                    "/kubelet/pods/u2/volumes/kubernetes.io~secret/s is mounted: "));
+  EXPECT_TRUE(Tells(report.kept, "pod-worker is away"));
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 3);
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 2);
+  node.holds.take_down = [&](const std::string&) -> StatusOr<bool> {
+    node.Put("/proc/self/mountinfo", "");
+    return true;
+  };
+  node.Run();
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u2"));
+}
+
+/// Of kinds that nobody here knows; the next rounds ask about it when something has changed.
+TEST(PodDirectories, WhatPodWorkerCannotTakeDownIsAskedAboutOnce) {
+  RootNode node;
+  node.MakePodDir("u1");
+  node.Put("/proc/self/mountinfo", "1 2 0:1 / /kubelet/pods/u1/volumes/kubernetes.io~csi/a rw\n");
+  node.StartAndRun();
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but /kubelet/pods/u1/volumes"));
+    EXPECT_EQ(node.holds.taken_down.size(), 1u);
+    EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 1);
+  }
+  node.Put("/proc/self/mountinfo", "1 2 0:1 / /kubelet/pods/u1/volumes/kubernetes.io~csi/b rw\n");
+  node.Run();
+  node.Run();
+  EXPECT_EQ(node.holds.taken_down.size(), 2u);
+  node.Put("/proc/self/mountinfo", "");
+  node.Run();
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+}
+
+/// And those that need nothing of the kind are gone by then.
+TEST(PodDirectories, WhereTheHoldIsOverMeanwhileNothingIsRemoved) {
+  RootNode node;
+  for (const char* uid : {"u1", "u2"}) node.MakePodDir(uid);
+  node.Put("/kubelet/pods/u1/volumes/kubernetes.io~configmap/c/key");
+  node.holds.take_down = [&](const std::string&) -> StatusOr<bool> {
+    EXPECT_FALSE(node.Exists("/kubelet/pods/u2"));
+    node.clock.Advance(std::chrono::seconds{51});
+    return node.files.RemoveTree("/kubelet/pods/u1/volumes").ok();
+  };
+  EXPECT_NE(node.StartAndRun().error, "");
+  EXPECT_TRUE(node.Exists("/kubelet/pods/u1"));
+  node.Run();
+  EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+}
+
+/// config-source knows it, pod-worker does not give it free, a server has not answered yet.
+TEST(PodDirectories, VolumesStayWhereTheOwnersDoNotGiveThePodFree) {
+  RootNode node;
+  node.MakePodDir("u1");
+  const std::string key = "/kubelet/pods/u1/volumes/kubernetes.io~configmap/c/key";
+  node.Put(key);
+  node.known = true;
+  node.holds.status = Unavailable("pod-worker is away");
+  EXPECT_TRUE(Tells(node.StartAndRun().kept, "pod u1: wanted"));
+  node.known = false;
+  EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 1);
+  node.holds.status = OkStatus();
+  node.holds.refused = {"u1"};
+  EXPECT_TRUE(Tells(node.Run().kept, "pod-worker did not give it free"));
+  EXPECT_TRUE(node.holds.taken_down.empty());
+  node.holds.refused.clear();
+  node.holds.take_down = [](const std::string&) { return false; };
+  EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_EQ(node.holds.taken_down, (std::vector<std::string>{"u1"}));
+  EXPECT_TRUE(node.Exists(key));
+}
+
 TEST(PodDirectories, WithALinkToABlockDeviceItStays) {
   RootNode node;
   for (const char* uid : {"u1", "u2"}) node.MakePodDir(uid);

@@ -60,6 +60,7 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, Removal
   runtime_problem_.clear();
   Inventory listed = *inventory;
   listed.unknown_before = unknown_;
+  listed.stuck_before = last_.stuck;
   RemovalPlan plan = ComputeRemovals(
       listed,
       [this, order](const std::string& uid, const PodTraces& traces) {
@@ -74,20 +75,19 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, Removal
                     [this, dry_run = order.dry_run, finish, began, plan = std::move(plan),
                      listed = std::move(listed)] {
                       Remover remover(deps_.remover, config_);
-                      const size_t blocked = plan.blocked_pod_dirs;
                       Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
-                      deps_.loop.Post([this, finish, began, blocked, report = std::move(report)] {
+                      deps_.loop.Post([this, finish, began, report = std::move(report)] {
                         deps_.metrics.ObserveRound("removal", deps_.clock.Now() - began);
-                        CountOrphans(report, blocked);
+                        CountOrphans(report);
                         OnRemoved(report);
                         finish(report);
                       });
                     });
 }
 
-void RemainsCollector::CountOrphans(const Report& report, size_t blocked) {
+void RemainsCollector::CountOrphans(const Report& report) {
   if (report.dry_run) return;
-  size_t all = blocked, stay = blocked;
+  size_t all = report.blocked_pod_dirs, stay = report.blocked_pod_dirs;
   for (const auto& item : report.items) {
     if (item.kind != "pod-dir") continue;
     ++all;

@@ -64,8 +64,7 @@ class RemainsCollector {
  private:
   void OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order, const Finish& finish);
   void OnRemoved(const Report& report);
-  /// `blocked`: directories that were not tried.
-  void CountOrphans(const Report& report, size_t blocked);
+  void CountOrphans(const Report& report);
   Scope ScopeOfPod(const std::string& uid, const PodTraces& traces, bool short_of_room) const;
 
   Deps deps_;

@@ -72,7 +72,7 @@ class Planner {
   }
 
   Removal Entry(const std::string& name, const std::string& uid, const std::string& reason) {
-    return {name, uid, reason, ScopeFor(uid).by_absence, traces_[uid].source, ""};
+    return {name, uid, reason, ScopeFor(uid).by_absence, traces_[uid].source, "", ""};
   }
 
   bool IsCandidate(const cri::Container& container) {
@@ -187,6 +187,14 @@ class Planner {
     }
   }
 
+  /// Nothing has changed since pod-worker took down what it could.
+  bool IsStuck(const PodDirectory& dir) {
+    const auto before = inventory_.stuck_before.find(dir.uid);
+    if (before == inventory_.stuck_before.end() || before->second != dir.blocked) return false;
+    plan_.stuck.insert(*before);
+    return true;
+  }
+
   /// The pod's directory goes last: it is what shows that the logs are of a pod of ours.
   void PlanPodDirs() {
     for (const auto& dir : inventory_.pod_dirs) {
@@ -194,12 +202,12 @@ class Planner {
       if (scope.scope != RemovalScope::kEverything || !LeavesRuntime(dir.uid)) continue;
       if (!dir.blocked.empty()) {
         ++plan_.blocked_pod_dirs;
-        plan_.kept.push_back(
-            fmt::format("orphaned pod \"{}\" found, but {}", dir.uid, dir.blocked));
-        continue;
+        plan_.kept.push_back(OrphanText(dir.uid, dir.blocked));
+        if (!dir.by_volumes || IsStuck(dir)) continue;
       }
       plan_.pod_dirs.push_back(Entry(dir.uid, dir.uid, ReasonOf(scope.scope)));
       plan_.pod_dirs.back().tree = dir.tree;
+      plan_.pod_dirs.back().blocked = dir.blocked;
     }
   }
 
@@ -238,6 +246,10 @@ class Planner {
 };
 
 }  // namespace
+
+std::string OrphanText(const std::string& uid, const std::string& why) {
+  return fmt::format("orphaned pod \"{}\" found, but {}", uid, why);
+}
 
 RemovalPlan ComputeRemovals(const Inventory& inventory, const ScopeOf& scope_of,
                             const GcConfig& config, WallTime now) {

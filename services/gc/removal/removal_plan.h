@@ -7,6 +7,7 @@
 /// sandboxes" and "Directories and logs".
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ struct Removal {
   std::string name;  // id, or path
   std::string uid;   // of the pod; empty: of none
   std::string reason;
-  bool ask = false;    // config-source has to say first that it does not know the pod
-  std::string source;  // of the pod, where a sandbox names it: the one that has to be complete
-  std::string tree;    // of a pod directory: what its mark names
+  bool ask = false;     // config-source has to say first that it does not know the pod
+  std::string source;   // of the pod, where a sandbox names it: the one that has to be complete
+  std::string tree;     // of a pod directory: what its mark names
+  std::string blocked;  // of a pod directory: what its volumes left there, which has to go first;
+                        // it is in `kept` and counted until it has
 };
 
 struct RemovalPlan {
@@ -34,7 +37,8 @@ struct RemovalPlan {
   std::vector<Removal> links;     // paths
   std::vector<std::string> kept;  // what was left and why, one line each
   size_t foreign_pods = 0;        // in the runtime
-  size_t blocked_pod_dirs = 0;    // of pods that are gone
+  size_t blocked_pod_dirs = 0;    // of pods that are gone, with those that may go after all
+  std::map<std::string, std::string> stuck;  // of Inventory::stuck_before what is as it was
   /// Containers in unknown state of pods that no record speaks of.
   std::set<std::string> unknown;
 };
@@ -46,6 +50,9 @@ struct PodTraces {
 };
 /// What a pod's owners say.
 using ScopeOf = std::function<Scope(const std::string& uid, const PodTraces& traces)>;
+
+/// A line for a pod's directory that stays.
+std::string OrphanText(const std::string& uid, const std::string& why);
 
 RemovalPlan ComputeRemovals(const Inventory& inventory, const ScopeOf& scope_of,
                             const GcConfig& config, WallTime now);

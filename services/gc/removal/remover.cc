@@ -16,6 +16,9 @@ constexpr Duration kAskLimit = std::chrono::seconds{5};
 /// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
 constexpr Duration kHoldLimit = std::chrono::seconds{20};
 
+/// One that hangs leaves time for others.
+constexpr Duration kTakeDownLimit = std::chrono::seconds{10};
+
 constexpr int64_t kMinGrace = 2;  // seconds
 /// Of the hold, so much is left for the runtime after the grace of a container.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
@@ -69,6 +72,8 @@ Report Remover::Describe(const RemovalPlan& plan) const {
 Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
   report_.at = deps_.clock.WallNow();
   report_.kept = plan.kept;
+  report_.blocked_pod_dirs = plan.blocked_pod_dirs;
+  report_.stuck = plan.stuck;
   EmptyAside(inventory.aside);
   RemoveLinks(plan);
   AskConfigSource(plan);
@@ -290,14 +295,46 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
     if (HoldIsOver()) return;
     Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
   }
-  for (const auto& removal : plan.pod_dirs) {
-    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
-      Keep("pod-dir", removal, WhyKept(removal.uid));
-      continue;
-    }
-    if (HoldIsOver()) return;
-    Note("pod-dir", removal, RemovePodDirectory(removal));
+  // What may take long comes last.
+  for (const bool blocked : {false, true})
+    for (const auto& removal : plan.pod_dirs)
+      if (removal.blocked.empty() != blocked && !RemoveOrKeep(removal)) return;
+}
+
+/// False: the hold is over.
+bool Remover::RemoveOrKeep(const Removal& removal) {
+  if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+    Keep("pod-dir", removal, WhyKept(removal.uid));
+    return true;
   }
+  if (HoldIsOver()) return false;
+  if (!removal.blocked.empty()) {
+    if (!TakeDownVolumes(removal)) return true;
+    if (HoldIsOver()) return false;
+  }
+  Note("pod-dir", removal, RemovePodDirectory(removal));
+  return true;
+}
+
+/// The end of a pod takes its volumes down. There was none here when nothing of the pod ran any
+/// more as somebody came to know of it, also after a boot; or something that was not to be ended
+/// was still there.
+bool Remover::TakeDownVolumes(const Removal& removal) {
+  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTakeDownLimit)};
+  const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
+  std::string why = removal.blocked;
+  if (gone.ok() && *gone)
+    why = WhyBlocked(deps_.files, config_.pods_dir + "/" + removal.name, removal.tree).why;
+  std::erase(report_.kept, OrphanText(removal.uid, removal.blocked));
+  if (why.empty()) {
+    --report_.blocked_pod_dirs;
+    return true;
+  }
+  if (gone.ok() && *gone) report_.stuck[removal.uid] = why;
+  if (!gone.ok()) why = fmt::format("{}: {}", why, ToString(gone.status()));
+  report_.kept.push_back(OrphanText(removal.uid, why));
+  failed_uids_.insert(removal.uid);
+  return false;
 }
 
 /// The tree goes aside before its mark does: killed in between, the next round finds both by it.

@@ -61,6 +61,8 @@ class Remover {
   void RemoveContainers(const RemovalPlan& plan);
   void RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventory);
   void RemoveDirectories(const RemovalPlan& plan);
+  bool RemoveOrKeep(const Removal& removal);
+  bool TakeDownVolumes(const Removal& removal);
   void RemoveLinks(const RemovalPlan& plan);
   Status RemoveContainer(const cri::ContainerId& id);
   Status StopUnknown(const cri::Container& container);

@@ -79,4 +79,11 @@ std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
   return steps;
 }
 
+bool MayUseVolumes(const v1::ObservedPod& seen) {
+  return !StopOrder(nullptr, seen).empty() ||
+         std::ranges::any_of(seen.sandboxes(), [](const auto& sandbox) {
+           return sandbox.state() == v1::SandboxRecord::READY;
+         });
+}
+
 }  // namespace splitlet::pod_worker

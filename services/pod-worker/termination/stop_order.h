@@ -44,4 +44,7 @@ int64_t RestartGrace(const kube::Pod& pod);
 std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
                                                   const v1::ObservedPod& seen);
 
+/// A container runs or may run, or a sandbox is ready and may get one at any moment.
+bool MayUseVolumes(const v1::ObservedPod& seen);
+
 }  // namespace splitlet::pod_worker

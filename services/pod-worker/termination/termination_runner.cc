@@ -52,14 +52,6 @@ std::vector<std::string> SandboxesOf(const Worker& worker) {
   return ids;
 }
 
-/// A sandbox that is ready may get a container at any moment.
-bool MayUseVolumes(const v1::ObservedPod& seen) {
-  return !StopOrder(nullptr, seen).empty() ||
-         std::ranges::any_of(seen.sandboxes(), [](const auto& sandbox) {
-           return sandbox.state() == v1::SandboxRecord::READY;
-         });
-}
-
 }  // namespace
 
 bool TerminationRunner::Begin(Worker& worker, const EndCause& cause) {
@@ -374,9 +366,9 @@ StatusOr<Progress> TerminationRunner::TakeDown(const std::string& uid,
 }
 
 /// Only some sandboxes of the pod were ended, maybe: while any other runs its volumes stay. They go
-/// with the last one if that is ended here too; otherwise nobody takes them down
-/// (docs/behaviour/termination.md, "Orphans"). The cgroup of a pod that nobody recorded may hold
-/// what is not to be ended here; CgroupKeeper looks.
+/// with the last one if that is ended here too; otherwise gc asks for those of a pod that has a
+/// mark. The cgroup of a pod that nobody recorded may hold what is not to be ended here;
+/// CgroupKeeper looks.
 StatusOr<Progress> TerminationRunner::TakeDownOrphan(const std::string& uid,
                                                      const std::string& source) const {
   const auto left = deps_.runtime.Inspect(uid);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
@@ -85,6 +86,8 @@ StatusOr<Progress> NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
                                     const VolumePlace& place) {
   const auto key = MountKey(place);
   if (!deps_.programs->Knows(key)) {
+    // Begun for the end of the pod's life before, which nobody waits for any more.
+    if (!ForgetUnmounts(place)) return Progress::kUnderWay;
     ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path), "look for its mount");
     if (!mounted.empty()) return Progress::kDone;
     RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kMode), "make directory");
@@ -113,6 +116,13 @@ StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::str
   return Progress::kDone;
 }
 
+/// False: one hangs in the kernel, and may unmount yet.
+bool NfsVolume::ForgetUnmounts(const VolumePlace& place) const {
+  return std::ranges::all_of(kUnmountFlags, [&](const char* flag) {
+    return deps_.programs->Forget(UnmountKey(place.pod_uid, flag, place.path));
+  });
+}
+
 /// What was mounted last is the first to go, as often as it was mounted.
 StatusOr<Progress> NfsVolume::Release(const VolumePlace& folder) {
   if (deps_.files.Stat(folder.path, false).status().code() == StatusCode::kNotFound)
@@ -133,8 +143,7 @@ StatusOr<Progress> NfsVolume::TearDown(const VolumePlace& place) {
   ASSIGN_OR_RETURN(const Progress released, Release(place), "release");
   if (released == Progress::kUnderWay) return released;
   // The list has said that they are done: nobody asks them any more.
-  for (const char* flag : kUnmountFlags)
-    (void)deps_.programs->Forget(UnmountKey(place.pod_uid, flag, place.path));
+  (void)ForgetUnmounts(place);
   return Done(Annotate(deps_.files.Remove(place.path), "remove directory"));
 }
 

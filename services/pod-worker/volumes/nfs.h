@@ -37,6 +37,7 @@ class NfsVolume final : public VolumePlugin {
   StatusOr<std::vector<std::string>> MountedBelow(const std::string& folder) const;
   StatusOr<Progress> Mount(const VolumeSpec& spec, const VolumePlace& place) const;
   StatusOr<Progress> Unmount(const std::string& pod_uid, const std::string& path) const;
+  bool ForgetUnmounts(const VolumePlace& place) const;
 
   const Deps deps_;
 };

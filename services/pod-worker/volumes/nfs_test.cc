@@ -196,6 +196,24 @@ TEST_F(Nfs, AMountThatIsUnderWayEndsWithThePod) {
   EXPECT_FALSE(IsThere());
 }
 
+/// Nobody waited for its end, and the pod came back.
+TEST_F(Nfs, AnUnmountThatIsUnderWayEndsBeforeThePodIsSetUp) {
+  ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
+  programs_.Hold(true);
+  EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kDone), Progress::kUnderWay);
+  programs_.Hang(true);
+  EXPECT_EQ(SetUpAgain().value_or(Progress::kDone), Progress::kUnderWay)
+      << "it may unmount until it is gone";
+  EXPECT_EQ(SetUpAgain().value_or(Progress::kDone), Progress::kUnderWay);
+  programs_.EndAll();
+  programs_.Hold(false);
+  EXPECT_EQ(SetUpAgain().value_or(Progress::kUnderWay), Progress::kDone);
+  EXPECT_THAT(host_.mounted, ElementsAre(path_));
+  EXPECT_TRUE(TakeDown().ok()) << "what the first one gave is no answer to this";
+  EXPECT_THAT(host_.mounted, IsEmpty());
+  EXPECT_FALSE(IsThere());
+}
+
 /// What became of it only the kernel knows.
 TEST_F(Nfs, AMountOfAnEarlierProcessIsWaitedFor) {
   for (const bool mounts : {true, false}) {

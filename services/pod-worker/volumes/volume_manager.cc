@@ -362,4 +362,10 @@ StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::st
   return progress;
 }
 
+StatusOr<bool> VolumeManager::IsMarked(const std::string& uid) const {
+  const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid);
+  if (!place.ok()) return place.status();
+  return place->ours;
+}
+
 }  // namespace splitlet::pod_worker

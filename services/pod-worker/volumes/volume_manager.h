@@ -77,6 +77,8 @@ class VolumeManager {
   /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as
   /// well.
   StatusOr<Progress> TearDown(const std::string& uid, const std::string& source);
+  /// The pod's directory is known to be of this node.
+  StatusOr<bool> IsMarked(const std::string& uid) const;
 
  private:
   static void Untold(const char*, const Status&) {}

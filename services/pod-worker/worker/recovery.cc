@@ -83,8 +83,13 @@ void Recovery::AddWorkers(const DiskRecords::All& records) {
 void Recovery::AddPermanent(const v1::LastingFact& fact) {
   const bool over = fact.has_verdict() || fact.evicted();
   Worker* worker = deps_.workers.Find(fact.uid());
+  // Killed while it was forgotten: what is remembered of it is in its other file.
+  if (worker != nullptr && worker->forgotten && fact.incarnation() <= worker->incarnation)
+    return deps_.found.ForgetForEver(fact.uid());
+  // Or between the files of the next incarnation, which may be gone by now.
+  const bool of_next = worker != nullptr && fact.incarnation() > worker->incarnation;
+  if (of_next || (worker == nullptr && !over)) return deps_.found.AddStartTime(fact);
   if (worker != nullptr && worker->incarnation != fact.incarnation()) return;
-  if (worker == nullptr && !over) return deps_.found.AddStartTime(fact);
   if (worker == nullptr) {
     // From another boot: the pod is over; what is left of it is ended.
     auto ended = std::make_unique<Worker>();
