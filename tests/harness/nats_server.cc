@@ -53,7 +53,7 @@ std::string TlsOf(const std::string& keys) {
 void Keys(const std::string& action, const std::string& dir) {
   CHECK(RunToEnd(
             {.argv = {"deploy/local/nats.sh", action, dir}, .env = {}, .output = dir + "/keys.log"},
-            30s) == 0,
+            120s) == 0,
         "nats.sh {}: {}", action, ReadFile(dir + "/keys.log"));
 }
 

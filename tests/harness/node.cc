@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kCallSeconds = 5;
 constexpr int kGcSeconds = 60;  // a run waits for the one under way
+/// Of a script that takes a second: beside a burst of pods on a slow machine it takes longer.
+constexpr Duration kScriptLimit = 120s;
 
 /// One unary call to a process, on a channel of its own: processes come and go under test.
 template <class Service, int kSeconds = kCallSeconds, class Request, class Reply>
@@ -157,7 +159,7 @@ void Node::StartNats() {
   CHECK(RunToEnd({.argv = {"bash", script, "ready", dir() + "/nats"},
                   .env = {},
                   .output = LogOf("nats-ready")},
-                 30s) == 0,
+                 kScriptLimit) == 0,
         "nats-server: {}", TailOf(LogOf("nats"), 2000));
 }
 
@@ -166,7 +168,7 @@ void Node::Start() {
   CHECK(RunToEnd({.argv = {"bash", script, "config", dir() + "/nats"},
                   .env = {},
                   .output = LogOf("nats-config")},
-                 30s) == 0,
+                 kScriptLimit) == 0,
         "nats configuration: {}", TailOf(LogOf("nats-config"), 2000));
   if (!options_.nats_settings.empty()) {
     const std::string conf = dir() + "/nats/nats.conf";
