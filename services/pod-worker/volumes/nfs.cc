@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
@@ -116,11 +115,12 @@ StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::str
   return Progress::kDone;
 }
 
-/// False: one hangs in the kernel, and may unmount yet.
+/// All of them, whatever becomes of one. False: one hangs in the kernel, and may unmount yet.
 bool NfsVolume::ForgetUnmounts(const VolumePlace& place) const {
-  return std::ranges::all_of(kUnmountFlags, [&](const char* flag) {
-    return deps_.programs->Forget(UnmountKey(place.pod_uid, flag, place.path));
-  });
+  bool forgotten = true;
+  for (const char* flag : kUnmountFlags)
+    forgotten = deps_.programs->Forget(UnmountKey(place.pod_uid, flag, place.path)) && forgotten;
+  return forgotten;
 }
 
 /// What was mounted last is the first to go, as often as it was mounted.
