@@ -60,6 +60,31 @@ TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
   }
 }
 
+// Its shim ends first: quick looks would find nothing.
+TEST_F(Looks, TheEndOfASandboxIsLookedForLater) {
+  for (const Duration lag : {0ms, 110ms, 300ms}) {
+    SCOPED_TRACE(lag.count());
+    const auto sandbox = RunPod("web");
+    Start(Streams::kContainerd);
+    ASSERT_TRUE(runtime_.ExitContainer("web", "app", 0).ok());
+    RunFor(2s);
+    const size_t listings = runtime_.Calls("ListContainers");
+    pleg_->loop.Post([&] {
+      pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopping, sandbox.str(), ""});
+      pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped, sandbox.str(), ""});
+    });
+    RunFor(lag);
+    EXPECT_EQ(runtime_.Calls("ListContainers") - listings, lag < 120ms ? 0u : 1u);
+    runtime_.DropEvents(1);
+    ASSERT_TRUE(runtime_.StopPodSandbox(sandbox, Soon()).ok());
+    RunFor(350ms);
+    EXPECT_EQ(Find("web")->pod().sandboxes(0).state(), v1::SandboxRecord::NOT_READY);
+    EXPECT_LE(runtime_.Calls("ListContainers") - listings, 2u);
+    ASSERT_TRUE(runtime_.RemovePodSandbox(sandbox, Soon()).ok());
+    Kill();
+  }
+}
+
 // One by one, each look would make the runtime go through all of its pods.
 TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   constexpr size_t kPods = 30;

@@ -31,8 +31,8 @@ constexpr Duration kGatherAtMost = std::chrono::seconds{1};
 // So many listings within this time look for ids at once; more are common ones.
 constexpr size_t kQuickListings = 6;
 constexpr Duration kQuickPeriod = std::chrono::seconds{1};
-// Skipped of the short waits: another event comes when there is something to be seen.
-constexpr size_t kLooksWhileStopping = 5;
+// Skipped of the short waits where a change is not to be seen soon.
+constexpr size_t kShortLooks = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
 
@@ -283,12 +283,18 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
   Pod& pod = pods_[uid];
   if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
   AddUnseen(uid, pod, event);
-  if (event.kind == Kind::kStopping) {
-    pod.looks = kLooksWhileStopping;
-    LookAgain(uid, pod);
-    return;
-  }
-  LookForUnseen(uid);
+  if (!IsShownLate(uid, event)) return LookForUnseen(uid);
+  pod.looks = kShortLooks;
+  LookAgain(uid, pod);
+}
+
+// After what is stopping another event comes. Of a sandbox containerd 1.6 ends the shim before its
+// CRI shows the end.
+bool PlegService::IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const {
+  if (event.kind == cri::ContainerEvent::Kind::kStopping) return true;
+  const auto record = deps_.table.Get(bus::KeyOf(uid));
+  return event.kind == cri::ContainerEvent::Kind::kStopped && record != nullptr &&
+         HasSandbox(record->pod(), event.container_id);
 }
 
 void PlegService::AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event) {
@@ -674,23 +680,8 @@ v1::PlegHealth PlegService::GetPlegHealth() const {
   health.mutable_last_relist()->set_boot(last_listing_.boot);
   health.mutable_last_relist()->set_monotonic_ns(last_listing_.monotonic.count());
   for (const auto& uid : Stuck()) health.add_stuck(uid);
-  for (const auto& condition : report_.conditions) {
-    auto& made = *health.add_conditions();
-    made.set_type(condition.type);
-    made.set_status(condition.status);
-    made.set_reason(condition.reason);
-    made.set_message(condition.message);
-  }
-  auto& features = *health.mutable_features();
-  features.set_known(status_at_.has_value());
-  features.set_supplemental_groups_policy(report_.supplemental_groups_policy);
-  features.set_user_namespaces_host_network(report_.user_namespaces_host_network);
-  for (const auto& handler : report_.handlers) {
-    auto& made = *features.add_handlers();
-    made.set_name(handler.name);
-    made.set_recursive_read_only_mounts(handler.recursive_read_only_mounts);
-    made.set_user_namespaces(handler.user_namespaces);
-  }
+  health.mutable_features()->set_known(status_at_.has_value());
+  AddReport(report_, health);
   health.set_runtime_name(info_.name);
   health.set_runtime_version(info_.version);
   return health;

@@ -120,6 +120,7 @@ class PlegService {
   void Inspect(const std::string& uid, cri::PodListing* listed = nullptr);
   /// Looks at what an event has named: by an inspection, or by one listing for all where many wait.
   void LookForUnseen(const std::string& uid);
+  bool IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const;
   void AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event);
   void OnInspected(const std::string& uid,
                    const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);

@@ -163,6 +163,11 @@ bool MakesWork(const States& before, const v1::ObservedPod& after) {
          });
 }
 
+bool HasSandbox(const v1::ObservedPod& pod, const std::string& id) {
+  return std::any_of(pod.sandboxes().begin(), pod.sandboxes().end(),
+                     [&id](const v1::SandboxRecord& sandbox) { return sandbox.id() == id; });
+}
+
 bool Shows(const States& known, const cri::ContainerEvent& event) {
   const ObjectState state = StateIn(known, event.container_id);
   switch (event.kind) {

@@ -72,6 +72,8 @@ States StatesOf(const v1::ObservedPod& pod);
 /// whoever makes and starts, and is no news for them.
 bool MakesWork(const States& before, const v1::ObservedPod& after);
 
+bool HasSandbox(const v1::ObservedPod& pod, const std::string& id);
+
 /// Whether the pod as known shows what the event says already.
 bool Shows(const States& known, const cri::ContainerEvent& event);
 
