@@ -25,6 +25,8 @@ namespace splitlet::peers {
 
 /// How long sync-loop waits for an answer.
 inline constexpr Duration kGrantTimeout = std::chrono::seconds{10};
+/// Its calls under way. pod-worker refuses more, and has to have places for others.
+inline constexpr size_t kGrantsAtOnce = 12;
 
 class KillClient {
  public:

@@ -270,7 +270,7 @@ clock_steps() {
 
 end_all() {
   rm "$MANIFESTS"/*.yaml
-  wait_until 180 none_left || fail 'pods are left'
+  wait_until 600 none_left || fail 'pods are left'
   wait_until 60 no_slices || fail "slices are left: $(find /sys/fs/cgroup/kubepods.slice -name '*-pod*.slice' | paste -sd,)"
 }
 # Of pods: those of the classes stay.

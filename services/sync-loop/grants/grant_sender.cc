@@ -81,6 +81,7 @@ void GrantSender::Forget(const std::string& key) {
 
 void GrantSender::ForgetSent(const std::string& key) {
   queue_.Remove(key);
+  in_line_.erase(key);
   sent_.erase(key);
   logged_.erase(key);
   again_.erase(key);
@@ -122,7 +123,19 @@ void GrantSender::OnDue(const std::string& key) {
       return;
     }
   }
+  if (in_flight_.size() >= peers::kGrantsAtOnce) {
+    if (in_line_.insert(key).second) line_.push_back(key);
+    return;
+  }
   if (auto call = Build(key, what)) Send(key, std::move(*call));
+}
+
+void GrantSender::FillPlaces() {
+  while (!line_.empty() && in_flight_.size() < peers::kGrantsAtOnce) {
+    const std::string key = std::move(line_.front());
+    line_.pop_front();
+    if (in_line_.erase(key) > 0) OnDue(key);
+  }
 }
 
 v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarnation) const {
@@ -180,7 +193,10 @@ void GrantSender::Send(const std::string& key, Call call) {
             shared->what.kind == Kind::kKill
                 ? KillPod(deps_.client, shared->kill, shared->traceparent, deadline)
                 : UpdatePod(deps_.client, shared->update, shared->traceparent, deadline);
-        deps_.loop.Post([this, key, shared, status] { OnAnswered(key, *shared, status); });
+        deps_.loop.Post([this, key, shared, status] {
+          OnAnswered(key, *shared, status);
+          FillPlaces();
+        });
       });
 }
 

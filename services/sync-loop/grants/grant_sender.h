@@ -13,6 +13,7 @@
 /// Errors: logged once for each code, counted, tried again.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -70,7 +71,7 @@ class GrantSender {
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
   size_t remembered() const {
-    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size();
+    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + line_.size();
   }
 
  private:
@@ -86,6 +87,8 @@ class GrantSender {
     Clock::Time at;
   };
   void OnDue(const std::string& key);
+  /// After an answer: those that wait longest are compared again, and called.
+  void FillPlaces();
   NextCall Compare(const std::string& key) const;
   /// nullopt: it cannot be sent now.
   std::optional<Call> Build(const std::string& key, const NextCall& what);
@@ -105,7 +108,9 @@ class GrantSender {
   std::map<std::string, Sent> sent_;
   std::map<std::string, StatusCode> logged_;  // failures that are in the log already
   std::set<std::string> in_flight_;
-  std::set<std::string> again_;                  // to be compared after the call in flight
+  std::set<std::string> again_;   // to be compared after the call in flight
+  std::deque<std::string> line_;  // for a place; forgotten ones are not in in_line_
+  std::set<std::string> in_line_;
   std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;

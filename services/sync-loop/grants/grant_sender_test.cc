@@ -1,0 +1,153 @@
+// Calls to pod-worker: how many at once, and what is kept between them.
+
+#include "services/sync-loop/grants/grant_sender.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "services/sync-loop/sync_loop_fixture.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+/// Calls for admitted pods on their own: the test is pod-worker.
+struct CallsRig {
+  class Client final : public peers::GrantClient {
+   public:
+    Status UpdatePod(const v1::UpdatePodRequest&, const Deadline&, const std::string&) override {
+      during();
+      return failure;
+    }
+    Status KillPod(const v1::KillPodRequest&, const Deadline&, const std::string&) override {
+      during();
+      return failure;
+    }
+    std::function<void()> during = [] {};
+    Status failure;
+  };
+  CallsRig() {
+    workers.Complete();
+    Admit("web");
+  }
+  void Admit(const std::string& uid) {
+    loop.Post([this, uid] {
+      v1::DesiredRecord record;
+      record.set_uid(uid);
+      record.set_incarnation(1);
+      record.set_generation(1);
+      record.set_state(v1::DesiredRecord::WANTED);
+      known.TakeDesired({.key = uid,
+                         .present_after = true,
+                         .after = std::make_shared<v1::DesiredRecord>(record)});
+      v1::AdmissionFact fact;
+      fact.mutable_record()->set_uid(uid);
+      fact.mutable_record()->set_incarnation(1);
+      fact.mutable_record()->set_verdict(v1::AdmissionRecord::ADMITTED);
+      store.Decide(uid, std::move(fact), {}, "");
+    });
+    scheduler.Advance(1s);
+  }
+  FakeClock clock;
+  exec::Scheduler scheduler{clock};
+  exec::FakeLoop loop{scheduler, scheduler.NewOwner("sync-loop")};
+  exec::FakeStrands strands{loop};
+  fs::FakeFileSystem files{clock};
+  bus::FakeBusNetwork network{clock, 1};
+  bus::FakeBus bus{network, "sync-loop", loop};
+  Owner<v1::WorkerRecord> workers{network, "pod-worker", "workers", loop};
+  bus::Table<v1::AdmissionRecord> table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
+  bus::View<v1::WorkerRecord> view = *bus::ViewOf<v1::WorkerRecord>(bus, "workers");
+  prometheus::Registry registry;
+  SyncLoopMetrics metrics{registry};
+  FakeLogSink sink;
+  Log log{sink};
+  FakeEvents events;
+  Client client;
+  KnownPods known;
+  AdmissionStore store{{clock, loop, strands, files, table, log}, "/run/admission", [](auto&) {}};
+  Victims victims{known, store, events};
+  GrantSender calls{{clock, loop, strands, client, view, known, store, victims, metrics, log,
+                     [](const std::string&) {}},
+                    1};
+  void Check(const std::string& uid = "web") {
+    loop.Post([this, uid] { calls.Check(uid); });
+  }
+};
+
+TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
+  for (const Status& answer : {OkStatus(), Unavailable("away")}) {
+    SCOPED_TRACE(ToString(answer));
+    CallsRig rig;
+    int called = 0;
+    rig.client.failure = answer;
+    rig.client.during = [&rig, &called] {
+      ++called;
+      rig.loop.Post([&rig] {
+        rig.known.TakeDesired({.key = "web"});
+        rig.calls.Forget("web");
+      });
+    };
+    rig.Check();
+    rig.scheduler.Advance(1min);
+    EXPECT_EQ(called, 1);
+    EXPECT_EQ(rig.calls.remembered(), 0u);
+    EXPECT_EQ(rig.calls.in_flight(), 0u);
+  }
+}
+
+// It would refuse them, and each would be logged and wait.
+TEST(WorkerCalls, PodWorkerIsAskedNoMoreAtOnceThanItTakes) {
+  constexpr size_t kPods = 3 * peers::kGrantsAtOnce;
+  CallsRig rig;
+  size_t called = 0, most = 0;
+  rig.client.during = [&] {
+    ++called;
+    most = std::max(most, rig.calls.in_flight());
+  };
+  for (size_t i = 0; i < kPods; ++i) rig.Admit(fmt::format("web{}", i));
+  rig.loop.Post([&rig] { rig.calls.CheckAll(); });
+  rig.scheduler.Advance(1s);
+  EXPECT_EQ(called, kPods + 1) << "with the one that is there from the start";
+  EXPECT_EQ(most, peers::kGrantsAtOnce);
+  EXPECT_EQ(rig.calls.in_flight(), 0u);
+}
+
+// What goes while it waits in line takes no place.
+TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
+  constexpr size_t kPods = 2 * peers::kGrantsAtOnce;
+  const auto uid = [](size_t i) { return fmt::format("web{}", i); };
+  CallsRig rig;
+  size_t called = 0;
+  rig.client.during = [&] {
+    if (++called > 1) return;
+    rig.loop.Post([&] {
+      for (size_t i = 0; i + 1 < kPods; ++i) {
+        rig.known.TakeDesired({.key = uid(i)});
+        rig.calls.Forget(uid(i));
+      }
+    });
+  };
+  for (size_t i = 0; i < kPods; ++i) rig.Admit(uid(i));
+  for (size_t i = 0; i < kPods; ++i) rig.Check(uid(i));
+  rig.scheduler.Advance(1s);
+  EXPECT_EQ(called, peers::kGrantsAtOnce + 1) << "those under way, and the one that is left";
+  EXPECT_TRUE(rig.calls.MayBeGranted(uid(kPods - 1)));
+}
+
+TEST(WorkerCalls, AFailureIsToldOnceAndAgainWhenItChanges) {
+  CallsRig rig;
+  rig.client.failure = Unavailable("away");
+  rig.Check();
+  rig.scheduler.Advance(1min);
+  EXPECT_EQ(rig.sink.lines().size(), 1u);
+  rig.client.failure = DeadlineExceeded("slow");
+  rig.scheduler.Advance(1min);
+  EXPECT_EQ(rig.sink.lines().size(), 2u);
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop
