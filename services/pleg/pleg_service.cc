@@ -292,9 +292,9 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
 // CRI shows the end.
 bool PlegService::IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const {
   if (event.kind == cri::ContainerEvent::Kind::kStopping) return true;
+  if (event.kind != cri::ContainerEvent::Kind::kStopped) return false;
   const auto record = deps_.table.Get(bus::KeyOf(uid));
-  return event.kind == cri::ContainerEvent::Kind::kStopped && record != nullptr &&
-         HasSandbox(record->pod(), event.container_id);
+  return record != nullptr && HasSandbox(record->pod(), event.container_id);
 }
 
 void PlegService::AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event) {
