@@ -52,13 +52,16 @@ TEST_F(Cluster, ADrainEndsPodsWithTheirGraceAndLeavesThoseOfTheNode) {
                             R"("name":"agent","uid":"1","controller":true}])"});
   // It takes its time to end, and says that it did.
   CreatePod({.name = "slow",
-             .script = "trap 'sleep 1; echo bye > /scratch/bye; exit 0' TERM; sleep 1000 & wait",
+             .script = "trap 'sleep 1; echo bye > /scratch/bye; exit 0' TERM; "
+                       "echo up > /scratch/up; sleep 1000 & wait",
              .of_spec = fmt::format(
                  R"(,"volumes":[{{"name":"scratch","hostPath":{{"path":"{}"}}}}])", scratch()),
              .of_container = R"(,"volumeMounts":[{"name":"scratch","mountPath":"/scratch"}])",
              .grace = 20});
   CreatePod({.name = "stubborn", .script = "trap '' TERM; while :; do sleep 1; done", .grace = 2});
   ExpectAllReady({"agent", "slow", "stubborn", "fixed-node-1"});
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return harness::ReadFile(scratch() + "/up") == "up\n"; }))
+      << "it runs, and does not listen for its signal yet";
   ASSERT_TRUE(
       api_->Send(fmt::format(R"(patch {} {{"spec":{{"unschedulable":true}}}})", kNodePath)).ok());
   for (const char* name : {"slow", "stubborn"}) {
