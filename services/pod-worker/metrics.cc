@@ -23,6 +23,7 @@ auto& GaugeFamily(prometheus::Registry& registry, const char* name, const char* 
 
 const char* SizeClass(uint64_t bytes) {
   constexpr uint64_t kMega = 1024 * 1024;
+  if (bytes == 0) return "N/A";
   if (bytes < 10 * kMega) return "0-10MB";
   if (bytes < 100 * kMega) return "10MB-100MB";
   if (bytes < 500 * kMega) return "100MB-500MB";

@@ -71,6 +71,7 @@ struct Metrics {
   /// Pods of one name share theirs; it goes with the last that was added. On the loop.
   prometheus::Histogram& AddProbeDuration(const prometheus::Labels& labels);
   void RemoveProbeDuration(prometheus::Histogram& histogram);
+  /// `bytes`: of the image; 0: not known.
   void ObservePull(uint64_t bytes, Duration duration);
   /// `operation`: volume_mount, volume_unmount.
   void ObserveStorage(const std::string& plugin, const std::string& operation, Duration duration,

@@ -24,6 +24,7 @@ namespace {
 constexpr Duration kPatience = 60s;
 constexpr size_t kMany = 100;
 constexpr size_t kThreads = 8;
+constexpr const char* kNoneHeld = "no thread is held";
 
 /// What happened so far; tests wait for it.
 class Board {
@@ -129,7 +130,10 @@ class Threads : public testing::Test {
     runtime_.AddImage("busybox:1.36");
     loop_thread_ = std::thread([this] { loop_.Run(); });
     OnLoop([this] {
-      retry_ = std::make_unique<exec::Periodic>(loop_, 20ms, [this] { runtime_strands_.Retry(); });
+      retry_ = std::make_unique<exec::Periodic>(loop_, 20ms, [this] {
+        runtime_strands_.Retry();
+        if (runtime_strands_.load().busy == 0) board_.Note(kNoneHeld);
+      });
       node_ = std::make_unique<Node>(*this);
       node_->desired.SetComplete({{"file", "api"}, clock_.Now(), {}});
       node_->workers.OnChange([this](const auto& change) {
@@ -154,12 +158,8 @@ class Threads : public testing::Test {
   }
 
   void OnLoop(const std::function<void()>& f) { exec::OnLoop(loop_, f); }
-  /// Of those of the strands; a busy machine takes a while to bring the tasks to their end.
-  bool NoThreadIsHeld() const {
-    const auto end = clock_.Now() + kPatience;
-    while (runtime_strands_.load().busy > 0 && clock_.Now() < end) std::this_thread::sleep_for(1ms);
-    return runtime_strands_.load().busy == 0;
-  }
+  /// Now or soon: a busy machine takes a while to bring the tasks to their end.
+  bool NoThreadIsHeld() { return board_.WaitFor(kNoneHeld, board_.Count(kNoneHeld) + 1); }
 
   static std::string Uid(const std::string& kind, size_t i) {
     return fmt::format("{}-{}", kind, i);

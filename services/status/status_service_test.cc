@@ -49,6 +49,32 @@ TEST_F(StatusServiceTest, ContainersAreCountedByWhatTheyWaitFor) {
   EXPECT_EQ(WaitingReason("what a runtime says"), "Other");
 }
 
+TEST_F(StatusServiceTest, TheEndOfAContainerIsCountedOnce) {
+  Start();
+  Want("u1");
+  Work("u1", v1::SYNCING);
+  Observe("u1", true);
+  Settle();
+  const auto counted = [this] {
+    return StatusMetrics(process->registry, "node-a")
+        .terminated.Add({{"container_type", "container"}, {"exit_code", "3"}, {"reason", "Error"}})
+        .Value();
+  };
+  EXPECT_EQ(counted(), 0);
+  v1::RuntimeRecord ended = *runtime->rows.Get("u1");
+  auto& container = *ended.mutable_pod()->mutable_containers(0);
+  container.set_state(v1::ContainerRecord::EXITED);
+  container.set_exit_code(3);
+  container.set_reason("Error");
+  for (const char* message : {"", "said a little later"}) {
+    container.set_message(message);
+    ASSERT_TRUE(runtime->rows.Put("u1", ended).ok());
+    Settle();
+    EXPECT_EQ(Shown("u1").container_statuses(0).state().terminated().message(), message);
+    EXPECT_EQ(counted(), 1);
+  }
+}
+
 TEST_F(StatusServiceTest, AnUnchangedStatusIsToldOnce) {
   Start();
   Want("u1");

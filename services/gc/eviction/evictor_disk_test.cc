@@ -80,6 +80,7 @@ TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
             : "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ");
   }
   EXPECT_EQ(CountEvents("Evicted"), 2);
+  EXPECT_THAT(AnnotationsOf("Evicted"), IsEmpty()) << "nothing was short on the node";
   EXPECT_EQ(CountEvents("EvictionThresholdMet"), 0);
   EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"emptydirfs.limit\"} 1"));
 }
