@@ -85,6 +85,35 @@ TEST_F(Looks, TheEndOfASandboxIsLookedForLater) {
   }
 }
 
+TEST_F(Looks, TheEndOfASandboxIsShownAtOnceWhereCriTellsIt) {
+  const auto sandbox = RunPod("web");
+  Start(Streams::kCri);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 0).ok());
+  RunFor(2s);
+  ASSERT_TRUE(runtime_.StopPodSandbox(sandbox, Soon()).ok());
+  RunFor(20ms);
+  EXPECT_EQ(Find("web")->pod().sandboxes(0).state(), v1::SandboxRecord::NOT_READY);
+}
+
+TEST_F(Looks, TheEndOfASandboxPutsOffNoLookForItsContainer) {
+  const auto sandbox = RunPod("web");
+  Start(Streams::kContainerd);
+  runtime_.SetExitLag(20ms);
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 0).ok());
+  RunFor(3ms);
+  pleg_->loop.Post([&] {
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopping, sandbox.str(), ""});
+    pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped, sandbox.str(), ""});
+  });
+  RunFor(50ms);
+  EXPECT_EQ(StateOf("web"), v1::ContainerRecord::EXITED);
+  runtime_.DropEvents(1);
+  ASSERT_TRUE(runtime_.StopPodSandbox(sandbox, Soon()).ok());
+  RunFor(150ms);
+  EXPECT_EQ(Find("web")->pod().sandboxes(0).state(), v1::SandboxRecord::NOT_READY)
+      << "the longer waits follow";
+}
+
 // One by one, each look would make the runtime go through all of its pods.
 TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   constexpr size_t kPods = 30;

@@ -31,7 +31,7 @@ constexpr Duration kGatherAtMost = std::chrono::seconds{1};
 // So many listings within this time look for ids at once; more are common ones.
 constexpr size_t kQuickListings = 6;
 constexpr Duration kQuickPeriod = std::chrono::seconds{1};
-// Skipped of the short waits where a change is not to be seen soon.
+// How many of look_again are skipped when the change cannot show soon.
 constexpr size_t kShortLooks = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
@@ -260,6 +260,7 @@ void PlegService::TakeUnknownIds(const std::string& uid, const States& ids, Pod&
     if (unknown.empty()) continue;
     // What is short has ended, and the runtime may not show it yet.
     AddUnseen(uid, pod, unknown.mapped().newest);
+    BeginLooks(pod, 0);
   }
 }
 
@@ -282,26 +283,34 @@ void PlegService::OnContainerEvent(const cri::ContainerEvent& event) {
   if (event.kind == Kind::kDeleted && !pods_.contains(uid)) return;
   Pod& pod = pods_[uid];
   if (pod.known && pod.error.ok() && Shows(pod.states, event)) return;
+  const bool looks_soon = !pod.unseen.empty() && pod.looks <= kShortLooks;
   AddUnseen(uid, pod, event);
-  if (!IsShownLate(uid, event)) return LookForUnseen(uid);
-  pod.looks = kShortLooks;
+  if (!IsShownLate(uid, event)) {
+    BeginLooks(pod, 0);
+    return LookForUnseen(uid);
+  }
+  if (looks_soon) return;  // for something else; the longer waits follow
+  BeginLooks(pod, kShortLooks);
   LookAgain(uid, pod);
 }
 
-// After what is stopping another event comes. Of a sandbox containerd 1.6 ends the shim before its
-// CRI shows the end.
+// kStopped follows kStopping. containerd 1.6 ends the shim of a sandbox before its CRI shows the
+// end, and tells the end by its own events, which name no pod.
 bool PlegService::IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const {
   if (event.kind == cri::ContainerEvent::Kind::kStopping) return true;
-  if (event.kind != cri::ContainerEvent::Kind::kStopped) return false;
+  if (event.kind != cri::ContainerEvent::Kind::kStopped || !event.pod_uid.empty()) return false;
   const auto record = deps_.table.Get(bus::KeyOf(uid));
   return record != nullptr && HasSandbox(record->pod(), event.container_id);
 }
 
 void PlegService::AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event) {
   if (pod.unseen.size() < kMaxUnseen) pod.unseen.push_back(event);
-  pod.looks = 0;
-  deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
   unseen_.insert(uid);
+}
+
+void PlegService::BeginLooks(Pod& pod, size_t skipped) {
+  pod.looks = skipped;
+  deps_.loop.CancelTimer(std::exchange(pod.look_timer, 0));
 }
 
 void PlegService::LookForUnseen(const std::string& uid) {

@@ -122,6 +122,8 @@ class PlegService {
   void LookForUnseen(const std::string& uid);
   bool IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const;
   void AddUnseen(const std::string& uid, Pod& pod, const cri::ContainerEvent& event);
+  /// `skipped`: of the waits between them.
+  void BeginLooks(Pod& pod, size_t skipped);
   void OnInspected(const std::string& uid,
                    const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);
   void TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
