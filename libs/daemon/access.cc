@@ -55,6 +55,7 @@ constexpr auto kShares = std::to_array<Share>({
     {"Admin/GetProcess", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
     {"Pleg/GetHealth", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
     {"PodWorker/UpdatePod", {.request_bytes = 20 << 20, .per_caller = 24}},
+    {"PodWorker/KillPod", {.per_caller = 24}},
     {"Status/RecordEvent", {.per_caller = 4}},
 });
 

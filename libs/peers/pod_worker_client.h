@@ -25,8 +25,10 @@ namespace splitlet::peers {
 
 /// How long sync-loop waits for an answer.
 inline constexpr Duration kGrantTimeout = std::chrono::seconds{10};
-/// Its calls under way. pod-worker refuses more, and has to have places for others.
+/// Calls of sync-loop under way at most: grants and kills of pods that it knows, and kills of
+/// others. Fewer than pod-worker takes at once, so that gc finds a place.
 inline constexpr size_t kGrantsAtOnce = 12;
+inline constexpr size_t kOrphanKillsAtOnce = 3;
 
 class KillClient {
  public:

@@ -42,6 +42,7 @@ class TestAdmin final : public v1::Admin::Service {
     info->set_pid(peer.pid);
     info->set_restarts(peer.uid);
     info->set_name(TraceparentOf(*context));
+    left = TimeLeft(*context, 1h);
     return grpc::Status::OK;
   }
   grpc::Status SetFault(grpc::ServerContext*, const v1::SetFaultRequest* request,
@@ -58,6 +59,7 @@ class TestAdmin final : public v1::Admin::Service {
   void Release() { released = true; }
   std::atomic<int> blocked = 0;
   std::atomic<bool> released = false;
+  std::atomic<Duration> left = Duration{0};  // to the caller of GetProcess
 };
 
 struct World {
@@ -119,6 +121,17 @@ std::map<SpanKind, SpanRecord> ByKind(const FakeSpanSink& sink) {
   std::map<SpanKind, SpanRecord> spans;
   for (SpanRecord& span : sink.spans()) spans[span.kind] = std::move(span);
   return spans;
+}
+
+TEST(Rpc, TheHandlerKnowsHowLongItsCallerWaits) {
+  World world;
+  world.Start();
+  ASSERT_TRUE(world.GetProcess(1min).ok());
+  EXPECT_GT(world.admin.left.load(), 0s);
+  EXPECT_LE(world.admin.left.load(), 1min);
+  ASSERT_TRUE(world.GetProcess(10h).ok());
+  EXPECT_EQ(world.admin.left.load(), 1h);
+  EXPECT_EQ(TimeLeft(grpc::ServerContext(), 30s), 30s) << "it waits for ever";
 }
 
 TEST(Rpc, ACallOfASampledTraceIsAStepOnEitherSide) {

@@ -251,6 +251,16 @@ Peer PeerOfName(std::string_view name) {
 
 Peer PeerOf(const grpc::ServerContextBase& context) { return PeerOfName(context.peer()); }
 
+Duration TimeLeft(const grpc::ServerContextBase& context, Duration at_most) {
+  const gpr_timespec end = context.raw_deadline();
+  const gpr_timespec left = gpr_time_sub(end, gpr_now(end.clock_type));
+  // Those of a caller who waits for ever are no Duration.
+  if (left.tv_sec >= std::chrono::ceil<std::chrono::seconds>(at_most).count()) return at_most;
+  const Duration exactly =
+      std::chrono::seconds{left.tv_sec} + std::chrono::nanoseconds{left.tv_nsec};
+  return std::clamp(exactly, Duration{0}, at_most);
+}
+
 std::string TraceparentOf(const grpc::ServerContextBase& context) {
   const auto& metadata = context.client_metadata();
   const auto it = metadata.find("traceparent");

@@ -34,6 +34,8 @@ Peer PeerOf(const grpc::ServerContextBase& context);
 /// UNAVAILABLE when nothing listens, PERMISSION_DENIED, INVALID_ARGUMENT for a path that is too
 /// long.
 StatusOr<Peer> ListenerOf(const std::string& socket_path);
+/// Until the caller waits no more, `at_most` at most: what a handler may wait for is over then.
+Duration TimeLeft(const grpc::ServerContextBase& context, Duration at_most);
 /// "traceparent" metadata of the call; empty when there is none.
 std::string TraceparentOf(const grpc::ServerContextBase& context);
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "libs/peers/pod_worker_client.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -12,6 +13,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kLimit = 30s;
+static_assert(kMaxWaitingCalls > peers::kGrantsAtOnce + peers::kOrphanKillsAtOnce,
+              "gc finds no place beside sync-loop");
 
 struct Nothing {};
 
@@ -37,7 +40,8 @@ class Rpc final : public v1::PodWorker::Service {
   grpc::Status UpdatePod(grpc::ServerContext* context, const v1::UpdatePodRequest* request,
                          v1::UpdatePodReply*) override {
     return Wait<Nothing>(
-        kLimit, nullptr, [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
+        *context, nullptr,
+        [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
           workers_.OnUpdatePod(
               asked, [done](const Status& status) { status.ok() ? done(Nothing{}) : done(status); },
               trace);
@@ -47,31 +51,32 @@ class Rpc final : public v1::PodWorker::Service {
   grpc::Status KillPod(grpc::ServerContext* context, const v1::KillPodRequest* request,
                        v1::KillPodReply* reply) override {
     return Wait<v1::KillPodReply>(
-        kLimit, reply, [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
+        *context, reply, [this, asked = *request, trace = rpc::TraceparentOf(*context)](auto done) {
           workers_.OnKillPod(asked, done, trace);
         });
   }
 
-  grpc::Status HoldForRemoval(grpc::ServerContext*, const v1::HoldRequest* request,
+  grpc::Status HoldForRemoval(grpc::ServerContext* context, const v1::HoldRequest* request,
                               v1::HoldReply* reply) override {
-    return Wait<v1::HoldReply>(kLimit, reply, [this, asked = *request](auto done) {
+    return Wait<v1::HoldReply>(*context, reply, [this, asked = *request](auto done) {
       workers_.OnHoldForRemoval(asked, done);
     });
   }
 
-  grpc::Status ReleaseHold(grpc::ServerContext*, const v1::ReleaseHoldRequest* request,
+  grpc::Status ReleaseHold(grpc::ServerContext* context, const v1::ReleaseHoldRequest* request,
                            v1::ReleaseHoldReply*) override {
-    return Wait<Nothing>(kLimit, nullptr, [this, id = request->hold_id()](auto done) {
+    return Wait<Nothing>(*context, nullptr, [this, id = request->hold_id()](auto done) {
       workers_.OnReleaseHold(id);
       done(Nothing{});
     });
   }
 
-  grpc::Status TakeDownVolumes(grpc::ServerContext*, const v1::TakeDownVolumesRequest* request,
+  grpc::Status TakeDownVolumes(grpc::ServerContext* context,
+                               const v1::TakeDownVolumesRequest* request,
                                v1::TakeDownVolumesReply* reply) override {
     Progress progress = Progress::kUnderWay;
     const auto status =
-        Wait<Progress>(kLimit, &progress, [this, asked = *request](const auto& done) {
+        Wait<Progress>(*context, &progress, [this, asked = *request](const auto& done) {
           workers_.OnTakeDownVolumes(asked.uid(), done);
         });
     reply->set_done(progress == Progress::kDone);
@@ -93,12 +98,13 @@ class Rpc final : public v1::PodWorker::Service {
   }
 
  private:
+  /// Whoever has given up takes no place from others.
   template <class R>
-  grpc::Status Wait(Duration limit, R* reply,
+  grpc::Status Wait(const grpc::ServerContext& context, R* reply,
                     std::function<void(std::function<void(StatusOr<R>)>)> ask) {
     const Place place(waiting_);
     if (!place.good()) return rpc::ToGrpc(ResourceExhausted("too many calls wait"));
-    StatusOr<R> answer = rpc::OnLoopLater<R>(loop_, limit, std::move(ask));
+    StatusOr<R> answer = rpc::OnLoopLater<R>(loop_, rpc::TimeLeft(context, kLimit), std::move(ask));
     if (!answer.ok()) return rpc::ToGrpc(answer.status());
     if (reply != nullptr) *reply = std::move(answer).value();
     return grpc::Status::OK;

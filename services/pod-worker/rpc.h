@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "libs/exec/exec.h"
-#include "libs/peers/pod_worker_client.h"
 
 namespace grpc {
 class Service;
@@ -18,7 +17,6 @@ namespace splitlet::pod_worker {
 
 /// Calls that wait at once for their answer; more are RESOURCE_EXHAUSTED.
 inline constexpr int kMaxWaitingCalls = 16;
-static_assert(kMaxWaitingCalls > static_cast<int>(peers::kGrantsAtOnce), "others have none");
 
 class PodWorkerService;
 

@@ -1,4 +1,4 @@
-#include <grpcpp/server_context.h>
+#include <grpcpp/grpcpp.h>
 #include <prometheus/registry.h>
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include "libs/exec/on_loop.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
+#include "libs/rpc/client.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 #include "services/pod-worker/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -287,6 +288,36 @@ TEST_F(Threads, GrantsThatWaitLeaveRoomForLists) {
   config_source_answers_.set_value();
   for (auto& caller : callers) caller.join();
   EXPECT_EQ(board_.Count("answered"), size_t{kMaxWaitingCalls});
+}
+
+TEST_F(Threads, AGrantThatIsGivenUpTakesNoPlaceFromOthers) {
+  const auto service = MakeRpc(loop_, node_->service);
+  const auto server = grpc::ServerBuilder().RegisterService(service.get()).BuildAndStart();
+  const auto stub = v1::PodWorker::NewStub(server->InProcessChannel({}));
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kMaxWaitingCalls; ++i)
+    callers.emplace_back([this, &stub, i] {
+      v1::UpdatePodRequest request;
+      request.set_uid(Uid("new", static_cast<size_t>(i)));
+      request.set_incarnation(1);
+      request.set_pod(Pod(request.uid()).SerializeAsString());
+      rpc::ClientCall call(clock_, After(clock_, 300ms));
+      v1::UpdatePodReply reply;
+      EXPECT_FALSE(stub->UpdatePod(&call.context(), request, &reply).ok());
+    });
+  for (auto& caller : callers) caller.join();
+  const auto code = [this, &stub] {
+    rpc::ClientCall call(clock_, After(clock_, kPatience));
+    v1::ReleaseHoldReply reply;
+    return stub->ReleaseHold(&call.context(), {}, &reply).error_code();
+  };
+  // Long before the server would have given them up by itself.
+  const auto end = clock_.Now() + 10s;
+  auto last = code();
+  while (last == grpc::RESOURCE_EXHAUSTED && clock_.Now() < end) last = code();
+  EXPECT_EQ(last, grpc::OK);
+  config_source_answers_.set_value();
+  server->Shutdown();
 }
 
 TEST_F(Threads, HundredsOfCallsThatHangHoldUpNoOtherPod) {

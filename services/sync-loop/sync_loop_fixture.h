@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,7 @@ class FakePodWorker {
   }
   Status Kill(const v1::KillPodRequest& request) {
     if (!failure.ok()) return failure;
+    during_kill();
     calls.push_back(fmt::format("KILL {} {}", request.uid(), request.incarnation()));
     kills.push_back(request);
     loop_.Post([this, request] { Set(request.uid(), v1::TERMINATING); });
@@ -72,6 +74,7 @@ class FakePodWorker {
   std::vector<std::string> traces;  // of all calls
   Status failure;
   bool mute = false;  // takes calls, but its records do not change
+  std::function<void()> during_kill = [] {};
 
  private:
   void Take(const v1::UpdatePodRequest& request) {

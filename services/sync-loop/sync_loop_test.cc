@@ -276,6 +276,27 @@ TEST(SyncLoop, AnOrphanIsKilledAfterTwoPassesWithTheGraceOfItsAnnotation) {
   EXPECT_EQ(kill.grace_period_seconds(), 7);
 }
 
+// All of them at once would leave pod-worker no place for anybody else.
+TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
+  constexpr size_t kOrphans = 20;
+  Node node;
+  node.PutNode();
+  for (size_t i = 0; i < kOrphans; ++i) node.PutRuntime(fmt::format("lost-{}", i), kOurs);
+  size_t most = 0;
+  node.worker.during_kill = [&node, &most] {
+    const auto answered = std::ranges::count_if(node.log_sink.lines(), [](const auto& line) {
+      return line.message == "killing a pod that nobody wants";
+    });
+    most = std::max(most, node.worker.kills.size() + 1 - static_cast<size_t>(answered));
+  };
+  node.StartLoop();
+  node.Advance(5s);
+  std::set<std::string> killed;
+  for (const auto& kill : node.worker.kills) killed.insert(kill.uid());
+  EXPECT_EQ(killed.size(), kOrphans) << "each answer lets the next one be killed";
+  EXPECT_EQ(most, peers::kOrphanKillsAtOnce);
+}
+
 TEST(SyncLoop, ANumberOfALifeWithoutAStateIsNoWorker) {
   Node node;
   node.PutNode();

@@ -81,7 +81,6 @@ void GrantSender::Forget(const std::string& key) {
 
 void GrantSender::ForgetSent(const std::string& key) {
   queue_.Remove(key);
-  in_line_.erase(key);
   sent_.erase(key);
   logged_.erase(key);
   again_.erase(key);
@@ -124,17 +123,18 @@ void GrantSender::OnDue(const std::string& key) {
     }
   }
   if (in_flight_.size() >= peers::kGrantsAtOnce) {
-    if (in_line_.insert(key).second) line_.push_back(key);
+    if (waiting_keys_.insert(key).second) waiting_.push_back(key);
     return;
   }
   if (auto call = Build(key, what)) Send(key, std::move(*call));
 }
 
 void GrantSender::FillPlaces() {
-  while (!line_.empty() && in_flight_.size() < peers::kGrantsAtOnce) {
-    const std::string key = std::move(line_.front());
-    line_.pop_front();
-    if (in_line_.erase(key) > 0) OnDue(key);
+  while (!waiting_.empty() && in_flight_.size() < peers::kGrantsAtOnce) {
+    const std::string key = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_keys_.erase(key);
+    OnDue(key);
   }
 }
 

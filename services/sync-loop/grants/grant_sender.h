@@ -2,10 +2,12 @@
 
 /// Sends pod-worker what it has to know of each pod: grants, updates, "look again" and kills. The
 /// regular looks are pod-worker's own: nothing is sent while nothing changes.
-/// At most one call is in flight per pod, always the one that a fresh comparison asks for. A call
-/// whose effect does not show within kEcho is sent again; one that failed waits for its back-off.
+/// At most one call is in flight per pod, always the one that a fresh comparison asks for, and at
+/// most kGrantsAtOnce are for all pods: more wait in line, each pod once. A call whose effect does
+/// not show within kEcho is sent again; one that failed waits for its back-off.
 /// In:    keys to compare, from SyncLoopService; the answers of pod-worker.
-/// Owns:  what was sent and when, what is in flight, back-offs, which pods are due for a sync.
+/// Owns:  what was sent and when, what is in flight, who waits for a place, back-offs, which pods
+/// are due for a sync.
 /// Out:   UpdatePod and KillPod to pod-worker.
 /// Killed at any line: nothing is lost; the next start compares every pod and sends what is
 /// missing.
@@ -71,7 +73,7 @@ class GrantSender {
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
   size_t remembered() const {
-    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + line_.size();
+    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + waiting_.size();
   }
 
  private:
@@ -108,9 +110,9 @@ class GrantSender {
   std::map<std::string, Sent> sent_;
   std::map<std::string, StatusCode> logged_;  // failures that are in the log already
   std::set<std::string> in_flight_;
-  std::set<std::string> again_;   // to be compared after the call in flight
-  std::deque<std::string> line_;  // for a place; forgotten ones are not in in_line_
-  std::set<std::string> in_line_;
+  std::set<std::string> again_;      // to be compared after the call in flight
+  std::deque<std::string> waiting_;  // for a place; each once
+  std::set<std::string> waiting_keys_;
   std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "libs/daemon/access.h"
 #include "services/sync-loop/sync_loop_fixture.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -18,15 +19,20 @@ namespace {
 struct CallsRig {
   class Client final : public peers::GrantClient {
    public:
-    Status UpdatePod(const v1::UpdatePodRequest&, const Deadline&, const std::string&) override {
+    Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
+                     const std::string&) override {
+      called.push_back(request.uid());
       during();
       return failure;
     }
-    Status KillPod(const v1::KillPodRequest&, const Deadline&, const std::string&) override {
+    Status KillPod(const v1::KillPodRequest& request, const Deadline&,
+                   const std::string&) override {
+      called.push_back(request.uid());
       during();
       return failure;
     }
     std::function<void()> during = [] {};
+    std::vector<std::string> called;  // UIDs
     Status failure;
   };
   CallsRig() {
@@ -114,6 +120,26 @@ TEST(WorkerCalls, PodWorkerIsAskedNoMoreAtOnceThanItTakes) {
   EXPECT_EQ(called, kPods + 1) << "with the one that is there from the start";
   EXPECT_EQ(most, peers::kGrantsAtOnce);
   EXPECT_EQ(rig.calls.in_flight(), 0u);
+}
+
+TEST(WorkerCalls, AFailureLetsThoseThatWaitBeCalledInTheirOrder) {
+  constexpr size_t kPods = 2 * peers::kGrantsAtOnce;
+  const auto uid = [](size_t i) { return fmt::format("web{}", i); };
+  CallsRig rig;
+  rig.client.failure = Unavailable("away");
+  for (size_t i = 0; i < kPods; ++i) rig.Admit(uid(i));
+  std::vector<std::string> all;
+  for (size_t i = kPods; i-- > 0;) all.push_back(uid(i));
+  for (const auto& one : all) rig.Check(one);
+  rig.scheduler.Advance(40ms);  // shorter than any back-off
+  EXPECT_EQ(rig.client.called, all);
+}
+
+TEST(WorkerCalls, NoLimitOfTheServerIsBelowTheirNumber) {
+  constexpr auto kMost = static_cast<int>(peers::kGrantsAtOnce + peers::kOrphanKillsAtOnce);
+  for (const char* method : {"UpdatePod", "KillPod"})
+    EXPECT_GE(daemon::LimitsOf(fmt::format("splitlet.v1.PodWorker/{}", method)).per_caller, kMost)
+        << method;
 }
 
 // What goes while it waits in line takes no place.

@@ -65,9 +65,9 @@ void OrphanKiller::LookForOrphans() {
     watch_.Reset();
     return;
   }
-  for (const auto& suspect : watch_.Pass(Suspects(), deps_.clock.Now())) {
-    if (!killing_.contains(suspect.key)) Kill(suspect);
-  }
+  for (const auto& suspect : watch_.Pass(Suspects(), deps_.clock.Now()))
+    if (killing_.size() < peers::kOrphanKillsAtOnce && !killing_.contains(suspect.key))
+      Kill(suspect);
 }
 
 void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
@@ -96,6 +96,7 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
 void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& status) {
   killing_.erase(suspect.key);
   watch_.Restart(suspect.key);
+  LookForOrphans();  // the next ones
   if (!status.ok()) {
     deps_.log.Warn("a pod that nobody wants is not killed",
                    {KV("podUID", suspect.key), KV("err", status)});
