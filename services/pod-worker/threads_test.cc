@@ -170,6 +170,14 @@ class Threads : public testing::Test {
     pod.mutable_spec()->mutable_containers(0)->set_image(image);
     return pod;
   }
+  /// Its answer waits for config_source_answers_.
+  static v1::UpdatePodRequest GrantThatWaits(int i) {
+    v1::UpdatePodRequest request;
+    request.set_uid(Uid("new", static_cast<size_t>(i)));
+    request.set_incarnation(1);
+    request.set_pod(Pod(request.uid()).SerializeAsString());
+    return request;
+  }
   void Put(const kube::Pod& pod, v1::DesiredRecord::State state) {
     v1::DesiredRecord record;
     record.set_uid(pod.metadata().uid());
@@ -270,10 +278,7 @@ TEST_F(Threads, GrantsThatWaitLeaveRoomForLists) {
   std::vector<std::thread> callers;
   for (int i = 0; i < kCalls; ++i)
     callers.emplace_back([this, &calls, i] {
-      v1::UpdatePodRequest request;
-      request.set_uid(Uid("new", static_cast<size_t>(i)));
-      request.set_incarnation(1);
-      request.set_pod(Pod(request.uid()).SerializeAsString());
+      const auto request = GrantThatWaits(i);
       grpc::ServerContext context;
       v1::UpdatePodReply reply;
       const auto code = calls.UpdatePod(&context, &request, &reply).error_code();
@@ -297,10 +302,7 @@ TEST_F(Threads, AGrantThatIsGivenUpTakesNoPlaceFromOthers) {
   std::vector<std::thread> callers;
   for (int i = 0; i < kMaxWaitingCalls; ++i)
     callers.emplace_back([this, &stub, i] {
-      v1::UpdatePodRequest request;
-      request.set_uid(Uid("new", static_cast<size_t>(i)));
-      request.set_incarnation(1);
-      request.set_pod(Pod(request.uid()).SerializeAsString());
+      const auto request = GrantThatWaits(i);
       rpc::ClientCall call(clock_, After(clock_, 300ms));
       v1::UpdatePodReply reply;
       EXPECT_FALSE(stub->UpdatePod(&call.context(), request, &reply).ok());
