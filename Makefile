@@ -48,7 +48,7 @@ stop:
 	@STATE_DIR='$(STATE_DIR)' deploy/local/stop.sh
 
 test: setup
-	@scripts/test.sh
+	@scripts/run_tests.py
 
 test-readme: PROGRAMS += fake-api
 test-readme: build

@@ -432,9 +432,7 @@ void Checker::CheckStopOrder(const Stop& stop, WallTime ended, const Snapshot& s
   if (std::none_of(inits.begin(), inits.end(), is_it)) return;
   if (ended - stop.removed >= stop.grace - scenario_.limits.grace) return;
   for (const auto& [id, other] : stops_) {
-    const bool app = std::none_of(inits.begin(), inits.end(), [&](const kube::Container& init) {
-      return init.name() == other.name;
-    });
+    const bool app = std::ranges::find(inits, other.name, &kube::Container::name) == inits.end();
     if (!app || other.witness != stop.witness || other.removed != stop.removed) continue;
     if (IsRunning(snapshot, id) || node_.EndOf(id).value_or(ended) > ended)
       Found("order", stop.pod, fmt::format("{} ended while {} ran", stop.name, other.name));

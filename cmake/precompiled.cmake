@@ -1,5 +1,5 @@
 # With SPLITLET_PRECOMPILED, headers that are not ours are parsed once for each preset, for all that see generated code;
-# elsewhere reading them back takes longer than parsing what is needed. dev does without, so that an include that a source
+# elsewhere reading them back takes longer than parsing what is needed. plain does without, so that an include that a source
 # lacks is noticed. gRPC's headers are left out: they leave templates to be made in every unit.
 #
 # The headers are named as they are included, never by path, so that checkouts share through ccache what one compiled.
@@ -19,7 +19,7 @@ function(splitlet_precompiled_target sort)
   add_library(precompiled_${sort} OBJECT "${CMAKE_BINARY_DIR}/precompiled.cc")
   target_link_libraries(precompiled_${sort} PRIVATE
     splitlet_flags absl::statusor fmt::fmt prometheus-cpp::core proto_cri proto_k8s proto_splitlet)
-  target_compile_options(precompiled_${sort} PRIVATE -pthread -fpch-preprocess)
+  target_compile_options(precompiled_${sort} PRIVATE -pthread "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(precompiled_${sort} PRIVATE ${ARGN})
   set_target_properties(precompiled_${sort} PROPERTIES
     CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/precompile.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
@@ -28,7 +28,7 @@ endfunction()
 # splitlet_precompiled(TARGET SORT DEPENDENCY...); SORT is library or test.
 function(splitlet_precompiled target sort)
   if(SPLITLET_PRECOMPILED AND "${ARGN}" MATCHES "${SPLITLET_SEES_GENERATED}")
-    target_compile_options(${target} PRIVATE -pthread -fpch-preprocess)  # the second is for ccache
+    target_compile_options(${target} PRIVATE -pthread)
     target_link_libraries(${target} PRIVATE fmt::fmt)
     target_precompile_headers(${target} REUSE_FROM precompiled_${sort})
   endif()

@@ -4,23 +4,28 @@
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 
-# What scripts/test.sh builds: the programs, and the tests of one label with the programs that they run.
+# What scripts/run_tests.py builds: the programs, and the tests of one label with the programs that they run.
 add_custom_target(programs)
 add_custom_target(benchmarks)
-foreach(label unit simulation integration e2e threads)
+foreach(label unit simulation integration e2e chaos threads)
   add_custom_target(${label}_tests)
 endforeach()
 add_dependencies(integration_tests programs)
 add_dependencies(e2e_tests programs)
+add_dependencies(chaos_tests programs)
 
-# splitlet_library(NAME SOURCES ... [DEPENDS ...] [PACKAGES ...])
-# DEPENDS are libraries of ours (public); PACKAGES are imported targets.
+# splitlet_library(NAME SOURCES ... [DEPENDS ...] [PACKAGES ...] [HOT])
+# DEPENDS are libraries of ours (public); PACKAGES are imported targets. HOT: optimised with sanitizers too.
 function(splitlet_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PACKAGES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "SOURCES;DEPENDS;PACKAGES" ${ARGN})
   splitlet_units(units ${name} ${ARG_SOURCES})
   add_library(${name} STATIC ${units})
   target_link_libraries(${name} PUBLIC splitlet_flags ${ARG_DEPENDS} ${ARG_PACKAGES})
-  splitlet_precompiled(${name} library ${ARG_DEPENDS})
+  if(ARG_HOT AND SPLITLET_SANITIZER_ENVIRONMENT)  # a precompiled header is of one level
+    set_target_properties(${name} PROPERTIES SPLITLET_HOT ON)
+  else()
+    splitlet_precompiled(${name} library ${ARG_DEPENDS})
+  endif()
 endfunction()
 
 # splitlet_service(NAME SOURCES ... [DEPENDS ...]): a library NAME_core of everything but main.cc (linked by tests and
@@ -38,12 +43,13 @@ endfunction()
 function(splitlet_program)
   get_property(services GLOBAL PROPERTY SPLITLET_SERVICES)
   get_property(cores GLOBAL PROPERTY SPLITLET_CORES)
+  list(TRANSFORM services APPEND "/main.cc" OUTPUT_VARIABLE mains)
+  splitlet_library(service_mains SOURCES ${mains} DEPENDS ${cores})
   add_executable(splitlet main.cc)
-  target_link_libraries(splitlet PRIVATE ${cores})
+  target_link_libraries(splitlet PRIVATE service_mains)
   add_dependencies(programs splitlet)
   install(TARGETS splitlet RUNTIME DESTINATION bin)
   foreach(name IN LISTS services)
-    target_sources(splitlet PRIVATE "${name}/main.cc")
     set(link "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/splitlet-${name}")
     add_custom_command(TARGET splitlet POST_BUILD COMMAND "${CMAKE_COMMAND}" -E create_symlink splitlet "${link}")
     add_custom_target(splitlet-${name} DEPENDS splitlet)
@@ -111,18 +117,22 @@ function(splitlet_fuzz name)
   add_dependencies(fuzzers fuzz_${name}_test)
 endfunction()
 
-# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
-# programs of this build in BIN_DIR, and says with exit code 77 that it was skipped.
+# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120] [ALONE]): a test that is a shell script; it finds
+# the programs of this build in BIN_DIR, and says with exit code 77 that it was skipped. ALONE: it measures seconds, so
+# nothing runs beside it.
 function(splitlet_script_test name)
-  cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   cmake_path(ABSOLUTE_PATH ARG_SCRIPT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE script)
   add_test(NAME ${name} COMMAND "${script}" ${ARG_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
+  if(ARG_ALONE)
+    list(APPEND ARG_LABEL alone)
+  endif()
+  splitlet_register_test(${name} "${ARG_LABEL}" ${ARG_TIMEOUT})
   set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
-  if(ARG_LABEL STREQUAL "e2e")  # it starts a stack as users do, and some measure times to a second
+  if("e2e" IN_LIST ARG_LABEL)  # it starts a stack as users do
     set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
   endif()
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

@@ -19,6 +19,8 @@ jobs() {
   printf '%d' "$((by_memory < cores ? by_memory : cores))"
 }
 
+# In the home of the user, so that the next checkout finds it.
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 cd "$tree"
 if [[ ! -f build/$preset/build.ninja ]]; then
   cmake --preset "$preset"

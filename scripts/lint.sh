@@ -42,6 +42,7 @@ step 'shell scripts' scripts_checked
 step 'house rules: their own tests' python3 scripts/lint_test.py
 step 'house rules' python3 scripts/lint.py
 step 'clang-tidy: tests of what is looked at again' python3 scripts/tidy_test.py
+step 'test runner: its own tests' python3 scripts/run_tests_test.py
 if ((status == 0)); then
   printf 'lint: clean\n'
 fi

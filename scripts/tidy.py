@@ -5,7 +5,7 @@
 
 Without arguments: all sources. --since: only those that differ from REV (git), and for a header that differs one
 source that includes it; with --at-most, nothing but a note when these are more. The compile commands and the
-generated headers are those of build/dev; the stamps are in build/tidy: one file for each clean source, holding a
+generated headers are those of build/plain; the stamps are in build/tidy: one file for each clean source, holding a
 hash of its compile command, of the options of clang-tidy, of .clang-tidy, of the source and of all headers and .proto files of the tree that it
 includes, directly or not.
 """
@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 
-PRESET = "build/dev"
+PRESET = "build/plain"
 STAMPS = "build/tidy"
 OURS = ("libs/", "services/", "ctl/", "chaos/", "tests/")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -112,9 +112,9 @@ def compile_commands():
 
 
 def prepare():
-    """Configures the dev preset when needed and generates the headers, without compiling them."""
+    """Configures the preset when needed and generates the headers, without compiling them."""
     if not os.path.isfile(f"{PRESET}/build.ninja"):
-        subprocess.run(["cmake", "--preset", "dev"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "plain"], check=True, stdout=subprocess.DEVNULL)
     ninja = ["ninja", "-C", PRESET]
     targets = subprocess.run(ninja + ["-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
     headers = re.findall(r"^(gen/\S+\.pb\.h):", targets, re.MULTILINE)

@@ -394,7 +394,7 @@ void Parser::ReadFailPoint(Fields& fields, Fault& fault) {
   inner.Read("term", fault.term);
   if (fault.targets.empty()) inner.Wrong("process", "required");
   if (fault.point.empty()) inner.Wrong("name", "required");
-  FailPoints judge;  // knows the notation
+  splitlet::FailPoints judge;  // knows the notation
   if (const Status valid = judge.Set(fault.point, fault.term); !valid.ok() && problem_.ok())
     inner.Wrong("term", Message(valid));
   inner.Finish();

@@ -21,7 +21,7 @@ struct Freer {
 using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freer<X509_free>>;
-using Csr = std::unique_ptr<X509_REQ, Freer<X509_REQ_free>>;
+using X509Request = std::unique_ptr<X509_REQ, Freer<X509_REQ_free>>;
 using Names = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
 
@@ -130,8 +130,8 @@ void ReadNames(X509_REQ* csr, FakeAuthority::SigningRequest& request) {
   }
 }
 
-StatusOr<Csr> ParseCsr(const std::string& text) {
-  Csr csr(PEM_read_bio_X509_REQ(Reading(text).get(), nullptr, nullptr, nullptr));
+StatusOr<X509Request> ParseCsr(const std::string& text) {
+  X509Request csr(PEM_read_bio_X509_REQ(Reading(text).get(), nullptr, nullptr, nullptr));
   ERR_clear_error();
   if (csr == nullptr) return InvalidArgument("PEM block type must be CERTIFICATE REQUEST");
   if (X509_REQ_verify(csr.get(), X509_REQ_get0_pubkey(csr.get())) != 1) {

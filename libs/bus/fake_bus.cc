@@ -44,16 +44,17 @@ void FakeBusNetwork::Tell() {
     bus->After(Duration{0}, [](FakeBus& b) { b.core_.OnConnection(b.connected()); });
 }
 
-void FakeBusNetwork::Send(const std::string& from, const std::function<void(FakeBus&)>& deliver) {
+void FakeBusNetwork::Send(const std::string& from, std::function<void(FakeBus&)> deliver) {
   if (!Connected(from)) return;
+  const auto shared = std::make_shared<const std::function<void(FakeBus&)>>(std::move(deliver));
   for (const auto& [name, bus] : buses_) {
-    SendTo(from, *bus, deliver);
-    if (random_.Unit() < faults_.twice) SendTo(from, *bus, deliver);
+    SendTo(from, *bus, shared);
+    if (random_.Unit() < faults_.twice) SendTo(from, *bus, shared);
   }
 }
 
 void FakeBusNetwork::SendTo(const std::string& from, FakeBus& to,
-                            const std::function<void(FakeBus&)>& deliver) {
+                            const std::shared_ptr<const std::function<void(FakeBus&)>>& deliver) {
   if (!Connected(to.process_) || random_.Unit() < faults_.lose) {
     ++lost_;
     return;
@@ -71,7 +72,7 @@ void FakeBusNetwork::SendTo(const std::string& from, FakeBus& to,
   to.After(at - clock_.Now(), [this, deliver, epoch = epoch_](FakeBus& bus) {
     if (epoch != epoch_ || !bus.connected()) return;
     ++delivered_;
-    deliver(bus);
+    (*deliver)(bus);
   });
 }
 

@@ -61,8 +61,9 @@ class FakeBusNetwork {
   void Join(FakeBus& bus);
   void Leave(FakeBus& bus);
   void Tell();
-  void Send(const std::string& from, const std::function<void(FakeBus&)>& deliver);
-  void SendTo(const std::string& from, FakeBus& to, const std::function<void(FakeBus&)>& deliver);
+  void Send(const std::string& from, std::function<void(FakeBus&)> deliver);
+  void SendTo(const std::string& from, FakeBus& to,
+              const std::shared_ptr<const std::function<void(FakeBus&)>>& deliver);
   void List(FakeBus& from, const std::string& owner,
             const std::function<StatusOr<ListAnswer>(FakeBus&)>& ask, Transport::Listed listed);
 

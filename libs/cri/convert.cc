@@ -176,8 +176,9 @@ std::string SandboxImageIn(const std::string& config) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag>(config.data(), config.size());
   if (document.HasParseError() || !document.IsObject()) return "";
-  const auto image = document.FindMember("sandboxImage");
-  if (image == document.MemberEnd() || !image->value.IsString()) return "";
+  const rapidjson::Value& object = document;
+  const auto image = object.FindMember("sandboxImage");
+  if (image == object.MemberEnd() || !image->value.IsString()) return "";
   return {image->value.GetString(), image->value.GetStringLength()};
 }
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SPLITLET_ASAN)
 #include <sanitizer/lsan_interface.h>
 #endif
 #include <signal.h>
@@ -125,7 +125,7 @@ int Fail(const std::string& process, const Status& status) {
 /// gRPC's own threads never end, and abort now and then when the libraries below them are torn down
 /// at exit. Nothing of ours is left to be done there but the leak check of a sanitizer.
 [[noreturn]] void Leave(int code) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SPLITLET_ASAN)
   __lsan_do_leak_check();
 #endif
   std::fflush(nullptr);

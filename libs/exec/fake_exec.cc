@@ -60,27 +60,41 @@ void Scheduler::Cancel(Owner owner, uint64_t number) {
   tasks.erase(it);
 }
 
-std::vector<Scheduler::Ready> Scheduler::ReadyBy(Duration time) const {
-  std::vector<Ready> ready;
+template <typename F>
+void Scheduler::ForEachReady(Duration by, const F& f) const {
   for (const auto& [owner, process] : owners_) {
     if (!process.alive || process.paused) continue;
     for (const auto& [name, lane] : process.lanes) {
       if (lane.tasks.empty() || lane.running) continue;
       const Order& head = lane.tasks.begin()->first;
       const Duration at = std::max({head.first, lane.free_at, process.not_before});
-      if (at <= time) ready.push_back({owner, name, {at, head.second}});
+      if (at <= by) f(Ready{owner, &name, {at, head.second}});
     }
   }
-  return ready;
+}
+
+Scheduler::Ready Scheduler::First(Duration by) const {
+  Ready first;
+  ForEachReady(by, [&first](const Ready& ready) {
+    if (first.lane == nullptr || ready.order < first.order) first = ready;
+  });
+  return first;
+}
+
+Scheduler::Ready Scheduler::AnyOf(Duration by) const {
+  std::vector<Ready> all;
+  ForEachReady(by, [&all](const Ready& ready) { all.push_back(ready); });
+  return all.empty() ? Ready{} : all[random_->Below(all.size())];
 }
 
 void Scheduler::Run(const Ready& ready) {
   Process& process = owners_.at(ready.owner);
-  Lane& lane = process.lanes.at(ready.lane);
+  const auto at = process.lanes.find(*ready.lane);
+  Lane& lane = at->second;
   const Task task = std::move(lane.tasks.begin()->second);
   lane.tasks.erase(lane.tasks.begin());
   lane.running = true;
-  const Step step{ready.owner, process.name, ready.lane};
+  const Step step{ready.owner, process.name, at->first};
   ++steps_;
   if (before_) before_(step);
   running_ = &step;
@@ -95,7 +109,7 @@ void Scheduler::Run(const Ready& ready) {
   }
   running_ = nullptr;
   --depth_;
-  const auto it = process.lanes.find(ready.lane);  // gone when the step dropped its owner
+  const auto it = process.lanes.find(step.strand);  // gone when the step dropped its owner
   if (it != process.lanes.end()) {
     it->second.running = false;
     it->second.free_at = clock_.Now().monotonic;
@@ -128,14 +142,10 @@ bool Scheduler::WaitInStep(Clock::Time until, const std::function<bool()>& done)
 
 bool Scheduler::RunOne() {
   CHECK(running_ == nullptr, "a step cannot run another");
-  const auto ready = ReadyBy(clock_.Now().monotonic);
-  if (ready.empty()) return false;
-  if (random_ != nullptr) {
-    Run(ready[random_->Below(ready.size())]);
-  } else {
-    Run(*std::min_element(ready.begin(), ready.end(),
-                          [](const Ready& a, const Ready& b) { return a.order < b.order; }));
-  }
+  const Duration now = clock_.Now().monotonic;
+  const Ready next = random_ != nullptr ? AnyOf(now) : First(now);
+  if (next.lane == nullptr) return false;
+  Run(next);
   return true;
 }
 
@@ -146,11 +156,9 @@ void Scheduler::RunUntilIdle() {
 
 Clock::Time Scheduler::NextDue() const {
   const Clock::Time now = clock_.Now();
-  const auto all = ReadyBy(Duration::max());
-  if (all.empty()) return {};
-  const auto first = std::min_element(
-      all.begin(), all.end(), [](const Ready& a, const Ready& b) { return a.order < b.order; });
-  return {now.boot, std::max(now.monotonic, first->order.first)};
+  const Ready first = First(Duration::max());
+  if (first.lane == nullptr) return {};
+  return {now.boot, std::max(now.monotonic, first.order.first)};
 }
 
 void Scheduler::Advance(Duration duration) {

@@ -103,12 +103,15 @@ class Scheduler {
   };
   struct Ready {
     Owner owner = 0;
-    std::string lane;
+    const std::string* lane = nullptr;  // a key of Process::lanes; null: nothing is ready
     Order order;
   };
   uint64_t Add(Owner owner, const std::string& lane, Duration at, Task task);
   void Cancel(Owner owner, uint64_t number);
-  std::vector<Ready> ReadyBy(Duration time) const;
+  template <typename F>
+  void ForEachReady(Duration by, const F& f) const;
+  Ready First(Duration by) const;
+  Ready AnyOf(Duration by) const;
   void Run(const Ready& ready);
 
   static constexpr uint64_t kMaxStepsAtOnce = 5'000'000;

@@ -25,7 +25,7 @@ std::string NamesOf(const CLI::App& app) {
 
 int Leave(int code) {
   std::cout.flush();
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SPLITLET_ASAN) && !defined(SPLITLET_TSAN)
   _exit(code);
 #endif
   return code;

@@ -59,7 +59,7 @@ class Runit final : public Supervisor {
   }
   Status TakeDown(const std::string& service) override {
     RETURN_IF_ERROR(Command(service, "dc"), "take {} down", service);  // a paused one hears no TERM
-    return Await(service, [this, &service] { return FirstWord(StatPath(service)) == "down"; });
+    return Await(service, [&service] { return FirstWord(StatPath(service)) == "down"; });
   }
   Status BringUp(const std::string& service) override {
     RETURN_IF_ERROR(Command(service, "u"), "bring {} up", service);

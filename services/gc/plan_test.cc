@@ -206,7 +206,7 @@ std::vector<std::string> Names(const std::vector<Removal>& removals) {
 }
 using List = std::vector<std::string>;
 
-constexpr auto kDead = cri::ContainerState::kExited;
+constexpr auto kGone = cri::ContainerState::kExited;
 constexpr auto kRunning = cri::ContainerState::kRunning;
 constexpr auto kReady = cri::SandboxState::kReady;
 constexpr auto kNotReady = cri::SandboxState::kNotReady;
@@ -214,7 +214,7 @@ constexpr auto kNotReady = cri::SandboxState::kNotReady;
 TEST(RemovalPlan, OfACrashingContainerOnlyTheNewestDeadOneStays) {
   World world;
   world.Sandbox("s-a", "a", kReady, 9);
-  for (int i = 1; i <= 4; ++i) world.Container("c" + std::to_string(i), "a", kDead, 10 - i);
+  for (int i = 1; i <= 4; ++i) world.Container("c" + std::to_string(i), "a", kGone, 10 - i);
   world.Container("c5", "a", kRunning, 1);
   EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c2", "c3"}));
   world.config.max_per_container = 3;
@@ -231,8 +231,8 @@ TEST(RemovalPlan, TheHigherAttemptStaysWhateverTheWallClockDid) {
   world.Sandbox("s-0", "a", kNotReady, 2);
   world.Sandbox("s-1", "a", kNotReady, 9);
   world.inventory.sandboxes[1].attempt = 1;
-  world.Container("c0", "a", kDead, 2);
-  world.Container("c1", "a", kDead, 9);
+  world.Container("c0", "a", kGone, 2);
+  world.Container("c1", "a", kGone, 9);
   world.inventory.containers[1].attempt = 1;
   const RemovalPlan plan = world.Plan();
   EXPECT_EQ(Names(plan.containers), List{"c0"});
@@ -250,9 +250,9 @@ TEST(RemovalPlan, TheAgeCountsFromCreation) {
   World world;
   world.Sandbox("s-a", "a", kReady, 9);
   world.config.min_age = 1h;
-  world.Container("young", "a", kDead, 0);
-  world.Container("old", "a", kDead, 2);
-  world.Container("older", "a", kDead, 3);
+  world.Container("young", "a", kGone, 0);
+  world.Container("old", "a", kGone, 2);
+  world.Container("older", "a", kGone, 3);
   EXPECT_EQ(Names(world.Plan().containers), (List{"older"}))
       << "a young one is no candidate and does not count";
 }
@@ -263,7 +263,7 @@ TEST(RemovalPlan, TheTotalIsSharedAmongNames) {
   world.config.max_total = 3;
   for (const std::string uid : {"a", "b"}) {
     world.Sandbox("s-" + uid, uid, kReady, 9);
-    for (int i = 1; i <= 3; ++i) world.Container(uid + std::to_string(i), uid, kDead, 10 - i);
+    for (int i = 1; i <= 3; ++i) world.Container(uid + std::to_string(i), uid, kGone, 10 - i);
   }
   EXPECT_EQ(Names(world.Plan().containers), (List{"a1", "a2", "b1", "b2"}));
   world.config.max_total = 1;
@@ -306,8 +306,8 @@ TEST(RemovalPlan, ByFateOfThePod) {
     World world;
     world.scopes["a"] = c.scope;
     world.Sandbox("s-a", "a", kNotReady, 9);
-    world.Container("c1", "a", kDead, 8);
-    world.Container("c2", "a", kDead, 7);
+    world.Container("c1", "a", kGone, 8);
+    world.Container("c2", "a", kGone, 7);
     world.inventory.log_dirs.push_back({"ns_n_a", "a"});
     world.inventory.pod_dirs.push_back({"a", "", ""});
     const auto plan = world.Plan();
@@ -380,13 +380,13 @@ TEST(RemovalPlan, AContainerInUnknownStateGoesWithItsPod) {
 TEST(RemovalPlan, OfAWantedPodAnOlderContainerInUnknownStateGoes) {
   World world;
   world.Sandbox("s-a", "a", kReady, 9);
-  world.Container("c1", "a", kDead, 9);
-  world.Container("c2", "a", kDead, 8);
+  world.Container("c1", "a", kGone, 9);
+  world.Container("c2", "a", kGone, 8);
   world.Container("c3", "a", kLost, 7);
   world.Container("c4", "a", kLost, 6);
   EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c3"}))
       << "the newest dead one stays beside the newest: it says how the container ended";
-  world.Container("c5", "a", kDead, 5);
+  world.Container("c5", "a", kGone, 5);
   EXPECT_EQ(Names(world.Plan().containers), (List{"c1", "c2", "c3", "c4"}));
 }
 
@@ -403,7 +403,7 @@ TEST(RemovalPlan, ASandboxWithAContainerThatStaysIsInUse) {
   World world;
   world.Sandbox("s-a", "a", kNotReady, 9);
   world.Sandbox("new", "a", kNotReady, 1);
-  world.Container("c1", "a", kDead, 8);
+  world.Container("c1", "a", kGone, 8);
   EXPECT_TRUE(world.Plan().sandboxes.empty());
   world.scopes["a"] = {RemovalScope::kEverything};
   EXPECT_EQ(Names(world.Plan().sandboxes), (List{"new", "s-a"}))
@@ -451,7 +451,7 @@ TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {
   World world;
   world.Sandbox("s-a", "a", kNotReady, 9);
   world.inventory.sandboxes.back().annotations["kubernetes.io/config.source"] = "http";
-  world.Container("c-a", "a", kDead, 9);
+  world.Container("c-a", "a", kGone, 9);
   world.inventory.pod_dirs.push_back({"b", "", ""});
   std::map<std::string, std::string> asked;
   const auto plan = ComputeRemovals(
@@ -483,7 +483,7 @@ TEST(RemovalPlan, DanglingLinksGoUnlessTheirContainerLives) {
   World world;
   world.Sandbox("s-a", "a", kReady, 9);
   world.Container("aaaaaaaa1", "a", kRunning, 8);
-  world.Container("bbbbbbbb1", "a", kDead, 8);
+  world.Container("bbbbbbbb1", "a", kGone, 8);
   world.inventory.links = {{"/l/running", "aaaaaaaa"},
                            {"/l/dead", "bbbbbbbb1"},
                            {"/l/gone", "cccccccc"},

@@ -8,7 +8,7 @@
 namespace splitlet::integration {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SPLITLET_ASAN
 constexpr int kPods = 200;  // 500 take minutes here
 #else
 constexpr int kPods = 500;

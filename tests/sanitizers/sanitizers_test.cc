@@ -1,6 +1,9 @@
 // The sanitizers of this preset see what they are there for, with the options that all tests have.
 
 #include <gtest/gtest.h>
+#if defined(SPLITLET_ASAN)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <climits>
 #include <memory>
@@ -15,7 +18,7 @@ class SanitizersDeathTest : public testing::Test {
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SPLITLET_ASAN)
 volatile int seen = 0;  // what is stored here, the optimizer has to compute
 
 void ReadAfterFree() {
@@ -25,15 +28,23 @@ void ReadAfterFree() {
   seen = *gone;
 }
 
-// In the caller's frame, the local would only be out of its scope.
-[[gnu::noinline]] auto ReaderOfALocal() {
+// In the caller's frame, the local would only be out of its scope. The compiler refuses to return
+// an address that it sees to be a local's.
+[[gnu::noinline]] const volatile int* AddressOfALocal() {
   volatile int local = 1;
-  return [&local] { return local; };
+  const volatile int* volatile address = &local;
+  return address;
 }
 
-void ReadAfterReturn() {
-  const auto read = ReaderOfALocal();
-  seen = read();
+void ReadAfterReturn() { seen = *AddressOfALocal(); }
+
+// Many, since what a register or the stack still holds is no leak.
+void Leak() {
+  for (int i = 0; i < 100; ++i) {
+    const auto* volatile lost = new int(i);
+    seen = *lost;
+  }
+  __lsan_do_leak_check();
 }
 
 void Overflow() {
@@ -47,6 +58,10 @@ TEST_F(SanitizersDeathTest, MemoryThatIsGoneIsNotRead) {
 
 TEST_F(SanitizersDeathTest, ALocalThatIsGoneIsNotRead) {
   EXPECT_DEATH(ReadAfterReturn(), "AddressSanitizer: stack-use-after-return");
+}
+
+TEST_F(SanitizersDeathTest, AllocationsThatNothingPointsToAreFound) {
+  EXPECT_DEATH(Leak(), "LeakSanitizer: detected memory leaks");
 }
 
 TEST_F(SanitizersDeathTest, UndefinedArithmeticIsFound) {

@@ -85,7 +85,7 @@ Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<Pressur
       judged.met.push_back(threshold.signal);
     next[key] = state;
   }
-  std::ranges::stable_partition(judged.due, [](const Threshold& threshold) {
+  std::stable_partition(judged.due.begin(), judged.due.end(), [](const Threshold& threshold) {
     return StarvedBy(threshold.signal) == Starved::kMemory;
   });
   states = std::move(next);

@@ -17,9 +17,9 @@
 namespace splitlet::gc {
 namespace {
 
-using Names = std::vector<std::string>;
+using LogNames = std::vector<std::string>;
 
-const WallTime kNow = WallFromNanos(1'767'323'045'000'000'000);  // 2026-01-02 03:04:05 UTC
+const WallTime kRotationTime = WallFromNanos(1'767'323'045'000'000'000);  // 2026-01-02 03:04:05 UTC
 
 class Utc : public testing::Test {
  protected:
@@ -33,9 +33,9 @@ using LogPlan = Utc;
 TEST_F(LogPlan, WhatIsRemoved) {
   const struct {
     const char* name;
-    Names files;
+    LogNames files;
     size_t keep;
-    Names want;
+    LogNames want;
   } kCases[] = {
       {"nothing of a log that was never rotated", {"0.log", "1.log"}, 3, {}},
       {"the oldest",
@@ -65,16 +65,19 @@ TEST_F(LogPlan, AllButTheNewestAreCompressed) {
   EXPECT_EQ(LogsToCompress({"0.log",
                             {"0.log", "0.log.20260103-000000", "0.log.20260101-000000",
                              "0.log.20260102-000000.gz"}}),
-            (Names{"0.log.20260101-000000"}));
+            (LogNames{"0.log.20260101-000000"}));
   EXPECT_TRUE(LogsToCompress({"0.log", {"0.log", "0.log.20260103-000000"}}).empty());
 }
 
 TEST_F(LogPlan, TheNameIsTheTimeAndAlwaysAfterTheOthers) {
-  EXPECT_EQ(RotatedName({"0.log", {"0.log"}}, kNow), "0.log.20260102-030405");
-  EXPECT_EQ(RotatedName({"0.log", {"0.log.20260102-030404.gz"}}, kNow), "0.log.20260102-030405");
-  EXPECT_EQ(RotatedName({"0.log", {"0.log.20260102-030405"}}, kNow), "0.log.20260102-030406")
+  EXPECT_EQ(RotatedName({"0.log", {"0.log"}}, kRotationTime), "0.log.20260102-030405");
+  EXPECT_EQ(RotatedName({"0.log", {"0.log.20260102-030404.gz"}}, kRotationTime),
+            "0.log.20260102-030405");
+  EXPECT_EQ(RotatedName({"0.log", {"0.log.20260102-030405"}}, kRotationTime),
+            "0.log.20260102-030406")
       << "twice in a second";
-  EXPECT_EQ(RotatedName({"0.log", {"0.log.20261231-235959.gz"}}, kNow), "0.log.20270101-000000")
+  EXPECT_EQ(RotatedName({"0.log", {"0.log.20261231-235959.gz"}}, kRotationTime),
+            "0.log.20270101-000000")
       << "a clock that was set back";
 }
 
@@ -164,8 +167,8 @@ struct LogNode {
     const auto before = files.Read(path, 1 << 20);
     CHECK(files.Replace(path, (before.ok() ? *before : "") + std::string(bytes, 'x'), {}).ok());
   }
-  Names Logs() {
-    Names names;
+  LogNames Logs() {
+    LogNames names;
     const auto entries = files.List(dir);
     for (const auto& entry : *entries) names.push_back(entry.name);
     return names;
@@ -201,7 +204,7 @@ struct LogNode {
 TEST(LogRotation, ALogThatIsFullIsPutAsideAndOlderOnesAreCompressedAndRemoved) {
   LogNode node;
   node.Start();
-  std::vector<Names> seen;
+  std::vector<LogNames> seen;
   for (int i = 0; i < 4; ++i) {
     node.Write(99);
     node.all.Advance(11s);
@@ -343,7 +346,7 @@ TEST(LogRotation, KilledAtEachEffectTheNextStartFinishes) {
     node.Kill();
     node.Start();
     node.all.Advance(25s);
-    const Names logs = node.Logs();
+    const LogNames logs = node.Logs();
     ASSERT_EQ(logs.size(), 3u);
     EXPECT_EQ(node.Size(), 0u);
     EXPECT_TRUE(logs[1].ends_with(".gz")) << logs[1];

@@ -10,7 +10,7 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr const char* kStrand = "empty-logs";
+constexpr const char* kRemovedLogsStrand = "empty-logs";
 
 /// Its containers were killed when its grace period was over.
 bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
@@ -22,10 +22,10 @@ bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
 }  // namespace
 
 void RemovedLogs::OnFullDisk() {
-  if (deps_.strands.Pending(kStrand) > 0) return;
+  if (deps_.strands.Pending(kRemovedLogsStrand) > 0) return;
   std::vector<RemovedPod> pods = EndedPods();
   if (pods.empty()) return;
-  deps_.strands.Run(kStrand, [this, pods = std::move(pods)] {
+  deps_.strands.Run(kRemovedLogsStrand, [this, pods = std::move(pods)] {
     const auto emptied = EmptyLogs(deps_.files, pods, config_);
     deps_.loop.Post([this, emptied] { deps_.removal_log.RecordEmptied(emptied); });
   });

@@ -5,7 +5,7 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr const char* kStrand = "oom";
+constexpr const char* kOomStrand = "oom";
 constexpr Duration kPeriod = std::chrono::seconds{10};
 
 }  // namespace
@@ -14,8 +14,8 @@ OomWatcher::OomWatcher(const Deps& deps)
     : deps_(deps), timer_(deps.loop, kPeriod, [this] { OnTimer(); }) {}
 
 void OomWatcher::OnTimer() {
-  if (deps_.strands.Pending(kStrand) > 0) return;
-  deps_.strands.Run(kStrand, [this] {
+  if (deps_.strands.Pending(kOomStrand) > 0) return;
+  deps_.strands.Run(kOomStrand, [this] {
     auto records = deps_.kernel_log.ReadNew();
     deps_.loop.Post([this, records = std::move(records)] { OnRead(records); });
   });

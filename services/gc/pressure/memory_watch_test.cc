@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Lines = std::vector<cgroup::MemoryLine>;
+using ArmedLines = std::vector<cgroup::MemoryLine>;
 
 constexpr const char* kV1Mounts =
     "1 1 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
@@ -35,7 +35,7 @@ TEST(MemoryLines, StandWhereAThresholdIsMet) {
   const struct {
     const char* name;
     std::vector<Threshold> thresholds;
-    Lines want;
+    ArmedLines want;
   } kCases[] = {
       {"a quantity", {{"memory.available", "100", 0s, ""}}, {{kMemoryDirectory, 801}}},
       {"a share of the capacity", {{"memory.available", "20%", 0s, ""}}, {{kMemoryDirectory, 701}}},

@@ -9,7 +9,7 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr const char* kStrand = "pressure";
+constexpr const char* kPressureStrand = "pressure";
 constexpr std::string_view kThresholdsFact = "thresholds";  // by condition: when last met
 constexpr std::string_view kMetFact = "met";                // by threshold: since when
 constexpr const char* kContainerFsSignal = "containerfs.available";
@@ -61,7 +61,7 @@ std::string PressureMonitor::problem() const {
 }
 
 void PressureMonitor::ReadFacts() {
-  deps_.strands.Run(kStrand, [this] {
+  deps_.strands.Run(kPressureStrand, [this] {
     auto facts = facts_.ReadAll();
     deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
   });
@@ -92,7 +92,7 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
 void PressureMonitor::OnTimer() {
   // A runtime that does not answer holds the strand up; one look at a time is enough.
   if (!facts_read_ || std::exchange(looking_, true)) return;
-  deps_.strands.Run(kStrand, [this, split = split_] {
+  deps_.strands.Run(kPressureStrand, [this, split = split_] {
     const Clock::Time began = deps_.clock.Now();
     const auto memory = memory_watch_.Read();
     auto signals = ReadSignals({.files = deps_.files,
@@ -126,15 +126,16 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
   const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
   LogConditions(conditions);
   if (before == last_met_ && met_before == met_) return Publish(pass, conditions);
-  deps_.strands.Run(kStrand, [this, pass = std::move(pass), conditions,
-                              last_met = EncodeLastMet(last_met_), met = EncodeMetStates(met_)] {
-    Status saved = facts_.Save(std::string(kThresholdsFact), last_met, false);
-    if (saved.ok()) saved = facts_.Save(std::string(kMetFact), met, false);
-    deps_.loop.Post([this, pass, conditions, saved] {
-      deps_.log.LogIfError(saved, "save thresholds");
-      Publish(pass, conditions);
-    });
-  });
+  deps_.strands.Run(kPressureStrand,
+                    [this, pass = std::move(pass), conditions, last_met = EncodeLastMet(last_met_),
+                     met = EncodeMetStates(met_)] {
+                      Status saved = facts_.Save(std::string(kThresholdsFact), last_met, false);
+                      if (saved.ok()) saved = facts_.Save(std::string(kMetFact), met, false);
+                      deps_.loop.Post([this, pass, conditions, saved] {
+                        deps_.log.LogIfError(saved, "save thresholds");
+                        Publish(pass, conditions);
+                      });
+                    });
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {

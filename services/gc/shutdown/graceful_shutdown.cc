@@ -21,7 +21,7 @@ constexpr const char* kTimesFile = "/graceful_node_shutdown_state";
 constexpr uint64_t kMostTimesBytes = 4096;
 
 constexpr const char* kEvent = "Shutdown";
-constexpr const char* kReason = "Terminated";
+constexpr const char* kShutdownReason = "Terminated";
 constexpr const char* kMessage = "Pod was terminated in response to imminent node shutdown.";
 
 v1::KillPodRequest RequestOf(const Candidate& pod, int64_t group_seconds) {
@@ -30,7 +30,7 @@ v1::KillPodRequest RequestOf(const Candidate& pod, int64_t group_seconds) {
   request.set_incarnation(pod.incarnation);
   // The same for every try of this start and every later one: the answer is the same too.
   request.set_request_id(fmt::format("gc/shutdown/{}/{}", pod.uid, pod.incarnation));
-  request.set_reason(kReason);
+  request.set_reason(kShutdownReason);
   request.set_message(kMessage);
   request.set_evict(true);
   request.set_node_shutdown(true);

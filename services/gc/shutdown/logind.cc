@@ -48,8 +48,8 @@ class Logind final : public ShutdownSource {
     if (bus_ == nullptr) return Unavailable("not connected");
     ASSIGN_OR_RETURN(const uint64_t usec,
                      ReadProperty<uint64_t>(*bus_, "InhibitDelayMaxUSec", deadline), "logind");
-    constexpr uint64_t kMost = 1'000'000ULL * 60 * 60 * 24 * 365;
-    return Duration{std::chrono::microseconds{std::min(usec, kMost)}};
+    constexpr uint64_t kMaxMicroseconds = 1'000'000ULL * 60 * 60 * 24 * 365;
+    return Duration{std::chrono::microseconds{std::min(usec, kMaxMicroseconds)}};
   }
 
   Status Reload(const Deadline& deadline) override {

@@ -10,10 +10,10 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr const char* kStrand = "shutdown.source";
-constexpr Duration kCallLimit = std::chrono::seconds{5};
+constexpr const char* kShutdownStrand = "shutdown.source";
+constexpr Duration kLogindLimit = std::chrono::seconds{5};
 constexpr Duration kRetry = std::chrono::seconds{1};
-constexpr Duration kFirstLook = std::chrono::milliseconds{100};
+constexpr Duration kFirstAttempt = std::chrono::milliseconds{100};
 constexpr int kLooks = 5;
 
 int64_t SecondsOf(Duration time) {
@@ -53,8 +53,8 @@ void ShutdownWatch::Connect() {
           [this, connection](const Status& why) {
             deps_.loop.Post([this, connection, why] { OnLost(connection, why); });
           }};
-  deps_.strands.Run(kStrand, [this, events = std::move(events)] {
-    auto state = deps_.source.Connect(events, After(deps_.clock, kCallLimit));
+  deps_.strands.Run(kShutdownStrand, [this, events = std::move(events)] {
+    auto state = deps_.source.Connect(events, After(deps_.clock, kLogindLimit));
     deps_.loop.Post([this, state = std::move(state)] { OnConnected(state); });
   });
 }
@@ -89,10 +89,10 @@ void ShutdownWatch::ConnectLater(const Status& why) {
 }
 
 void ShutdownWatch::RaiseDelay() {
-  deps_.strands.Run(kStrand, [this, connection = connection_] {
+  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
     Status raised = WriteDropIn(deps_.files, wanted_);
     if (raised.ok())
-      raised = Annotate(deps_.source.Reload(After(deps_.clock, kCallLimit)), "reload");
+      raised = Annotate(deps_.source.Reload(After(deps_.clock, kLogindLimit)), "reload");
     deps_.loop.Post([this, connection, raised] {
       if (connection != connection_) return;
       if (raised.ok()) return ReadDelay(0);
@@ -104,10 +104,10 @@ void ShutdownWatch::RaiseDelay() {
 }
 
 void ShutdownWatch::ReadDelay(int tries) {
-  deps_.loop.RunAfter(kFirstLook * (1 << tries), [this, tries, connection = connection_] {
+  deps_.loop.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
     if (connection != connection_) return;
-    deps_.strands.Run(kStrand, [this, tries, connection] {
-      const auto delay = deps_.source.ReadMaxDelay(After(deps_.clock, kCallLimit));
+    deps_.strands.Run(kShutdownStrand, [this, tries, connection] {
+      const auto delay = deps_.source.ReadMaxDelay(After(deps_.clock, kLogindLimit));
       deps_.loop.Post([this, tries, connection, delay] {
         if (connection == connection_) OnDelay(tries, delay);
       });
@@ -129,8 +129,8 @@ void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
 
 void ShutdownWatch::TakeLock() {
   if (!wants_lock_) return;
-  deps_.strands.Run(kStrand, [this, connection = connection_] {
-    const Status taken = deps_.source.TakeLock(After(deps_.clock, kCallLimit));
+  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
+    const Status taken = deps_.source.TakeLock(After(deps_.clock, kLogindLimit));
     deps_.loop.Post([this, connection, taken] {
       if (!wants_lock_) return Release();  // meanwhile
       if (connection == connection_) OnLock(taken);
@@ -150,7 +150,7 @@ void ShutdownWatch::OnLock(const Status& taken) {
 
 void ShutdownWatch::Release() {
   wants_lock_ = false;
-  deps_.strands.Run(kStrand, [this] { deps_.source.ReleaseLock(); });
+  deps_.strands.Run(kShutdownStrand, [this] { deps_.source.ReleaseLock(); });
 }
 
 void ShutdownWatch::TakeAgain() {

@@ -43,8 +43,8 @@ std::vector<v1::InterfaceFigures> ParseInterfaces(const std::string& net_dev) {
     figures.set_tx_errors(numbers[10]);
     figures.set_tx_dropped(numbers[11]);
   }
-  std::ranges::stable_partition(interfaces,
-                                [](const auto& each) { return each.name() == kDefault; });
+  std::stable_partition(interfaces.begin(), interfaces.end(),
+                        [](const auto& each) { return each.name() == kDefault; });
   return interfaces;
 }
 

@@ -154,9 +154,10 @@ void VolumeMonitor::PutMetrics() {
   for (const auto& [claim, volume] : claims) {
     auto& gauges = shown_[claim];
     gauges.clear();
+    const prometheus::Labels labels{{"namespace", claim.first},
+                                    {"persistentvolumeclaim", claim.second}};
     const auto put = [&](prometheus::Family<prometheus::Gauge>& family, uint64_t value) {
-      auto& gauge =
-          family.Add({{"namespace", claim.first}, {"persistentvolumeclaim", claim.second}});
+      auto& gauge = family.Add(labels);
       gauge.Set(static_cast<double>(value));
       gauges.emplace_back(&family, &gauge);
     };

@@ -15,7 +15,7 @@ namespace {
 
 using Source = k8s::io::api::core::v1::VolumeSource;
 
-constexpr Duration kCallLimit = std::chrono::seconds{10};
+constexpr Duration kVolumeCallLimit = std::chrono::seconds{10};
 
 std::string FolderOf(const Source& source) {
   if (source.has_empty_dir()) return "kubernetes.io~empty-dir";
@@ -68,7 +68,7 @@ std::string WithoutSlash(std::string path) {
 StatusOr<std::string> HostPathOf(const VolumeSources& from, const VolumeToMeasure& volume) {
   ASSIGN_OR_RETURN(const auto container,
                    from.reader.ContainerStatus(cri::ContainerId(volume.container_id),
-                                               After(from.clock, kCallLimit)),
+                                               After(from.clock, kVolumeCallLimit)),
                    "status of {}", volume.container_id);
   for (const auto& mount : container.mounts)
     if (WithoutSlash(mount.container_path) == WithoutSlash(volume.container_path))

@@ -8,17 +8,18 @@
 namespace splitlet::node_api {
 namespace {
 
-using U = v1::UsageFigures;
+using CadvisorUsage = v1::UsageFigures;
 
 /// What has a cgroup: a container, a pod, all pods, the machine.
 struct Subject {
   MetricLabels labels;
-  const U* usage = nullptr;
+  const CadvisorUsage* usage = nullptr;
   int64_t started_at_ns = 0;
 };
 
 /// All labels are there, blank where they say nothing.
-MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container, const U& usage) {
+MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container,
+                      const CadvisorUsage& usage) {
   return {{"container", container == nullptr ? "" : container->name},
           {"id", usage.cgroup()},
           {"image", container == nullptr ? "" : container->image},
@@ -33,12 +34,12 @@ MetricLabels With(MetricLabels labels, const char* name, std::string value) {
 }
 
 /// Of pods without a cgroup of their own there is no series: a sum is not what a cgroup used.
-std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const U& node,
+std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const CadvisorUsage& node,
                                 const std::vector<PodUse>& pods) {
   std::vector<Subject> all;
   all.push_back({LabelsOf(nullptr, nullptr, node), &node, reply.node().booted_at_wall_ns()});
   for (const auto& system : reply.system_containers()) {
-    const U& usage = system.usage();
+    const CadvisorUsage& usage = system.usage();
     const bool twice = std::ranges::any_of(
         all, [&usage](const Subject& known) { return known.usage->cgroup() == usage.cgroup(); });
     if (!twice)
@@ -58,8 +59,8 @@ struct Series {
   const char* name;
   const char* type;
   const char* help;
-  bool (U::*has)() const;
-  uint64_t (U::*get)() const;
+  bool (CadvisorUsage::*has)() const;
+  uint64_t (CadvisorUsage::*get)() const;
   double unit = 1;
   std::pair<const char*, const char*> label = {};  // beside those of all
   bool zero_without = false;                       // what has no limit has 0
@@ -69,97 +70,99 @@ constexpr double kNanos = 1e-9;
 
 constexpr Series kSeries[] = {
     {"container_cpu_cfs_burst_periods_total", "counter", "Number of periods when burst occurs.",
-     &U::has_cpu_burst_periods, &U::cpu_burst_periods},
+     &CadvisorUsage::has_cpu_burst_periods, &CadvisorUsage::cpu_burst_periods},
     {"container_cpu_cfs_burst_seconds_total", "counter", "Total time duration when burst occurs.",
-     &U::has_cpu_burst_ns, &U::cpu_burst_ns, kNanos},
+     &CadvisorUsage::has_cpu_burst_ns, &CadvisorUsage::cpu_burst_ns, kNanos},
     {"container_cpu_cfs_periods_total", "counter",
-     "Number of elapsed enforcement period intervals.", &U::has_cpu_periods, &U::cpu_periods},
+     "Number of elapsed enforcement period intervals.", &CadvisorUsage::has_cpu_periods,
+     &CadvisorUsage::cpu_periods},
     {"container_cpu_cfs_throttled_periods_total", "counter",
-     "Number of throttled period intervals.", &U::has_cpu_throttled_periods,
-     &U::cpu_throttled_periods},
+     "Number of throttled period intervals.", &CadvisorUsage::has_cpu_throttled_periods,
+     &CadvisorUsage::cpu_throttled_periods},
     {"container_cpu_cfs_throttled_seconds_total", "counter",
-     "Total time duration the container has been throttled.", &U::has_cpu_throttled_ns,
-     &U::cpu_throttled_ns, kNanos},
+     "Total time duration the container has been throttled.", &CadvisorUsage::has_cpu_throttled_ns,
+     &CadvisorUsage::cpu_throttled_ns, kNanos},
     {"container_cpu_system_seconds_total", "counter",
-     "Cumulative system cpu time consumed in seconds.", &U::has_cpu_system_ns, &U::cpu_system_ns,
-     kNanos},
+     "Cumulative system cpu time consumed in seconds.", &CadvisorUsage::has_cpu_system_ns,
+     &CadvisorUsage::cpu_system_ns, kNanos},
     {"container_cpu_usage_seconds_total",
      "counter",
      "Cumulative cpu time consumed in seconds.",
-     &U::has_cpu_usage_core_ns,
-     &U::cpu_usage_core_ns,
+     &CadvisorUsage::has_cpu_usage_core_ns,
+     &CadvisorUsage::cpu_usage_core_ns,
      kNanos,
      {"cpu", "total"}},
     {"container_cpu_user_seconds_total", "counter", "Cumulative user cpu time consumed in seconds.",
-     &U::has_cpu_user_ns, &U::cpu_user_ns, kNanos},
+     &CadvisorUsage::has_cpu_user_ns, &CadvisorUsage::cpu_user_ns, kNanos},
     {"container_file_descriptors", "gauge", "Number of open file descriptors for the container.",
-     &U::has_open_files, &U::open_files},
+     &CadvisorUsage::has_open_files, &CadvisorUsage::open_files},
     {"container_memory_cache", "gauge", "Number of bytes of page cache memory.",
-     &U::has_memory_cache_bytes, &U::memory_cache_bytes},
+     &CadvisorUsage::has_memory_cache_bytes, &CadvisorUsage::memory_cache_bytes},
     {"container_memory_failcnt", "counter", "Number of memory usage hits limits",
-     &U::has_memory_limit_hits, &U::memory_limit_hits},
+     &CadvisorUsage::has_memory_limit_hits, &CadvisorUsage::memory_limit_hits},
     {"container_memory_kernel_usage", "gauge", "Size of kernel memory allocated in bytes.",
-     &U::has_memory_kernel_bytes, &U::memory_kernel_bytes},
+     &CadvisorUsage::has_memory_kernel_bytes, &CadvisorUsage::memory_kernel_bytes},
     {"container_memory_mapped_file", "gauge", "Size of memory mapped files in bytes.",
-     &U::has_memory_mapped_bytes, &U::memory_mapped_bytes},
+     &CadvisorUsage::has_memory_mapped_bytes, &CadvisorUsage::memory_mapped_bytes},
     {"container_memory_max_usage_bytes", "gauge", "Maximum memory usage recorded in bytes",
-     &U::has_memory_max_usage_bytes, &U::memory_max_usage_bytes},
-    {"container_memory_rss", "gauge", "Size of RSS in bytes.", &U::has_memory_rss_bytes,
-     &U::memory_rss_bytes},
-    {"container_memory_swap", "gauge", "Container swap usage in bytes.", &U::has_swap_usage_bytes,
-     &U::swap_usage_bytes},
+     &CadvisorUsage::has_memory_max_usage_bytes, &CadvisorUsage::memory_max_usage_bytes},
+    {"container_memory_rss", "gauge", "Size of RSS in bytes.", &CadvisorUsage::has_memory_rss_bytes,
+     &CadvisorUsage::memory_rss_bytes},
+    {"container_memory_swap", "gauge", "Container swap usage in bytes.",
+     &CadvisorUsage::has_swap_usage_bytes, &CadvisorUsage::swap_usage_bytes},
     {"container_memory_total_active_file_bytes", "gauge", "Current total active file in bytes.",
-     &U::has_memory_active_file_bytes, &U::memory_active_file_bytes},
+     &CadvisorUsage::has_memory_active_file_bytes, &CadvisorUsage::memory_active_file_bytes},
     {"container_memory_total_inactive_file_bytes", "gauge", "Current total inactive file in bytes.",
-     &U::has_memory_inactive_file_bytes, &U::memory_inactive_file_bytes},
+     &CadvisorUsage::has_memory_inactive_file_bytes, &CadvisorUsage::memory_inactive_file_bytes},
     {"container_memory_usage_bytes", "gauge",
      "Current memory usage in bytes, including all memory regardless of when it was accessed",
-     &U::has_memory_usage_bytes, &U::memory_usage_bytes},
+     &CadvisorUsage::has_memory_usage_bytes, &CadvisorUsage::memory_usage_bytes},
     {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.",
-     &U::has_memory_working_set_bytes, &U::memory_working_set_bytes},
+     &CadvisorUsage::has_memory_working_set_bytes, &CadvisorUsage::memory_working_set_bytes},
     {"container_oom_events_total", "counter",
-     "Count of out of memory events observed for the container", &U::has_oom_kills, &U::oom_kills},
+     "Count of out of memory events observed for the container", &CadvisorUsage::has_oom_kills,
+     &CadvisorUsage::oom_kills},
     {"container_processes", "gauge", "Number of processes running inside the container.",
-     &U::has_processes, &U::processes},
-    {"container_sockets", "gauge", "Number of open sockets for the container.", &U::has_sockets,
-     &U::sockets},
-    {"container_spec_cpu_period", "gauge", "CPU period of the container.", &U::has_cpu_period_us,
-     &U::cpu_period_us},
-    {"container_spec_cpu_quota", "gauge", "CPU quota of the container.", &U::has_cpu_quota_us,
-     &U::cpu_quota_us},
-    {"container_spec_cpu_shares", "gauge", "CPU share of the container.", &U::has_cpu_shares,
-     &U::cpu_shares},
+     &CadvisorUsage::has_processes, &CadvisorUsage::processes},
+    {"container_sockets", "gauge", "Number of open sockets for the container.",
+     &CadvisorUsage::has_sockets, &CadvisorUsage::sockets},
+    {"container_spec_cpu_period", "gauge", "CPU period of the container.",
+     &CadvisorUsage::has_cpu_period_us, &CadvisorUsage::cpu_period_us},
+    {"container_spec_cpu_quota", "gauge", "CPU quota of the container.",
+     &CadvisorUsage::has_cpu_quota_us, &CadvisorUsage::cpu_quota_us},
+    {"container_spec_cpu_shares", "gauge", "CPU share of the container.",
+     &CadvisorUsage::has_cpu_shares, &CadvisorUsage::cpu_shares},
     {"container_spec_memory_limit_bytes",
      "gauge",
      "Memory limit for the container.",
-     &U::has_memory_limit_bytes,
-     &U::memory_limit_bytes,
+     &CadvisorUsage::has_memory_limit_bytes,
+     &CadvisorUsage::memory_limit_bytes,
      1,
      {},
      true},
     {"container_spec_memory_reservation_limit_bytes", "gauge",
-     "Memory reservation limit for the container.", &U::has_memory_reservation_bytes,
-     &U::memory_reservation_bytes},
+     "Memory reservation limit for the container.", &CadvisorUsage::has_memory_reservation_bytes,
+     &CadvisorUsage::memory_reservation_bytes},
     {"container_spec_memory_swap_limit_bytes",
      "gauge",
      "Memory swap limit for the container.",
-     &U::has_swap_limit_bytes,
-     &U::swap_limit_bytes,
+     &CadvisorUsage::has_swap_limit_bytes,
+     &CadvisorUsage::swap_limit_bytes,
      1,
      {},
      true},
     {"container_threads", "gauge", "Number of threads running inside the container.",
-     &U::has_threads, &U::threads},
+     &CadvisorUsage::has_threads, &CadvisorUsage::threads},
     {"container_threads_max", "gauge",
      "Maximum number of threads allowed inside the container, infinity if value is zero",
-     &U::has_max_threads, &U::max_threads},
+     &CadvisorUsage::has_max_threads, &CadvisorUsage::max_threads},
 };
 
 void WriteSeries(MetricsWriter& out, const std::vector<Subject>& subjects) {
   for (const Series& series : kSeries) {
     out.Family(series.name, series.type, series.help);
     for (const Subject& subject : subjects) {
-      const U& usage = *subject.usage;
+      const CadvisorUsage& usage = *subject.usage;
       if (!(usage.*series.has)() && !(series.zero_without && !usage.cgroup().empty())) continue;
       const double value = static_cast<double>((usage.*series.get)()) * series.unit;
       out.Sample(series.label.first == nullptr
@@ -197,29 +200,29 @@ void WriteUlimits(MetricsWriter& out, const std::vector<Subject>& subjects) {
 struct Pressure {
   const char* name;
   const char* help;
-  bool (U::*has)() const;
-  const v1::PressureFigures& (U::*get)() const;
+  bool (CadvisorUsage::*has)() const;
+  const v1::PressureFigures& (CadvisorUsage::*get)() const;
   bool all;  // stalled: all tasks wait, not some
 };
 constexpr Pressure kPressure[] = {
     {"container_pressure_cpu_stalled_seconds_total",
      "Total time duration no tasks in the container could make progress due to CPU congestion.",
-     &U::has_cpu_pressure, &U::cpu_pressure, true},
+     &CadvisorUsage::has_cpu_pressure, &CadvisorUsage::cpu_pressure, true},
     {"container_pressure_cpu_waiting_seconds_total",
      "Total time duration tasks in the container have waited due to CPU congestion.",
-     &U::has_cpu_pressure, &U::cpu_pressure, false},
+     &CadvisorUsage::has_cpu_pressure, &CadvisorUsage::cpu_pressure, false},
     {"container_pressure_io_stalled_seconds_total",
      "Total time duration no tasks in the container could make progress due to IO congestion.",
-     &U::has_io_pressure, &U::io_pressure, true},
+     &CadvisorUsage::has_io_pressure, &CadvisorUsage::io_pressure, true},
     {"container_pressure_io_waiting_seconds_total",
      "Total time duration tasks in the container have waited due to IO congestion.",
-     &U::has_io_pressure, &U::io_pressure, false},
+     &CadvisorUsage::has_io_pressure, &CadvisorUsage::io_pressure, false},
     {"container_pressure_memory_stalled_seconds_total",
      "Total time duration no tasks in the container could make progress due to memory congestion.",
-     &U::has_memory_pressure, &U::memory_pressure, true},
+     &CadvisorUsage::has_memory_pressure, &CadvisorUsage::memory_pressure, true},
     {"container_pressure_memory_waiting_seconds_total",
      "Total time duration tasks in the container have waited due to memory congestion.",
-     &U::has_memory_pressure, &U::memory_pressure, false},
+     &CadvisorUsage::has_memory_pressure, &CadvisorUsage::memory_pressure, false},
 };
 
 void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
@@ -317,7 +320,7 @@ constexpr Network kNetworks[] = {
      &v1::InterfaceFigures::tx_packets},
 };
 
-void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const U& node,
+void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const CadvisorUsage& node,
                    const std::vector<PodUse>& pods) {
   for (const Network& network : kNetworks) {
     out.Family(network.name, "counter", network.help);
@@ -371,7 +374,7 @@ void WriteMachine(MetricsWriter& out, const v1::NodeFigures& node, const Machine
 std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
                             const MachineLabels& machine) {
   const v1::NodeStatsReply& reply = figures.reply;
-  const U node = UsageOfNode(reply.node());
+  const CadvisorUsage node = UsageOfNode(reply.node());
   const auto subjects = SubjectsOf(reply, node, pods);
   MetricsWriter out(reply.at_wall_ns());
   WriteSeries(out, subjects);

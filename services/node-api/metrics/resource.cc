@@ -5,23 +5,23 @@
 namespace splitlet::node_api {
 namespace {
 
-using U = v1::UsageFigures;
-using Value = std::optional<double> (*)(const U& usage);
+using Usage = v1::UsageFigures;
+using Value = std::optional<double> (*)(const Usage& usage);
 
-constexpr Value kCpu = [](const U& usage) {
+constexpr Value kCpu = [](const Usage& usage) {
   return usage.has_cpu_usage_core_ns() ? std::optional(SecondsOf(usage.cpu_usage_core_ns()))
                                        : std::nullopt;
 };
-constexpr Value kMemory = [](const U& usage) {
+constexpr Value kMemory = [](const Usage& usage) {
   return usage.has_memory_working_set_bytes()
              ? std::optional(static_cast<double>(usage.memory_working_set_bytes()))
              : std::nullopt;
 };
-constexpr Value kSwap = [](const U& usage) {
+constexpr Value kSwap = [](const Usage& usage) {
   return usage.has_swap_usage_bytes() ? std::optional(static_cast<double>(usage.swap_usage_bytes()))
                                       : std::nullopt;
 };
-constexpr Value kSwapLimit = [](const U& usage) {
+constexpr Value kSwapLimit = [](const Usage& usage) {
   return usage.has_swap_usage_bytes() && usage.has_swap_limit_bytes()
              ? std::optional(static_cast<double>(usage.swap_limit_bytes()))
              : std::nullopt;
@@ -97,7 +97,7 @@ std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& p
     WriteContainers(out, pods, family.value);
   }
   WriteStarts(out, pods);
-  const U node = UsageOfNode(figures.reply.node());
+  const Usage node = UsageOfNode(figures.reply.node());
   for (const ResourceFamily& family : kNode) {
     out.Family(family.name, family.type, family.help);
     if (const auto number = family.value(node)) out.Sample({}, *number);

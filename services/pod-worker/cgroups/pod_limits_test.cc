@@ -33,8 +33,8 @@ kube::Pod PodOf(const std::vector<Given>& containers, const Given& pod_level = {
   return pod;
 }
 
-constexpr int64_t kMi = 1 << 20;
-const std::vector<node::HugePages> kHuge = {{"2MB", "hugepages-2Mi", 16 * kMi}};
+constexpr int64_t kMebibyte = 1 << 20;
+const std::vector<node::HugePages> kHuge = {{"2MB", "hugepages-2Mi", 16 * kMebibyte}};
 
 TEST(PodCgroupLimits, ByClass) {
   const struct {
@@ -44,7 +44,7 @@ TEST(PodCgroupLimits, ByClass) {
   } kCases[] = {
       {"nothing asked for", PodOf({{}}), 2, {}, {}},
       {"limits alone make it Guaranteed", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), 1024,
-       100'000, 64 * kMi},
+       100'000, 64 * kMebibyte},
       {"requests alone", PodOf({{{{"cpu", "500m"}, {"memory", "64Mi"}}, {}}}), 512, {}, {}},
       {"one container lacks the limit of memory",
        PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}, {{}, {{"cpu", "500m"}}}}),
@@ -55,12 +55,12 @@ TEST(PodCgroupLimits, ByClass) {
        PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}, {{}, {{"memory", "32Mi"}}}}),
        1024,
        {},
-       96 * kMi},
+       96 * kMebibyte},
       {"the pod's own limit is one of all",
        PodOf({{{{"cpu", "100m"}}, {}}}, {{{"cpu", "200m"}}, {{"cpu", "1"}, {"memory", "64Mi"}}}),
-       204, 100'000, 64 * kMi},
+       204, 100'000, 64 * kMebibyte},
       {"a limit below the kernel's least", PodOf({{{}, {{"cpu", "5m"}, {"memory", "64Mi"}}}}), 5,
-       1000, 64 * kMi},
+       1000, 64 * kMebibyte},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -81,7 +81,7 @@ TEST(PodCgroupLimits, OfTheConfiguration) {
   ASSERT_TRUE(limits.ok());
   EXPECT_EQ(limits->cpu_quota_us, cgroup::kUnlimited);
   EXPECT_EQ(limits->pids, 100);
-  EXPECT_EQ(limits->huge_pages.at("2MB"), 4 * kMi);
+  EXPECT_EQ(limits->huge_pages.at("2MB"), 4 * kMebibyte);
 }
 
 TEST(PodCgroupLimits, MemoryIsKeptByClassWhereItIsAskedFor) {
@@ -91,12 +91,12 @@ TEST(PodCgroupLimits, MemoryIsKeptByClassWhereItIsAskedFor) {
     bool keep;
     std::optional<int64_t> min, low;
   } kCases[] = {
-      {"Guaranteed", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), true, 64 * kMi, {}},
+      {"Guaranteed", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), true, 64 * kMebibyte, {}},
       {"Burstable",
        PodOf({{{{"memory", "32Mi"}}, {}}, {{{"memory", "1Mi"}}, {}}}),
        true,
        {},
-       33 * kMi},
+       33 * kMebibyte},
       {"Burstable without a request of memory", PodOf({{{{"cpu", "1"}}, {}}}), true, {}, {}},
       {"BestEffort", PodOf({{}}), true, {}, {}},
       {"not kept", PodOf({{{}, {{"cpu", "1"}, {"memory", "64Mi"}}}}), false, {}, {}},
@@ -120,12 +120,12 @@ TEST(PodCgroupLimits, OfClassesAndOfAllPods) {
   const ClassRequests guaranteed =
       ClassRequestsOf(PodOf({{{}, {{"cpu", "1"}, {"memory", "1Mi"}}}}));
   EXPECT_EQ(burstable,
-            (ClassRequests{.burstable_millicores = 500, .burstable_memory_bytes = 2 * kMi}));
-  EXPECT_EQ(guaranteed, (ClassRequests{.guaranteed_memory_bytes = kMi}));
+            (ClassRequests{.burstable_millicores = 500, .burstable_memory_bytes = 2 * kMebibyte}));
+  EXPECT_EQ(guaranteed, (ClassRequests{.guaranteed_memory_bytes = kMebibyte}));
   EXPECT_EQ(ClassRequestsOf(PodOf({{}})), ClassRequests{});
   ClassRequests sum = burstable;
   sum += guaranteed;
-  EXPECT_EQ(sum, (ClassRequests{500, 2 * kMi, kMi}));
+  EXPECT_EQ(sum, (ClassRequests{500, 2 * kMebibyte, kMebibyte}));
 }
 
 TEST(PodCgroupLimits, OfWhatIsReserved) {
@@ -148,7 +148,7 @@ TEST(PodCgroupLimits, AllPodsTogetherMayUseWhatIsNotReserved) {
   EXPECT_FALSE(enforced->cpu_quota_us);
   EXPECT_EQ(enforced->memory_bytes, int64_t{14} << 30);
   EXPECT_EQ(enforced->pids, 900);
-  EXPECT_EQ(enforced->huge_pages.at("2MB"), 16 * kMi);
+  EXPECT_EQ(enforced->huge_pages.at("2MB"), 16 * kMebibyte);
   const auto all =
       AllPodsLimits({.machine = machine, .limits = given, .enforced = false, .most_pids = 1000});
   ASSERT_TRUE(all.ok());

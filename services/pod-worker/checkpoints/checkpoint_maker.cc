@@ -31,7 +31,7 @@ std::string LocalTime(WallTime at) {
                      zone);
 }
 
-std::string LabelOf(const cri::Container& container, std::string_view name) {
+std::string LabelOfContainer(const cri::Container& container, std::string_view name) {
   const auto found = container.labels.find(std::string(name));
   return found == container.labels.end() ? "" : found->second;
 }
@@ -45,8 +45,8 @@ bool IsStep(std::string_view name) {
 }  // namespace
 
 StatusOr<std::string> CheckpointFileName(const cri::Container& container, WallTime at) {
-  const std::string pod = LabelOf(container, kube::kPodNameLabel);
-  const std::string name_space = LabelOf(container, kube::kPodNamespaceLabel);
+  const std::string pod = LabelOfContainer(container, kube::kPodNameLabel);
+  const std::string name_space = LabelOfContainer(container, kube::kPodNamespaceLabel);
   for (const std::string& name : {pod, name_space, container.name})
     if (!IsStep(name)) return InvalidArgument("\"{}\" is no name for a file", name);
   return fmt::format("checkpoint-{}_{}-{}-{}.tar", pod, name_space, container.name, LocalTime(at));

@@ -8,8 +8,8 @@
 namespace splitlet::pod_worker {
 namespace {
 
-constexpr Duration kLimit = 55s;  // within what any call may take here
-static_assert(kCheckpointWait < kLimit);
+constexpr Duration kCheckpointLimit = 55s;  // within what any call may take here
+static_assert(kCheckpointWait < kCheckpointLimit);
 
 class CheckpointRpc final : public v1::PodCheckpoints::Service {
  public:
@@ -18,7 +18,7 @@ class CheckpointRpc final : public v1::PodCheckpoints::Service {
   grpc::Status Checkpoint(grpc::ServerContext*, const v1::CheckpointRequest* request,
                           v1::CheckpointReply* reply) override {
     auto answer = rpc::OnLoopLater<v1::CheckpointReply>(
-        loop_, kLimit,
+        loop_, kCheckpointLimit,
         [this, asked = *request](auto done) { calls_.OnRequest(asked, std::move(done)); });
     if (!answer.ok()) return rpc::ToGrpc(answer.status());
     reply->Swap(&*answer);

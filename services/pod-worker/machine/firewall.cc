@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLimit = 30s;
+constexpr Duration kFirewallLimit = 30s;
 constexpr const char* kWaitForLock = "5";  // seconds
 constexpr const char* kHint = "KUBE-IPTABLES-HINT";
 constexpr const char* kCanary = "KUBE-KUBELET-CANARY";
@@ -27,7 +27,7 @@ Status Firewall::Run(const std::string& table, std::vector<std::string> args) {
   process::Program program{.argv = {family_ == Family::kIpv4 ? "iptables" : "ip6tables", "-w",
                                     kWaitForLock, "-t", table},
                            .env = {{"LC_ALL", "C"}},
-                           .limit = kLimit};
+                           .limit = kFirewallLimit};
   program.argv.insert(program.argv.end(), args.begin(), args.end());
   std::string what;
   for (const std::string& word : program.argv) what += (what.empty() ? "" : " ") + word;

@@ -9,7 +9,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kPeriod = std::chrono::seconds{20};
-constexpr const char* kStrand = "objects";
+constexpr const char* kFolderStrand = "objects";
 
 bool IsManifest(std::string_view name) {
   if (name.starts_with('.')) return false;
@@ -59,7 +59,7 @@ void FolderObjects::Start(std::function<void()> on_change) {
 /// changes are found by the timer.
 void FolderObjects::Watch() {
   watch_lost_ = false;
-  deps_.strands.Run(kStrand, [this] {
+  deps_.strands.Run(kFolderStrand, [this] {
     const auto lost = [this](const Status&) { deps_.loop.Post([this] { watch_lost_ = true; }); };
     const Status status = deps_.watcher->Start(
         path_, {[this](const fs::Hint&) { deps_.loop.Post([this] { OnHint(); }); }, lost});
@@ -72,7 +72,7 @@ void FolderObjects::OnHint() { reading_ ? static_cast<void>(again_ = true) : Rea
 void FolderObjects::Read() {
   reading_ = true;
   again_ = false;
-  deps_.strands.Run(kStrand, [this, known = files_] {
+  deps_.strands.Run(kFolderStrand, [this, known = files_] {
     auto look = std::make_shared<Look>(LookAt(known));
     deps_.loop.Post([this, look] { OnLook(std::move(*look)); });
   });

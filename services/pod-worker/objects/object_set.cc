@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kDefaultNamespace = "default";
 
-const std::vector<kube::KnownKind>& Kinds() {
+const std::vector<kube::KnownKind>& ObjectKinds() {
   static const std::vector<kube::KnownKind> kinds = {
       {"v1", "ConfigMap", &ConfigMap::default_instance()},
       {"v1", "Secret", &Secret::default_instance()},
@@ -180,7 +180,7 @@ StatusOr<ObjectSet> ReadObjects(std::string_view text, const std::string& path) 
   ObjectSet set;
   for (const std::string_view document : Documents(text)) {
     if (IsBlank(document)) continue;
-    const auto decoded = kube::Decode(document, path, kube::Strictness::kStrict, Kinds());
+    const auto decoded = kube::Decode(document, path, kube::Strictness::kStrict, ObjectKinds());
     if (!decoded.ok()) return Undecodable(decoded.status(), document, path);
     const Status added = AddDocument(*decoded, set);
     if (!added.ok())

@@ -44,7 +44,7 @@ ProbeAnswer Failure(std::string_view text) {
 }
 
 /// What says nothing of the server: it was not asked.
-bool IsOurs(const Status& status) {
+bool IsNoAnswer(const Status& status) {
   const StatusCode code = status.code();
   return code == StatusCode::kAborted || code == StatusCode::kCancelled ||
          code == StatusCode::kFailedPrecondition || code == StatusCode::kInvalidArgument;
@@ -207,7 +207,7 @@ ProbeAnswer AnswerWithoutAddress(const ProbeAction& action) {
 }
 
 ProbeAnswer AnswerOf(const ProbeCall& call, const Outcome& outcome) {
-  if (IsOurs(outcome.status))
+  if (IsNoAnswer(outcome.status))
     return {.kind = Kind::kError, .text = ToText(Message(outcome.status), kMaxProbeOutput)};
   if (const auto* rpc = std::get_if<GrpcProbe>(&call.action))
     return GrpcAnswer(*rpc, call.timeout, outcome);

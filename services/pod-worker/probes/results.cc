@@ -8,7 +8,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kTryAgain = 1s;
+constexpr Duration kPutAgain = 1s;
 
 v1::ProbesFact ToFact(const std::string& uid,
                       const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
@@ -119,7 +119,7 @@ void ProbeResults::OnSaved(const v1::ProbesFact& saved, const Status& status) {
     if (std::exchange(pod.error, why) != why)
       deps_.log.Error("cannot save results of probes", {KV("podUID", uid), KV("err", status)});
     pod.saving = true;
-    deps_.loop.RunAfter(kTryAgain, [this, uid] {
+    deps_.loop.RunAfter(kPutAgain, [this, uid] {
       const auto same = pods_.find(uid);
       if (same == pods_.end()) return;
       same->second.saving = false;

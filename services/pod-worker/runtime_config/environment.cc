@@ -21,7 +21,7 @@ namespace {
 
 using k8s::io::api::core::v1::EnvVar;
 
-constexpr std::string_view kDefaultNamespace = "default", kMasterService = "kubernetes";
+constexpr std::string_view kServiceNamespace = "default", kMasterService = "kubernetes";
 
 /// Unset: it may be left out, and there is none. One that is there and cannot be used is an error.
 StatusOr<std::optional<std::string>> FileValue(
@@ -71,7 +71,7 @@ StatusOr<std::map<std::string, std::string>> ServiceVariablesOf(const Environmen
   std::vector<ObjectPtr<Service>> services;
   if (in.objects == nullptr) return ServiceVariables(services);
   const std::string& own = in.pod.metadata().namespace_();
-  auto master = in.objects->Services(std::string(kDefaultNamespace));
+  auto master = in.objects->Services(std::string(kServiceNamespace));
   if (!master.ok()) return master.status();
   for (auto& service : *master)
     if (service->metadata().name() == kMasterService) services.push_back(std::move(service));

@@ -11,13 +11,13 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint64_t kMaxFile = 1u << 16;
+constexpr uint64_t kMaxNodeFile = 1u << 16;
 
 bool Exists(fs::FileSystem& files, const std::string& path) { return files.Stat(path, true).ok(); }
 
 /// Of cgroup v2: "0::/system.slice/x.service" is "/system.slice/x.service".
 std::string OwnCgroup(fs::FileSystem& files) {
-  const auto text = files.Read("/proc/self/cgroup", kMaxFile);
+  const auto text = files.Read("/proc/self/cgroup", kMaxNodeFile);
   if (!text.ok()) return "";
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);)

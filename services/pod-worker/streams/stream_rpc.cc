@@ -10,7 +10,7 @@
 namespace splitlet::pod_worker {
 namespace {
 
-constexpr Duration kLimit = 20s;
+constexpr Duration kStreamLimit = 20s;
 constexpr Duration kCommandLimit = 55s;  // within what any call may take here
 
 class StreamRpc final : public v1::PodStreams::Service {
@@ -25,7 +25,7 @@ class StreamRpc final : public v1::PodStreams::Service {
       return rpc::ToGrpc(ResourceExhausted("too many streams are being opened"));
     }
     auto url = rpc::OnLoopLater<std::string>(
-        deps_.loop, kLimit,
+        deps_.loop, kStreamLimit,
         [this, asked = *request](auto done) { OpenOnStrand(asked, std::move(done)); });
     --waiting_;
     if (!url.ok()) return rpc::ToGrpc(url.status());
@@ -67,7 +67,7 @@ class StreamRpc final : public v1::PodStreams::Service {
     if (!deps_.has_pod(request.uid()))
       return done(NotFound("there is no pod {} on this node", request.uid()));
     deps_.strands.Run("streams/" + request.uid(), [this, request, done = std::move(done),
-                                                   deadline = After(deps_.clock, kLimit)] {
+                                                   deadline = After(deps_.clock, kStreamLimit)] {
       done(opener_.Open(request, deadline));
     });
   }

@@ -41,7 +41,7 @@ const struct {
   const char* name;
   std::vector<TestRecord> records;
   const char* want;
-} kCases[] = {
+} kRestartCases[] = {
     {"all run", {{.name = "b"}, {.name = "a"}}, "nothing"},
     {"another code", {{.name = "b"}, {.name = "a", .state = kExited, .exit_code = 1}}, "nothing"},
     {"the code of another container's rule",
@@ -71,7 +71,7 @@ const struct {
 };
 
 TEST(ComputeRestartAll, WhatIsStoppedAndRemovedInWhichOrder) {
-  for (const auto& c : kCases) {
+  for (const auto& c : kRestartCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(Say(ComputeRestartAll(Crew(), Observed(c.records), {})), c.want);
   }

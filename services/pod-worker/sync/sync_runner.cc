@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kErrorRetry = 10s;
 constexpr Duration kQuickRetry = 1s;
-constexpr double kJitter = 0.5;
+constexpr double kSyncJitter = 0.5;
 constexpr Duration kLongestHook = 24h;
 
 std::string NameWithUid(const Worker& worker) {
@@ -171,15 +171,16 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   std::optional<Duration> wait;
   if (outcome.sandbox_died) {
     // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
-    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kJitter);
+    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
     ++worker.failures;
-    wait = deps_.random.Jitter(kErrorRetry, kJitter);
+    wait = deps_.random.Jitter(kErrorRetry, kSyncJitter);
     if (outcome.network_not_ready) {
-      wait = deps_.random.Jitter(kQuickRetry, kJitter);
+      wait = deps_.random.Jitter(kQuickRetry, kSyncJitter);
     } else if (IsRetryable(outcome.status.code())) {
       wait = deps_.random.Jitter(
-          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry), kJitter);
+          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry),
+          kSyncJitter);
     }
   } else {
     worker.failures = 0;

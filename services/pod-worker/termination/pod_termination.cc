@@ -8,6 +8,8 @@
 
 namespace splitlet::pod_worker {
 
+PodTermination::Run::Run() = default;
+
 void PodTermination::BeginRun(StopRun run, Clock::Time until) {
   CHECK(!run_ && !run.steps.empty());
   run_.emplace();

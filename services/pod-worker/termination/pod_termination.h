@@ -97,6 +97,7 @@ class PodTermination {
 
  private:
   struct Run {
+    Run();
     std::vector<std::vector<ContainerStop>> steps;
     std::optional<int64_t> grace_seconds;
     Clock::Time until;

@@ -7,7 +7,7 @@
 namespace splitlet::pod_worker {
 namespace {
 
-using Progress = PodTermination::Progress;
+using StopProgress = PodTermination::Progress;
 
 ContainerStop Stop(const std::string& id) { return {id, id, "", false}; }
 
@@ -27,11 +27,11 @@ TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
                deadline);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kWaits);
-  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNotAwaited) << "it has answered";
-  EXPECT_EQ(end.OnStopped("b", Unavailable("no answer"), false), Progress::kNextStep);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), StopProgress::kWaits);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), StopProgress::kNotAwaited) << "it has answered";
+  EXPECT_EQ(end.OnStopped("b", Unavailable("no answer"), false), StopProgress::kNextStep);
   EXPECT_EQ(Begin(end, clock.Now() + 20s), (Orders{{"sidecar", 10}}));
-  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), false), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), false), StopProgress::kDone);
   const auto result = end.EndRun();
   EXPECT_FALSE(result.cancelled);
   EXPECT_TRUE(result.with_pod);
@@ -47,15 +47,15 @@ TEST(PodTermination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
   end.BeginRun({.steps = {{Stop("a"), debug}, {Stop("sidecar")}}, .grace_seconds = {}},
                clock.Now() + 30s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 30}, {"debug", 30}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus(), true), Progress::kNextStep);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), true), StopProgress::kNextStep);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 30}}));
-  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), true), Progress::kWaits);
-  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("sidecar", OkStatus(), true), StopProgress::kWaits);
+  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), StopProgress::kDone);
   end.EndRun();
   end.BeginRun({.steps = {{Stop("b"), debug}}, .grace_seconds = {}}, clock.Now() + 30s);
   Begin(end, clock.Now());
-  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), Progress::kWaits);
-  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("debug", OkStatus(), true), StopProgress::kWaits);
+  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), StopProgress::kDone);
   end.EndRun();
 }
 
@@ -66,8 +66,8 @@ TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
                deadline);
   Begin(end, clock.Now());
-  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), true), Progress::kWaits);
-  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), true), StopProgress::kWaits);
+  EXPECT_EQ(end.OnStopped("b", OkStatus(), true), StopProgress::kDone);
   EXPECT_EQ(end.EndRun().errors.size(), 1u);
 }
 
@@ -77,7 +77,7 @@ TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   PodTermination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, past);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
-  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), false), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), false), StopProgress::kDone);
   end.EndRun();
   end.BeginRun({.steps = {{Stop("a"), Stop("new")}}, .grace_seconds = {}}, past);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
@@ -89,7 +89,7 @@ TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() + 30s);
   Begin(end, clock.Now());
   end.Cancel();
-  EXPECT_EQ(end.OnStopped("a", Aborted("not told to end"), true), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Aborted("not told to end"), true), StopProgress::kDone);
   end.EndRun();
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}}));
@@ -112,7 +112,7 @@ TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   end.Resume();
   end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}}, past);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kNextStep);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), StopProgress::kNextStep);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 2}}));
 }
 
@@ -121,7 +121,7 @@ TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   PodTermination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7}, clock.Now() + 7s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 7}}));
-  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", OkStatus(), false), StopProgress::kDone);
   EXPECT_FALSE(end.EndRun().with_pod);
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() - 5s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "it was not told to end with the pod";
@@ -152,7 +152,7 @@ TEST(PodTermination, ACancelledRunEndsWithItsStep) {
   Begin(end, clock.Now());
   end.Cancel();
   EXPECT_TRUE(end.cancel()->cancelled());
-  EXPECT_EQ(end.OnStopped("a", Cancelled("given up"), false), Progress::kDone);
+  EXPECT_EQ(end.OnStopped("a", Cancelled("given up"), false), StopProgress::kDone);
   const auto result = end.EndRun();
   EXPECT_TRUE(result.cancelled);
   EXPECT_TRUE(result.errors.empty());

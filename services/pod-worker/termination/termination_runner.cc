@@ -16,7 +16,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kRetry = 2s;
+constexpr Duration kStopRetry = 2s;
 constexpr Duration kAfterHook = 2s;
 /// So long a kubelet waits for the volumes of a pod that has ended. It tells no event then.
 constexpr Duration kUnmountWait = 2min + 3s;
@@ -290,7 +290,7 @@ void TerminationRunner::OnAllStopped(Worker& worker) {
   if (stopped.errors.empty()) return deps_.on_step_ended(worker, true);
   worker.sync_error = fmt::format("failed to \"KillContainer\": {}", errors);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", worker.sync_error);
-  deps_.look_again(worker.uid, kRetry);
+  deps_.look_again(worker.uid, kStopRetry);
   deps_.store.PutWorkers(worker);
   deps_.on_step_ended(worker, false);
 }
@@ -422,7 +422,7 @@ void TerminationRunner::Fail(Worker& worker, const std::string& why) {
     deps_.log.Warn("cannot stop pod",
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
   worker.sync_error = text;
-  deps_.look_again(worker.uid, deps_.random.Jitter(kRetry, 0.5));
+  deps_.look_again(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
   deps_.store.PutWorkers(worker);
   deps_.on_step_ended(worker, false);
 }

@@ -10,7 +10,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint64_t kMaxFile = 1u << 20;
+constexpr uint64_t kMaxIdFile = 1u << 20;
 constexpr uint64_t kAllIds = uint64_t{1} << 32;
 constexpr std::string_view kUser = "kubelet";
 
@@ -18,7 +18,7 @@ constexpr std::string_view kUser = "kubelet";
 StatusOr<std::vector<std::vector<std::string>>> LinesFor(fs::FileSystem& files,
                                                          const std::string& path) {
   std::vector<std::vector<std::string>> lines;
-  const auto text = files.Read(path, kMaxFile);
+  const auto text = files.Read(path, kMaxIdFile);
   if (text.status().code() == StatusCode::kNotFound) return lines;
   RETURN_IF_ERROR(text, "{}", path);
   std::vector<std::string> fields(1);

@@ -12,8 +12,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr std::string_view kData = "..data", kNewData = "..data_tmp", kNewFile = "..file_tmp";
-constexpr uint32_t kDirMode = 0755;
-constexpr size_t kMaxPath = 4096, kMaxName = 255;
+constexpr uint32_t kVolumeDirMode = 0755;
+constexpr size_t kMaxPath = 4096, kMaxPayloadName = 255;
 
 Status CheckPath(const std::string& path) {
   const auto invalid = [&path](std::string_view why) {
@@ -28,7 +28,7 @@ Status CheckPath(const std::string& path) {
     const std::string_view name = std::string_view(path).substr(begin, end - begin);
     if (name == "..") return invalid("not contain '..'");
     if (name.empty() || name == ".") return invalid("have a name at each step");
-    if (name.size() > kMaxName) return invalid("have names of at most 255 characters");
+    if (name.size() > kMaxPayloadName) return invalid("have names of at most 255 characters");
     begin = end + 1;
   }
   return OkStatus();
@@ -137,11 +137,12 @@ class Publisher {
 
   StatusOr<std::string> WriteSet() {
     ASSIGN_OR_RETURN(std::string name, NewName(), "choose a name");
-    RETURN_IF_ERROR(files_.MakeDirs(At(name), kDirMode), "make {}", name);
+    RETURN_IF_ERROR(files_.MakeDirs(At(name), kVolumeDirMode), "make {}", name);
     for (const auto& [path, file] : payload_) {
       const std::string full = fmt::format("{}/{}", At(name), path);
       if (path.find('/') != std::string::npos)
-        RETURN_IF_ERROR(files_.MakeDirs(full.substr(0, full.rfind('/')), kDirMode), "{}", path);
+        RETURN_IF_ERROR(files_.MakeDirs(full.substr(0, full.rfind('/')), kVolumeDirMode), "{}",
+                        path);
       // Replace takes a name beside the file's, which may be too long or another file's.
       RETURN_IF_ERROR(files_.Replace(At(kNewFile), file.content, {.mode = file.mode}), "{}", path);
       RETURN_IF_ERROR(files_.Rename(At(kNewFile), full), "{}", path);

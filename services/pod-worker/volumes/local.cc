@@ -20,7 +20,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-using Kind = fs::FileInfo::Kind;
+using FileKind = fs::FileInfo::Kind;
 
 constexpr const char* kReadOnly = "ro";
 constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
@@ -71,8 +71,8 @@ Status CheckLocal(const std::string& volume, const std::string& directory,
     return NoMounter(volume, fmt::format("path \"{}\" does not exist", directory));
   if (!there.ok())
     return NoMounter(volume, fmt::format("{}: {}", directory, Message(there.status())));
-  if (there->kind == Kind::kDirectory) return OkStatus();
-  if (there->kind != Kind::kBlockDevice)
+  if (there->kind == FileKind::kDirectory) return OkStatus();
+  if (there->kind != FileKind::kBlockDevice)
     return NoMounter(volume, "only directory and block device are supported");
   return NoMounter(volume,
                    fmt::format("block device {} is neither formatted nor mounted here: mount it on "
@@ -95,7 +95,7 @@ Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput&
       in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
   if (unless_it_has && Matches(directory, *group)) return OkStatus();
   const auto info = deps_.files.Stat(directory, false);
-  const bool link = info.ok() && info->kind == Kind::kSymlink;
+  const bool link = info.ok() && info->kind == FileKind::kSymlink;
   SlowWalk walk(deps_.clock, FromUidOn(place), in.warn);
   deps_.dirs.GiveToGroup(link ? directory + "/." : directory, {.group = *group},
                          [&walk](uint64_t entries) { walk.OnEntry(entries); });

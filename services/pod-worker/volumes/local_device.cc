@@ -10,7 +10,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr uint32_t kFolderMode = 0750;
+constexpr uint32_t kDeviceFolderMode = 0750;
 
 Status NoDevice(const std::string& volume, const std::string& why) {
   return FailedPrecondition("MapVolume.SetUpDevice failed for volume \"{}\" : {}", volume, why);
@@ -44,8 +44,9 @@ StatusOr<Progress> LocalDevice::Map(const VolumeSpec& spec, const VolumePlace& p
   const Status usable = CheckDevice(spec.name(), device, deps_.files.Stat(device, true));
   if (!usable.ok()) return usable;
   const std::string shared = SharedDir(place);
-  RETURN_IF_ERROR(deps_.files.MakeDirs(fs::ParentOf(place.device), kFolderMode), "make directory");
-  RETURN_IF_ERROR(deps_.files.MakeDirs(shared, kFolderMode), "make directory");
+  RETURN_IF_ERROR(deps_.files.MakeDirs(fs::ParentOf(place.device), kDeviceFolderMode),
+                  "make directory");
+  RETURN_IF_ERROR(deps_.files.MakeDirs(shared, kDeviceFolderMode), "make directory");
   FAIL_POINT("pod-worker.map-device.before");
   RETURN_IF_ERROR(Link(device, place.device), "{}", place.device);
   FAIL_POINT("pod-worker.map-device.linked");

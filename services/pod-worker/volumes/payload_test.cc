@@ -30,7 +30,7 @@ stringData: {user: nobody}
 )";
 
 /// "path=content:mode ..." of the volume, or the error.
-std::string Shown(const std::string& volume, bool has_objects = true) {
+std::string ShownVolume(const std::string& volume, bool has_objects = true) {
   const auto pod = PodWithVolumes("[{name: v, " + volume + "}]", {"v"},
                                   "{limits: {memory: 64Mi}, requests: {cpu: 250m}}");
   auto objects = ReadObjects(kObjects, "objects.yaml");
@@ -63,44 +63,47 @@ TEST(Payload, ConfigMapsAndSecrets) {
       {"secret: {secretName: none}", "secret \"none\" not found"},
       {"secret: {secretName: none, optional: true}", ""},
   };
-  for (const auto& test : kCases) EXPECT_EQ(Shown(test.volume), test.shown) << test.volume;
-  EXPECT_EQ(Shown("configMap: {name: settings}"),
+  for (const auto& test : kCases) EXPECT_EQ(ShownVolume(test.volume), test.shown) << test.volume;
+  EXPECT_EQ(ShownVolume("configMap: {name: settings}"),
             std::string("blob=\xff\0:644 colour=blue:644 size=7:644", 38))
       << "bytes too";
 }
 
 TEST(Payload, WithoutObjectsOnTheNode) {
-  EXPECT_EQ(Shown("configMap: {name: settings}", false), "there are no config maps on this node");
-  EXPECT_EQ(Shown("secret: {secretName: login}", false), "there are no secrets on this node");
-  EXPECT_EQ(Shown("secret: {secretName: login, optional: true}", false), "");
+  EXPECT_EQ(ShownVolume("configMap: {name: settings}", false),
+            "there are no config maps on this node");
+  EXPECT_EQ(ShownVolume("secret: {secretName: login}", false), "there are no secrets on this node");
+  EXPECT_EQ(ShownVolume("secret: {secretName: login, optional: true}", false), "");
 }
 
 TEST(Payload, ThePodItself) {
-  EXPECT_EQ(Shown("downwardAPI: {items: ["
+  EXPECT_EQ(
+      ShownVolume("downwardAPI: {items: ["
                   "{path: name, fieldRef: {fieldPath: metadata.name}},"
                   "{path: labels, fieldRef: {fieldPath: metadata.labels}},"
                   "{path: app, mode: 0400, fieldRef: {fieldPath: \"metadata.labels['app']\"}},"
                   "{path: mem, resourceFieldRef: {containerName: app, resource: limits.memory, "
                   "divisor: 1Mi}},"
                   "{path: cpu, resourceFieldRef: {containerName: app, resource: limits.cpu}}]}"),
-            "app=shop:400 cpu=4:644 labels=app=\"shop\"\ntier=\"front\":644 mem=64:644 "
-            "name=web:644");
-  EXPECT_EQ(Shown("downwardAPI: {items: [{path: x, resourceFieldRef: {containerName: none, "
-                  "resource: limits.cpu}}]}"),
+      "app=shop:400 cpu=4:644 labels=app=\"shop\"\ntier=\"front\":644 mem=64:644 "
+      "name=web:644");
+  EXPECT_EQ(ShownVolume("downwardAPI: {items: [{path: x, resourceFieldRef: {containerName: none, "
+                        "resource: limits.cpu}}]}"),
             "container none not found");
 }
 
 TEST(Payload, SeveralPartsInOne) {
-  EXPECT_EQ(Shown("projected: {defaultMode: 0400, sources: ["
-                  "{configMap: {name: settings, items: [{key: colour, path: c/colour}]}},"
-                  "{secret: {name: login, items: [{key: user, path: user, mode: 0600}]}},"
-                  "{secret: {name: none, optional: true}},"
-                  "{downwardAPI: {items: [{path: c/ns, fieldRef: "
-                  "{fieldPath: metadata.namespace}}]}}]}"),
+  EXPECT_EQ(ShownVolume("projected: {defaultMode: 0400, sources: ["
+                        "{configMap: {name: settings, items: [{key: colour, path: c/colour}]}},"
+                        "{secret: {name: login, items: [{key: user, path: user, mode: 0600}]}},"
+                        "{secret: {name: none, optional: true}},"
+                        "{downwardAPI: {items: [{path: c/ns, fieldRef: "
+                        "{fieldPath: metadata.namespace}}]}}]}"),
             "c/colour=blue:400 c/ns=default:400 user=root:600");
-  EXPECT_EQ(Shown("projected: {sources: [{secret: {name: login}}, {configMap: {name: none}}]}"),
-            "configmap \"none\" not found");
-  EXPECT_EQ(Shown("projected: {sources: [{serviceAccountToken: {path: token}}]}"),
+  EXPECT_EQ(
+      ShownVolume("projected: {sources: [{secret: {name: login}}, {configMap: {name: none}}]}"),
+      "configmap \"none\" not found");
+  EXPECT_EQ(ShownVolume("projected: {sources: [{serviceAccountToken: {path: token}}]}"),
             "a service account token needs an API server");
 }
 

@@ -28,7 +28,7 @@ class PersistentVolumes : public testing::Test {
     objects_ = *std::move(read);
     objects_.BindClaims();
   }
-  StatusOr<VolumePaths> SetUp(const kube::Pod& pod) {
+  StatusOr<VolumePaths> SetUpVolumes(const kube::Pod& pod) {
     auto made = manager_.SetUp({pod, &objects_},
                                node::FindPodPlace(files_, node_.pod_roots, "uid-web").value(),
                                [this](const char* reason, const Status& why) {
@@ -106,7 +106,7 @@ TEST_F(PersistentVolumes, TheKindsThatANodeHasByItself) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.spec);
     Put(c.spec);
-    const auto paths = SetUp(PodWithVolumes(claim_, {"v"}));
+    const auto paths = SetUpVolumes(PodWithVolumes(claim_, {"v"}));
     EXPECT_EQ(paths.ok() ? paths->at("v") : Message(paths.status()), c.want);
     ASSERT_TRUE(manager_.TearDown("uid-web", "api").ok());
   }
@@ -118,11 +118,11 @@ TEST_F(PersistentVolumes, OneThatIsUnderWayHoldsUpNoOther) {
   const auto pod = PodWithVolumes(
       "[{name: v, persistentVolumeClaim: {claimName: data}}, {name: w, emptyDir: {}}]", {"v", "w"});
   const std::string scratch = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/w";
-  ASSERT_TRUE(SetUp(pod).ok());
+  ASSERT_TRUE(SetUpVolumes(pod).ok());
   EXPECT_EQ(progress_, Progress::kUnderWay);
   EXPECT_TRUE(files_.Stat(scratch, false).ok());
   programs_.EndAll();
-  ASSERT_TRUE(SetUp(pod).ok());
+  ASSERT_TRUE(SetUpVolumes(pod).ok());
   EXPECT_EQ(progress_, Progress::kDone);
   EXPECT_EQ(manager_.TearDown("uid-web", "api").value_or(Progress::kDone), Progress::kUnderWay);
   EXPECT_FALSE(files_.Stat(scratch, false).ok());
@@ -175,7 +175,7 @@ TEST_F(PersistentVolumes, AreTakenForWhatTheirVolumeModeSays) {
       container.add_volume_devices()->set_name("v");
     }
     told_.clear();
-    EXPECT_FALSE(SetUp(pod).ok());
+    EXPECT_FALSE(SetUpVolumes(pod).ok());
     EXPECT_EQ(told_, std::vector<std::string>{c.want});
   }
 }
@@ -199,11 +199,11 @@ TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     Put("hostPath: {path: /srv/a}", c.annotations);
-    ASSERT_TRUE(SetUp(PodWithVolumes(claim_, {"v"})).ok());
+    ASSERT_TRUE(SetUpVolumes(PodWithVolumes(claim_, {"v"})).ok());
     EXPECT_EQ(groups_, c.want);
   }
   Put("hostPath: {path: /srv/a}", annotation + "'1234'");
-  ASSERT_TRUE(SetUp(PodWithVolumes(claim_, {})).ok());
+  ASSERT_TRUE(SetUpVolumes(PodWithVolumes(claim_, {})).ok());
   EXPECT_TRUE(groups_.empty()) << "no container mounts it";
 }
 

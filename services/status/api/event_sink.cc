@@ -13,7 +13,7 @@ namespace splitlet::status {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds{10};
-constexpr size_t kMaxName = 253;
+constexpr size_t kMaxEventName = 253;
 constexpr std::string_view kComponent = "kubelet";
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
@@ -125,7 +125,7 @@ EventSink::Name EventSink::NewName(const v1::EventRecord& event) {
   // Never twice, also where the clock stands still or goes back.
   last_ns_ = std::max(ToNanos(deps_.clock.WallNow()), last_ns_ + 1);
   std::string name = fmt::format("{}.{:x}", event.name(), last_ns_);
-  if (name.size() > kMaxName || event.name().empty()) name = kube::HexHash128(name);
+  if (name.size() > kMaxEventName || event.name().empty()) name = kube::HexHash128(name);
   const bool in_default = event.kind() == "Node" || event.namespace_().empty();
   return {in_default ? std::string(kube::kDefaultNamespace) : event.namespace_(), std::move(name)};
 }

@@ -18,7 +18,7 @@ kube::Node Parsed(const std::string& json) {
 const struct {
   const char *name, *before, *after, *patch;
   bool changed;
-} kCases[] = {
+} kPatchCases[] = {
     {"the same is no patch", R"({"status":{"capacity":{"cpu":"4"}}})",
      R"({"status":{"capacity":{"cpu":"4"}}})", "", false},
     {"what is empty is not there", R"({"status":{"nodeInfo":{"kubeProxyVersion":""},"images":[]}})",
@@ -63,7 +63,7 @@ const struct {
 };
 
 TEST(MakeNodePatch, SaysWhatDiffers) {
-  for (const auto& c : kCases) {
+  for (const auto& c : kPatchCases) {
     SCOPED_TRACE(c.name);
     const NodePatch patch = MakeNodePatch(Parsed(c.before), Parsed(c.after));
     EXPECT_EQ(patch.json, c.patch);

@@ -15,8 +15,7 @@ bool IsIp(const std::string& text) {
 
 void SortOnce(std::vector<std::string>& list) {
   std::ranges::sort(list);
-  const auto rest = std::ranges::unique(list);
-  list.erase(rest.begin(), rest.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 }  // namespace

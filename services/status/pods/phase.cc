@@ -12,7 +12,7 @@
 namespace splitlet::status {
 namespace {
 
-constexpr std::array<std::string_view, 9> kOwned = {
+constexpr std::array<std::string_view, 9> kOwnConditions = {
     "PodScheduled",        "Ready",
     "Initialized",         "ContainersReady",
     "PodResizeInProgress", "PodResizePending",
@@ -245,7 +245,8 @@ std::string_view ComputePhase(const PhaseInputs& in) {
 
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   for (const auto& foreign : in.pod.status().conditions())
-    if (std::find(kOwned.begin(), kOwned.end(), foreign.type()) == kOwned.end())
+    if (std::find(kOwnConditions.begin(), kOwnConditions.end(), foreign.type()) ==
+        kOwnConditions.end())
       *status.add_conditions() = foreign;
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);

@@ -11,7 +11,7 @@
 namespace splitlet::config_source {
 namespace {
 
-const char* const kStrand = "source-api";
+const char* const kApiStrand = "source-api";
 constexpr Duration kNodeTimeout = std::chrono::seconds{10};
 const exec::Backoff::Options kNodeBackoff{
     .initial = std::chrono::milliseconds{250}, .max = std::chrono::seconds{5}, .jitter = 0.5};
@@ -53,7 +53,7 @@ void ApiSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
 
 void ApiSource::AskForNode() {
   node_timer_ = 0;
-  deps_.strands.Run(kStrand,
+  deps_.strands.Run(kApiStrand,
                     [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
                      deadline = After(deps_.clock, kNodeTimeout)] {
                       k8s::io::api::core::v1::Node node;
@@ -94,7 +94,7 @@ void ApiSource::Watch() {
                                     .item = &kube::Pod::default_instance(),
                                     .list = &kube::PodList::default_instance(),
                                     .newest = true,
-                                    .strand = kStrand},
+                                    .strand = kApiStrand},
       apiclient::Reflector::Callbacks{
           .on_list = [this](std::vector<apiclient::Reflector::Object> all) { OnList(all); },
           .on_event =

@@ -116,8 +116,7 @@ std::vector<std::string> FileSource::PathsToLookAt(const fs::Hint& hint, Clock::
   std::vector<std::string> paths = catalog_.Due(now);
   for (const auto& name : hint.names()) paths.push_back(options_.path + "/" + name);
   std::ranges::sort(paths);
-  const auto twice = std::ranges::unique(paths);
-  paths.erase(twice.begin(), twice.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   return paths;
 }
 

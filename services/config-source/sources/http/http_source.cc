@@ -9,7 +9,7 @@
 namespace splitlet::config_source {
 namespace {
 
-const char* const kStrand = "source-http";
+const char* const kHttpStrand = "source-http";
 constexpr int kToldFailures = 3;
 
 StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Deadline deadline) {
@@ -49,7 +49,7 @@ std::string WithoutSecrets(std::string_view url) {
 }
 
 PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
-                          const Origin& origin, const decltype(DecodePayload)& decode) {
+                          const Origin& origin, decltype(DecodePayload)& decode) {
   PollResult result{.body = last_body, .pods = DecodedPods{}};
   if (!reply.ok()) {
     result.pods = Annotate(reply.status(), origin.location);
@@ -83,7 +83,7 @@ void HttpSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
 
 void HttpSource::Poll() {
   timer_ = 0;
-  deps_.strands.Run(kStrand, [this, last = body_, started = deps_.clock.Now()] {
+  deps_.strands.Run(kHttpStrand, [this, last = body_, started = deps_.clock.Now()] {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
     PollResult result = InterpretReply(reply, last,

@@ -40,8 +40,7 @@ struct PollResult {
 
 /// Pure: `reply` against the body that was taken last.
 PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
-                          const Origin& origin,
-                          const decltype(DecodePayload)& decode = DecodePayload);
+                          const Origin& origin, decltype(DecodePayload)& decode = DecodePayload);
 
 class HttpSource final : public Source {
  public:
