@@ -40,7 +40,8 @@ if(SPLITLET_FLAVOUR STREQUAL "release")
 elseif(SPLITLET_FLAVOUR STREQUAL "asan")
   target_compile_options(splitlet_flags INTERFACE ${SPLITLET_INSTRUMENTED_LEVEL} -g1 -fno-omit-frame-pointer
     -fsanitize=address,undefined -fno-sanitize-recover=all
-    "-fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/scripts/sanitizers/ubsan.ignore")
+    # Relative to the build directory, where ninja compiles: a path of the tree would keep checkouts from sharing objects.
+    -fsanitize-ignorelist=../../scripts/sanitizers/ubsan.ignore)
   target_compile_definitions(splitlet_flags INTERFACE SPLITLET_ASAN)
   # Position-independent, a program begins with millions of relocations: descriptions of globals that are checked.
   target_link_options(splitlet_flags INTERFACE -fsanitize=address,undefined -no-pie)

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Launches the compiler for a precompiled header, in place of what launches it for sources:
+# Launches the compiler for a precompiled header, without ccache: the file holds paths of this checkout.
 #
-#   precompile.sh LAUNCHER... COMPILER -x c++-header ... -MF DEPENDENCIES ... -o HEADER.gch ...
+#   precompile.sh COMPILER -x c++-header ... -MF DEPENDENCIES ... -o HEADER.pch ...
 #
-# An older HEADER.gch goes first: ccache takes one that is there for a part of what is compiled. HEADER.gch.sum is what
-# ccache knows the header by (CCACHE_PCH_EXTSUM): what it was made from. The file itself holds paths, so that checkouts
-# would share nothing, and ccache would read hundreds of megabytes for each source.
+# HEADER.pch.sum is what ccache knows the header by (CCACHE_PCH_EXTSUM): what it was made from. So checkouts share what
+# is compiled with it, and ccache need not read 70 MB for each source.
 set -eu
 
 header='' dependencies='' before='' precompiles=''

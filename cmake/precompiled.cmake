@@ -21,8 +21,7 @@ function(splitlet_precompiled_target sort)
     splitlet_flags absl::statusor fmt::fmt prometheus-cpp::core proto_cri proto_k8s proto_splitlet)
   target_compile_options(precompiled_${sort} PRIVATE -pthread "SHELL:-Xclang -fno-pch-timestamp")
   target_precompile_headers(precompiled_${sort} PRIVATE ${ARGN})
-  set_target_properties(precompiled_${sort} PROPERTIES
-    CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/precompile.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  set_target_properties(precompiled_${sort} PROPERTIES CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/precompile.sh")
 endfunction()
 
 # splitlet_precompiled(TARGET SORT DEPENDENCY...); SORT is library or test.
@@ -35,6 +34,8 @@ function(splitlet_precompiled target sort)
 endfunction()
 
 if(SPLITLET_PRECOMPILED)
+  # clang finds the .pch beside the header. ccache makes the path of -include relative, but not what -Xclang passes on.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
   splitlet_precompiled_target(library ${SPLITLET_PRECOMPILED_HEADERS})
   splitlet_precompiled_target(test ${SPLITLET_PRECOMPILED_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
   target_link_libraries(precompiled_test PRIVATE GTest::gtest GTest::gmock)

@@ -3,7 +3,7 @@
 #   proto_k8s       Kubernetes API and the field options of ours     #include "k8s.io/api/core/v1/pod.pb.h"
 #   proto_otlp      what an OpenTelemetry collector takes            #include "opentelemetry/trace_service.pb.h"
 #   proto_splitlet  records and services of splitlet, with stubs     #include "splitlet/v1/....pb.h"
-# Generated code has the same flags in every preset and no sanitizers, so that ccache compiles it once for all of them.
+# Generated code has the same flags in every preset of clang and no sanitizers, so that ccache compiles it once for all.
 
 set(SPLITLET_GEN_DIR "${CMAKE_BINARY_DIR}/gen")
 file(MAKE_DIRECTORY "${SPLITLET_GEN_DIR}")
@@ -101,9 +101,4 @@ function(splitlet_proto_library name)
   # One of these units can take a gigabyte.
   set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE generated
                                            CXX_CLANG_TIDY "" EXPORT_COMPILE_COMMANDS OFF)
-  if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
-    # Paths below the build directory count as relative: presets and checkouts share what one has compiled.
-    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_BINARY_DIR};CCACHE_NOHASHDIR=1;${CMAKE_CXX_COMPILER_LAUNCHER}")
-  endif()
 endfunction()

@@ -4,7 +4,7 @@
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 
-# What scripts/run_tests.py builds: the programs, and the tests of one label with the programs that they run.
+# Targets that scripts/run_tests.py builds: the programs, and the tests of one label with the programs that they run.
 add_custom_target(programs)
 add_custom_target(benchmarks)
 foreach(label unit simulation integration e2e chaos threads)
@@ -117,22 +117,18 @@ function(splitlet_fuzz name)
   add_dependencies(fuzzers fuzz_${name}_test)
 endfunction()
 
-# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120] [ALONE]): a test that is a shell script; it finds
-# the programs of this build in BIN_DIR, and says with exit code 77 that it was skipped. ALONE: it measures seconds, so
-# nothing runs beside it.
+# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
+# programs of this build in BIN_DIR, and says with exit code 77 that it was skipped.
 function(splitlet_script_test name)
-  cmake_parse_arguments(ARG "ALONE" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   cmake_path(ABSOLUTE_PATH ARG_SCRIPT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE script)
   add_test(NAME ${name} COMMAND "${script}" ${ARG_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  if(ARG_ALONE)
-    list(APPEND ARG_LABEL alone)
-  endif()
-  splitlet_register_test(${name} "${ARG_LABEL}" ${ARG_TIMEOUT})
+  splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
   set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
-  if("e2e" IN_LIST ARG_LABEL)  # it starts a stack as users do
+  if(ARG_LABEL STREQUAL "e2e")  # it starts a stack as users do
     set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
   endif()
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

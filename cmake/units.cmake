@@ -7,7 +7,8 @@
 # A unit names its sources as they are included, never by path, so that checkouts share through ccache what one compiled.
 
 set(SPLITLET_UNIT_SOURCES 12)  # at most in a unit of a folder
-set(SPLITLET_UNIT_LINES 1800)  # about, in a unit of lines; of tests 2500
+set(SPLITLET_UNIT_LINES 1800)       # about, in a unit of lines
+set(SPLITLET_TEST_UNIT_LINES 2500)  # of tests
 
 # splitlet_write_unit(OUT TARGET NAME SOURCE...): appends to OUT the unit that includes the sources.
 function(splitlet_write_unit out target name)
@@ -46,9 +47,9 @@ endfunction()
 function(splitlet_units_of_lines out target)
   set(limit ${SPLITLET_UNIT_LINES})
   if(target MATCHES "_test$")
-    set(limit 2500)
+    set(limit ${SPLITLET_TEST_UNIT_LINES})
   endif()
-  set(total 0)
+  set(total 1)  # of a target without lines too
   foreach(source IN LISTS ARGN)
     file(STRINGS "${CMAKE_SOURCE_DIR}/${source}" lines REGEX "^.")
     list(LENGTH lines "lines_of_${source}")
@@ -69,6 +70,9 @@ function(splitlet_units_of_lines out target)
       math(EXPR part "${seen} * ${parts} / ${total} + 1")
     endif()
   endforeach()
+  if(sources)
+    splitlet_write_unit(units ${target} "${part}" ${sources})
+  endif()
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Configures (once) and builds a preset into build/PRESET: everything, or the targets named.
 #
-#   build.sh [dev|release|asan|tsan] [TARGET...]
+#   build.sh [dev|release|asan|tsan|plain] [TARGET...]
 #
 # JOBS overrides how many compilers run at once.
 set -euo pipefail
@@ -22,7 +22,8 @@ jobs() {
 # In the home of the user, so that the next checkout finds it.
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 cd "$tree"
-if [[ ! -f build/$preset/build.ninja ]]; then
-  cmake --preset "$preset"
+# One that was configured before the presets changed may name another compiler.
+if [[ ! -f build/$preset/build.ninja || CMakePresets.json -nt build/$preset/CMakeCache.txt ]]; then
+  cmake --fresh --preset "$preset"
 fi
 exec ninja -C "build/$preset" -j "${JOBS:-$(jobs)}" "$@"

@@ -3,7 +3,7 @@
 
     one_test.py PRESET NAME [FILTER]
 
-NAME is ctest's; that of a test in shards without their number means all of it. FILTER chooses cases of GoogleTest.
+NAME is ctest's: pod_worker_2 is one shard, pod_worker means all shards of pod_worker. FILTER chooses cases of GoogleTest.
 scripts/build.sh PRESET builds what it runs.
 """
 
@@ -46,7 +46,8 @@ def main():
     if test is None:
         sys.exit(f"{preset} has no test {name}: ctest --test-dir build/{preset} -N lists them")
     if "command" not in test:
-        sys.exit(f"{name} is not built: scripts/build.sh {preset} {name}_test")
+        program = re.sub(r"_\d+$", "", name) + "_test"
+        sys.exit(f"{name} is not built: scripts/build.sh {preset} {program}")
     command, variables, where = invocation(test, filters or ("" if test["name"] == name else "*"))
     os.chdir(where)
     os.execvpe(command[0], command, dict(os.environ, **variables))

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Tests of run_tests.py and one_test.py: what is counted, what is left out, what the last lines say."""
 
+import contextlib
+import os
+import tempfile
+import time
 import unittest
 
 import one_test
@@ -46,10 +50,8 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(made.reduced, ["seeds 7 to 9"])
 
     def test_the_last_lines_name_what_failed_its_log_and_how_to_run_it(self):
-        made = result()
-        made.finding = "build/asan/test-reports/unit.txt"
-        self.assertEqual(run_tests.summary([made], ["tsan: build"], ["chaos"]), [
-            "SKIPPED: asan:compose",
+        self.assertEqual(run_tests.summary([result()], ["tsan: build"], ["chaos"], ["e2e"]), [
+            "SKIPPED: e2e asan:compose",
             "NEEDED A SECOND TRY (look into it): asan:bus",
             "REDUCED: chaos",
             "REDUCED: seeds 7 to 9",
@@ -59,30 +61,79 @@ class ResultTest(unittest.TestCase):
             "FAILED: asan:gone",
             "  log: build/asan/test-reports/gone.log",
             "  run: scripts/one_test.py asan gone",
-            "FAILED: asan:unit: A SANITIZER FOUND SOMETHING: build/asan/test-reports/unit.txt",
             "FAILED: tsan: build",
-            "2 passed, 4 failed"])
+            "2 passed, 3 failed"])
+
+    def test_a_finding_fails_a_test_whose_second_try_passed(self):
+        made = run_tests.Result("asan", "unit")
+        made.read(JUNIT, PRINTED.replace("    2/5", "==1==ERROR: AddressSanitizer: heap-use-after-free\n    2/5"))
+        lines = run_tests.summary([made], [], [], [])
+        self.assertIn("FAILED: asan:bus (a sanitizer found something)", lines)
+        self.assertIn("  log: build/asan/test-reports/unit.txt", lines)
+        self.assertEqual(lines[-1], "1 passed, 3 failed")
+
+    def test_many_failures_have_one_line_each(self):
+        made = run_tests.Result("asan", "unit")
+        made.failed = [f"test_{number}" for number in range(20)]
+        lines = run_tests.summary([made], [], [], [])
+        self.assertEqual(len(lines), 21)
+        self.assertEqual(lines[0], "FAILED: asan:test_0  log: build/asan/test-reports/unit.txt  run: scripts/one_test.py asan test_0")
 
     def test_many_failed_cases_are_not_listed(self):
         output = "".join(f"[  FAILED  ] Ending.Case{number}\n" for number in range(4))
         self.assertEqual(run_tests.how_to_run("tsan", "x", output), "scripts/one_test.py tsan x")
 
-    def test_what_a_sanitizer_says_is_a_finding(self):
+    def test_each_sort_of_report_is_a_finding(self):
         for line in ("==1==ERROR: AddressSanitizer: heap-use-after-free", "WARNING: ThreadSanitizer: data race",
                      "a.cc:3:4: runtime error: signed integer overflow", "ERROR: LeakSanitizer: detected memory leaks"):
-            self.assertRegex(line, run_tests.FINDING)
-        self.assertNotRegex("sanitizers .... Passed", run_tests.FINDING)
+            self.assertEqual(run_tests.with_findings(f" 1/5 Test  #1: bus ...***Failed\n{line}\n"), ["bus"])
+        self.assertEqual(run_tests.with_findings(" 1/5 Test  #1: sanitizers ...   Passed\n"), [])
+
+
+class RunTest(unittest.TestCase):
+    def run_of(self):
+        return run_tests.Run([], run_tests.Budget({}, 0.0), "/tmp")
+
+    def test_an_exception_in_a_lane_is_a_failure(self):
+        run = self.run_of()
+        run.beside("release:e2e", lambda: 1 // 0).join()
+        self.assertEqual(len(run.broken), 1)
+        self.assertIn("release:e2e: ZeroDivisionError", run.broken[0])
+
+    def test_a_command_is_told_by_its_code_and_the_time_of_its_children(self):
+        run = self.run_of()
+        with open(os.devnull, "w", encoding="utf-8") as run_out, contextlib.redirect_stdout(run_out):
+            code, seconds = run.stream(["sh", "-c", "sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; exit 3"], "",
+                                       os.devnull)
+        self.assertEqual(code, 3)
+        self.assertGreater(seconds, 0)
+
+    def test_closing_ends_what_still_runs(self):
+        run = self.run_of()
+        run.beside("lane", run.stream, ["sleep", "600"], "", os.devnull)
+        while not run.children:
+            time.sleep(0.01)
+        run.close()
+        self.assertFalse(run.children)
+
+    def test_directories_of_killed_runs_go(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.mkdir(f"{root}/st-999999999-x")
+            os.mkdir(f"{root}/st-{os.getpid()}-y")
+            made = run_tests.make_scratch(root)
+            self.assertEqual(os.stat(made).st_mode & 0o777, 0o755)
+            self.assertEqual(sorted(os.listdir(root)), sorted([f"st-{os.getpid()}-y", os.path.basename(made)]))
 
 
 class EndTest(unittest.TestCase):
-    def test_what_is_left_out_when_time_gets_short(self):
-        # minutes left -> seconds for seeds (None: all), chaos, benchmarks
-        cases = ((None, (None, True, True)), (60, (None, True, True)), (19, (None, True, True)), (17, (120, True, True)),
-                 (15, (0, True, True)), (14, (0, False, True)), (5, (0, False, True)), (4, (0, False, False)),
-                 (-3, (0, False, False)))
-        for left, want in cases:
-            with self.subTest(left):
-                self.assertEqual(run_tests.plan_end(left), want)
+    def test_seeds_and_benchmarks_are_left_out_when_time_gets_short(self):
+        # minutes left, root -> seconds for seeds (None: all), benchmarks
+        cases = ((None, True, (None, True)), (60, True, (2400, True)), (21, True, (60, True)), (20, True, (0, True)),
+                 (10, True, (0, True)), (10, False, (300, True)), (5, True, (0, True)), (4, True, (0, False)),
+                 (-3, True, (0, False)))
+        for left, root, want in cases:
+            with self.subTest((left, root)):
+                self.assertEqual(run_tests.plan_end(left, root), want)
 
     def test_the_budget_counts_from_where_the_run_began(self):
         self.assertIsNone(run_tests.Budget({}, 100.0).left(700.0))

@@ -38,7 +38,7 @@ void ReadAfterFree() {
 
 void ReadAfterReturn() { seen = *AddressOfALocal(); }
 
-// Many, since what a register or the stack still holds is no leak.
+// A pointer that a register or the stack still holds is no leak, hence many.
 void Leak() {
   for (int i = 0; i < 100; ++i) {
     const auto* volatile lost = new int(i);

@@ -28,7 +28,7 @@ std::string Join(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// Of a run that is short of time.
+/// Ends the row of seeds in a run that is short of time.
 class TimeForSeeds {
  public:
   TimeForSeeds() {

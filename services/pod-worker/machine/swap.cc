@@ -5,7 +5,7 @@
 namespace splitlet::pod_worker {
 namespace {
 
-constexpr uint64_t kMaxSwapFile = 1u << 20;
+constexpr uint64_t kMaxProcFile = 1u << 20;
 constexpr int64_t kKibi = 1024;
 constexpr int kNoswapMajor = 6, kNoswapMinor = 4;
 
@@ -20,7 +20,7 @@ bool IsAtLeast(const std::string& release, int major, int minor) {
 
 /// Outside of one all ids are their own.
 bool IsInUserNamespace(fs::FileSystem& files) {
-  const auto map = files.Read("/proc/self/uid_map", kMaxSwapFile);
+  const auto map = files.Read("/proc/self/uid_map", kMaxProcFile);
   if (!map.ok()) return false;
   std::istringstream text(*map);
   int64_t inside = 0, outside = 0, count = 0;
@@ -31,7 +31,7 @@ bool IsInUserNamespace(fs::FileSystem& files) {
 }  // namespace
 
 StatusOr<int64_t> ReadSwapBytes(fs::FileSystem& files) {
-  const auto text = files.Read("/proc/swaps", kMaxSwapFile);
+  const auto text = files.Read("/proc/swaps", kMaxProcFile);
   if (text.status().code() == StatusCode::kNotFound) return 0;
   RETURN_IF_ERROR(text, "/proc/swaps");
   std::istringstream lines(*text);
@@ -49,7 +49,7 @@ StatusOr<int64_t> ReadSwapBytes(fs::FileSystem& files) {
 
 bool KeepsTmpfsOffSwap(fs::FileSystem& files, fs::Mounts& mounts, const std::string& root_dir) {
   if (IsInUserNamespace(files)) return false;
-  const auto release = files.Read("/proc/sys/kernel/osrelease", kMaxSwapFile);
+  const auto release = files.Read("/proc/sys/kernel/osrelease", kMaxProcFile);
   if (release.ok() && IsAtLeast(*release, kNoswapMajor, kNoswapMinor)) return true;
   const std::string place = root_dir + "/tmpfs-noswap-test";
   if (!files.MakeDirs(place, 0700).ok()) return false;

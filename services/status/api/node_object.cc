@@ -149,7 +149,7 @@ void UpdateFeatures(const NodeFacts& facts, core::NodeStatus& status) {
 }
 
 /// Whole seconds, as the API keeps them.
-void PutTime(WallTime time, k8s::io::apimachinery::pkg::apis::meta::v1::Time& into) {
+void SetWholeSeconds(WallTime time, k8s::io::apimachinery::pkg::apis::meta::v1::Time& into) {
   into.set_seconds(std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
   into.clear_nanos();
 }
@@ -164,14 +164,14 @@ void UpdateCondition(const v1::NodeCondition& said, WallTime now, core::NodeStat
   if (is_new || condition.status() != said.status()) {
     const int64_t before = condition.last_transition_time().seconds();
     auto& transition = *condition.mutable_last_transition_time();
-    PutTime(now, transition);
+    SetWholeSeconds(now, transition);
     transition.set_seconds(std::max(before, transition.seconds()));
   }
   condition.set_type(said.type());
   condition.set_status(said.status());
   condition.set_reason(said.reason());
   condition.set_message(said.message());
-  PutTime(now, *condition.mutable_last_heartbeat_time());
+  SetWholeSeconds(now, *condition.mutable_last_heartbeat_time());
 }
 
 bool Has(const core::NodeStatus& status, const std::string& type) {
