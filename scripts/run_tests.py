@@ -305,12 +305,18 @@ class Run:
                 self.test(preset, label)
 
     def instrumented(self):
-        """The presets asan and tsan, which leave the processor to the e2e tests."""
+        """The presets asan and tsan, which leave the processor to the e2e tests. Integration tests wait too, so tsan is
+        compiled beside them."""
+        waiting = None
         if self.build("asan", "unit_tests", "integration_tests", "simulation_tests", nice=19):
             self.check_labels("asan")
-            for label in ("unit", "integration", "simulation"):
-                self.test("asan", label)
-        if self.build("tsan", "threads_tests", nice=19):
+            self.test("asan", "unit")
+            waiting = self.beside("asan:integration", self.test, "asan", "integration", "integration| ")
+        tsan = self.build("tsan", "threads_tests", nice=19)
+        if waiting:
+            waiting.join()
+            self.beside("asan:simulation", self.test, "asan", "simulation", "simulation| ")
+        if tsan:
             self.test("tsan", "threads")
 
     def each_where_it_shows_most(self):
@@ -320,8 +326,9 @@ class Run:
             self.check_labels("release")
             lane = self.beside("release:e2e", self.test, "release", "e2e", "e2e| ")
         self.instrumented()
+        for each in self.lanes:
+            each.join()
         if lane:
-            lane.join()
             self.end()
 
     def end(self):

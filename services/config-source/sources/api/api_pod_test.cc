@@ -11,7 +11,7 @@
 namespace splitlet::config_source {
 namespace {
 
-kube::Pod Web() {
+kube::Pod WebOfTheServer() {
   kube::Pod pod;
   pod.mutable_metadata()->set_name("web");
   pod.mutable_metadata()->set_namespace_("default");
@@ -55,7 +55,7 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    kube::Pod pod = Web();
+    kube::Pod pod = WebOfTheServer();
     c.edit(pod);
     const auto taken = TakeApiPod(pod);
     EXPECT_EQ(taken.ok(), *c.want == 0) << taken.status();
@@ -66,7 +66,7 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
 }
 
 TEST(TakeApiPod, KeepsStatusAndDropsManagedFields) {
-  kube::Pod pod = Web(), out;
+  kube::Pod pod = WebOfTheServer(), out;
   pod.mutable_metadata()->add_managed_fields()->set_manager("kubectl");
   const auto taken = TakeApiPod(pod);
   ASSERT_TRUE(taken.ok());
@@ -80,7 +80,7 @@ TEST(TakeApiPod, KeepsStatusAndDropsManagedFields) {
 }
 
 TEST(WhyNotOffline, ThoseThatMayBeGoneOrElsewhereWait) {
-  kube::Pod pod = Web();
+  kube::Pod pod = WebOfTheServer();
   EXPECT_EQ(WhyNotOffline(pod), "");
   auto& owner = *pod.mutable_metadata()->add_owner_references();
   owner.set_kind("ReplicaSet");
