@@ -128,9 +128,6 @@ function(splitlet_script_test name)
   add_test(NAME ${name} COMMAND "${script}" ${ARG_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   splitlet_register_test(${name} ${ARG_LABEL} ${ARG_TIMEOUT})
   set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE 77)
-  if(ARG_LABEL STREQUAL "e2e")  # it starts a stack as users do
-    set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
-  endif()
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 

@@ -326,20 +326,19 @@ class Run:
             self.check_labels("release")
             lane = self.beside("release:e2e", self.test, "release", "e2e", "e2e| ")
         self.instrumented()
-        for each in self.lanes:
-            each.join()
         if lane:
             self.end()
 
     def end(self):
         seconds, benchmarks = plan_end(self.budget.left(uptime()), os.geteuid() == 0)
         limit = {} if seconds is None else {"SIMULATION_SECONDS": str(seconds)}
-        lane = self.beside("release:simulation", self.test, "release", "simulation", "simulation| ", limit)
+        self.beside("release:simulation", self.test, "release", "simulation", "simulation| ", limit)
         if benchmarks:
             self.build("release", "benchmarks")
         else:
             self.reduced.append("the benchmarks were not built")
-        lane.join()
+        for each in self.lanes:
+            each.join()
         left = self.budget.left(uptime())
         if left is None or left >= CHAOS + RESERVE:
             self.test("release", "chaos", again=left is None or left >= 2 * CHAOS + RESERVE)
