@@ -209,10 +209,11 @@ class Run:
 
     def stream(self, command, prefix, log_path, environment=None):
         """Runs a command and prints what it prints, also into a file; returns its exit code and the processor seconds of it
-        and its children."""
+        and its children. All have the session of this script, since Linux shares the processor among sessions first and
+        only within each by niceness (sched_autogroup)."""
         with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
                 command, cwd=TREE, env=environment or self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True) as process:
+                stderr=subprocess.STDOUT, text=True, errors="replace", process_group=0) as process:
             self.children.add(process)
             for line in process.stdout:
                 self.say(prefix + line)

@@ -2,6 +2,7 @@
 """Tests of run_tests.py and one_test.py: what is counted, what is left out, what the last lines say."""
 
 import contextlib
+import io
 import os
 import tempfile
 import time
@@ -107,6 +108,12 @@ class RunTest(unittest.TestCase):
                                        os.devnull)
         self.assertEqual(code, 3)
         self.assertGreater(seconds, 0)
+
+    def test_commands_stay_in_the_session_so_that_niceness_counts_between_them(self):
+        run, said = self.run_of(), io.StringIO()
+        with contextlib.redirect_stdout(said):
+            run.stream(["sh", "-c", "ps -o sid= -p $$"], "", os.devnull)
+        self.assertEqual(int(said.getvalue()), os.getsid(0))
 
     def test_closing_ends_what_still_runs(self):
         run = self.run_of()
