@@ -97,7 +97,7 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
                       "Requests that were refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),
       displaced(Gauge(registry, "splitlet_node_api_displaced_connections",
-                      "Connections of strangers that were cut to make room, by server")),
+                      "Connections that were cut to make room, by server")),
       has_certificate(Gauge(registry, "splitlet_node_api_has_certificate",
                             "1 while there is a certificate to serve with")
                           .Add({})),
