@@ -39,7 +39,7 @@ LIB_ARROWS = {
     "https": {"fs"},
     "trace": {"http", "rpc"},
     "x509": {"base"},
-    "daemon": {"apiclient", "config", "exec", "bus", "fs", "node", "rpc", "trace", "kube"},
+    "daemon": {"apiclient", "config", "exec", "bus", "fs", "https", "node", "rpc", "trace", "kube"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
 # Sources without a header of their name, by library, service or program. The list only shrinks.
