@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libs/base/url_secrets.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "services/node-api/file_fields.h"
@@ -122,7 +123,7 @@ void WriteApi(JsonObject& out, const KubeletConfig::Api& api) {
 
 /// What they say may be a password: it is not shown.
 void WriteUrl(JsonObject& out, const KubeletConfig& file) {
-  TextIfAny(out, "staticPodURL", file.static_pod_url);
+  TextIfAny(out, "staticPodURL", WithoutSecrets(file.static_pod_url));
   if (file.static_pod_url_header.empty()) return;
   JsonObject headers(out.Member("staticPodURLHeader"));
   for (const auto& [name, values] : file.static_pod_url_header)
