@@ -93,6 +93,12 @@ StatusOr<std::string> ReadConfigFile(daemon::ServiceContext& context) {
   return context.files().Read(file, kMaxConfigBytes);
 }
 
+/// As packages and compose give it: then the others have theirs, too.
+bool HasKnownPort(const daemon::Flags& flags) {
+  const ProcessRow* const own = FindProcess("node-api");
+  return own != nullptr && flags.http_address.ends_with(fmt::format(":{}", own->port));
+}
+
 StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(const std::string content, ReadConfigFile(context), "--config");
   ASSIGN_OR_RETURN(auto config, LoadNodeApiConfig(context.config(), context.flags(), content),
@@ -118,7 +124,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
       .pod_calls = MakePodCalls(context.clock(), context.Peer("pod-worker")),
       .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
       .processes = MakeProcessMetrics(
-          {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
+          {.clock = context.clock(),
+           .strands = context.strands(),
+           .caller = *http,
+           .peer = peer,
+           .fixed_ports = HasKnownPort(context.flags())}),
       .levels = MakeLevelTarget(context.clock(), peer),
       .process_names = ProcessNames(),
       .ask_sync_loop =
