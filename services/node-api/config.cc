@@ -64,6 +64,7 @@ StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
                                     .flags = fields.debug_flags_handler},
                        .has_api_server = !flags.kubeconfig.empty(),
                        .sync_loop_limit = std::max(2 * file.sync_frequency, kShortestLimit),
+                       .pod_logs_dir = file.pod_logs_dir,
                        .configz = ConfigzText(file, flags, fields),
                        .flags = FlagsOf(flags),
                        .certificate = CertificateOf(file, flags.cert_dir)};

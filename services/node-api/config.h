@@ -28,6 +28,7 @@ struct NodeApiConfig {
   bool has_api_server = false;  // who could be asked about tokens and rights
   Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
   std::string node_logs_dir = "/var/log";
+  std::string pod_logs_dir = "/var/log/pods";
   std::string configz;                              // what /configz answers
   std::map<std::string, std::string> flags;         // what /flagz shows
   std::pair<std::string, std::string> certificate;  // that is served, and its key: paths

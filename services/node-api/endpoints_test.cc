@@ -179,14 +179,66 @@ TEST_F(Endpoint, LogsOfContainers) {
   EXPECT_EQ(Text({.target = "/containerLogs/default/no/app"}), "404 pod \"no\" does not exist");
 }
 
+TEST_F(Endpoint, ALogThatIsNotBelowTheFolderOfLogsIsNotRead) {
+  config.pod_logs_dir = "/var/log/pods";
+  Start();
+  PutPod();
+  log_files->Make("/logs/app.log", "2026-01-02T03:04:05Z stdout F secret\n");
+  EXPECT_EQ(Text({.target = "/containerLogs/default/web/app"}),
+            "400 unable to retrieve container logs for containerd://c1: /logs/app.log is not below "
+            "/var/log/pods");
+}
+
+TEST_F(Endpoint, ThoseWhoAskForMetricsTogetherGetOneText) {
+  AllowAll();
+  processes->texts["pleg"] = "# TYPE a counter\na 1\n";
+  Start();
+  std::vector<std::shared_ptr<Answered>> asked;
+  for (int i = 0; i < 3; ++i) asked.push_back(Begin({.target = "/metrics"}));
+  const auto probes = Begin({.target = "/metrics/probes"});
+  all.Advance(1ms);
+  for (const auto& one : asked) {
+    ASSERT_TRUE(one->answer);
+    EXPECT_EQ(one->answer->shared_body, asked[0]->answer->shared_body);
+    EXPECT_THAT(one->answer->body, HasSubstr("\na 1\n"));
+  }
+  ASSERT_TRUE(probes->answer);
+  EXPECT_THAT(probes->answer->body, Not(HasSubstr("\na 1\n")));
+  EXPECT_EQ(Code({.target = "/metrics"}), 200) << "the next round";
+}
+
+TEST_F(Endpoint, ReadersOfOnePodsLogsLeaveTheRestToOthers) {
+  Start();
+  PutPod();
+  log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F one\n");
+  log_files->Make("/logs/other.log", "2026-01-02T03:04:05Z stdout F other\n");
+  PutOtherPod();
+  all.Pause(log_readers);
+  const Ask log{.target = "/containerLogs/default/web/done?follow=true"};
+  std::vector<std::shared_ptr<Answered>> readers;
+  for (size_t i = 0; i < 300; ++i) readers.push_back(Send(log));
+  EXPECT_TRUE(readers[LogStreams::kMaxOfPod - 1]->streams);
+  EXPECT_EQ(readers[LogStreams::kMaxOfPod]->answer->code, 429);
+  EXPECT_EQ(Text(log), "429 too many logs of this pod are being read");
+  const auto other = Send({.target = "/containerLogs/default/other/app?follow=true"});
+  EXPECT_TRUE(other->streams);
+  all.Resume(log_readers);
+  all.Advance(1ms);
+  EXPECT_EQ(Code(log), 200);
+}
+
 TEST_F(Endpoint, ManyReadLogsAtOnceAndHoldUpNobodyElse) {
   Start();
   PutPod();
+  EXPECT_TRUE(files.Replace("/var/log/syslog", "content", {}).ok());
+  log_files->Make("/var/log/syslog", "content");
   log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F one\n");
   all.Pause(log_readers);
   const Ask log{.target = "/containerLogs/default/web/done?follow=true"};
   std::vector<std::shared_ptr<Answered>> readers;
-  for (size_t i = 0; i < LogStreams::kMaxStreams; ++i) readers.push_back(Send(log));
+  for (size_t i = LogStreams::kMaxOfPod; i < LogStreams::kMaxStreams; ++i)
+    readers.push_back(Send({.target = "/logs/syslog"}));
+  for (size_t i = 0; i < LogStreams::kMaxOfPod; ++i) readers.push_back(Send(log));
   for (const auto& reader : readers) ASSERT_TRUE(reader->streams);
   EXPECT_EQ(Text(log), "429 too many logs are being read");
   EXPECT_EQ(Code({}), 200);

@@ -16,6 +16,7 @@ EndpointDeps PartsOf(NodeApiDeps& deps, PodViews& pods) {
           .log = deps.log,
           .pods = pods,
           .log_files = deps.log_files,
+          .container_files = deps.container_files,
           .watch_log = deps.watch_log,
           .pod_calls = deps.pod_calls,
           .stats = deps.stats,
