@@ -4,8 +4,8 @@
 /// the next one to have this one leave, by opening the file.
 /// Threads: one; Take blocks until the lock is free. Nothing is set up by then: a signal ends the
 ///          process.
-/// Errors:  by errno, with the path; FAILED_PRECONDITION for what may be another user's: whoever can
-///          open the file could hold the start up for ever.
+/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may be another user's, who
+///          could hold the start up for ever.
 /// Killed:  the kernel drops the lock; the file stays. Programs that are started do not have it.
 /// Source:  kubelet --lock-file, pkg/util/flock.
 

@@ -144,6 +144,8 @@ class Sizes(unittest.TestCase):
         self.assertEqual(messages("libs/base/a.cc", "void F(int a, int b, int c, int d) {}\n"), [])
         found = messages("libs/base/a.cc", "void F(int a, int b, int c, int d, int e) {}\n")
         self.assertEqual(found, ["F: 5 parameters, at most 4; use a struct"])
+        theirs = "void Parser::on_line_impl(int a, int b, int c, int d, int e) {}\n"
+        self.assertEqual(messages("libs/base/a.cc", theirs), [], "a library's virtual function")
 
 
 class Documents(unittest.TestCase):

@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kMaxAnswerBytes = 32 << 20;
 constexpr int kMaxMetadataBytes = 8 << 10;  // of a call; gRPC refuses more of it
-constexpr int kMaxStreams = 32;  // of one connection; what is above waits at the client
+constexpr int kMaxStreams = 32;             // of one connection; what is above waits at the client
 constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
 constexpr int kLookMs = 5000;  // for calls that last too long

@@ -4,7 +4,7 @@
 /// without compiling it. Taken is what a kubelet's language of patterns has, within bounds.
 /// Threads: any.
 /// Errors:  as a text for the answer.
-/// Source:  docs/behaviour/node-api.md, "Logs of the node"; RE2 syntax, as a kubelet's Go has it.
+/// Source:  docs/behaviour/node-api.md, "Logs of the node"; Go's regexp/syntax.
 
 #include <string>
 #include <string_view>
