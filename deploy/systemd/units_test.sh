@@ -78,7 +78,7 @@ namespace=$(awk -F= '/^(Private(Tmp|Devices|Mounts)|Protect(System|Home|KernelTu
 # setup decides whether the node has an API server. Files keep their owners here, and so do those of the bus.
 state=$work/setup
 mkdir -p "$state"/etc/splitlet "$state"/run/splitlet "$work/bin"
-printf '#!/bin/sh\nexit 0\n' >"$work/bin/chown"
+printf '#!/bin/sh\necho "$*" >>%s\n' "$work/owners" >"$work/bin/chown"
 chmod +x "$work/bin/chown"
 settings=$state/run/splitlet/cluster.env
 
@@ -101,6 +101,11 @@ set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig --cert-dir=/var/
 set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig"' --cert-dir=/c
 [[ $(stat -c %a "$state/etc/splitlet/kubeconfig") == 640 && -d $state/run/splitlet/node-api ]] ||
   { echo 'the kubeconfig is not for the group alone, or node-api is forgotten' && exit 1; }
+# Who may join the cluster as any node is known to status alone.
+for want in "root:splitlet-status $state/etc/splitlet/bootstrap-kubeconfig" "root:splitlet-api $state/etc/splitlet/kubeconfig"; do
+  [[ $(grep -F " ${want#* }" "$work/owners" | sort -u) == "$want" && $(stat -c %a "${want#* }") == 640 ]] ||
+    { echo "${want#* } is not ${want%% *} 640: $(cat "$work/owners")" && exit 1; }
+done
 rm "$state"/etc/splitlet/{kubeconfig,bootstrap-kubeconfig}
 set_up none
 [[ ! -e $state/run/splitlet/node-api ]] || { echo 'node-api is missed on a node that has left its cluster' && exit 1; }
