@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
@@ -24,6 +25,7 @@
 #include "libs/fs/real_file_system.h"
 #include "libs/fs/reserve.h"
 #include "libs/fs/state_id.h"
+#include "libs/fs/unfinished.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::fs {
@@ -195,6 +197,7 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   ASSERT_EQ(all->unreadable.size(), 2u);
   EXPECT_EQ(all->unreadable[0].key, "broken");
   EXPECT_EQ(all->unreadable[0].reason, "checksum does not match");
+  EXPECT_THAT(Names("facts"), testing::Not(testing::Contains(".uid-9.new")));
   EXPECT_EQ(all->unreadable[1].reason, "schema level 3 is above 2");
   EXPECT_TRUE(all->unreadable[1].newer);
   EXPECT_FALSE(all->unreadable[0].newer);
@@ -332,6 +335,97 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(reserve.Write(At("facts/a"), "x", {}).code(), StatusCode::kResourceExhausted);
 }
 
+/// As a process that is killed there: what it wrote is beside the file, and stays.
+class Killed : public testing::Test {
+ protected:
+  explicit Killed(const char* point = "fs.replace.before-rename") {
+    FailPoints::SetCurrent(&points_);
+    EXPECT_TRUE(points_.Set(point, "return(cancelled,killed)").ok());
+  }
+  ~Killed() override { FailPoints::SetCurrent(nullptr); }
+  void StartAgain() { FailPoints::SetCurrent(nullptr); }
+  std::vector<std::string> Names(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : files.List(folder).value_or(std::vector<DirEntry>()))
+      names.push_back(entry.name);
+    return names;
+  }
+
+  FakeClock clock;
+  RealFileSystem files;
+  const TempDir dir;
+
+ private:
+  FailPoints points_;
+};
+
+TEST_F(Killed, AFactThatWasBeingSavedLeavesNothingToTheNextStart) {
+  const FactStore store(files, clock, {.directory = dir / "facts"});
+  ASSERT_EQ(store.Save("a", "new", false).code(), StatusCode::kCancelled);
+  ASSERT_EQ(Names(dir / "facts"), std::vector<std::string>{".a.new"});
+  StartAgain();
+  const FactStore next(files, clock, {.directory = dir / "facts"});
+  ASSERT_TRUE(files.MakeDirs(dir / "facts/.folder.new", 0750).ok());
+  const auto all = next.ReadAll();
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_TRUE(all->facts.empty());
+  EXPECT_EQ(Names(dir / "facts"), std::vector<std::string>{".folder.new"}) << "Replace makes none";
+}
+
+TEST_F(Killed, AFileThatWasBeingReplacedLeavesItsOldContentAlone) {
+  StartAgain();
+  ASSERT_TRUE(files.Replace(dir / "key", "old", {}).ok());
+  ASSERT_TRUE(files.Replace(dir / "other", "old", {}).ok());
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.Set("fs.replace.before-rename", "return(cancelled,killed)").ok());
+  for (const char* name : {"key", "other"}) ASSERT_FALSE(files.Replace(dir / name, "new", {}).ok());
+  StartAgain();
+  ASSERT_TRUE(RemoveUnfinished(files, dir.path(), "k").ok());
+  EXPECT_EQ(Names(dir.path()), (std::vector<std::string>{".other.new", "key", "other"}));
+  ASSERT_TRUE(RemoveUnfinished(files, dir.path()).ok());
+  EXPECT_EQ(Names(dir.path()), (std::vector<std::string>{"key", "other"}));
+  EXPECT_EQ(*files.Read(dir / "key", 10), "old");
+  EXPECT_TRUE(RemoveUnfinished(files, dir / "none").ok());
+}
+
+class KilledInAllocate : public Killed {
+ protected:
+  KilledInAllocate() : Killed("fs.allocate.before-rename") {}
+};
+
+TEST_F(KilledInAllocate, AReserveHasNoFileThatNobodyCounts) {
+  const Reserve reserve(files, dir / "reserve");
+  ASSERT_EQ(reserve.Keep().code(), StatusCode::kCancelled);
+  ASSERT_EQ(Names(dir / "reserve"), std::vector<std::string>{".00.new"});
+  StartAgain();
+  ASSERT_TRUE(files.Rename(dir / "reserve/.00.new", dir / "reserve/.99.new").ok());
+  ASSERT_TRUE(reserve.Keep().ok());
+  EXPECT_EQ(Names(dir / "reserve").size(), Reserve::kFiles);
+}
+
+TEST(FactStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  const FactStore store(files, clock, {.directory = "/facts"});
+  const auto beside = [&files](const char* key) {
+    return files.Stat(fmt::format("/facts/.{}.new", key), false).ok();
+  };
+  files.SetHook([&](std::string_view operation, const std::string& path) {
+    if (operation != "replace" || path != "/facts/a") return OkStatus();
+    for (const char* key : {"a", "b"})
+      EXPECT_TRUE(files.Replace(fmt::format("/facts/.{}.new", key), "half", {}).ok());
+    EXPECT_TRUE(store.ReadAll().ok());
+    EXPECT_TRUE(beside("a")) << "its writer renames it next";
+    EXPECT_FALSE(beside("b")) << "nobody writes it";
+    return OkStatus();
+  });
+  ASSERT_TRUE(store.Save("a", "1", false).ok());
+  files.SetHook(nullptr);
+  ASSERT_TRUE(store.ReadAll().ok());
+  EXPECT_FALSE(beside("a"));
+}
+
 TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   const FactStore store(*files_, clock_, {.directory = At("facts")});
   EXPECT_TRUE(store.Save("a", "old", false).ok());
@@ -397,6 +491,9 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOf(c.path), c.name);
   }
   EXPECT_EQ(NewContentPath("/a/b"), "/a/.b.new");
+  EXPECT_EQ(NameOfNewContent(".b.new"), "b");
+  for (const char* other : {"b", "b.new", ".b", ".new", "..new.", ""})
+    EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
 /// What pods may leave: very deep, very wide, closed, and full of links to what is not theirs.

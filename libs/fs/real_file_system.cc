@@ -265,6 +265,7 @@ Status RealFileSystem::Allocate(const std::string& path, uint64_t bytes) {
   const std::string beside = NewContentPath(path);
   RETURN_IF_ERROR(MakeDirs(ParentOf(path), kFolderMode), "make {}", ParentOf(path));
   Status made = AllocateNew(beside, bytes);
+  FAIL_POINT("fs.allocate.before-rename");
   if (made.ok() && ::rename(beside.c_str(), path.c_str()) != 0) made = LastError();
   if (!made.ok()) ::unlink(beside.c_str());
   FAIL_POINT("fs.allocate.after");
