@@ -17,7 +17,7 @@ splitlet-sync-loop     1.5
 splitlet-pod-worker    4.8
 splitlet-pleg          1.5
 splitlet-status        1.5
-splitlet-gc            2.3
+splitlet-gc            2.4
 splitlet-node-api      1.6
 splitlet-nats          1.5
 splitlet-recorder      1.5
@@ -53,9 +53,13 @@ open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.servi
 [[ $open == 'splitlet-config-source.service splitlet-node-api.service splitlet-pod-worker.service splitlet-status.service' ]] ||
   { echo "beyond loopback: $open" && exit 1; }
 
-# systemd answers openat2 with ENOSYS where this is set.
-[[ $(sed -n 's/^RestrictSUIDSGID=//p' "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service" | tail -n 1) == no ]] ||
-  { echo 'pod-worker cannot use openat2' && exit 1; }
+# systemd answers openat2 with ENOSYS where this is set: these two use it, and nobody else.
+for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
+  want=yes
+  case $unit in *-pod-worker.service | *-gc.service) want=no ;; esac
+  [[ $(sed -n 's/^RestrictSUIDSGID=//p' "$unit" | tail -n 1) == "$want" ]] ||
+    { echo "$(basename "$unit"): RestrictSUIDSGID is not $want, and openat2 goes with it" && exit 1; }
+done
 
 # The kernel's log is where gc hears that the machine ran out of memory. It needs all of this, and nobody else any of it.
 gc=$work/root/usr/lib/systemd/system/splitlet-gc.service
