@@ -114,11 +114,41 @@ rm "$state"/etc/splitlet/{kubeconfig,bootstrap-kubeconfig}
 set_up none
 [[ ! -e $state/run/splitlet/node-api ]] || { echo 'node-api is missed on a node that has left its cluster' && exit 1; }
 
+# The last line of a setting counts.
+setting_of() { sed -n "s/^$2=//p" "$work/root/usr/lib/systemd/system/$1.service" | tail -n 1; }
+
+# told UNIT EXPOSURE: the row of the unit in deploy/README.md says what the unit has.
+told() {
+  local unit=$1 user rights column='[^|]*' row
+  row=$(grep "^| $unit |" "$here/../README.md") || { echo "$unit has no row in deploy/README.md" && exit 1; }
+  user=$(setting_of "$unit" User)
+  case ${user:-root} in
+    root) user=root ;;
+    *) user=own ;;
+  esac
+  rights=$(sed -E "s/^\|$column\|$column\|($column)\|.*/\1/" <<<"$row")
+  [[ $row == "| $unit | $user |"*"| $2 |" ]] || { echo "deploy/README.md: $unit is of user $user and has exposure $2: $row" && exit 1; }
+  [[ $(grep -owE '[A-Z_]{4,}' <<<"$rights" | sort | xargs) == "$(setting_of "$unit" CapabilityBoundingSet | sed 's/CAP_//g' | xargs -n 1 | sort | xargs)" ]] ||
+    { echo "deploy/README.md: $unit has the capabilities $(setting_of "$unit" CapabilityBoundingSet): $rights" && exit 1; }
+  [[ $(grep -c openat2 <<<"$rights") == "$(grep -c '^RestrictSUIDSGID=no' "$work/root/usr/lib/systemd/system/$unit.service")" ]] ||
+    { echo "deploy/README.md: whether $unit has openat2: $rights" && exit 1; }
+  [[ $(grep -oE '[0-9]+ open files' <<<"$rights") == "$(setting_of "$unit" LimitNOFILE | sed 's/$/ open files/')" ]] ||
+    { echo "deploy/README.md: $unit may have $(setting_of "$unit" LimitNOFILE) open files: $rights" && exit 1; }
+}
+
+# A core would leave keys on the disk, and one helper that is too hungry would end its process.
+for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
+  unit=$(basename "$unit" .service)
+  [[ $(setting_of "$unit" LimitCORE) == 0 ]] || { echo "$unit leaves cores" && exit 1; }
+  [[ $unit == splitlet-setup || $(setting_of "$unit" OOMPolicy) == continue ]] || { echo "$unit ends with a program that it runs" && exit 1; }
+done
+
 while read -r unit limit; do
   [[ -n $unit ]] || continue
   found=$(SYSTEMD_UNIT_PATH=$work/units: systemd-analyze security --offline=true "$work/units/$unit.service" |
     sed -nE 's/.*Overall exposure level for .*: ([0-9.]+) .*/\1/p')
   printf '%-24s %s (limit %s)\n' "$unit" "${found:-none}" "$limit"
   awk -v found="${found:-10}" -v limit="$limit" 'BEGIN {exit !(found <= limit)}' || { echo "$unit is open wider" && exit 1; }
+  told "$unit" "$found"
 done <<<"$LIMITS"
 echo 'all units are fine'
