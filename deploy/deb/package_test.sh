@@ -143,6 +143,7 @@ check_installed() {
   [[ $(in_root stat -c '%U:%G %a' /var/lib/splitlet/pki) == 'splitlet-status:splitlet-api 2750' ]] || die '/var/lib/splitlet/pki'
   [[ $(in_root stat -c '%U:%G %a' /var/log/pods) == 'root:splitlet-logs 2755' ]] || die '/var/log/pods'
   [[ $(stat -c %a "$root/etc/splitlet/bus") == 700 ]] || die '/etc/splitlet/bus is open'
+  [[ $(in_root stat -c '%U:%G %a' /etc/splitlet/kubelet.yaml) == 'root:splitlet 640' ]] || die 'rights of kubelet.yaml'
   in_root systemd-analyze verify --man=no splitlet.target splitlet-pod-worker.service >"$work/verify" 2>&1 || true
   ! grep splitlet "$work/verify" || die 'systemd-analyze verify'
 }
