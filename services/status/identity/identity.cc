@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "libs/fs/path.h"
+#include "libs/fs/unfinished.h"
 #include "services/status/identity/rotation.h"
 
 namespace splitlet::status {
@@ -74,6 +76,10 @@ Identity::Found Identity::Look() {
   found.client = client.Load();
   if (options_.server_bootstrap)
     found.server = CertificateStore(deps_.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
+  if (!options_.bootstrap_kubeconfig.empty())
+    deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
+                                              fs::NameOf(options_.kubeconfig)),
+                         "remove a kubeconfig that was being written");
   found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;

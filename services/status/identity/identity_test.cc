@@ -10,6 +10,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/path.h"
 #include "libs/kube/time_text.h"
 #include "libs/x509/request.h"
 
@@ -491,6 +492,17 @@ TEST_F(IdentityTest, WithoutFilesTheServerSignsForItself) {
   Start();
   SetAddresses({{"InternalIP", "10.0.0.2"}});
   EXPECT_EQ(CertificateIn(kFolder + "/kubelet.crt").public_key, made.public_key);
+}
+
+TEST_F(IdentityTest, WhatAnEarlierStartWasWritingGoes) {
+  options.self_signed = true;
+  const std::vector<std::string> left = {
+      kFolder + "/.kubelet.key.new", kFolder + "/.kubelet.crt.new",
+      kFolder + "/.kubelet-client-2026-01-01-00-00-00.pem.new", fs::NewContentPath(kConfig)};
+  for (const auto& path : left) Write(path, "half");
+  Start();
+  Run(20s);
+  for (const auto& path : left) EXPECT_FALSE(files.Stat(path, false).ok()) << path;
 }
 
 TEST_F(IdentityTest, ANodeWithoutAddressSignsForItsName) {
