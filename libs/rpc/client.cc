@@ -15,7 +15,8 @@
 namespace splitlet::rpc {
 namespace {
 
-constexpr int kMaxMessageBytes = 32 << 20;
+/// A runtime may send what a command has printed: 16 MiB of each of two streams, and some more.
+constexpr int kMaxMessageBytes = 33 << 20;
 
 grpc::ChannelArguments Arguments() {
   KeepLibraryUp();

@@ -80,6 +80,20 @@ TEST_F(StreamOpenerTest, EachKindAsksTheRuntime) {
   EXPECT_EQ(Open(request).value_or(""), fmt::format("ports {} 80,443", sandbox));
 }
 
+TEST_F(StreamOpenerTest, OfACommandTheLastMegabyteOfEachOutputIsGiven) {
+  runtime.SetExec("", "", cri::ExecResult{4, std::string(3u << 20, 'o') + "end", "why"});
+  FakeStreaming streaming;
+  v1::RunCommandRequest request;
+  request.set_uid(pod.uid);
+  request.set_container_id(container.str());
+  request.add_command("ls");
+  const auto reply = StreamOpener(runtime, streaming, runtime).Run(request, Soon());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->exit_code(), 4);
+  EXPECT_EQ(reply->output(), std::string((1u << 20) - 3, 'o') + "end");
+  EXPECT_EQ(reply->errors(), "why");
+}
+
 TEST_F(StreamOpenerTest, AContainerOfAnotherPodIsNotFound) {
   Request request = Exec();
   request.set_uid("uid-2");
