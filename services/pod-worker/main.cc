@@ -206,9 +206,11 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
 }
 
 /// Those of a killed pod-worker are known by its directory of state, which is one process's alone.
-void MakePrograms(const Config& config, Process& p) {
+void MakePrograms(daemon::ServiceContext& context, const Config& config, Process& p) {
+  const auto mark = process::MakeProgramMark(context.files(), config.state_dir + "/pod-worker");
+  context.log().LogIfError(mark.kept, "keep the mark of programs");
   p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
-      config.state_dir + "/pod-worker", [&p](const std::string& uid) {
+      .mark = mark.text, .on_ended = [&p](const std::string& uid) {
         p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
       }});
 }
@@ -263,7 +265,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                          p.mounts, process::RunProgram, context.events(), context.log(),
                          config.node.name, config.node.pod_roots.root_dir},
       config.machine);
-  MakePrograms(config, p);
+  MakePrograms(context, config, p);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
