@@ -257,6 +257,22 @@ Status FakeFileSystem::RemoveTree(const std::string& path) {
   return OkStatus();
 }
 
+Status FakeFileSystem::Overwrite(const std::string& path, std::string_view content) {
+  RETURN_IF_ERROR(Enter("overwrite", path), "overwrite");
+  {
+    const std::lock_guard lock(mutex_);
+    ASSIGN_OR_RETURN(const std::string real, Resolve(path, false), "resolve");
+    const auto it = nodes_.find(real);
+    if (it == nodes_.end()) return ErrnoStatus(ENOENT);
+    if (it->second.kind == FileInfo::Kind::kDirectory) return ErrnoStatus(EISDIR);
+    if (it->second.kind == FileInfo::Kind::kSymlink) return ErrnoStatus(ELOOP);
+    if (content.size() > it->second.content.size()) RETURN_IF_ERROR(CheckRoom(path), "write");
+    it->second.content = content;
+  }
+  Changed(path);
+  return OkStatus();
+}
+
 Status FakeFileSystem::Truncate(const std::string& path) {
   RETURN_IF_ERROR(Enter("truncate", path), "truncate");
   {

@@ -25,8 +25,8 @@ class FakeFileSystem final : public FileSystem {
   /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
   /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
   void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
-  /// Nothing grows at `prefix` or below: Replace, Allocate, MakeDirs and MakeSymlink give
-  /// RESOURCE_EXHAUSTED; ReplaceFrom does not.
+  /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs and MakeSymlink
+  /// give RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
   /// Nothing is mounted there any more, and what was there is gone.
@@ -45,6 +45,7 @@ class FakeFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
   Status Truncate(const std::string& path) override;
+  Status Overwrite(const std::string& path, std::string_view content) override;
   Status Allocate(const std::string& path, uint64_t bytes) override;
   Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
                      WriteOptions options) override;

@@ -65,6 +65,10 @@ class FileSystem {
   virtual Status RemoveTree(const std::string& path) = 0;
   /// Empties a file, and does not follow a link.
   virtual Status Truncate(const std::string& path) = 0;
+  /// Gives a file that is there another content: it stays the same file for whoever has it open or
+  /// mounted. Killed meanwhile it leaves the new content and the old one's end. NOT_FOUND when
+  /// there is none, INVALID_ARGUMENT for a link and for what is no regular file.
+  virtual Status Overwrite(const std::string& path, std::string_view content) = 0;
   /// Makes a file that has so much of the disk for itself; its content is of no meaning. Makes
   /// missing folders. Owner alone may read it.
   virtual Status Allocate(const std::string& path, uint64_t bytes) = 0;

@@ -152,6 +152,23 @@ TEST_P(FileSystemContract, AFileIsEmptiedAndNoLinkIsFollowed) {
   EXPECT_EQ(files_->Truncate(At("none")).code(), StatusCode::kNotFound);
 }
 
+TEST_P(FileSystemContract, AFileIsOverwrittenInItsPlaceAndNoLinkIsFollowed) {
+  ASSERT_TRUE(files_->Replace(At("a"), "some text", {}).ok());
+  ASSERT_TRUE(files_->MakeSymlink(At("a"), At("link")).ok());
+  const auto inode = files_->Stat(At("a"), false)->inode;
+  for (const std::string content : {"short", "a longer text than before", "", "end"}) {
+    const Status written = files_->Overwrite(At("a"), content);
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_EQ(Content("a"), content);
+    EXPECT_EQ(files_->Stat(At("a"), false)->inode, inode);
+  }
+  EXPECT_EQ(files_->Overwrite(At("link"), "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Content("a"), "end");
+  EXPECT_EQ(files_->Overwrite(At("none"), "x").code(), StatusCode::kNotFound);
+  EXPECT_EQ(files_->Stat(At("none"), false).status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(files_->Overwrite(dir_.path(), "x").ok());
+}
+
 TEST_P(FileSystemContract, AFileReplacesAnotherInTheRoomThatWasKept) {
   ASSERT_TRUE(files_->Replace(At("facts/a"), "old", {}).ok());
   ASSERT_TRUE(files_->Allocate(At("spare/00"), 4096).ok());
@@ -441,6 +458,26 @@ TEST_P(FileSystemContract, AStateDirectoryHasOneId) {
   EXPECT_EQ(*EnsureStateId(*files_, At("state"), "first"), "first");
   EXPECT_EQ(*EnsureStateId(*files_, At("state"), "second"), "first");
   EXPECT_EQ(NodeAnnotationValue("first", "n1"), "first/n1");
+}
+
+TEST(RealFiles, OneThatWasOverwrittenInPartIsWholeAfterTheNextTry) {
+  const TempDir dir;
+  RealFileSystem files;
+  ASSERT_TRUE(files.Replace(dir / "a", "old and long", {}).ok());
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  EXPECT_TRUE(points.Set("fs.overwrite.before-cut", "return(unavailable,planned)").ok());
+  EXPECT_FALSE(files.Overwrite(dir / "a", "new").ok());
+  FailPoints::SetCurrent(nullptr);
+  EXPECT_EQ(*files.Read(dir / "a", 100), "new and long");
+  EXPECT_TRUE(files.Overwrite(dir / "a", "new").ok());
+  EXPECT_EQ(*files.Read(dir / "a", 100), "new");
+}
+
+TEST(RealFiles, APipeIsNotOverwritten) {
+  const TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(RealFileSystem().Overwrite(dir / "pipe", "x").ok()) << "nor waited for";
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));

@@ -23,6 +23,7 @@ class RealFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
   Status Truncate(const std::string& path) override;
+  Status Overwrite(const std::string& path, std::string_view content) override;
   Status Allocate(const std::string& path, uint64_t bytes) override;
   Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
                      WriteOptions options) override;

@@ -334,7 +334,12 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
   const std::string content = HostsFile(context_.pod, context_.ips, names, node_file);
   const auto old = files.Read(path, kMaxHostsFile);
   if (old.ok() && *old == content) return path;
-  RETURN_IF_ERROR(files.Replace(path, content, {.mode = kHostsMode}), "write {}", path);
+  // Containers that run have it mounted and may write it. Were another file put in its place, what
+  // they write would be counted nowhere.
+  Status written = files.Overwrite(path, content);
+  if (written.code() == StatusCode::kNotFound || written.code() == StatusCode::kInvalidArgument)
+    written = files.Replace(path, content, {.mode = kHostsMode});
+  if (!written.ok()) return Annotate(written, "write " + path);
   return path;
 }
 
