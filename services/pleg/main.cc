@@ -4,6 +4,7 @@
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/fs/tail_reader.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/config.h"
 #include "services/pleg/pleg_service.h"
@@ -31,7 +32,9 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
                 .loop = context.loop(),
                 .strands = context.strands(),
                 .reader = *reader,
-                .read_tail = cri::MakeTailReader(),
+                .read_tail = fs::MakeTailReader({context.flags().root_dir + "/pods",
+                                                 context.flags().state_dir + "/pods",
+                                                 context.config().pod_logs_dir}),
                 .sources = std::move(sources),
                 .table = std::move(table),
                 .bus = context.bus(),

@@ -18,7 +18,9 @@
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/inotify_watcher.h"
 #include "libs/fs/shared_mount.h"
+#include "libs/fs/tail_reader.h"
 #include "libs/http/async_client.h"
+#include "libs/node/pod_place.h"
 #include "libs/process/look_up_host.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/cgroups/driver_choice.h"
@@ -215,6 +217,12 @@ void MakePrograms(daemon::ServiceContext& context, const Config& config, Process
       }});
 }
 
+/// Of termination messages and logs.
+fs::TailReader TailsOfPods(const NodeInfo& node) {
+  return fs::MakeTailReader(
+      {node::PodsBelow(node.pod_roots.root_dir), node.pod_roots.marks_dir, node.pod_logs_dir});
+}
+
 /// As it is in force: the runtime's driver of cgroups goes before the file's.
 config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
   config::KubeletConfig kubelet = context.config();
@@ -278,7 +286,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       p.runtime,
                                                       p.runtime,
                                                       p.runner,
-                                                      cri::MakeTailReader(),
+                                                      TailsOfPods(config.node),
                                                       context.files(),
                                                       p.mounts,
                                                       p.ownership,
