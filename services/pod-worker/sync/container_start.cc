@@ -26,6 +26,7 @@ namespace {
 constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
+constexpr size_t kMaxEnvFiles = 1u << 20;  // of a container, together
 constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
@@ -364,13 +365,18 @@ Status ContainerStarter::SetTarget(const std::string& ephemeral,
 /// Anew for each attempt: a container that ran before may have written them.
 EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
   EnvFiles read;
+  size_t room = kMaxEnvFiles;
   for (const auto& variable : container.env()) {
     if (!variable.value_from().has_file_key_ref()) continue;
     const auto& file = variable.value_from().file_key_ref();
     const auto volume = context_.volumes.find(file.volume_name());
-    if (volume == context_.volumes.end()) continue;
-    read.emplace(std::pair(file.volume_name(), file.path()),
-                 context_.deps.read_within(volume->second, file.path(), kube::kMaxEnvFile));
+    const std::pair key(file.volume_name(), file.path());
+    if (volume == context_.volumes.end() || read.contains(key)) continue;
+    auto text = context_.deps.read_within(volume->second, file.path(), kube::kMaxEnvFile);
+    if (text.ok() && text->size() > room)
+      text = ResourceExhausted("the container's files are longer than {} bytes", kMaxEnvFiles);
+    if (text.ok()) room -= text->size();
+    read.emplace(key, std::move(text));
   }
   return read;
 }
