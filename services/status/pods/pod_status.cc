@@ -104,8 +104,6 @@ bool IsDeletedFromTheStart(const StatusInputs& in) {
 /// Pending, and no container is shown as being created.
 kube::PodStatus NotBegun(const StatusInputs& in) {
   kube::PodStatus status;
-  if (in.pod.metadata().generation() > 0)
-    status.set_observed_generation(in.pod.metadata().generation());
   status.set_phase(std::string(kPending));
   if (Waits(in)) {
     status.set_reason(in.admission->reason());
@@ -248,17 +246,8 @@ bool WasHeldBackOnly(const StatusInputs& in) {
   return in.previous->phase() == kPending && !in.previous->reason().empty();
 }
 
-}  // namespace
-
-bool IsWorkerDone(const v1::WorkerRecord* worker) {
-  return worker != nullptr &&
-         (worker->state() == v1::TERMINATED || worker->state() == v1::FINISHED);
-}
-
-kube::PodStatus ComputePodStatus(const StatusInputs& all) {
-  if (all.rejected) return Rejected(all);
-  if (Waits(all) || IsDeletedFromTheStart(all)) return NotBegun(all);
-  StatusInputs in = all;
+/// Of a pod that its worker tends, or soon will.
+kube::PodStatus Tended(StatusInputs in) {
   if (WasHeldBackOnly(in)) in.previous = nullptr;
   Observation seen = Choose(in);
   const v1::ObservedPod present = PresentIncarnation(in, seen);
@@ -288,8 +277,6 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
     shown.phase = std::string(kPending);
 
   kube::PodStatus status;
-  if (in.pod.metadata().generation() > 0)
-    status.set_observed_generation(in.pod.metadata().generation());
   status.set_phase(shown.phase);
   if (!shown.reason.empty()) status.set_reason(shown.reason);
   if (!shown.message.empty()) status.set_message(shown.message);
@@ -311,6 +298,26 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   for (auto& one : containers.regular) *status.add_container_statuses() = std::move(one);
   for (auto& one : containers.ephemeral)
     *status.add_ephemeral_container_statuses() = std::move(one);
+  return status;
+}
+
+kube::PodStatus ComputeContent(const StatusInputs& in) {
+  if (in.rejected) return Rejected(in);
+  return Waits(in) || IsDeletedFromTheStart(in) ? NotBegun(in) : Tended(in);
+}
+
+}  // namespace
+
+bool IsWorkerDone(const v1::WorkerRecord* worker) {
+  return worker != nullptr &&
+         (worker->state() == v1::TERMINATED || worker->state() == v1::FINISHED);
+}
+
+kube::PodStatus ComputePodStatus(const StatusInputs& in) {
+  kube::PodStatus status = ComputeContent(in);
+  // Here, for every status: also one of a pod that is refused before anything else was told of it.
+  if (in.pod.metadata().generation() > 0)
+    status.set_observed_generation(in.pod.metadata().generation());
   return status;
 }
 
