@@ -160,6 +160,8 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   }
   if (worker.end.last_seen) *record.mutable_observation() = *worker.end.last_seen;
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
+  record.set_refused_generation(worker.refused.generation);
+  record.set_refusal(worker.refused.why);
   record.set_sync_error(worker.sync_error);
   record.set_admission_reason(worker.waits_for);
   cri::ToProto(worker.begun, *record.mutable_begun());

@@ -60,11 +60,19 @@ struct PodTraits {
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);
 
+/// The last grant of this pod that no retry can change.
+struct RefusedGrant {
+  int64_t generation = 0;  // that is refused by every start of this version; 0: none
+  std::string why;         // empty: none was refused
+  bool operator==(const RefusedGrant&) const = default;
+};
+
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
   std::string traceparent;  // of the last change that was asked for; may be empty
   std::optional<Grant> grant, next;
+  RefusedGrant refused;  // since the last one that was taken
   PodTraits traits;
   WorkerState state = WorkerState::kSyncing;
   bool started = false;  // passed the wait for another pod of its full name
