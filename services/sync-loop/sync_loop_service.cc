@@ -141,6 +141,7 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
 void SyncLoopService::OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   known_.TakeRuntime(change);
+  admitter_.OnHolderChanged(change.key);
   const bool work = change.after == nullptr || MakesWork(change.before.get(), *change.after);
   if (!work || known_.Pod(change.key) == nullptr) return;
   grants_.MakeSyncDue(change.key, change.traceparent);

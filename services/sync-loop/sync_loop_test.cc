@@ -57,6 +57,30 @@ TEST(SyncLoop, ARefusedPodIsToldAndTheOthersRun) {
   for (const auto& call : node.Calls()) EXPECT_EQ(call.find("second"), std::string::npos) << call;
 }
 
+TEST(SyncLoop, APodWhoseGrantIsRefusedForGoodLeavesItsRoomUntilAnotherPodWorkerComes) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.worker.failure = InvalidArgument("spec.containers[0].name: Invalid value");
+  node.Put({.uid = "odd", .spec = spec, .created = 1});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("odd"), "admitted");
+  v1::WorkerRecord refused;
+  refused.set_uid("odd");
+  refused.set_incarnation(1);
+  refused.set_state(v1::SYNCING);
+  refused.set_refused_generation(1);
+  ASSERT_TRUE(node.workers.table.Put("odd", refused).ok());
+  node.Settle();
+  node.worker.failure = OkStatus();
+  node.Put({.uid = "other", .spec = spec, .created = 2});
+  node.Advance(10min);
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE other 1/1"})) << "the other is not sent again";
+  node.workers.table.Remove("odd");
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE odd 1/1"}));
+}
+
 TEST(SyncLoop, OlderPodsAreJudgedFirst) {
   Node node;
   node.PutNode("1");
