@@ -8,6 +8,9 @@
 namespace splitlet::status {
 namespace {
 
+/// A kubelet's reason of an event for a pod that it ignores.
+constexpr const char* kRefusedGrant = "FailedValidation";
+
 /// What the statuses rest on: the runtime while the pod is synced, the worker's own look from then
 /// on.
 struct Observation {
@@ -236,6 +239,15 @@ bool WasRestarting(const kube::PodStatus* previous) {
   });
 }
 
+/// pod-worker takes no grant of the pod as it is wanted now: what runs is of an older one, or of
+/// another agent.
+void SetRefusal(const StatusInputs& in, Shown& shown) {
+  const bool refused = in.worker != nullptr && !in.worker->refusal().empty();
+  if (IsTerminal(shown.phase) || (!refused && shown.reason != kRefusedGrant)) return;
+  shown.reason = refused ? kRefusedGrant : "";
+  shown.message = refused ? in.worker->refusal() : "";
+}
+
 /// A static pod that was refused and is granted after all, or that has waited: what was shown of it
 /// then is no floor, nothing had run.
 bool WasHeldBackOnly(const StatusInputs& in) {
@@ -275,6 +287,7 @@ kube::PodStatus Tended(StatusInputs in) {
   Shown shown = ChoosePhase(in, computed);
   if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
     shown.phase = std::string(kPending);
+  SetRefusal(in, shown);
 
   kube::PodStatus status;
   status.set_phase(shown.phase);

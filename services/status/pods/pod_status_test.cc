@@ -341,6 +341,27 @@ TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
   }
 }
 
+TEST(RefusedGrant, IsTheReasonOfThePodUntilOneIsTaken) {
+  Case pod(kOne);
+  pod.worker.set_granted(false);
+  pod.worker.set_refused_generation(3);
+  pod.worker.set_refusal("spec.containers[0].name: Invalid value");
+  pod.Note("a", "CreateContainerConfigError", "spec.containers[0].name: Invalid value");
+  const auto refused = pod.Compute();
+  EXPECT_EQ(refused.phase(), "Pending");
+  EXPECT_EQ(refused.reason(), "FailedValidation");
+  EXPECT_EQ(refused.message(), "spec.containers[0].name: Invalid value");
+  EXPECT_EQ(Show(refused.container_statuses(0)),
+            "waiting CreateContainerConfigError, last -, restarts 0");
+  pod.Previous(refused);
+  pod.Sandbox().Container("a", State::RUNNING);
+  EXPECT_EQ(pod.Compute().phase(), "Running") << "of another agent";
+  EXPECT_EQ(pod.Remember().Compute().reason(), "FailedValidation");
+  pod.worker.clear_refusal();
+  EXPECT_EQ(pod.Compute().reason(), "");
+  EXPECT_EQ(pod.Compute().message(), "");
+}
+
 TEST(Rejected, AStaticPodThatIsGrantedAfterAllRuns) {
   Case pod(kOne);
   pod.desired.set_source("file");
