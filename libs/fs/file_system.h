@@ -35,12 +35,21 @@ struct DiskUsage {
   uint64_t inodes_free = 0;
 };
 
+/// A file's content, and who may have written it.
+struct OwnedText {
+  std::string text;
+  uint32_t owner = 0;  // user id
+  uint32_t mode = 0;   // permission bits
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
   /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a
   /// loop is INVALID_ARGUMENT.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
+  /// The same, with owner and mode of the very file that was read.
+  virtual StatusOr<OwnedText> ReadOwned(const std::string& path, uint64_t max_bytes) = 0;
   /// Replaces the file whole: written beside it, renamed over it. With `fsync`, file and folder are
   /// on disk on return. Makes missing folders. Mode 0600 unless given.
   struct WriteOptions {

@@ -90,6 +90,20 @@ TEST_P(FileSystemContract, ReadsAreBoundedAndTellWhatIsWrong) {
   EXPECT_EQ(ReadCode(""), StatusCode::kFailedPrecondition);
 }
 
+TEST_P(FileSystemContract, AFileComesWithItsOwnerAndItsMode) {
+  EXPECT_TRUE(files_->Replace(At("f"), "one", {.mode = 0640}).ok());
+  EXPECT_TRUE(files_->MakeSymlink("f", At("link")).ok());
+  for (const char* name : {"f", "link"}) {
+    const auto owned = files_->ReadOwned(At(name), 100);
+    ASSERT_TRUE(owned.ok()) << owned.status();
+    EXPECT_EQ(owned->text, "one");
+    EXPECT_EQ(owned->owner, ::geteuid());
+    EXPECT_EQ(owned->mode, 0640u);
+  }
+  EXPECT_EQ(files_->ReadOwned(At("f"), 2).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(files_->ReadOwned(At("missing"), 2).status().code(), StatusCode::kNotFound);
+}
+
 TEST_P(FileSystemContract, ListsSortedWithKinds) {
   EXPECT_TRUE(files_->Replace(At("b"), "", {}).ok());
   EXPECT_TRUE(files_->MakeDirs(At("a.d/deep"), 0750).ok());

@@ -188,6 +188,15 @@ StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max
   return ReadFile(fd, max_bytes);
 }
 
+StatusOr<OwnedText> RealFileSystem::ReadOwned(const std::string& path, uint64_t max_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!fd.ok() || ::fstat(fd.get(), &info) != 0) return LastError();
+  auto text = ReadFile(fd, max_bytes);
+  if (!text.ok()) return text.status();
+  return OwnedText{.text = *std::move(text), .owner = info.st_uid, .mode = info.st_mode & 07777};
+}
+
 Status RealFileSystem::Replace(const std::string& path, std::string_view content,
                                WriteOptions options) {
   FAIL_POINT("fs.replace.before");

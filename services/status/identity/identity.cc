@@ -80,7 +80,8 @@ Identity::Found Identity::Look() {
     deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
                                               fs::NameOf(options_.kubeconfig)),
                          "remove a kubeconfig that was being written");
-  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
+  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow(),
+                                       options_.for_group);
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;
   if (!options_.rotate || !found.kubeconfig.inlined) return found;
@@ -203,7 +204,8 @@ void Identity::FinishClient(bool write_config) {
   const KubeconfigWrite write{.path = options_.kubeconfig,
                               .bootstrap = options_.bootstrap_kubeconfig,
                               .certificate = current_,
-                              .mode = KeyMode()};
+                              .mode = KeyMode(),
+                              .for_group = options_.for_group};
   deps_.strands.Run(kStrand, [this, write, write_config] {
     Status done = write_config ? WriteKubeconfig(deps_.files, write) : OkStatus();
     if (done.ok())

@@ -197,13 +197,53 @@ TEST_F(IdentityTest, ABootstrapKubeconfigLetsTheNodeIn) {
   EXPECT_EQ(told, 1);
   EXPECT_EQ(NameIn(kCurrent), "system:node:n1");
   EXPECT_FALSE(files.Stat(kFolder + "/kubelet-client.key.tmp", false).ok());
-  const auto config = apiclient::LoadKubeconfig(files, kConfig);
+  const auto config = apiclient::LoadKubeconfig(files, kConfig, ::geteuid());
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->server, "https://10.0.0.9:6443");
   EXPECT_EQ(config->ca.file, "/etc/kubernetes/ca.crt");
   EXPECT_EQ(config->certificate.file, kCurrent);
   EXPECT_EQ(config->key.file, kCurrent);
   EXPECT_EQ(config->token, "");
+}
+
+TEST_F(IdentityTest, AKubeconfigForProcessesOfOtherUsersNamesNoFileElsewhere) {
+  options.for_group = true;
+  const std::string own = options.kubeconfig = kFolder + "/kubeconfig";
+  Write("/etc/kubernetes/ca.crt", "CA");
+  LetIn(24h);
+  files.SetOwner(own, 1234, 0640);
+  const auto config = apiclient::LoadKubeconfig(files, own, 0);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->ca.data, "CA");
+  EXPECT_EQ(config->certificate.file, kCurrent);
+  Kill();
+  // As a version before wrote it.
+  Write(own,
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        "clusters: [{name: k, cluster: {server: 'https://10.0.0.9:6443', "
+        "certificate-authority: /etc/kubernetes/ca.crt}}]\n"
+        "users: [{name: u, user: {client-certificate: " +
+            kCurrent + ", client-key: " + kCurrent +
+            "}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n");
+  files.SetOwner(own, 1234, 0640);
+  EXPECT_FALSE(apiclient::LoadKubeconfig(files, own, 0).ok());
+  Start();
+  Run(1s);
+  EXPECT_TRUE(identity().has_client());
+  files.SetOwner(own, 1234, 0640);
+  EXPECT_TRUE(apiclient::LoadKubeconfig(files, own, 0).ok()) << "it was written again";
+}
+
+TEST_F(IdentityTest, AFolderThatOthersWouldNotReadIsNamed) {
+  options.for_group = true;
+  options.kubeconfig = "/elsewhere/kubeconfig";
+  Write("/etc/kubernetes/ca.crt", "CA");
+  Start();
+  Run(1s);
+  SignAll(24h);
+  Run(15s);
+  EXPECT_THAT(identity().Trouble(), HasSubstr("is outside of the folder of /elsewhere/kubeconfig"));
+  EXPECT_FALSE(files.Stat("/elsewhere/kubeconfig", false).ok());
 }
 
 TEST_F(IdentityTest, AGoodKubeconfigIsUsedAsItIs) {
@@ -563,7 +603,7 @@ TEST_F(IdentityTest, KilledAnywhereItGoesOn) {
     EXPECT_EQ(NameIn(kCurrent), "system:node:n1") << point;
     EXPECT_EQ(Requests(), 1u) << point;
     EXPECT_FALSE(files.Stat(kFolder + "/kubelet-client.key.tmp", false).ok()) << point;
-    EXPECT_TRUE(apiclient::LoadKubeconfig(files, kConfig).ok()) << point;
+    EXPECT_TRUE(apiclient::LoadKubeconfig(files, kConfig, ::geteuid()).ok()) << point;
     Kill();
     FailPoints::SetCurrent(nullptr);
   }
