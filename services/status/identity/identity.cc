@@ -29,6 +29,8 @@ void Show(prometheus::Gauge& gauge, const std::optional<x509::Certificate>& cert
 ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
                             bool stored_is_usable) {
   if (options.bootstrap_kubeconfig.empty() || kubeconfig.usable.ok()) return ClientPlan::kUse;
+  // Every process shows the rotated certificate in place of the one that it names.
+  if (options.rotate && stored_is_usable && kubeconfig.certificate) return ClientPlan::kUse;
   return stored_is_usable ? ClientPlan::kWriteKubeconfig : ClientPlan::kBootstrap;
 }
 
@@ -102,14 +104,17 @@ void Identity::OnFound(const Found& found) {
       found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
   const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
   const bool named = found.kubeconfig.certificate_file == current_;
-  write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !named);
+  // One that is there is somebody else's, and may not be ours to write. Without rotation it has to
+  // name what is let in.
+  const bool shown = named || options_.rotate;
+  write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !shown);
   trouble_.clear();
   if (plan != ClientPlan::kUse)
     deps_.log.Info("the node is let in by its bootstrap kubeconfig",
                    {KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
   // Every process shows it all the same.
-  if (client_ && options_.bootstrap_kubeconfig.empty() && !named)
+  if (client_ && plan == ClientPlan::kUse && !named)
     deps_.log.Info("the certificate that is rotated is shown instead of the kubeconfig's",
                    {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
   if (server_metrics_) StartServer(found);

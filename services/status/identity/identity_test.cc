@@ -486,6 +486,32 @@ TEST_F(OwnKubeconfig, WithACertificateWithinIsSavedAndReplacedAtOnce) {
   EXPECT_EQ(Requests(), 1u);
 }
 
+/// A node of kubeadm: the flag names a bootstrap kubeconfig, whose file is long gone.
+TEST_F(OwnKubeconfig, ThatIsThereIsNeverWrittenAnew) {
+  options.bootstrap_kubeconfig = kBootstrap;
+  ASSERT_TRUE(files.Remove(kBootstrap).ok());
+  WriteConfig("client-certificate-data: " + kube::EncodeBase64(chain_) +
+              ", client-key-data: " + kube::EncodeBase64(key_));
+  const std::string before = *files.Read(kConfig, 1 << 20);
+  Start();
+  Run(2s);
+  SignAll(48h);
+  Run(15s);
+  EXPECT_NE(CertificateIn(kCurrent).public_key, *x509::PublicKeyOf(key_)) << "it was rotated";
+  EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
+  EXPECT_EQ(identity().Trouble(), "");
+  for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
+  // What it has within has expired when status starts again.
+  Kill();
+  Run(25h);
+  Start();
+  Run(1min);
+  EXPECT_TRUE(identity().has_client());
+  EXPECT_EQ(identity().Trouble(), "");
+  EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
+  for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
+}
+
 TEST_F(IdentityTest, TheServingCertificateFollowsTheAddresses) {
   options.server_bootstrap = true;
   LetIn(24h);
