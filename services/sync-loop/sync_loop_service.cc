@@ -130,6 +130,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
 void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
+  if (key == bus::kNodeKey) return admitter_.OnDevices(change.after.get());
   const bool held_room = admitter_.HoldsRoom(key);
   known_.TakeWorker(change);
   admitter_.OnHolderChanged(key);

@@ -479,6 +479,33 @@ TEST(SyncLoop, ACriticalPodThatCannotFindRoomWaitsWhenItIsStaticAndIsRefusedOthe
   EXPECT_EQ(node.Calls(), Calls{"CREATE a 1/1"});
 }
 
+TEST(SyncLoop, APodThatAsksForADeviceOfAFormerKubeletIsRefused) {
+  const std::string gpu =
+      "containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: "
+      "1}}}]";
+  const std::string refused =
+      "UnexpectedAdmissionError: Allocate failed due to no healthy devices present; cannot "
+      "allocate "
+      "unhealthy devices nvidia.com/gpu, which is unexpected";
+  Node node;
+  node.PutNode("1");
+  v1::WorkerRecord devices;
+  devices.mutable_node()->add_devices()->set_name("nvidia.com/gpu");
+  ASSERT_TRUE(node.workers.table.Put("node", devices).ok());
+  node.StartLoop();
+  node.Put({.uid = "a", .spec = gpu});
+  node.Put({.uid = "b", .spec = "containers: [{name: c}]"});
+  EXPECT_EQ(node.Verdict("a"), refused);
+  EXPECT_EQ(node.Verdict("b"), "admitted");
+  node.Restart();
+  node.Put({.uid = "c", .spec = gpu});
+  EXPECT_EQ(node.Verdict("c"), refused) << "also after a start";
+  node.workers.table.Remove("node");
+  node.Settle();
+  node.Put({.uid = "d", .spec = gpu});
+  EXPECT_EQ(node.Verdict("d"), "admitted") << "set by a user in the status of the Node";
+}
+
 TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
   Node node;
   node.PutNode("1");
