@@ -61,7 +61,7 @@ void HttpSource::Poll() {
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
     PollResult result = InterpretReply(reply, last,
                                        {std::string(kube::kHttpSource), options_.node_name, place_,
-                                        options_.url, options_.has_objects});
+                                        options_.url, options_.has_objects, options_.gates_off});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);
       OnPolled(r);

@@ -56,6 +56,7 @@ class HttpSource final : public Source {
     std::string node_name;
     Duration period;
     bool has_objects = false;
+    kube::GatesOff gates_off = {};
   };
   HttpSource(Deps deps, Options options);
   ~HttpSource() override;
