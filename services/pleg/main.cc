@@ -24,10 +24,12 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
   auto reader = std::make_unique<cri::GrpcRuntime>(channel, clock, context.metrics(),
                                                    cri::CallLimits{config.request_timeout});
   std::vector<NamedSource> sources;
-  sources.push_back(
-      {"cri", std::make_unique<cri::StreamThread>(cri::MakeCriEventStream(channel, clock), clock)});
-  sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
-                                       cri::MakeContainerdEventStream(channel, clock), clock)});
+  if (config.event_streams) {
+    sources.push_back({"cri", std::make_unique<cri::StreamThread>(
+                                  cri::MakeCriEventStream(channel, clock), clock)});
+    sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
+                                         cri::MakeContainerdEventStream(channel, clock), clock)});
+  }
   PlegDeps deps{.clock = clock,
                 .loop = context.loop(),
                 .strands = context.strands(),
