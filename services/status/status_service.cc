@@ -52,6 +52,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .files = deps_.files,
              .table = deps_.table,
              .pressure = deps_.pressure,
+             .workers = deps_.workers,
              .peers = peers_,
              .list_addresses = deps_.list_addresses,
              .resolve_name = deps_.resolve_name,
@@ -75,6 +76,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .features = peers_.runtime().features,
              .metrics = metrics_,
              .log = deps_.log,
+             .sandbox_condition = config_.sandbox_condition,
              .on_told =
                  [this](const std::string& key) {
                    if (server_pods_ != nullptr) server_pods_->OnStatus(key);
@@ -102,6 +104,7 @@ void StatusService::ListenToViews() {
   });
   deps_.admission.OnChange(mark);
   deps_.workers.OnChange([this, mark](const auto& change) {
+    if (change.key == bus::kNodeKey) return node_.Refresh();
     mark(change);
     if (server_pods_ != nullptr) server_pods_->OnWorker(change.key);
   });

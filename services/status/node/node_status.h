@@ -42,6 +42,7 @@ class NodeStatus {
     fs::FileSystem& files;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::PressureRecord>& pressure;
+    const bus::View<v1::WorkerRecord>& workers;
     const PeerMonitor& peers;
     node::ListAddresses list_addresses;   // on a strand
     node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
@@ -75,6 +76,7 @@ class NodeStatus {
   void OnMachine(const StatusOr<node::Machine>& machine);
   void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
   void AddLabelsAndTaints(v1::NodeRecord& node) const;
+  void AddDevices(v1::NodeRecord& node) const;
   void PutNode(v1::NodeRecord node);
   void RecordEvents(const std::vector<v1::NodeCondition>& after);
 

@@ -114,7 +114,11 @@ kube::PodStatus NotBegun(const StatusInputs& in) {
   }
   if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
   const ContainerStatuses none;
-  AddConditions({.pod = in.pod, .containers = none, .previous = in.previous, .now = in.now},
+  AddConditions({.pod = in.pod,
+                 .containers = none,
+                 .previous = in.previous,
+                 .sandbox_condition = in.sandbox_condition,
+                 .now = in.now},
                 status);
   return status;
 }
@@ -304,6 +308,7 @@ kube::PodStatus Tended(StatusInputs in) {
                  .previous = in.previous,
                  .restarting = restarting,
                  .resize_refused = in.resize_refused && !done,
+                 .sandbox_condition = in.sandbox_condition,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},
                 status);

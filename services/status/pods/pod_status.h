@@ -26,6 +26,7 @@ struct StatusInputs {
   bool rejected = false;  // the admission says so, and complete workers show no grant
   bool resize_refused =
       false;  // `pod` has the resources it was admitted with, and others are wanted
+  bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
   bool workers_live = true;
   bool listing_covers = false;  // a complete listing that vouches for the pod began after our last
                                 // record of it and after the worker's last action

@@ -264,6 +264,7 @@ void StatusTable::Refresh(const std::string& key) {
                   .previous = has_last ? &previous : nullptr,
                   .rejected = IsRejected(key, admission, worker, has_last ? &previous : nullptr),
                   .resize_refused = resize_refused,
+                  .sandbox_condition = deps_.sandbox_condition,
                   .workers_live = deps_.workers.live(),
                   .listing_covers = ListingCovers(key, worker),
                   .features = &deps_.features,

@@ -42,6 +42,7 @@ class StatusTable {
     const v1::NodeFeatures& features;           // of the runtime, now
     StatusMetrics& metrics;
     const Log& log;
+    bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
     /// A record was put or removed; may be left out.
     std::function<void(const std::string& key)> on_told = nullptr;
     /// May be left out.
