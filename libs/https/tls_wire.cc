@@ -34,6 +34,8 @@ class TlsWire final : public Wire {
     });
   }
   void ShutDown(std::function<void()> done) override {
+    error_code ignored;
+    stream_.next_layer().cancel(ignored);  // a read that waits would take the end for itself
     // A client that still sends would fail a farewell that waits for its own.
     SSL_set_shutdown(ssl(), SSL_RECEIVED_SHUTDOWN);
     stream_.async_shutdown(

@@ -31,7 +31,11 @@ class PlainWire final : public Wire {
   void Write(asio::const_buffer bytes, Done done) override {
     asio::async_write(socket_, bytes, std::move(done));
   }
-  void ShutDown(std::function<void()> done) override { Drain(socket_, std::move(done)); }
+  void ShutDown(std::function<void()> done) override {
+    error_code ignored;
+    socket_.cancel(ignored);  // a read that waits would take the end for itself
+    Drain(socket_, std::move(done));
+  }
   void Close() override {
     error_code ignored;
     socket_.close(ignored);
