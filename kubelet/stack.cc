@@ -103,13 +103,16 @@ StatusOr<std::vector<SupervisedProgram>> ProgramsOf(fs::FileSystem& files, const
       {.name = "nats",
        .argv = {stack.scripts + "/" + kScript, "serve", stack.bus()},
        .notifies = false,
-       .last = true}};
+       .last = true,
+       .confinement = ConfinementOf("nats")}};
   for (const std::string& process : ProcessesOf(arguments)) {
     auto flags = CommonFlags(stack, arguments);
     flags.insert(flags.end(), {"--nats-url", "nats://127.0.0.1:" + port,           //
                                "--nats-creds", stack.bus() + "/creds/" + process,  //
                                "--nats-ca", stack.bus() + "/tls/current/ca.pem"});
-    programs.push_back({.name = process, .argv = CommandOf(stack, process, flags)});
+    programs.push_back({.name = process,
+                        .argv = CommandOf(stack, process, flags),
+                        .confinement = ConfinementOf(process)});
   }
   return programs;
 }
