@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/cri/observe.h"
 #include "libs/kube/codec.h"
@@ -303,63 +301,6 @@ TEST(Rejected, FailsWithTheReasonOfTheAdmission) {
   EXPECT_EQ(status.message(), "Pod was rejected: Node didn't have enough resource: cpu");
   EXPECT_EQ(status.qos_class(), "BestEffort");
   EXPECT_EQ(status.container_statuses_size(), 0);
-}
-
-TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
-  using Edit = std::function<void(Case&)>;
-  const struct {
-    const char* name;
-    Edit edit;
-    const char* phase;
-  } kCases[] = {
-      {"refused before anything was told of it", [](Case& c) { c.rejected = true; }, "Failed"},
-      {"a static pod that waits for room",
-       [](Case& c) {
-         c.desired.set_source("file");
-         c.admission.set_verdict(v1::AdmissionRecord::WAITING);
-         c.worker.set_granted(false);
-       },
-       "Pending"},
-      {"a manifest that says that its pod is being deleted",
-       [](Case& c) {
-         c.desired.set_source("file");
-         c.pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
-         c.worker.set_granted(false);
-       },
-       "Pending"},
-      {"new", [](Case&) {}, "Pending"},
-      {"running", [](Case& c) { c.Sandbox().Container("a", State::RUNNING); }, "Running"},
-      {"ended", [](Case& c) { c.Sandbox().Container("a", State::EXITED, 1).Finish(); }, "Failed"},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    Case pod(kOne);
-    pod.pod.mutable_metadata()->set_generation(7);
-    c.edit(pod);
-    EXPECT_EQ(pod.Compute().phase(), c.phase);
-    EXPECT_EQ(pod.Compute().observed_generation(), 7);
-  }
-}
-
-TEST(RefusedGrant, IsTheReasonOfThePodUntilOneIsTaken) {
-  Case pod(kOne);
-  pod.worker.set_granted(false);
-  pod.worker.set_refused_generation(3);
-  pod.worker.set_refusal("spec.containers[0].name: Invalid value");
-  pod.Note("a", "CreateContainerConfigError", "spec.containers[0].name: Invalid value");
-  const auto refused = pod.Compute();
-  EXPECT_EQ(refused.phase(), "Pending");
-  EXPECT_EQ(refused.reason(), "FailedValidation");
-  EXPECT_EQ(refused.message(), "spec.containers[0].name: Invalid value");
-  EXPECT_EQ(Show(refused.container_statuses(0)),
-            "waiting CreateContainerConfigError, last -, restarts 0");
-  pod.Previous(refused);
-  pod.Sandbox().Container("a", State::RUNNING);
-  EXPECT_EQ(pod.Compute().phase(), "Running") << "of another agent";
-  EXPECT_EQ(pod.Remember().Compute().reason(), "FailedValidation");
-  pod.worker.clear_refusal();
-  EXPECT_EQ(pod.Compute().reason(), "");
-  EXPECT_EQ(pod.Compute().message(), "");
 }
 
 TEST(Rejected, AStaticPodThatIsGrantedAfterAllRuns) {
