@@ -81,6 +81,9 @@ std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& rec
 }
 
 constexpr std::string_view kPostStartHookError = "PostStartHookError";
+constexpr std::string_view kLostWhileRunning =
+    "The container could not be located when the pod was deleted.  The container used to be "
+    "Running";
 
 void SetLost(core::ContainerState* state, std::string_view message) {
   auto* terminated = state->mutable_terminated();
@@ -226,10 +229,7 @@ class Builder {
     if (in_.restarting) return SetRemoved();
     const bool was_running = previous_->state().has_running();
     if (!was_running || previous_->last_state().has_terminated()) return;
-    SetLost(
-        status_.mutable_last_state(),
-        "The container could not be located when the pod was deleted.  The container used to be "
-        "Running");
+    SetLost(status_.mutable_last_state(), kLostWhileRunning);
     if (!in_.deleted) status_.set_restart_count(previous_->restart_count() + 1);
   }
 
@@ -270,12 +270,7 @@ class Builder {
     SetMounts(container_, in_, previous_, status);
     SetUser(record, status);
     SetResources(record, status);
-    if (had) {
-      const bool another = previous_->container_id() != status.container_id();
-      *status.mutable_last_state() = another && previous_->state().has_terminated()
-                                         ? previous_->state()
-                                         : previous_->last_state();
-    }
+    if (had) SetLastState(record, status);
     if (seen_.second != nullptr) *status.mutable_last_state() = StateOf(observed, *seen_.second);
     if (record.state() == v1::ContainerRecord::UNKNOWN && had && previous_->state().has_running()) {
       status.mutable_state()->Clear();
@@ -284,6 +279,20 @@ class Builder {
       status.set_restart_count(previous_->restart_count() + 1);
     }
     status_ = std::move(status);
+  }
+
+  /// One that ran and made room for another, without a record of how it ended, is lost.
+  void SetLastState(const v1::ContainerRecord& record, kube::ContainerStatus& status) const {
+    auto& last = *status.mutable_last_state();
+    last = previous_->last_state();
+    if (previous_->container_id() == status.container_id()) return;
+    if (previous_->state().has_terminated()) {
+      last = previous_->state();
+    } else if (previous_->state().has_running() && !cri::IsLost(record) && !in_.restarting &&
+               record.restart_count() > previous_->restart_count()) {
+      last.Clear();
+      SetLost(&last, kLostWhileRunning);
+    }
   }
 
   /// A finished init container whose record is gone, while the pod has moved on.
