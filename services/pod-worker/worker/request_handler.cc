@@ -18,6 +18,7 @@ namespace {
 constexpr int kMissingPasses = 2;
 constexpr size_t kMaxAnswers = 16;
 constexpr int64_t kOrphanGrace = 1;
+constexpr int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
 /// What a record that is never taken back says: this incarnation is over.
 bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
@@ -240,6 +241,9 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   worker->granted_at = worker->started_at;
   worker->started = deps_.gate.IsLeftover(*worker);
   deps_.found.HandOver(*worker);
+  // The API has whole seconds.
+  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->start_wall_ns)
+    BackdateStart(*traits.shown_start_ns, *worker);
   deps_.metrics.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);

@@ -1,7 +1,11 @@
 #include "services/pod-worker/worker/worker.h"
 
+#include <algorithm>
+
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/pod_status.pb.h"
+#include "k8s.io/apimachinery/pkg/apis/meta/v1/time.pb.h"
 #include "libs/base/trace.h"
 #include "libs/kube/user_namespace.h"
 #include "services/pod-worker/volumes/object_volume.h"
@@ -68,6 +72,8 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
     traits.spec_grace = pod.spec().termination_grace_period_seconds();
   if (pod.spec().has_active_deadline_seconds())
     traits.active_deadline = pod.spec().active_deadline_seconds();
+  if (const auto& start = pod.status().start_time(); !traits.is_static && start.seconds() > 0)
+    traits.shown_start_ns = start.seconds() * 1'000'000'000;
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
   for (const auto& ephemeral : pod.spec().ephemeral_containers())
@@ -78,6 +84,12 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   traits.class_requests = ClassRequestsOf(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
+}
+
+void BackdateStart(int64_t start_wall_ns, Worker& worker) {
+  const Duration age{std::max<int64_t>(worker.start_wall_ns - start_wall_ns, 0)};
+  worker.start_wall_ns = start_wall_ns;
+  worker.started_at = worker.started_at - age;
 }
 
 PodRef RefOf(const Worker& worker) {

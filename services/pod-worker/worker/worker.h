@@ -49,11 +49,13 @@ struct PodTraits {
   bool runs_once = false;  // restart policy Never
   bool deleted = false;    // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
+  /// When it was started, as the status of an API pod shows it: by whoever had the node then.
+  std::optional<int64_t> shown_start_ns;  // wall
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
-  bool shows_objects = false;      // in volumes, which a sync brings up to date
-  bool user_namespace = false;     // one of its own
+  bool shows_objects = false;   // in volumes, which a sync brings up to date
+  bool user_namespace = false;  // one of its own
   ClassRequests class_requests;    // what it adds to the cgroups above its own
   std::string unsupported_fields;  // of what it asks for; for people
 };
@@ -124,6 +126,8 @@ struct Worker {
   bool synced_once = false;
 };
 
+/// It was started in another boot, or by another agent: only wall time tells how long ago.
+void BackdateStart(int64_t start_wall_ns, Worker& worker);
 /// For log lines.
 LogField TraceField(const Worker& worker);
 /// For events.
