@@ -179,7 +179,8 @@ class Builder {
         container_(container),
         kind_(kind),
         seen_(seen),
-        previous_(FindStatus(in.previous, kind, container.name())) {}
+        previous_(FindStatus(in.previous, kind, container.name())),
+        mirror_(FindStatus(in.mirror, kind, container.name())) {}
 
   kube::ContainerStatus Build(bool any_regular_seen) {
     SetBase();
@@ -335,37 +336,46 @@ class Builder {
     if (!note->message().empty()) waiting->set_message(note->message());
   }
 
+  /// What was shown of this very container, be it by the agent before; nullptr: nothing.
+  const kube::ContainerStatus* ShownBefore() const {
+    for (const auto* shown : {previous_, mirror_})
+      if (shown != nullptr && !status_.container_id().empty() &&
+          shown->container_id() == status_.container_id())
+        return shown;
+    return nullptr;
+  }
+
   void SetFlags() {
     bool started = false, ready = false;
     const bool running = status_.state().has_running();
-    const bool same = previous_ != nullptr && !status_.container_id().empty() &&
-                      previous_->container_id() == status_.container_id();
-    if (running) started = IsStarted(same);
+    const kube::ContainerStatus* const shown = ShownBefore();
+    if (running) started = IsStarted(shown);
     if (IsPlainInit()) {
       ready = status_.state().has_terminated() && status_.state().terminated().exit_code() == 0;
     } else if (started) {
-      ready = IsReady();
+      ready = IsReady(shown);
     }
     if (!in_.workers_live && running) {
-      started = same && previous_->started();
-      ready = started && previous_->ready();
+      started = shown != nullptr && shown->started();
+      ready = started && shown->ready();
     }
     status_.set_started(started);
     status_.set_ready(ready);
   }
 
-  bool IsStarted(bool same) const {
+  bool IsStarted(const kube::ContainerStatus* shown) const {
     if (!container_.has_startup_probe() || seen_.newest == nullptr) return true;
     const auto* result = FindProbe(in_.worker, seen_.newest->id(), "startup");
     if (result != nullptr) return result->success();
-    return same && previous_->started();
+    return shown != nullptr && shown->started();
   }
 
-  bool IsReady() const {
+  bool IsReady(const kube::ContainerStatus* shown) const {
     if (!container_.has_readiness_probe()) return true;
     if (seen_.newest == nullptr) return previous_ != nullptr && previous_->ready();
     const auto* result = FindProbe(in_.worker, seen_.newest->id(), "readiness");
-    return result != nullptr && result->success();
+    if (result != nullptr) return result->success();
+    return shown != nullptr && shown->ready();
   }
 
   static void SetUser(const v1::ContainerRecord& record, kube::ContainerStatus& status) {
@@ -396,6 +406,7 @@ class Builder {
   Kind kind_;
   Seen seen_;
   const kube::ContainerStatus* previous_;
+  const kube::ContainerStatus* mirror_;
   kube::ContainerStatus status_;
 };
 

@@ -1,5 +1,7 @@
 #include "services/status/pods/pod_status.h"
 
+#include <algorithm>
+
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
 #include "services/status/pods/containers.h"
@@ -121,6 +123,21 @@ kube::PodStatus NotBegun(const StatusInputs& in) {
                  .now = in.now},
                 status);
   return status;
+}
+
+/// An API pod that was over before this node had to do with it, such as one of the agent before:
+/// nobody knows better how it ended.
+bool HadEnded(const StatusInputs& in) {
+  if (in.previous == nullptr || !IsTerminal(in.previous->phase()) ||
+      kube::IsStaticSource(in.desired.source()))
+    return false;
+  if (IsGranted(in) || (in.worker != nullptr && !in.worker->verdict().phase().empty()))
+    return false;
+  const auto runs = [](const auto& statuses) {
+    return std::any_of(statuses.begin(), statuses.end(),
+                       [](const auto& status) { return status.state().has_running(); });
+  };
+  return !runs(in.previous->container_statuses()) && !runs(in.previous->init_container_statuses());
 }
 
 bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
@@ -275,6 +292,7 @@ kube::PodStatus Tended(StatusInputs in) {
                          .observed = seen.pod,
                          .worker = in.worker,
                          .previous = in.previous,
+                         .mirror = in.mirror,
                          .covers = seen.covers,
                          .workers_live = in.workers_live,
                          .deleted = IsDeleted(in) || done,
@@ -332,6 +350,7 @@ bool IsWorkerDone(const v1::WorkerRecord* worker) {
 }
 
 kube::PodStatus ComputePodStatus(const StatusInputs& in) {
+  if (!in.rejected && HadEnded(in)) return *in.previous;
   kube::PodStatus status = ComputeContent(in);
   // Here, for every status: also one of a pod that is refused before anything else was told of it.
   if (in.pod.metadata().generation() > 0)

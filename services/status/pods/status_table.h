@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ class StatusTable {
   void FlushSoon();
   void FlushChanged();
   void Refresh(const std::string& key);
+  /// Of a static pod, as its mirror pod shows it; nothing: it has none.
+  std::optional<kube::PodStatus> MirrorStatusOf(const kube::Pod& pod) const;
   void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                     v1::PodStatusRecord record);
   void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
