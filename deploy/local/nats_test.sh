@@ -89,7 +89,7 @@ check_tables() {
   done <<'TABLE'
 config-source desired workers
 sync-loop admission desired,runtime,workers,pressure,podstatus
-pod-worker workers desired
+pod-worker workers desired,podstatus
 pleg runtime -
 status podstatus desired,admission,workers,runtime,pressure
 gc pressure desired,workers,runtime

@@ -9,7 +9,6 @@
 #include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
-#include "libs/node/addresses.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
 #include "services/pod-worker/machine/swap.h"
 
@@ -139,7 +138,7 @@ Status CheckMachine(const daemon::Flags& flags, const config::KubeletConfig& kub
 }  // namespace
 
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
-                            fs::FileSystem& files, const node::ResolveName& resolve) {
+                            fs::FileSystem& files) {
   Config config{.run_dir = flags.run_dir,
                 .state_dir = flags.state_dir,
                 .runtime_endpoint = kubelet.container_runtime_endpoint,
@@ -170,12 +169,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                    "cgroups of pods");
   config.user_ids = ReadIdPool(
       files, {.ids_per_pod = kubelet.user_namespace_ids_per_pod, .pods = kubelet.max_pods});
-  // Without one pods start all the same: the network may come later.
-  const auto addresses = node::ReadAddresses({files, node::ListInterfaceAddresses, resolve},
-                                             {.ips = flags.node_ips, .node_name = flags.node_name});
   config.node = {.name = flags.node_name,
                  .annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
-                 .ips = addresses.value_or(std::vector<std::string>()),
                  .memory_bytes = machine.memory_bytes,
                  .allocatable = AllocatableOf(resources),
                  .cluster_domain = kubelet.cluster_domain,

@@ -21,7 +21,6 @@
 #include "libs/fs/tail_reader.h"
 #include "libs/http/async_client.h"
 #include "libs/node/pod_place.h"
-#include "libs/process/look_up_host.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/cgroups/driver_choice.h"
 #include "services/pod-worker/checkpoints/checkpoint_rpc.h"
@@ -243,10 +242,7 @@ config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
 
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config,
-                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files(),
-                              [](const std::string& name) {
-                                return process::LookUpHost(process::RunProgram, name);
-                              }),
+                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files()),
                    "configuration");
   if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
@@ -255,6 +251,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                    "table workers");
   ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
                    "view desired");
+  ASSIGN_OR_RETURN(auto podstatus, bus::ViewOf<v1::PodStatusRecord>(context.bus(), "podstatus"),
+                   "view podstatus");
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
   if (!config.objects_path.empty())
@@ -281,6 +279,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       context.bus(),
                                                       std::move(table),
                                                       std::move(desired),
+                                                      std::move(podstatus),
                                                       p.runtime,
                                                       p.runner,
                                                       p.runtime,

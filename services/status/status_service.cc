@@ -60,6 +60,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
+             .host_ips = [this]() -> const std::vector<std::string>& { return host_ips(); },
              .on_conditions =
                  [this] {
                    if (node_sync_ != nullptr) node_sync_->Kick();
@@ -166,7 +167,8 @@ void StatusService::MakeIdentity() {
 
 void StatusService::OnServerNode(const kube::Node& node) {
   node_.OnServerNode(node);
-  if (auto addresses = AddressesOf(node); addresses != cloud_addresses_) {
+  const bool first = !std::exchange(server_knows_node_, true);
+  if (auto addresses = AddressesOf(node); first || addresses != cloud_addresses_) {
     cloud_addresses_ = std::move(addresses);
     if (config_.node.external_cloud) OnAddresses();
   }
@@ -177,7 +179,9 @@ void StatusService::OnServerNode(const kube::Node& node) {
 void StatusService::OnAddresses() {
   const bool of_cloud = config_.node.external_cloud;
   if (of_cloud) cloud_ips_ = HostIpsOf(cloud_addresses_);
-  if (of_cloud && cloud_ips_.empty()) cloud_ips_ = node_.addresses();
+  // Before the server shows the node, the cloud may have spoken long ago.
+  if (of_cloud && cloud_ips_.empty() && server_knows_node_) cloud_ips_ = node_.addresses();
+  if (of_cloud) node_.Refresh();  // its record has them too
   pods_.MarkAll();
   if (identity_ == nullptr) return;
   // Who signs compares the names with the node's, which are the cloud's to say.

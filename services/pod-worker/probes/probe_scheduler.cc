@@ -104,6 +104,8 @@ void ProbeScheduler::Adopt(const Target& target, const kube::Container& containe
     const auto known = probes_.find(KeyOf(target.pod->uid, container.name(), kind));
     if (known != probes_.end() && known->second.id == target.id) {
       known->second.action = ActionOf(*FindProbe(container, kind), container, target.ip);
+      // It may have waited for its address.
+      if (!due_.Contains(known->first)) Schedule(known->first, known->second);
     } else {
       Add(target, container, kind);
     }
@@ -169,6 +171,7 @@ void ProbeScheduler::Schedule(const std::string& key, const Probe& probe) {
 
 bool ProbeScheduler::MayRun(const Probe& probe) const {
   if (stopping_ || probe.run != 0 || probe.state.on_hold) return false;
+  if (probe.action.ok() && LacksAddress(*probe.action)) return false;
   return !probe.waits_for_startup ||
          ResultOf(deps_.results.Of(probe.pod->uid), probe.id, ProbeKind::kStartup) == true;
 }

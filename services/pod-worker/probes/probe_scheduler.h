@@ -52,7 +52,7 @@ class ProbeScheduler {
     Metrics& metrics;
     const Log& log;
     Random& random;
-    const std::vector<std::string>& node_ips;  // of pods of the host's network
+    const std::vector<std::string>& node_ips;  // now: of pods of the host's network
   };
   explicit ProbeScheduler(Deps deps);
 

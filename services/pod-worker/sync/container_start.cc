@@ -386,7 +386,7 @@ StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
     const kube::Container& container, const EnvFiles& env_files) {
   std::map<std::string, std::string> environment;
   if (HasSubPathExpr(container)) {
-    const auto made = MakeEnvironment({context_.pod, container, context_.deps.node, context_.ips,
+    const auto made = MakeEnvironment({context_.pod, container, context_.deps.node, Addresses(),
                                        env_files, context_.input.objects.get()});
     if (!made.ok()) return made.status();
     environment.insert(made->begin(), made->end());
@@ -438,7 +438,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                              container,
                              context_.deps.node,
                              files,
-                             context_.ips,
+                             Addresses(),
                              images.own,
                              image,
                              *start.restart_count,

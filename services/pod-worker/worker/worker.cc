@@ -81,6 +81,7 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   traits.has_probes = HasProbes(pod);
   traits.shows_objects = ShowsObjects(pod);
   traits.user_namespace = kube::HasUserNamespace(pod.spec());
+  traits.host_network = pod.spec().host_network();
   traits.class_requests = ClassRequestsOf(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;

@@ -56,6 +56,7 @@ struct PodTraits {
   bool has_probes = false;
   bool shows_objects = false;   // in volumes, which a sync brings up to date
   bool user_namespace = false;  // one of its own
+  bool host_network = false;
   ClassRequests class_requests;    // what it adds to the cgroups above its own
   std::string unsupported_fields;  // of what it asks for; for people
 };

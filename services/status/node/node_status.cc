@@ -124,6 +124,7 @@ void NodeStatus::Refresh() {
     (*node.mutable_allocatable())[name] = amount.ToString();
   AddDevices(node);
   for (const auto& ip : addresses_) node.add_addresses(ip);
+  for (const auto& ip : deps_.host_ips()) node.add_host_ips(ip);
   *node.mutable_features() = deps_.peers.runtime().features;
   node.mutable_features()->set_apparmor(machine_->apparmor);
   node.mutable_features()->set_selinux(machine_->selinux);

@@ -49,7 +49,9 @@ class NodeStatus {
     StatusMetrics& metrics;
     const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
-    std::function<void()> on_addresses;   // pods show the node's address
+    std::function<void()> on_addresses;  // pods show the node's address
+    /// Now, as pods show them: those of an external cloud, or those that were found.
+    std::function<const std::vector<std::string>&()> host_ips;
     std::function<void()> on_conditions;  // the status of one has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);

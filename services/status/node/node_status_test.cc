@@ -48,6 +48,7 @@ class NodeRecordTest : public ::testing::Test {
   std::vector<std::string> Shown() const {
     const auto record = podstatus.Find("node");
     if (record == nullptr) return {"no record"};
+    EXPECT_TRUE(std::ranges::equal(record->node().addresses(), record->node().host_ips()));
     return {record->node().addresses().begin(), record->node().addresses().end()};
   }
   std::string ConditionOf(const std::string& type) const {
