@@ -4,7 +4,7 @@
 /// has no use for, as the units of the package give it none.
 /// Threads: ConfinementOf is pure; Confine changes the calling process, which has one thread.
 /// Errors:  of the kernel, with what was tried.
-/// Source:  capabilities(7), "Capabilities and execution of programs by root"; deploy/README.md.
+/// Source:  capabilities(7); deploy/README.md.
 
 #include <optional>
 #include <string_view>

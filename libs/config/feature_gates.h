@@ -4,7 +4,7 @@
 /// them. A gate that is set wins over AllAlpha and AllBeta; these two reach no locked gate.
 /// Threads: values; the table is constant.
 /// Errors:  as reasons that name the gate, in a kubelet's words where a kubelet has them.
-/// Source:  docs/configuration.md, "Feature gates"; component-base featuregate.
+/// Source:  docs/configuration.md, "Feature gates"; the Kubernetes API conventions, feature gates.
 
 #include <map>
 #include <optional>

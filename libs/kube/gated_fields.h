@@ -3,7 +3,7 @@
 /// Fields of a pod that mean nothing on this node, because the feature gate of each is off. They
 /// are taken out where a pod enters, so that no process has to know of the gates.
 /// Threads: pure functions, any; nothing fails.
-/// Source: docs/configuration.md, "Feature gates"; kubelet, where each gate is asked.
+/// Source: docs/configuration.md, "Feature gates"; kubelet's own use of each gate.
 
 #include <string>
 #include <vector>

@@ -82,6 +82,11 @@ const kube::ContainerStatus* FindIn(
   return it == list.end() ? nullptr : &*it;
 }
 
+bool HasStatus(const v1::DesiredRecord& desired) {
+  return desired.state() == v1::DesiredRecord::WANTED ||
+         desired.state() == v1::DesiredRecord::REMOVED;
+}
+
 }  // namespace
 
 StatusTable::StatusTable(const Deps& deps, Duration worker_wait)
@@ -249,9 +254,7 @@ bool StatusTable::IsRejected(const std::string& key, const v1::AdmissionRecord* 
 void StatusTable::Refresh(const std::string& key) {
   const auto desired = deps_.desired.Find(key);
   if (desired == nullptr) return;  // absent or unknown: its last status stands
-  const bool ours = desired->state() == v1::DesiredRecord::WANTED ||
-                    desired->state() == v1::DesiredRecord::REMOVED;
-  if (!ours) return;
+  if (!HasStatus(*desired)) return;
   kube::Pod pod;
   if (!pod.ParseFromString(desired->pod())) {
     deps_.log.Warn("a desired pod cannot be decoded", {KV("podUID", desired->uid())});
