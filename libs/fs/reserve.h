@@ -5,8 +5,8 @@
 /// goes into its blocks, then it is renamed, so that nobody who waits for room gets it first.
 /// Threads: any, Keep one at a time; calls block on the disk.
 /// Errors: by errno.
-/// Killed at any line: at most one file of it has lost its blocks' content, which has no meaning, or
-/// has no name yet; the next Keep makes it anew.
+/// Killed at any line: at most one file of it has lost its blocks' content, which has no meaning,
+/// or has no name yet; the next Keep makes it anew.
 /// Source: docs/safety.md, rule 28.
 
 #include <string>
