@@ -10,6 +10,7 @@
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
+#include "services/pod-worker/machine/former_devices.h"
 #include "services/pod-worker/machine/swap.h"
 
 namespace splitlet::pod_worker {
@@ -158,6 +159,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
       config.credential_providers,
       ReadProviders(files, flags.credential_provider_config, flags.credential_provider_bin_dir),
       "credential provider plugins");
+  if (!kubelet.gates.Enabled("KubeletServiceAccountTokenForCredentialProviders"))
+    RETURN_IF_ERROR(CheckWithoutTokens(config.credential_providers), "credential provider plugins");
   const std::string logs = kubelet.pod_logs_dir;
   const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
@@ -190,6 +193,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   ASSIGN_OR_RETURN(config.node.memory_qos, MemoryQosOf(flags, files, cgroups.v2), "MemoryQoS");
   RETURN_IF_ERROR(CheckMachine(flags, kubelet, files, config.node), "machine");
   config.machine = MachineOf(flags, kubelet);
+  config.former_devices = ReadFormerDevices(files, flags.root_dir);
   config.machine.swap_on = config.node.swap_bytes > 0;
   return config;
 }

@@ -29,6 +29,8 @@ struct Config {
   std::string objects_path;  // empty: none
   CgroupSettings cgroups = {};
   MachineSettings machine = {};
+  /// Resources of a former kubelet's device plugins.
+  StatusOr<std::vector<std::string>> former_devices = std::vector<std::string>();
   StatusOr<IdPool> user_ids = Unavailable("not read");  // for pods with a user namespace
 };
 

@@ -7,6 +7,7 @@
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
 #include "services/pod-worker/images/pulls_text.h"
+#include "services/pod-worker/machine/former_devices.h"
 #include "services/pod-worker/worker/worker_counts.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -374,6 +375,7 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     worker->started = worker->started || gate_.IsLeftover(*worker);
   for (const auto& [uid, worker] : workers_)
     if (ReplacesContainers(*worker)) store_.PutWorkers(*worker);
+  PutFormerDevices(config_.former_devices, deps_.table, deps_.log);  // before it is complete
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   AdvanceAll();
