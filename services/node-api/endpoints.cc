@@ -111,6 +111,7 @@ void Endpoints::Serve(Asked asked) {
     case Route::kPortForward:
       return pod_streams_.Serve({.route = asked.route,
                                  .path = std::move(asked.path),
+                                 .user = std::move(asked.user),
                                  .request = std::move(asked.request),
                                  .responder = std::move(asked.responder)});
     case Route::kConfigz: {

@@ -71,6 +71,7 @@ class Endpoints {
     Surface surface = Surface::kSecured;
     std::string path;      // decoded
     std::string disabled;  // empty: it is served; else 405 with this
+    std::string user;      // who asks; empty: nobody was asked who they are
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };

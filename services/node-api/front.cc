@@ -108,6 +108,7 @@ void Front::OnRequest(Surface surface, https::Request request,
                                                           .path = *path,
                                                           .disabled = match.text,
                                                           .request = std::move(request),
+                                                          .user = {},
                                                           .responder = std::move(responder)});
   if (surface != Surface::kSecured) return Serve(asked);
   authenticator_.Authenticate(
@@ -122,6 +123,7 @@ void Front::Refuse(const Shared& asked, const char* why, https::Answer answer) {
 void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
   if (who.ok()) {
     authorizer_.Authorize(*who, asked->request.method, asked->path,
+    asked->user = who->name;
                           [this, asked](const Status& may) { OnAuthorized(asked, may); });
     return;
   }

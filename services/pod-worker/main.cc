@@ -191,7 +191,8 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
                              .reader = p.runtime,
                              .streaming = *p.streaming,
                              .exec = p.runtime,
-                             .has_pod = has_pod});
+                             .has_pod = has_pod,
+                             .log = context.log()});
   p.checkpoints = MakeCheckpointRpc(
       {.loop = context.loop(),
        .strands = p.runtime_strands,
