@@ -2,8 +2,8 @@
 
 /// pod-worker: routes what comes in to the class that owns the state, and decides what happens next
 /// to a pod.
-/// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, the node's
-///          record in `podstatus`, pleg's signal `pod-changed`.
+/// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, the
+///          node's record in `podstatus`, pleg's signal `pod-changed`.
 /// Owns:    table `workers`: pod UID -> state, deadlines, what containers wait for, the terminal
 ///          status and the last observation. WorkerStore puts it.
 /// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod

@@ -4,7 +4,7 @@
 /// nobody can give a pod one of these devices; the Node still shows them.
 /// Threads: ReadFormerDevices blocks on one file, any; PutFormerDevices on the loop.
 /// Errors:  those of the file, and INVALID_ARGUMENT for one that holds no such checkpoint.
-/// Source:  docs/behaviour/node.md, "Devices of a former kubelet"; kubelet devicemanager checkpoint.
+/// Source:  docs/behaviour/node.md, "Devices of a former kubelet"; kubelet's checkpoint.
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 /// Who asked for what inside a pod, as a line of the log. Commands are left out: they may hold
 /// secrets.
 /// Threads: pure functions, any; nothing fails.
-/// Source: docs/behaviour/streams.md, "Who may".
+/// Source: docs/behaviour/streams.md.
 
 #include <cstdint>
 #include <vector>
