@@ -411,7 +411,7 @@ TEST_F(Endpoint, StreamsThatAreAskedForAtOnceWaitForTheirTurn) {
   all.Advance(1ms);
   for (const auto& session : sessions) EXPECT_TRUE(session->backend);
 }
-  EXPECT_EQ(opened.user(), "bob") << "pod-worker's log names him";
+EXPECT_EQ(opened.user(), "bob") << "pod-worker's log names him";
 
 TEST_F(Endpoint, Run) {
   Start();

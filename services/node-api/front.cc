@@ -122,9 +122,9 @@ void Front::Refuse(const Shared& asked, const char* why, https::Answer answer) {
 
 void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
   if (who.ok()) {
-    authorizer_.Authorize(*who, asked->request.method, asked->path,
-    asked->user = who->name;
-                          [this, asked](const Status& may) { OnAuthorized(asked, may); });
+    authorizer_.Authorize(
+        *who, asked->request.method, asked->path, asked->user = who->name;
+        [this, asked](const Status& may) { OnAuthorized(asked, may); });
     return;
   }
   if (who.status().code() == StatusCode::kResourceExhausted)
