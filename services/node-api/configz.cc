@@ -225,7 +225,10 @@ void WriteResources(JsonObject& out, const KubeletConfig& file, const daemon::Fl
   if (file.single_process_oom_kill) out.Flag("singleProcessOOMKill", *file.single_process_oom_kill);
   out.Number("memoryThrottlingFactor", fields.memory_qos.throttling_factor);
   out.Text("memoryReservationPolicy", fields.memory_qos.tiered ? "TieredReservation" : "None");
-  if (fields.memory_qos.enabled) JsonObject(out.Member("featureGates")).Flag("MemoryQoS", true);
+  if (!file.gates.set().empty()) {
+    JsonObject gates(out.Member("featureGates"));
+    for (const auto& [name, value] : file.gates.set()) gates.Flag(name, value);
+  }
   out.Flag("localStorageCapacityIsolation", file.local_storage_capacity_isolation);
   if (file.kernel_memcg_notification) out.Flag("kernelMemcgNotification", true);
   for (const Constant& constant : kConstants) out.Member(constant.key).Plain(constant.json);

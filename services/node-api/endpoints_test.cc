@@ -99,6 +99,40 @@ TEST_F(Endpoint, OneByOneTheyAreSwitchedOffToo) {
   EXPECT_EQ(Code({.target = "/debug/flags/v", .surface = Surface::kReadOnly}), 404);
 }
 
+TEST_F(Endpoint, PathsWhoseFeatureGateIsOffAreUnknown) {
+  config.handlers = {.flagz = false, .statusz = false, .checkpoint = false};
+  Start();
+  EXPECT_EQ(Code({.target = "/flagz"}), 404);
+  EXPECT_EQ(Code({.target = "/statusz"}), 404);
+  EXPECT_EQ(Code({.method = "POST", .target = "/checkpoint/default/web/app"}), 404);
+  EXPECT_EQ(Code({.target = "/configz"}), 200);
+  const auto paths = PathsOf(config.handlers);
+  EXPECT_EQ(std::ranges::find(paths, "/checkpoint"), paths.end());
+  EXPECT_NE(std::ranges::find(paths, "/configz"), paths.end());
+}
+
+TEST_F(Endpoint, ANodeThatIsOpenToAnybodySaysSo) {
+  config.server.anonymous = true;
+  config.server.authorization = "AlwaysAllow";
+  Start();
+  const auto lines = log_sink.lines();
+  EXPECT_EQ(std::ranges::count(lines, "anybody who reaches the port may run commands in every pod",
+                               &FakeLogSink::Line::message),
+            1);
+}
+
+TEST_F(Endpoint, FeatureGatesHaveAMetric) {
+  config.gates = config::FeatureGates({{"ContainerCheckpoint", false}, {"MemoryQoS", true}});
+  Start();
+  const std::string text = Text({.target = "/metrics"});
+  for (const char* line :
+       {R"(kubernetes_feature_enabled{name="ContainerCheckpoint",stage="BETA"} 0)",
+        R"(kubernetes_feature_enabled{name="MemoryQoS",stage="ALPHA"} 1)",
+        R"(kubernetes_feature_enabled{name="NodeSwap",stage=""} 1)",
+        R"(kubernetes_feature_enabled{name="InPlacePodVerticalScaling",stage=""} 0)"})
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+}
+
 TEST_F(Endpoint, PodsAsTheyAreShown) {
   Start();
   EXPECT_EQ(Text({}), R"(200 {"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})");
@@ -377,6 +411,7 @@ TEST_F(Endpoint, WhatTheRuntimesServerGets) {
             "X-Forwarded-For: 10.0.0.7\r\nContent-Length: 0\r\n\r\n");
   const auto& opened = pod_calls->opened.back();
   EXPECT_EQ(opened.container_id(), "c1");
+  EXPECT_EQ(opened.user(), "bob") << "pod-worker's log names him";
   EXPECT_EQ(opened.command_size(), 2);
   EXPECT_FALSE(opened.want_stderr());
   EXPECT_TRUE(opened.tty());
@@ -411,7 +446,6 @@ TEST_F(Endpoint, StreamsThatAreAskedForAtOnceWaitForTheirTurn) {
   all.Advance(1ms);
   for (const auto& session : sessions) EXPECT_TRUE(session->backend);
 }
-EXPECT_EQ(opened.user(), "bob") << "pod-worker's log names him";
 
 TEST_F(Endpoint, Run) {
   Start();

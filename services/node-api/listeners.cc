@@ -16,7 +16,10 @@ constexpr size_t kMaxUnread = 1 << 20;
 
 https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
   const auto& [certificate, key] = config.certificate;
-  return {.pairs = {{certificate, key}}, .client_ca = config.server.client_ca_file};
+  return {.pairs = {{certificate, key}},
+          .client_ca = config.server.client_ca_file,
+          .reload_pair = config.reload_certificate,
+          .reload_client_ca = config.gates.Enabled("ReloadKubeletClientCAFile")};
 }
 
 }  // namespace

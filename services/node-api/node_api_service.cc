@@ -59,11 +59,18 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
                              std::shared_ptr<https::Responder> responder) {
                         OnRequest(surface, std::move(request), std::move(responder));
                       }},
-                 config_) {}
+                 config_) {
+  metrics_.ShowGates(config_.gates);
+}
 
 void NodeApiService::Start() {
   if (!config_.has_api_server && config_.server.enabled && config_.server.webhook_authentication)
     deps_.log.Info("Standalone mode, no API client: tokens are not known here");
+  if (config_.server.enabled && config_.server.anonymous &&
+      config_.server.authorization == "AlwaysAllow")
+    deps_.log.Warn("anybody who reaches the port may run commands in every pod",
+                   {KV("port", config_.server.port), KV("authentication.anonymous.enabled", true),
+                    KV("authorization.mode", config_.server.authorization)});
   endpoints_.Start();
   listeners_.Start();
 }
