@@ -36,11 +36,14 @@ identity() {
 # given FLAG: in /etc/default/splitlet, which wins.
 given() { [[ " ${SPLITLET_OPTIONS:-} " == *" $1"[=\ ]* ]]; }
 
-# hand_over FILE GROUP: the target of a link is somebody else's.
+# Read by the processes that ask the API server; the target of a link is somebody else's.
 hand_over() {
-  [[ -f $CONFIG/$1 && ! -L $CONFIG/$1 ]] || return 0
-  chown "root:$2" "$CONFIG/$1"
-  chmod 0640 "$CONFIG/$1"
+  local file
+  for file in kubeconfig bootstrap-kubeconfig; do
+    [[ -f $CONFIG/$file && ! -L $CONFIG/$file ]] || continue
+    chown root:splitlet-api "$CONFIG/$file"
+    chmod 0640 "$CONFIG/$file"
+  done
 }
 
 # Units of all processes read what is written here, and node-api is started where it is. Without an API server nothing is
@@ -59,9 +62,7 @@ cluster() {
     return
   fi
   given --cert-dir || options+=(--cert-dir=/var/lib/splitlet/pki)
-  hand_over kubeconfig splitlet-api # the processes that ask the API server
-  # Who holds it may join as any node: status alone asks with it.
-  hand_over bootstrap-kubeconfig splitlet-status
+  hand_over
   printf 'SPLITLET_CLUSTER="%s"\n' "${options[*]}" >"$RUN/cluster.env"
 }
 

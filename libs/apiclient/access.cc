@@ -39,16 +39,14 @@ StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAcc
 }
 
 StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
-  const auto owned = deps_.files.ReadOwned(kubeconfig_, kMaxFile);
-  if (!owned.ok()) return Unavailable("{}: {}", kubeconfig_, Message(owned.status()));
-  std::string why_not_trusted = WhyNotTrusted(*owned, deps_.user);
-  if (config_ && owned->text == text_ && why_not_trusted == why_not_trusted_) return &*config_;
-  auto config = ReadKubeconfig(owned->text, kubeconfig_, why_not_trusted);
+  const auto text = deps_.files.Read(kubeconfig_, kMaxFile);
+  if (!text.ok()) return Unavailable("{}: {}", kubeconfig_, Message(text.status()));
+  if (config_ && *text == text_) return &*config_;
+  auto config = ReadKubeconfig(*text, kubeconfig_);
   if (!config.ok()) return Unavailable("{}", Message(config.status()));  // it may be mended
   if (!config_ || config_->exec != config->exec) plugin_.Forget();
   config_ = std::move(*config);
-  text_ = owned->text;
-  why_not_trusted_ = std::move(why_not_trusted);
+  text_ = *text;
   return &*config_;
 }
 

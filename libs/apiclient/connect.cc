@@ -1,7 +1,5 @@
 #include "libs/apiclient/connect.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "libs/apiclient/https_transport.h"
@@ -11,7 +9,7 @@ namespace splitlet::apiclient {
 
 StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options) {
   ASSIGN_OR_RETURN(const http::CurlLibrary* const curl, http::LoadCurl(), "API server");
-  const auto config = LoadKubeconfig(options.files, options.kubeconfig, ::geteuid());
+  const auto config = LoadKubeconfig(options.files, options.kubeconfig);
   if (config.status().code() == StatusCode::kInvalidArgument) return config.status();
   return std::make_unique<HttpsTransport>(
       HttpsTransport::Deps{.clock = options.clock,

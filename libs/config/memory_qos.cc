@@ -1,7 +1,6 @@
 #include "libs/config/memory_qos.h"
 
 #include "libs/base/one_line.h"
-#include "libs/config/feature_gates.h"
 #include "libs/config/reader.h"
 
 namespace splitlet::config {
@@ -16,7 +15,7 @@ StatusOr<MemoryQos> ReadMemoryQos(const std::string& content) {
 }
 
 MemoryQos ReadMemoryQos(const ConfigReader& read) {
-  MemoryQos qos{.enabled = FeatureGates(GatesSet(read)).Enabled("MemoryQoS")};
+  MemoryQos qos{.enabled = read.Bool("featureGates.MemoryQoS").value_or(false)};
   if (!qos.enabled) return qos;
   qos.throttling_factor = read.Float("memoryThrottlingFactor").value_or(qos.throttling_factor);
   qos.tiered = read.String("memoryReservationPolicy") == "TieredReservation";

@@ -1,20 +1,22 @@
 #pragma once
 
-/// What the server knows of TLS: how a connection gets its wire. The server itself needs no library
-/// for it, so that processes without TLS have none.
+/// What TlsContext is, for the wire.
 /// Threads: as tls.h says; nothing fails.
 
-#include <boost/asio/ip/tcp.hpp>
-#include <memory>
+#include <boost/asio/ssl/context.hpp>
 
-#include "libs/https/wire.h"
+#include "libs/https/tls.h"
 
 namespace splitlet::https {
 
 class TlsContext {
  public:
-  virtual ~TlsContext() = default;
-  virtual std::unique_ptr<Wire> MakeWire(boost::asio::ip::tcp::socket socket) const = 0;
+  TlsContext() : context_(boost::asio::ssl::context::tls_server) {}
+  /// Asio takes it as one that it may change; it does not, for streams.
+  boost::asio::ssl::context& context() const { return context_; }
+
+ private:
+  mutable boost::asio::ssl::context context_;
 };
 
 }  // namespace splitlet::https

@@ -7,7 +7,6 @@
 /// Source:  docs/behaviour/node-api.md, "TLS".
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +26,6 @@ class TlsFiles {
   struct Places {
     std::vector<Pair> pairs;  // the first that is there counts
     std::string client_ca;    // empty: clients are not asked for certificates
-    // False: what was good first stays, whatever the file is later.
-    bool reload_pair = true, reload_client_ca = true;
   };
   TlsFiles(fs::FileSystem& files, TlsSettings settings, Places places)
       : files_(files), settings_(std::move(settings)), places_(std::move(places)) {}
@@ -51,8 +48,7 @@ class TlsFiles {
   fs::FileSystem& files_;
   const TlsSettings settings_;
   const Places places_;
-  std::string certificate_, key_, authority_pem_;                // as used now
-  std::optional<std::pair<std::string, std::string>> for_good_;  // that is never read again
+  std::string certificate_, key_, authority_pem_;  // as used now
   std::shared_ptr<const TlsContext> context_;
   std::shared_ptr<const ClientAuthority> authority_;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-/// The API server's checks when a pod is created, for static pods with their defaults: what an API
-/// server has stored, it has checked (runnable.h). Any thread.
+/// The API server's checks when a pod is created, for pods with their defaults. Any thread.
 /// Errors: all that are found, in the order of the fields.
 /// Source: docs/behaviour/manifests.md, "Validation".
 
@@ -46,8 +45,13 @@ class FieldErrors {
   std::vector<FieldError> errors_;
 };
 
+enum class PodStage {
+  kNew,
+  kRunning,  // of an API server: it may have gained ephemeral containers
+};
+
 /// Empty for a good pod.
-std::vector<FieldError> ValidatePod(const Pod& pod);
+std::vector<FieldError> ValidatePod(const Pod& pod, PodStage stage = PodStage::kNew);
 
 /// "invalid pod: [<e1> <e2>]"; OK for none.
 Status ToStatus(const std::vector<FieldError>& errors);

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "libs/base/status.h"
-#include "libs/fs/fd.h"
 
 namespace splitlet::logs {
 
@@ -28,14 +27,10 @@ class LogFile {
 class LogFiles {
  public:
   virtual ~LogFiles() = default;
-  /// INVALID_ARGUMENT when it is no regular file.
+  /// Follows links; INVALID_ARGUMENT when it is no regular file.
   virtual StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) = 0;
 };
-/// Opens for reading, never waiting for a pipe; which links it follows is its affair.
-using LogOpener = std::function<StatusOr<fs::Fd>(const std::string& path)>;
-/// Follows all links.
-StatusOr<fs::Fd> OpenLog(const std::string& path);
-std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open = OpenLog);
+std::unique_ptr<LogFiles> MakeLogFiles();
 
 /// Where the last `lines` lines begin, found from the end of the file by blocks. A last line
 /// without a line break does not count.

@@ -75,7 +75,6 @@ WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
   digest.incarnation = record.incarnation();
   digest.generation = record.generation();
   digest.granted = record.granted();
-  digest.refused_generation = record.refused_generation();
   return digest;
 }
 

@@ -17,11 +17,6 @@ struct LogChoice {
   std::string path, container_id;
   bool running = false;
 };
-struct LogAsked {
-  std::string container;
-  bool previous = false;
-  std::string logs_dir;  // a path that is not below it is refused
-};
-LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked);
+LogChoice ChooseLog(const PodSeen& seen, const std::string& container, bool previous);
 
 }  // namespace splitlet::node_api

@@ -28,8 +28,7 @@ GrantAction DecideGrant(const PodView& view, const GrantNumber& grant) {
     if (IsFinished(worker) && !worker.saving) return kBegin;
     return worker.next && grant <= *worker.next ? kAnswerWaiting : kWait;
   }
-  if (worker.state != WorkerState::kSyncing) return kShorten;
-  return worker.granted ? kUpdate : kBegin;
+  return worker.state == WorkerState::kSyncing ? kUpdate : kShorten;
 }
 
 KillAction DecideKill(const PodView& view, const KillQuestion& question) {

@@ -37,8 +37,7 @@ struct ConditionInputs {
   const kube::PodStatus* previous = nullptr;
   bool restarting = false;      // all containers begin anew
   bool resize_refused = false;  // other resources are wanted than the pod has
-  bool sandbox_condition = true;
-  std::string disrupted;  // message of DisruptionTarget; empty: no such condition
+  std::string disrupted;        // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };
 inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";

@@ -57,8 +57,7 @@ Status CheckField(const char* path, const std::string& value, const std::string&
 
 }  // namespace
 
-StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& off,
-                                  std::vector<std::string>& taken_out) {
+StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod) {
   const auto& meta = pod.metadata();
   Status good = CheckField("metadata.uid", meta.uid(), kube::CheckUid(meta.uid()));
   if (good.ok())
@@ -69,7 +68,6 @@ StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& of
   if (!good.ok()) return good;
   kube::Pod taken = pod;
   taken.mutable_metadata()->clear_managed_fields();
-  taken_out = kube::TakeOutGatedFields(taken, off);
   if (const size_t size = taken.ByteSizeLong(); size > kMaxPodBytes)
     return InvalidArgument("the pod takes {} bytes, more than {}", size, kMaxPodBytes);
   if (const std::string field = FindNoText(taken); !field.empty())
