@@ -308,7 +308,7 @@ class Run:
     def instrumented(self):
         """The presets asan and tsan, which leave the processor to the e2e tests. Integration tests wait too, so tsan is
         compiled beside them."""
-        waiting = None
+        waiting = simulation = None
         if self.build("asan", "unit_tests", "integration_tests", "simulation_tests", nice=19):
             self.check_labels("asan")
             self.test("asan", "unit")
@@ -316,18 +316,19 @@ class Run:
         tsan = self.build("tsan", "threads_tests", nice=19)
         if waiting:
             waiting.join()
-            self.beside("asan:simulation", self.test, "asan", "simulation", "simulation| ")
+            simulation = self.beside("asan:simulation", self.test, "asan", "simulation", "simulation| ")
         if tsan:
             self.test("tsan", "threads")
+        if simulation:
+            simulation.join()
 
     def each_where_it_shows_most(self):
         built = self.build("release", "programs", "e2e_tests", "chaos_tests", "simulation_tests")
-        lane = None
         if built:
             self.check_labels("release")
-            lane = self.beside("release:e2e", self.test, "release", "e2e", "e2e| ")
+            self.beside("release:e2e", self.test, "release", "e2e", "e2e| ")
         self.instrumented()
-        if lane:
+        if built:
             self.end()
 
     def end(self):

@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import tempfile
+import threading
 import time
 import unittest
 
@@ -114,6 +115,20 @@ class RunTest(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             run.stream(["sh", "-c", "ps -o sid= -p $$"], "", os.devnull)
         self.assertEqual(int(said.getvalue()), os.getsid(0))
+
+    def test_without_a_release_build_the_other_presets_run_to_their_end(self):
+        run, gate, ended = self.run_of(), threading.Event(), []
+        run.build = lambda preset, *targets, **options: preset != "release"
+        run.check_labels = lambda preset: None
+
+        def test(preset, label, *_):
+            if label == "simulation":
+                gate.wait()
+            ended.append(f"{preset}:{label}")
+        run.test = test
+        threading.Timer(0.05, gate.set).start()
+        run.each_where_it_shows_most()
+        self.assertEqual(sorted(ended), ["asan:integration", "asan:simulation", "asan:unit", "tsan:threads"])
 
     def test_closing_ends_what_still_runs(self):
         run = self.run_of()
