@@ -125,6 +125,7 @@ void AddProcesses(Fields& out, const operate::PodView& view) {
   if (view.worker != nullptr) {
     lines.Add("pod-worker", fmt::format("{}{}", v1::WorkerState_Name(view.worker->state()),
                                         view.worker->granted() ? ", granted" : ""));
+    lines.AddIf("  refused", view.worker->refusal());
     lines.AddIf("  sync error", view.worker->sync_error());
     lines.AddIf("  waiting", view.worker->admission_reason());
     for (const auto& note : view.worker->containers())

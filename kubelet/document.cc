@@ -222,6 +222,12 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
   if (!checked.ok()) return checked.status();
   for (const std::string& field : checked->without_effect)
     out.warnings.push_back(fmt::format("{}: set without effect", field));
+  const auto& server = checked->server;
+  if (server.enabled && server.anonymous && server.authorization == "AlwaysAllow")
+    out.warnings.push_back(fmt::format(
+        "ANYBODY WHO REACHES PORT {} MAY RUN COMMANDS IN EVERY POD: "
+        "authentication.anonymous.enabled is true and authorization.mode is AlwaysAllow{}",
+        server.port, has_file ? "" : ", as in a kubelet without --config"));
   return out;
 }
 

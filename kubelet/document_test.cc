@@ -56,6 +56,13 @@ TEST_F(Documents, WithoutAFileTheNodeIsAsOpenAsAKubeletIs) {
   EXPECT_EQ(At(tree, "authentication.webhook.enabled"), "false");
   EXPECT_EQ(At(tree, "authorization.mode"), "AlwaysAllow");
   const auto loaded = Load({});
+  EXPECT_THAT(loaded->warnings, testing::Contains(HasSubstr(
+                                    "ANYBODY WHO REACHES PORT 10250 MAY RUN COMMANDS IN EVERY "
+                                    "POD: authentication.anonymous.enabled is true and "
+                                    "authorization.mode is AlwaysAllow, as in a kubelet "
+                                    "without --config")));
+  EXPECT_THAT(Load({"--anonymous-auth=false"})->warnings,
+              testing::Not(testing::Contains(HasSubstr("ANYBODY"))));
   const auto read = config::KubeletConfig::Load("x", loaded->json, config::Reading::kStrict);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(read->eviction_hard.empty());
@@ -169,18 +176,18 @@ TEST_F(Documents, WithDropInsAloneTheNodeIsAsOpenAsWithout) {
 
 TEST_F(Documents, FlagsWin) {
   Write("/etc/k.yaml", kHead +
-                           "maxPods: 200\nfeatureGates: {A: true, B: true}\n"
+                           "maxPods: 200\nfeatureGates: {EnvFiles: true, HostnameOverride: true}\n"
                            "kubeReserved: {cpu: 1}\nseccompDefault: true\n");
   const auto tree =
-      Tree({"--config=/etc/k.yaml", "--max-pods=50", "--feature-gates=A=false",
+      Tree({"--config=/etc/k.yaml", "--max-pods=50", "--feature-gates=EnvFiles=false",
             "--kube-reserved=memory=1Gi", "--kube-reserved=pid=100", "--seccomp-default=false",
             "--pod-manifest-path=m",
             "--cluster-dns=", "--eviction-hard=memory.available<100Mi,nodefs.available<10%",
             "--register-with-taints=a=b:NoSchedule,c:NoExecute", "--manifest-url-header=a:b,a:c",
             "--reserved-memory=0:memory=1Gi", "--vmodule=x=5", "--anonymous-auth=false"});
   EXPECT_EQ(At(tree, "maxPods"), "50");
-  EXPECT_EQ(At(tree, "featureGates.A"), "false");
-  EXPECT_EQ(At(tree, "featureGates.B"), "true");
+  EXPECT_EQ(At(tree, "featureGates.EnvFiles"), "false");
+  EXPECT_EQ(At(tree, "featureGates.HostnameOverride"), "true");
   EXPECT_EQ(At(tree, "kubeReserved.cpu"), "unset");
   EXPECT_EQ(At(tree, "kubeReserved.memory"), "1Gi");
   EXPECT_EQ(At(tree, "kubeReserved.pid"), "100");

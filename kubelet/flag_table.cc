@@ -94,7 +94,9 @@ constexpr auto kRows = std::to_array<FlagRow>({
     {"kubeconfig", kPassed, kPath, "kubeconfig"},
     {"kubelet-cgroups", kField, kText, "kubeletCgroups"},
     {"local-storage-capacity-isolation", kField, kBool, "localStorageCapacityIsolation"},
-    {"lock-file", kHere, kText, "locked before anything is set up, waiting for who holds it"},
+    {"lock-file", kHere, kText,
+     "locked before anything is set up, waiting for who holds it; a link and a file of another "
+     "user are refused"},
     {"log-cadvisor-usage", kNothing, kBool, "statistics do not come from cAdvisor"},
     {"log-flush-frequency", kField, kText, "logging.flushFrequency"},
     {"log-json-info-buffer-size", kNothing, kText, "there is one stream"},

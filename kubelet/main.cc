@@ -33,7 +33,11 @@ std::string OwnPath() {
 /// None: none is asked for.
 StatusOr<std::optional<NodeLock>> TakeLock(const Arguments& arguments) {
   if (arguments.lock_file.empty()) return std::optional<NodeLock>();
-  auto lock = NodeLock::Take(arguments.lock_file, arguments.exit_on_lock_contention);
+  const auto on_wait = [&arguments](const std::string& holder) {
+    std::fprintf(stderr, "splitlet-kubelet: waiting for the file lock on %s, which %s holds\n",
+                 arguments.lock_file.c_str(), holder.c_str());
+  };
+  auto lock = NodeLock::Take(arguments.lock_file, arguments.exit_on_lock_contention, on_wait);
   if (!lock.ok()) return lock.status();
   return std::optional<NodeLock>(std::move(*lock));
 }

@@ -8,13 +8,44 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <sstream>
 
 namespace splitlet::kubelet {
 namespace {
 
-StatusOr<fs::Fd> OpenLocked(const std::string& path) {
-  fs::Fd file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+/// Of the kernel's list of locks: "1: FLOCK  ADVISORY  WRITE 17 00:18:4711 0 EOF".
+std::string HolderOf(ino_t inode) {
+  const std::string place = fmt::format(":{} ", inode);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, how, access, pid;
+    if (line.find(place) != std::string::npos && words >> number >> kind >> how >> access >> pid &&
+        kind == "FLOCK")
+      return "process " + pid;
+  }
+  return "a process that is not known";
+}
+
+Status CheckOwn(const struct stat& info) {
+  if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
+    return FailedPrecondition("it is no lock file: remove it");
+  if (info.st_uid != geteuid())
+    return FailedPrecondition("it belongs to user {}, not to {}: remove it", info.st_uid,
+                              geteuid());
+  return OkStatus();
+}
+
+StatusOr<fs::Fd> OpenLocked(const std::string& path, const NodeLock::OnWait& on_wait) {
+  fs::Fd file(open(path.c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file.ok()) return ErrnoStatus(errno);
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno);
+  if (const Status own = CheckOwn(info); !own.ok()) return own;
+  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno != EWOULDBLOCK) return ErrnoStatus(errno);
+  on_wait(HolderOf(info.st_ino));
   while (flock(file.get(), LOCK_EX) != 0)
     if (errno != EINTR) return ErrnoStatus(errno);
   return file;
@@ -30,8 +61,9 @@ StatusOr<fs::Fd> Watch(const std::string& path) {
 
 }  // namespace
 
-StatusOr<NodeLock> NodeLock::Take(const std::string& path, bool watch) {
-  ASSIGN_OR_RETURN(fs::Fd file, OpenLocked(path), "unable to acquire file lock on {}", path);
+StatusOr<NodeLock> NodeLock::Take(const std::string& path, bool watch, const OnWait& on_wait) {
+  ASSIGN_OR_RETURN(fs::Fd file, OpenLocked(path, on_wait), "unable to acquire file lock on {}",
+                   path);
   fs::Fd watched(-1);
   if (watch) {
     ASSIGN_OR_RETURN(watched, Watch(path), "watch {}", path);

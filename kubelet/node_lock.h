@@ -4,10 +4,12 @@
 /// the next one to have this one leave, by opening the file.
 /// Threads: one; Take blocks until the lock is free. Nothing is set up by then: a signal ends the
 ///          process.
-/// Errors:  by errno, with the path.
+/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may be another user's, who
+///          could hold the start up for ever.
 /// Killed:  the kernel drops the lock; the file stays. Programs that are started do not have it.
 /// Source:  kubelet --lock-file, pkg/util/flock.
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,8 +20,10 @@ namespace splitlet::kubelet {
 
 class NodeLock {
  public:
-  /// Makes the file where it is missing. `watch`: from then on whoever opens or removes it is seen.
-  static StatusOr<NodeLock> Take(const std::string& path, bool watch);
+  /// Makes the file where it is missing; follows no link. `watch`: from then on whoever opens or
+  /// removes it is seen. `on_wait`: told once who holds it, "process 17", before it waits.
+  using OnWait = std::function<void(const std::string& holder)>;
+  static StatusOr<NodeLock> Take(const std::string& path, bool watch, const OnWait& on_wait);
 
   /// Readable when the file may be contended; -1: nobody looks.
   int watch() const { return watch_.get(); }

@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "libs/fs/fd.h"
@@ -23,6 +24,11 @@ bool IsReadable(int fd) {
   return poll(&one, 1, 0) == 1;
 }
 
+/// Nobody is told whom it waits for.
+StatusOr<NodeLock> Taken(const std::string& path, bool watch) {
+  return NodeLock::Take(path, watch, [](const std::string&) {});
+}
+
 bool IsFree(const std::string& path) {
   const fs::Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   return flock(file.get(), LOCK_EX | LOCK_NB) == 0;
@@ -32,7 +38,7 @@ TEST(NodeLock, IsHeldUntilItsEnd) {
   const harness::TempDir dir("lock");
   const std::string path = dir / "kubelet.lock";
   {
-    const auto lock = NodeLock::Take(path, false);
+    const auto lock = Taken(path, false);
     ASSERT_TRUE(lock.ok()) << lock.status();
     EXPECT_EQ(lock->watch(), -1);
     EXPECT_FALSE(IsFree(path));
@@ -48,7 +54,7 @@ class Holder {
     EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
     pid_ = fork();
     if (pid_ != 0) return;
-    const auto lock = NodeLock::Take(path, false);
+    const auto lock = Taken(path, false);
     if (!lock.ok() || write(ends_[1], "y", 1) != 1) _exit(1);
     while (true) pause();
   }
@@ -64,15 +70,17 @@ class Holder {
     return poll(&taken, 1, patience_ms) == 1;
   }
   void End() {
-    if (pid_ <= 0) return;
+    if (ended_) return;
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
-    pid_ = 0;
+    ended_ = true;
   }
+  pid_t pid() const { return pid_; }
 
  private:
   int ends_[2] = {-1, -1};
   pid_t pid_ = 0;
+  bool ended_ = false;
 };
 
 constexpr int kSoonMs = 60'000;
@@ -93,7 +101,7 @@ TEST(NodeLock, WhoOpensOrRemovesTheFileIsSeen) {
   for (const bool removes : {false, true}) {
     const harness::TempDir dir("lock");
     const std::string path = dir / "kubelet.lock";
-    auto lock = NodeLock::Take(path, true);
+    auto lock = Taken(path, true);
     ASSERT_TRUE(lock.ok()) << lock.status();
     EXPECT_FALSE(lock->IsContended()) << "its own opening does not count";
     EXPECT_EQ(chmod(path.c_str(), 0640), 0);
@@ -107,8 +115,43 @@ TEST(NodeLock, WhoOpensOrRemovesTheFileIsSeen) {
   }
 }
 
+TEST(NodeLock, SaysWhomItWaitsFor) {
+  const harness::TempDir dir("lock");
+  const std::string path = dir / "kubelet.lock";
+  Holder first(path);
+  ASSERT_TRUE(first.Holds(kSoonMs));
+  std::string holder;
+  const auto lock = NodeLock::Take(path, false, [&](const std::string& who) {
+    holder = who;
+    first.End();
+  });
+  EXPECT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(holder, fmt::format("process {}", first.pid()));
+}
+
+TEST(NodeLock, WhatMayBeAnothersIsNotWaitedFor) {
+  const harness::TempDir dir("lock");
+  const std::string path = dir / "kubelet.lock", secret = dir / "secret";
+  std::ofstream(secret) << "kept";
+  std::filesystem::create_symlink(secret, path);
+  EXPECT_EQ(Message(Taken(path, false).status()),
+            "unable to acquire file lock on " + path + ": Too many levels of symbolic links");
+  std::filesystem::remove(path);
+  std::filesystem::create_hard_link(secret, path);
+  EXPECT_EQ(Message(Taken(path, false).status()),
+            "unable to acquire file lock on " + path + ": it is no lock file: remove it");
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(Taken(path, false).ok());
+  std::filesystem::remove(path);
+  if (geteuid() != 0) return;
+  std::ofstream(path) << "";
+  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(Taken(path, false).status().code(), StatusCode::kFailedPrecondition);
+}
+
 TEST(NodeLock, APlaceThatCannotBeIsNamed) {
-  const auto lock = NodeLock::Take("/no/such/folder/lock", false);
+  const auto lock = Taken("/no/such/folder/lock", false);
   EXPECT_EQ(Message(lock.status()),
             "unable to acquire file lock on /no/such/folder/lock: No such file or directory");
 }

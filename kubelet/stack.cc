@@ -80,7 +80,8 @@ Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& 
   if (!HasApiServer(arguments))
     for (const std::string& process : ClusterProcessNames())
       RETURN_IF_ERROR(files.RemoveTree(stack.folder + "/run/" + process), "forget {}", process);
-  RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0644}), "write {}",
+  // It may hold what a drop-in keeps from others: the password of a URL, a header with a token.
+  RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0600}), "write {}",
                   stack.config());
   // Before anything is started: else each process would say it, again and again.
   auto check = CommandOf(stack, ProcessNames().front(), CommonFlags(stack, arguments));
@@ -102,13 +103,16 @@ StatusOr<std::vector<SupervisedProgram>> ProgramsOf(fs::FileSystem& files, const
       {.name = "nats",
        .argv = {stack.scripts + "/" + kScript, "serve", stack.bus()},
        .notifies = false,
-       .last = true}};
+       .last = true,
+       .confinement = ConfinementOf("nats")}};
   for (const std::string& process : ProcessesOf(arguments)) {
     auto flags = CommonFlags(stack, arguments);
     flags.insert(flags.end(), {"--nats-url", "nats://127.0.0.1:" + port,           //
                                "--nats-creds", stack.bus() + "/creds/" + process,  //
                                "--nats-ca", stack.bus() + "/tls/current/ca.pem"});
-    programs.push_back({.name = process, .argv = CommandOf(stack, process, flags)});
+    programs.push_back({.name = process,
+                        .argv = CommandOf(stack, process, flags),
+                        .confinement = ConfinementOf(process)});
   }
   return programs;
 }

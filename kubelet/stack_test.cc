@@ -1,11 +1,14 @@
 #include "kubelet/stack.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <map>
 
 #include "libs/base/processes.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/real_file_system.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::kubelet {
 namespace {
@@ -50,6 +53,16 @@ TEST(StackPrograms, EachIsToldOfTheApiServerAndHasAPasswordOfItsOwn) {
     EXPECT_THAT(command, Contains("/k"));
     EXPECT_THAT(command, Contains("/s/nats/creds/" + name));
   }
+}
+
+TEST(PrepareStack, WritesTheConfigurationForItsOwnProcessesAlone) {
+  const harness::TempDir dir("stack");
+  fs::RealFileSystem files;
+  const Stack stack{.folder = dir / "s", .programs = dir / "none", .scripts = dir / "none"};
+  EXPECT_FALSE(PrepareStack(files, stack, {}, "{}").ok()) << "there are no programs";
+  struct stat info {};
+  ASSERT_EQ(::stat(stack.config().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600U);
 }
 
 }  // namespace

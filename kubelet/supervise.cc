@@ -99,6 +99,10 @@ std::optional<Message> Receive(int fd) {
     const auto limit = std::chrono::duration_cast<std::chrono::microseconds>(options.watchdog);
     setenv("WATCHDOG_USEC", std::to_string(limit.count()).c_str(), 1);
   }
+  // In a container it may have too little to give something up.
+  if (const Status confined = Confine(program.confinement); !confined.ok())
+    Say(fmt::format("{} is not confined as it should be: {}", program.name,
+                    splitlet::Message(confined)));
   std::vector<std::string> words = program.argv;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

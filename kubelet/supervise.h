@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kubelet/confine.h"
 #include "kubelet/node_lock.h"
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
@@ -22,6 +23,7 @@ struct SupervisedProgram {
   std::vector<std::string> argv;
   bool notifies = true;
   bool last = false;  // ended when the others have
+  Confinement confinement = {};
 };
 
 struct SuperviseOptions {

@@ -39,7 +39,7 @@ LIB_ARROWS = {
     "https": {"fs"},
     "trace": {"http", "rpc"},
     "x509": {"base"},
-    "daemon": {"apiclient", "config", "exec", "bus", "fs", "node", "rpc", "trace", "kube"},
+    "daemon": {"apiclient", "config", "exec", "bus", "fs", "https", "node", "rpc", "trace", "kube"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
 # Sources without a header of their name, by library, service or program. The list only shrinks.
@@ -284,7 +284,9 @@ def check_functions(source):
         lines = source.line_of(function.end) - source.line_of(function.start) + 1
         if lines > MAX_FUNCTION_LINES:
             yield source.finding(function.start, f"{function.name}: {lines} lines, at most {MAX_FUNCTION_LINES}")
-        if function.parameters > MAX_PARAMETERS:
+        # lower_case_with_lines: a virtual function of a library; ours are named otherwise.
+        ours = not re.fullmatch(r"[a-z]+(?:_[a-z]+)+", function.name.rsplit("::", 1)[-1])
+        if ours and function.parameters > MAX_PARAMETERS:
             yield source.finding(
                 function.start, f"{function.name}: {function.parameters} parameters, at most {MAX_PARAMETERS}; use a struct")
 

@@ -42,6 +42,14 @@ LABEL = re.compile(r'\bprocess="([^"]*)"')
 MISSED = r'process!~"\|{names}"}}\) < {count}\b'
 UNIT = "deploy/systemd/processes/{name}.conf"
 
+# Who may call what: rows of kCallRights, and the pages that say it.
+RIGHT = re.compile(r'\{"(?P<process>[a-z*-]+)", "[A-Za-z]+/(?P<method>[A-Za-z]+)", "(?P<callers>[a-z*|-]+)"\}')
+METHOD = re.compile(r"`([A-Za-z]+)`")
+CALLS, RIGHTS, STREAMS = "docs/design.md", "SECURITY.md", "docs/behaviour/streams.md"
+CALLS_HEAD, RIGHTS_HEAD, STREAMS_HEAD = "| from | to | call | for |", "| process | may call |", "| call | process that may |"
+NO_PROCESS = ("views", "splitletctl")
+STREAM_CALLS = ("OpenStream", "RunCommand")
+
 
 class Process(NamedTuple):
     name: str
@@ -59,6 +67,51 @@ def processes(text):
             for m in ROW.finditer(re.sub(r",\s+", ", ", text))]
 
 
+def rights(text):
+    """(caller, process, method) of each row of kCallRights; "all" for each process."""
+    return {(caller.replace("*", "all"), m["process"].replace("*", "all"), m["method"])
+            for m in RIGHT.finditer(re.sub(r",\s+", ", ", text)) for caller in m["callers"].split("|")}
+
+
+def rows_below(text, head):
+    """Cells of the table that begins with this line."""
+    lines = text.split("\n")
+    for line in lines[lines.index(head) + 2:] if head in lines else []:
+        if not line.startswith("|"):
+            return
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def calls_of(text):
+    """The same of docs/design.md."""
+    return {(caller, to, method) for start, to, calls, _ in rows_below(text, CALLS_HEAD) if start not in NO_PROCESS
+            for caller in start.split(", ") for method in METHOD.findall(calls)}
+
+
+def rights_of(text):
+    """The same of SECURITY.md."""
+    return {(caller, part.split()[0], method) for caller, calls in rows_below(text, RIGHTS_HEAD)
+            for part in calls.split(";") for method in METHOD.findall(part)}
+
+
+def streams_of(text):
+    """The same of the page about streams."""
+    return {(caller, "pod-worker", method) for call, callers in rows_below(text, STREAMS_HEAD)
+            for method in METHOD.findall(call) for caller in callers.split(", ")}
+
+
+def check_rights(read):
+    """Each page says of each right what the table says."""
+    have = rights(read(TABLE))
+    streams = {right for right in have if right[2] in STREAM_CALLS}
+    for path, said, want in ((CALLS, calls_of(read(CALLS)), have), (RIGHTS, rights_of(read(RIGHTS)), have),
+                             (STREAMS, streams_of(read(STREAMS)), streams)):
+        for caller, process, method in sorted(want - said):
+            yield path, 1, f"{TABLE} lets {caller} call {method} of {process}, and the page does not say so"
+        for caller, process, method in sorted(said - want):
+            yield path, 1, f"the page lets {caller} call {method} of {process}, and {TABLE} does not"
+
+
 def check(root):
     def read(path):
         full = os.path.join(root, path)
@@ -67,6 +120,7 @@ def check(root):
         with open(full, encoding="utf-8") as file:
             return file.read()
 
+    yield from check_rights(read)
     rows = processes(read(TABLE))
     if not rows:
         return

@@ -144,6 +144,8 @@ class Sizes(unittest.TestCase):
         self.assertEqual(messages("libs/base/a.cc", "void F(int a, int b, int c, int d) {}\n"), [])
         found = messages("libs/base/a.cc", "void F(int a, int b, int c, int d, int e) {}\n")
         self.assertEqual(found, ["F: 5 parameters, at most 4; use a struct"])
+        theirs = "void Parser::on_line_impl(int a, int b, int c, int d, int e) {}\n"
+        self.assertEqual(messages("libs/base/a.cc", theirs), [], "a library's virtual function")
 
 
 class Documents(unittest.TestCase):
@@ -349,6 +351,33 @@ class Processes(unittest.TestCase):
 
     def test_a_tree_without_the_table_has_nothing_to_check(self):
         self.assertEqual(self.findings(**{lint.lint_processes.TABLE: ""}), [])
+
+    RIGHTS = ('    {"*", "Admin/Ask", "web|gc"},\n    {"pod-worker", "PodStreams/OpenStream",\n     "web"},\n'
+              '    {"gc", "Gc/Run", "*"},\n')
+    PAGES = {
+        "docs/design.md": ("| from | to | call | for |\n|---|---|---|---|\n| views | each owner | `List` | lists |\n"
+                           "| web, gc | all | `Ask` | x |\n| web | pod-worker | `OpenStream` | y |\n| all | gc | `Run` | z |\n"
+                           "| splitletctl | all | every method | `all` |\n"),
+        "SECURITY.md": ("| process | may call |\n|---|---|\n| all | gc `Run` |\n| gc | all `Ask` |\n"
+                        "| web | all `Ask`; pod-worker `OpenStream` |\n"),
+        "docs/behaviour/streams.md": "| call | process that may |\n|---|---|\n| `OpenStream` | web |\n\nText.\n",
+    }
+
+    def rights(self, **changed):
+        return self.findings(**{lint.lint_processes.TABLE: self.TABLE + self.RIGHTS, **self.PAGES, **changed})
+
+    def test_rights_that_the_pages_have(self):
+        self.assertEqual(self.rights(), [])
+
+    def test_a_right_that_a_page_lacks_or_makes_up_is_named(self):
+        for name, was, now in (("docs/design.md", "web, gc", "web"), ("docs/design.md", "`Run`", "`Run`, `Stop`"),
+                               ("docs/design.md", "| all | gc |", "| web | gc |"), ("SECURITY.md", "; pod-worker `OpenStream`", ""),
+                               ("SECURITY.md", "all `Ask` |\n| web", "gc `Ask` |\n| web"),
+                               ("docs/behaviour/streams.md", "| web |", "| none |")):
+            with self.subTest(name + was):
+                self.assertIn(name, self.rights(**{name: self.PAGES[name].replace(was, now)}))
+        self.assertEqual(sorted(self.rights(**{lint.lint_processes.TABLE: self.TABLE + self.RIGHTS.replace("web|gc", "web")})),
+                         ["SECURITY.md", "docs/design.md"])
 
 
 if __name__ == "__main__":

@@ -69,24 +69,26 @@ processes() {
 
 in_cluster() { [[ -s $KUBECONFIG || -s $BOOTSTRAP_KUBECONFIG ]]; }
 
-# hand_over FILE: to those that ask the API server. One that is not given any more is taken from them.
+# hand_over FILE DIRECTORY USER GROUP: to those that read the directory. One that is not given any more is taken from them.
 hand_over() {
   local name=${1#/}
   if [[ -s $1 ]]; then
-    install -m 0640 -g "$API_GROUP" "$1" "$STACK/cluster/.$name"
-    mv "$STACK/cluster/.$name" "$STACK/cluster/$name"
+    install -m 0640 -o "$3" -g "$4" "$1" "$STACK/$2/.$name"
+    mv "$STACK/$2/.$name" "$STACK/$2/$name"
   else
-    rm -f "$STACK/cluster/$name"
+    rm -f "$STACK/$2/$name"
   fi
 }
 
-# The kubeconfigs, and the folder of the node's certificates, which status makes, and of the kubeconfig that it writes in place
+# The kubeconfigs: one for all that ask the API server, and the one that lets in any node for status alone. And the folder of the node's certificates, which status makes, and of the kubeconfig that it writes in place
 # of a bootstrap one. Without any nothing is left of node-api, so that nobody misses it.
 cluster() {
   own 0750 "0:$API_GROUP" "$STACK/cluster"
   own 2750 "7005:$API_GROUP" "$STACK/pki"
-  hand_over "$KUBECONFIG"
-  hand_over "$BOOTSTRAP_KUBECONFIG"
+  own 0500 7005 "$STACK/bootstrap"
+  rm -f "$STACK/cluster$BOOTSTRAP_KUBECONFIG" # where it was for all, before
+  hand_over "$KUBECONFIG" cluster 0 "$API_GROUP"
+  hand_over "$BOOTSTRAP_KUBECONFIG" bootstrap 7005 0
   in_cluster || find "$STACK/run/node-api" -mindepth 1 -delete
 }
 

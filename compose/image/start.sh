@@ -14,7 +14,7 @@ if [ -n "${KUBECONFIG_FILE:-}" ]; then
   kubeconfig=/etc/splitlet/cluster/kubeconfig
 elif [ -n "${BOOTSTRAP_KUBECONFIG_FILE:-}" ]; then
   kubeconfig=/etc/splitlet/pki/kubeconfig # status writes it when the server has let the node in
-  set -- --bootstrap-kubeconfig /etc/splitlet/cluster/bootstrap-kubeconfig "$@"
+  set -- --bootstrap-kubeconfig /etc/splitlet/bootstrap/bootstrap-kubeconfig "$@"
 fi
 if [ -n "$kubeconfig" ]; then
   set -- --kubeconfig "$kubeconfig" --cert-dir /etc/splitlet/pki ${NODE_IP:+--node-ip "$NODE_IP"} "$@"

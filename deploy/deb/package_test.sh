@@ -143,6 +143,7 @@ check_installed() {
   [[ $(in_root stat -c '%U:%G %a' /var/lib/splitlet/pki) == 'splitlet-status:splitlet-api 2750' ]] || die '/var/lib/splitlet/pki'
   [[ $(in_root stat -c '%U:%G %a' /var/log/pods) == 'root:splitlet-logs 2755' ]] || die '/var/log/pods'
   [[ $(stat -c %a "$root/etc/splitlet/bus") == 700 ]] || die '/etc/splitlet/bus is open'
+  [[ $(in_root stat -c '%U:%G %a' /etc/splitlet/kubelet.yaml) == 'root:splitlet 640' ]] || die 'rights of kubelet.yaml'
   in_root systemd-analyze verify --man=no splitlet.target splitlet-pod-worker.service >"$work/verify" 2>&1 || true
   ! grep splitlet "$work/verify" || die 'systemd-analyze verify'
 }
@@ -159,6 +160,11 @@ check_setup() {
     die 'setup with a kubeconfig'
   grep -q 'kubeconfig=/etc/splitlet/kubeconfig' "$root/run/splitlet/cluster.env" || die 'processes are not told of the kubeconfig'
   [[ $(in_root stat -c '%U:%G %a' /etc/splitlet/kubeconfig) == 'root:splitlet-api 640' ]] || die 'rights of the kubeconfig'
+  mv "$root/etc/splitlet/kubeconfig" "$root/etc/splitlet/bootstrap-kubeconfig"
+  in_root setpriv --bounding-set=-all,+chown,+dac_override,+fowner --inh-caps=-all --no-new-privs /usr/lib/splitlet/setup ||
+    die 'setup with a bootstrap kubeconfig'
+  [[ $(in_root stat -c '%U:%G %a' /etc/splitlet/bootstrap-kubeconfig) == 'root:splitlet-status 640' ]] ||
+    die 'rights of the bootstrap kubeconfig'
   in_root setpriv --reuid=splitlet-nats --regid=splitlet-nats --init-groups --bounding-set=-all --inh-caps=-all --no-new-privs \
     nats-server -t --config /var/lib/splitlet/nats/nats.conf >"$work/nats.txt" 2>&1 || { cat "$work/nats.txt" && die 'nats-server'; }
 }

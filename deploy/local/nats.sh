@@ -29,7 +29,7 @@ readonly SERVER_NAME=splitlet-bus VALID_FROM=19700101000000Z VALID_UNTIL=9999123
 readonly TABLES='
 config-source desired   workers
 sync-loop     admission desired,runtime,workers,pressure,podstatus
-pod-worker    workers   desired   pleg.pod-changed
+pod-worker    workers   desired,podstatus pleg.pod-changed
 pleg          runtime   -
 status        podstatus desired,admission,workers,runtime,pressure
 gc            pressure  desired,workers,runtime

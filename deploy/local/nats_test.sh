@@ -89,7 +89,7 @@ check_tables() {
   done <<'TABLE'
 config-source desired workers
 sync-loop admission desired,runtime,workers,pressure,podstatus
-pod-worker workers desired
+pod-worker workers desired,podstatus
 pleg runtime -
 status podstatus desired,admission,workers,runtime,pressure
 gc pressure desired,workers,runtime
@@ -155,6 +155,31 @@ check_replacement() {
   [[ $(find "$work/bus/tls" -mindepth 1 -maxdepth 1 | wc -l) == 2 ]] || complain 'old keys are left'
 }
 
+# says LINE: a server that greets with it, whose port is in $work/greeter.
+says() {
+  rm -f "$work/greeter"
+  python3 - "$1" "$work/greeter" <<'SERVER' &
+import os, socket, sys
+server = socket.create_server(('127.0.0.1', 0))
+with open(sys.argv[2] + '.new', 'w') as port:
+    print(server.getsockname()[1], file=port)
+os.rename(sys.argv[2] + '.new', sys.argv[2])
+server.settimeout(20)
+peer, _ = server.accept()
+peer.sendall(sys.argv[1].encode() + b'\r\n')
+peer.recv(1)
+SERVER
+  wait_until 10 test -s "$work/greeter" || complain 'no server that greets'
+}
+
+# Whoever turns others away reads what they send.
+check_answers() {
+  says "-ERR 'maximum connections exceeded'"
+  "$here/nats_watch.sh" answers "$(<"$work/greeter")" || complain 'a server that is full counts as one that hangs'
+  says "-ERR 'something else'"
+  ! "$here/nats_watch.sh" answers "$(<"$work/greeter")" || complain 'any error counts as an answer'
+}
+
 has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") == Z* ]]; }
 
 stands() { [[ $(ps -L -o stat= -p "$server" | grep -vc '^T') == 0 ]]; }
@@ -176,6 +201,7 @@ check_nothing_is_stored
 check_keys
 check_unreadable_keys
 check_replacement
+check_answers
 check_hang
 if ((failures > 0)); then
   printf '%d failures\n' "$failures"

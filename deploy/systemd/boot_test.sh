@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The package under a systemd that really runs: PID 1 of namespaces of its own, on an overlay of this machine's root,
 # so that nothing here changes. The units start in their sandboxes, a pod runs on a private containerd, every process is
-# killed and comes back, and the pod stays through that, through a kubeconfig that comes and goes, and through the end of
-# the agent.
+# killed and comes back, and the pod stays through that, through the eviction of another, through a kubeconfig that comes and
+# goes, and through the end of the agent.
 #
 # Needs root and a Debian with the package's dependencies, systemd and containerd; says what is missing and is skipped
 # where it cannot be had. BIN_DIR names the programs (of the release build, else of
@@ -40,6 +40,7 @@ inside() {
   check_pod
   check_kills
   check_switches
+  check_limits
   check_cluster
   check_stop
   check_reinstall
@@ -180,6 +181,40 @@ check_switches() {
   in_system splitletctl process up pleg || die 'splitletctl process up pleg'
   wait_until 40 all_live || die "after all that: $(in_system splitletctl get processes 2>&1)"
   wait_until 20 same_container || die "the pod changed: $before -> $(container)"
+}
+
+pod_named() { in_system splitletctl get pods -o json 2>/dev/null | jq -e --arg name "$1" '.items[] | select(.metadata.name | startswith($name))'; }
+is_evicted() { pod_named fills | jq -e '.status | .phase == "Failed" and .reason == "Evicted" and (.message | contains("\"d\" exceeds the limit \"2Mi\""))' >/dev/null; }
+is_gone() { ! pod_named fills >/dev/null; }
+
+# In the sandbox of its unit gc counts what pods write: one that writes past the limit of its volume goes, the other stays.
+check_limits() {
+  sed -i 's/^splitlet:$/&\n  evictStaticPods: true/' "$root/etc/splitlet/kubelet.yaml"
+  in_system systemctl restart splitlet-gc || die 'restart gc'
+  cat >"$work/fills.yaml" <<'POD'
+apiVersion: v1
+kind: Pod
+metadata: {name: fills}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: writer
+    image: splitlet.local/busybox:1
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, "head -c 8000000 /dev/zero > /d/file; exec sleep 3600"]
+    volumeMounts: [{name: d, mountPath: /d}]
+  volumes:
+  - {name: d, emptyDir: {sizeLimit: 2Mi}}
+POD
+  install -m 0644 "$work/fills.yaml" "$root/etc/splitlet/manifests/fills.yaml"
+  wait_until 60 is_evicted || die "nobody counts what pods write: $(pod_named fills; in_system journalctl --no-pager -q -b -n 5 -u splitlet-gc)"
+  rm "$root/etc/splitlet/manifests/fills.yaml"
+  sed -i '/^  evictStaticPods: true$/d' "$root/etc/splitlet/kubelet.yaml"
+  in_system systemctl restart splitlet-gc || die 'restart gc'
+  wait_until 60 is_gone || die "the evicted pod stays: $(pod_named fills)"
+  wait_until 40 all_live || die "after the eviction: $(in_system splitletctl get processes 2>&1)"
+  wait_until 20 same_container || die "the pod changed: $before -> $(container)"
+  say 'a pod that wrote past the limit of its volume was evicted; the other stayed'
 }
 
 # Who is nobody is refused; a port that nobody has is no answer.

@@ -36,14 +36,11 @@ identity() {
 # given FLAG: in /etc/default/splitlet, which wins.
 given() { [[ " ${SPLITLET_OPTIONS:-} " == *" $1"[=\ ]* ]]; }
 
-# Read by the processes that ask the API server; the target of a link is somebody else's.
+# hand_over FILE GROUP: the target of a link is somebody else's.
 hand_over() {
-  local file
-  for file in kubeconfig bootstrap-kubeconfig; do
-    [[ -f $CONFIG/$file && ! -L $CONFIG/$file ]] || continue
-    chown root:splitlet-api "$CONFIG/$file"
-    chmod 0640 "$CONFIG/$file"
-  done
+  [[ -f $CONFIG/$1 && ! -L $CONFIG/$1 ]] || return 0
+  chown "root:$2" "$CONFIG/$1"
+  chmod 0640 "$CONFIG/$1"
 }
 
 # Units of all processes read what is written here, and node-api is started where it is. Without an API server nothing is
@@ -62,7 +59,9 @@ cluster() {
     return
   fi
   given --cert-dir || options+=(--cert-dir=/var/lib/splitlet/pki)
-  hand_over
+  hand_over kubeconfig splitlet-api # the processes that ask the API server
+  # Who holds it may join as any node: status alone asks with it.
+  hand_over bootstrap-kubeconfig splitlet-status
   printf 'SPLITLET_CLUSTER="%s"\n' "${options[*]}" >"$RUN/cluster.env"
 }
 

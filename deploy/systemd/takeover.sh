@@ -295,16 +295,19 @@ check_pods() {
 
 # What a kubelet gave to pods alone, and would not find with the other.
 check_managers() {
-  local policy
+  local policy checkpoint devices
   [[ $1 == splitlet ]] || return 0
   for policy in cpu_manager_state memory_manager_state; do
     [[ -s $ROOT_DIR/$policy ]] || continue
     [[ $(jq -r '.policyName | ascii_downcase' "$ROOT_DIR/$policy") == none ]] ||
       fault managers "$ROOT_DIR/$policy: pods have processors or memory of their own, which splitlet would not keep for them"
   done
-  [[ ! -s $ROOT_DIR/device-plugins/kubelet_internal_checkpoint ]] ||
-    jq -e '.Data.PodDeviceEntries // [] | length == 0' "$ROOT_DIR/device-plugins/kubelet_internal_checkpoint" >/dev/null ||
+  checkpoint=$ROOT_DIR/device-plugins/kubelet_internal_checkpoint
+  [[ -s $checkpoint ]] || return 0
+  jq -e '.Data.PodDeviceEntries // [] | length == 0' "$checkpoint" >/dev/null ||
     fault managers "pods have devices of plugins, which splitlet would not keep for them"
+  devices=$(jq -r '.Data.RegisteredDevices // {} | keys | join(", ")' "$checkpoint")
+  [[ -z $devices ]] || note "warning: the Node will show 0 of $devices, and new pods that ask for them are refused: splitlet has no device plugins"
 }
 
 check_api() {

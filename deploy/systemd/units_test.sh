@@ -17,7 +17,7 @@ splitlet-sync-loop     1.5
 splitlet-pod-worker    4.8
 splitlet-pleg          1.5
 splitlet-status        1.5
-splitlet-gc            2.3
+splitlet-gc            2.4
 splitlet-node-api      1.6
 splitlet-nats          1.5
 splitlet-recorder      1.5
@@ -53,9 +53,13 @@ open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.servi
 [[ $open == 'splitlet-config-source.service splitlet-node-api.service splitlet-pod-worker.service splitlet-status.service' ]] ||
   { echo "beyond loopback: $open" && exit 1; }
 
-# systemd answers openat2 with ENOSYS where this is set.
-[[ $(sed -n 's/^RestrictSUIDSGID=//p' "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service" | tail -n 1) == no ]] ||
-  { echo 'pod-worker cannot use openat2' && exit 1; }
+# systemd answers openat2 with ENOSYS where this is set: these two use it, and nobody else.
+for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
+  want=yes
+  case $unit in *-pod-worker.service | *-gc.service) want=no ;; esac
+  [[ $(sed -n 's/^RestrictSUIDSGID=//p' "$unit" | tail -n 1) == "$want" ]] ||
+    { echo "$(basename "$unit"): RestrictSUIDSGID is not $want, and openat2 goes with it" && exit 1; }
+done
 
 # The kernel's log is where gc hears that the machine ran out of memory. It needs all of this, and nobody else any of it.
 gc=$work/root/usr/lib/systemd/system/splitlet-gc.service
@@ -78,7 +82,7 @@ namespace=$(awk -F= '/^(Private(Tmp|Devices|Mounts)|Protect(System|Home|KernelTu
 # setup decides whether the node has an API server. Files keep their owners here, and so do those of the bus.
 state=$work/setup
 mkdir -p "$state"/etc/splitlet "$state"/run/splitlet "$work/bin"
-printf '#!/bin/sh\nexit 0\n' >"$work/bin/chown"
+printf '#!/bin/sh\necho "$*" >>%s\n' "$work/owners" >"$work/bin/chown"
 chmod +x "$work/bin/chown"
 settings=$state/run/splitlet/cluster.env
 
@@ -101,9 +105,43 @@ set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig --cert-dir=/var/
 set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig"' --cert-dir=/c
 [[ $(stat -c %a "$state/etc/splitlet/kubeconfig") == 640 && -d $state/run/splitlet/node-api ]] ||
   { echo 'the kubeconfig is not for the group alone, or node-api is forgotten' && exit 1; }
+# Who may join the cluster as any node is known to status alone.
+for want in "root:splitlet-status $state/etc/splitlet/bootstrap-kubeconfig" "root:splitlet-api $state/etc/splitlet/kubeconfig"; do
+  [[ $(grep -F " ${want#* }" "$work/owners" | sort -u) == "$want" && $(stat -c %a "${want#* }") == 640 ]] ||
+    { echo "${want#* } is not ${want%% *} 640: $(cat "$work/owners")" && exit 1; }
+done
 rm "$state"/etc/splitlet/{kubeconfig,bootstrap-kubeconfig}
 set_up none
 [[ ! -e $state/run/splitlet/node-api ]] || { echo 'node-api is missed on a node that has left its cluster' && exit 1; }
+
+# The last line of a setting counts.
+setting_of() { sed -n "s/^$2=//p" "$work/root/usr/lib/systemd/system/$1.service" | tail -n 1; }
+
+# told UNIT EXPOSURE: the row of the unit in deploy/README.md says what the unit has.
+told() {
+  local unit=$1 user rights column='[^|]*' row
+  row=$(grep "^| $unit |" "$here/../README.md") || { echo "$unit has no row in deploy/README.md" && exit 1; }
+  user=$(setting_of "$unit" User)
+  case ${user:-root} in
+    root) user=root ;;
+    *) user=own ;;
+  esac
+  rights=$(sed -E "s/^\|$column\|$column\|($column)\|.*/\1/" <<<"$row")
+  [[ $row == "| $unit | $user |"*"| $2 |" ]] || { echo "deploy/README.md: $unit is of user $user and has exposure $2: $row" && exit 1; }
+  [[ $(grep -owE '[A-Z_]{4,}' <<<"$rights" | sort | xargs) == "$(setting_of "$unit" CapabilityBoundingSet | sed 's/CAP_//g' | xargs -n 1 | sort | xargs)" ]] ||
+    { echo "deploy/README.md: $unit has the capabilities $(setting_of "$unit" CapabilityBoundingSet): $rights" && exit 1; }
+  [[ $(grep -c openat2 <<<"$rights") == "$(grep -c '^RestrictSUIDSGID=no' "$work/root/usr/lib/systemd/system/$unit.service")" ]] ||
+    { echo "deploy/README.md: whether $unit has openat2: $rights" && exit 1; }
+  [[ $(grep -oE '[0-9]+ open files' <<<"$rights") == "$(setting_of "$unit" LimitNOFILE | sed 's/$/ open files/')" ]] ||
+    { echo "deploy/README.md: $unit may have $(setting_of "$unit" LimitNOFILE) open files: $rights" && exit 1; }
+}
+
+# A core would leave keys on the disk, and one helper that is too hungry would end its process.
+for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
+  unit=$(basename "$unit" .service)
+  [[ $(setting_of "$unit" LimitCORE) == 0 ]] || { echo "$unit leaves cores" && exit 1; }
+  [[ $unit == splitlet-setup || $(setting_of "$unit" OOMPolicy) == continue ]] || { echo "$unit ends with a program that it runs" && exit 1; }
+done
 
 while read -r unit limit; do
   [[ -n $unit ]] || continue
@@ -111,5 +149,6 @@ while read -r unit limit; do
     sed -nE 's/.*Overall exposure level for .*: ([0-9.]+) .*/\1/p')
   printf '%-24s %s (limit %s)\n' "$unit" "${found:-none}" "$limit"
   awk -v found="${found:-10}" -v limit="$limit" 'BEGIN {exit !(found <= limit)}' || { echo "$unit is open wider" && exit 1; }
+  told "$unit" "$found"
 done <<<"$LIMITS"
 echo 'all units are fine'

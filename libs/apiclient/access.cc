@@ -39,14 +39,16 @@ StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAcc
 }
 
 StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
-  const auto text = deps_.files.Read(kubeconfig_, kMaxFile);
-  if (!text.ok()) return Unavailable("{}: {}", kubeconfig_, Message(text.status()));
-  if (config_ && *text == text_) return &*config_;
-  auto config = ReadKubeconfig(*text, kubeconfig_);
+  const auto owned = deps_.files.ReadOwned(kubeconfig_, kMaxFile);
+  if (!owned.ok()) return Unavailable("{}: {}", kubeconfig_, Message(owned.status()));
+  std::string why_not_trusted = WhyNotTrusted(*owned, deps_.user);
+  if (config_ && owned->text == text_ && why_not_trusted == why_not_trusted_) return &*config_;
+  auto config = ReadKubeconfig(owned->text, kubeconfig_, why_not_trusted);
   if (!config.ok()) return Unavailable("{}", Message(config.status()));  // it may be mended
   if (!config_ || config_->exec != config->exec) plugin_.Forget();
   config_ = std::move(*config);
-  text_ = *text;
+  text_ = owned->text;
+  why_not_trusted_ = std::move(why_not_trusted);
   return &*config_;
 }
 

@@ -6,6 +6,9 @@
 ///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
 /// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +40,7 @@ class AccessReader {
     fs::FileSystem& files;
     process::ProgramRunner run;
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
+    uint32_t user = ::geteuid();                              // of this process
   };
   /// `rotated`: a file with certificate and key that take the place of those of the kubeconfig, if
   /// it has some, while they are good; empty: none.
@@ -62,7 +66,7 @@ class AccessReader {
 
   const Deps deps_;
   const std::string kubeconfig_, rotated_;
-  std::string text_;  // that was read last
+  std::string text_, why_not_trusted_;  // that was read last
   std::optional<ClientConfig> config_;
   std::string rotated_text_;  // that was read last
   WallTime rotated_until_;    // it is good; in the past for what is no pair

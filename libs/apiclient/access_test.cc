@@ -259,6 +259,66 @@ TEST(RetryAfter, IsSecondsOrADate) {
     EXPECT_EQ(ParseRetryAfter(text, now), std::nullopt) << text;
 }
 
+TEST_F(Reading, AFileOfAnotherUserMakesThisProcessRunAndReadNothing) {
+  const uint32_t other = ::geteuid() + 1;
+  const std::string whose =
+      fmt::format("the file belongs to user {}, and neither to root nor to this process", other);
+  const std::string plugin =
+      "exec: {command: /bin/touch, apiVersion: client.authentication.k8s.io/v1}";
+  const struct {
+    const char* name;
+    std::string user, cluster;
+    uint32_t owner, mode;
+    std::string want;  // empty: it is taken
+  } kCases[] = {
+      {"a plugin", plugin, "", other, 0600, "users[u].user: exec: refused: " + whose},
+      {"a plugin of root's file", plugin, "", 0, 0640, ""},
+      {"a plugin of the process's own file", plugin, "", ::geteuid(), 0644, ""},
+      {"a plugin that the group may write", plugin, "", 0, 0660,
+       "users[u].user: exec: refused: others than its owner can write the file (mode 0660)"},
+      {"a plugin that anybody may write", plugin, "", 0, 0602,
+       "users[u].user: exec: refused: others than its owner can write the file (mode 0602)"},
+      {"a file with a token", "tokenFile: t", "", other, 0600,
+       "users[u].user: tokenFile: refused: " + whose},
+      {"a token", "token: t", "", other, 0600, ""},
+      {"an authority elsewhere", "token: t", ", certificate-authority: /root/ca", other, 0600,
+       "clusters[c].cluster: certificate-authority: refused: /root/ca is outside of /etc, and " +
+           whose},
+      {"a certificate elsewhere", "client-certificate: ../root/c, client-key: k", "", other, 0600,
+       "users[u].user: client-certificate: refused: /etc/../root/c is outside of /etc, and " +
+           whose},
+      {"a key elsewhere", "client-certificate: c, client-key: /root/k", "", other, 0600,
+       "users[u].user: client-key: refused: /root/k is outside of /etc, and " + whose},
+      {"both beside it", "client-certificate: c, client-key: pki/k", "", other, 0600, ""},
+  };
+  Write("/etc/c", "CERT");
+  Write("/etc/pki/k", "KEY");
+  Write("/etc/t", "t");
+  Write("/root/ca", "CA");
+  prints = Credential(R"("token":"t")");
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    WriteConfig(c.user, c.cluster);
+    files.SetOwner(kKubeconfig, c.owner, c.mode);
+    runs.clear();
+    if (c.want.empty()) {
+      EXPECT_NE(Must().server, "");
+      continue;
+    }
+    EXPECT_EQ(Error(), "UNAVAILABLE /etc/kubelet.conf: " + c.want);
+    EXPECT_TRUE(runs.empty());
+  }
+}
+
+TEST_F(Reading, AFileIsJudgedAgainWhenItsOwnerChanges) {
+  WriteConfig("token: old, tokenFile: t");
+  EXPECT_EQ(Must().authorization, "Bearer old");
+  files.SetOwner(kKubeconfig, ::geteuid() + 1, 0600);
+  EXPECT_NE(Error().find("tokenFile: refused"), std::string::npos);
+  files.SetOwner(kKubeconfig, ::geteuid(), 0600);
+  EXPECT_EQ(Must().authorization, "Bearer old");
+}
+
 TEST_F(Reading, RunsOfAPluginAndItsCertificateHaveMetrics) {
   const std::string calls = "rest_client_exec_plugin_call_total";
   const std::string ttl = "rest_client_exec_plugin_ttl_seconds";

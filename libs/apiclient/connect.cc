@@ -1,5 +1,7 @@
 #include "libs/apiclient/connect.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "libs/apiclient/https_transport.h"
@@ -9,7 +11,7 @@ namespace splitlet::apiclient {
 
 StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options) {
   ASSIGN_OR_RETURN(const http::CurlLibrary* const curl, http::LoadCurl(), "API server");
-  const auto config = LoadKubeconfig(options.files, options.kubeconfig);
+  const auto config = LoadKubeconfig(options.files, options.kubeconfig, ::geteuid());
   if (config.status().code() == StatusCode::kInvalidArgument) return config.status();
   return std::make_unique<HttpsTransport>(
       HttpsTransport::Deps{.clock = options.clock,

@@ -12,6 +12,7 @@ namespace splitlet::apiclient {
 namespace {
 
 constexpr uint64_t kMaxKubeconfig = 4u << 20;
+constexpr uint32_t kWritableByOthers = 0022;
 constexpr std::string_view kExecVersions[] = {"client.authentication.k8s.io/v1",
                                               "client.authentication.k8s.io/v1beta1"};
 
@@ -24,7 +25,8 @@ auto FindNamed(const List& list, const std::string& name) {
 /// Reads one context of a file; what is wrong begins with the path of its field.
 class Reader {
  public:
-  explicit Reader(std::string folder) : folder_(std::move(folder)) {}
+  Reader(std::string folder, const std::string& why_not_trusted)
+      : folder_(std::move(folder)), why_not_trusted_(why_not_trusted) {}
 
   Status Read(const v1::KubeConfig& file) {
     const std::string& wanted = file.current_context();
@@ -61,6 +63,7 @@ class Reader {
           "insecure-skip-tls-verify: not beside certificate-authority, which is not looked at "
           "then");
     if (!out_.ca.data.empty()) out_.ca.file.clear();
+    RETURN_IF_ERROR(CheckInside(out_.ca.file), "certificate-authority");
     for (const char* scheme : {"http://", "https://", "socks5://"})
       if (out_.proxy_url.empty() || out_.proxy_url.starts_with(scheme)) return OkStatus();
     return InvalidArgument("proxy-url: want http://, https:// or socks5://");
@@ -83,10 +86,14 @@ class Reader {
     if (!user.as().empty()) return InvalidArgument("as: a node speaks for itself alone");
     if (user.has_auth_provider())
       return InvalidArgument("auth-provider: replaced by exec plugins, and not supported");
+    if (user.has_exec()) RETURN_IF_ERROR(CheckTrusted(), "exec");
+    if (!user.token_file().empty()) RETURN_IF_ERROR(CheckTrusted(), "tokenFile");
     out_.certificate = {Absolute(user.client_certificate()), user.client_certificate_data()};
     out_.key = {Absolute(user.client_key()), user.client_key_data()};
     for (Pem* pem : {&out_.certificate, &out_.key})
       if (!pem->data.empty()) pem->file.clear();
+    RETURN_IF_ERROR(CheckInside(out_.certificate.file), "client-certificate");
+    RETURN_IF_ERROR(CheckInside(out_.key.file), "client-key");
     if (out_.certificate.empty() != out_.key.empty())
       return InvalidArgument("{}: missing, and its counterpart is there",
                              out_.key.empty() ? "client-key" : "client-certificate");
@@ -119,29 +126,56 @@ class Reader {
     return OkStatus();
   }
 
+  Status CheckTrusted() const {
+    if (why_not_trusted_.empty()) return OkStatus();
+    return FailedPrecondition("refused: {}", why_not_trusted_);
+  }
+
+  Status CheckInside(const std::string& path) const {
+    if (path.empty() || why_not_trusted_.empty()) return OkStatus();
+    const auto names = fs::NamesOf(path);
+    const bool inside =
+        path.starts_with(folder_ + "/") && std::ranges::find(names, "..") == names.end();
+    if (inside) return OkStatus();
+    return FailedPrecondition("refused: {} is outside of {}, and {}", OneLine(path), folder_,
+                              why_not_trusted_);
+  }
+
   std::string Absolute(const std::string& path) const {
     return path.empty() || path.front() == '/' ? path : folder_ + "/" + path;
   }
 
   const std::string folder_;
+  const std::string& why_not_trusted_;
   ClientConfig out_;
 };
 
 }  // namespace
 
-StatusOr<ClientConfig> ReadKubeconfig(std::string_view text, const std::string& file) {
+std::string WhyNotTrusted(const fs::OwnedText& file, uint32_t user) {
+  if (file.owner != 0 && file.owner != user)
+    return fmt::format("the file belongs to user {}, and neither to root nor to this process",
+                       file.owner);
+  if ((file.mode & kWritableByOthers) != 0)
+    return fmt::format("others than its owner can write the file (mode {:04o})", file.mode);
+  return {};
+}
+
+StatusOr<ClientConfig> ReadKubeconfig(std::string_view text, const std::string& file,
+                                      const std::string& why_not_trusted) {
   static const std::vector<kube::KnownKind> kKinds = {
       {"v1", "Config", &v1::KubeConfig::default_instance()}};
   const auto decoded = kube::Decode(text, file, kube::Strictness::kLenient, kKinds);
   if (!decoded.ok()) return decoded.status();
-  Reader reader(fs::ParentOf(file));
+  Reader reader(fs::ParentOf(file), why_not_trusted);
   RETURN_IF_ERROR(reader.Read(*decoded->As<v1::KubeConfig>()), "{}", file);
   return reader.Take();
 }
 
-StatusOr<ClientConfig> LoadKubeconfig(fs::FileSystem& files, const std::string& file) {
-  ASSIGN_OR_RETURN(const std::string text, files.Read(file, kMaxKubeconfig), "{}", file);
-  return ReadKubeconfig(text, file);
+StatusOr<ClientConfig> LoadKubeconfig(fs::FileSystem& files, const std::string& file,
+                                      uint32_t user) {
+  ASSIGN_OR_RETURN(const fs::OwnedText owned, files.ReadOwned(file, kMaxKubeconfig), "{}", file);
+  return ReadKubeconfig(owned.text, file, WhyNotTrusted(owned, user));
 }
 
 }  // namespace splitlet::apiclient

@@ -2,10 +2,15 @@
 
 /// What a kubeconfig says of the API server: where it is, whom it trusts, and how this node shows
 /// who it is.
+/// Another user's file may say where the server is and hold its credentials, and no more: what
+/// makes this process run a program or read files elsewhere counts in a file of root's, or of the
+/// process's own user, that nobody else can write.
 /// Threads: values and pure functions; LoadKubeconfig blocks on a file.
 /// Errors:  INVALID_ARGUMENT that names file, field and reason; never a secret of the file.
-/// Source:  kubelet --kubeconfig; client-go clientcmd.
+///          FAILED_PRECONDITION, likewise, for a field that another user's file may not have.
+/// Source:  kubelet --kubeconfig; client-go clientcmd; docs/behaviour/api-client.md, "Credentials".
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,8 +53,15 @@ struct ClientConfig {
   std::optional<ExecPlugin> exec;
 };
 
-/// Of the current context. Paths in it count from the folder of `file`.
-StatusOr<ClientConfig> ReadKubeconfig(std::string_view text, const std::string& file);
-StatusOr<ClientConfig> LoadKubeconfig(fs::FileSystem& files, const std::string& file);
+/// Why not every field of a file counts for the process of `user`; empty: every one does.
+std::string WhyNotTrusted(const fs::OwnedText& file, uint32_t user);
+
+/// Of the current context. Paths in it count from the folder of `file`. `why_not_trusted`: as
+/// above.
+StatusOr<ClientConfig> ReadKubeconfig(std::string_view text, const std::string& file,
+                                      const std::string& why_not_trusted = {});
+/// `user`: whose process reads it.
+StatusOr<ClientConfig> LoadKubeconfig(fs::FileSystem& files, const std::string& file,
+                                      uint32_t user);
 
 }  // namespace splitlet::apiclient

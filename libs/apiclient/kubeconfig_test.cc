@@ -125,9 +125,9 @@ TEST(Kubeconfig, WhatIsWrongIsNamedAndNoSecretIsShown) {
 TEST(Kubeconfig, IsReadFromItsFile) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
-  EXPECT_EQ(LoadKubeconfig(files, kFile).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(LoadKubeconfig(files, kFile, ::geteuid()).status().code(), StatusCode::kNotFound);
   ASSERT_TRUE(files.Replace(kFile, Config("server: 'https://s'", "token: t"), {}).ok());
-  EXPECT_EQ(LoadKubeconfig(files, kFile)->token, "t");
+  EXPECT_EQ(LoadKubeconfig(files, kFile, ::geteuid())->token, "t");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ inline constexpr auto kProcesses = std::to_array<ProcessRow>({
     {"config-source", "desired", "workers", 10271, std::chrono::minutes{5}},
     {"sync-loop", "admission", "desired|runtime|workers|pressure|podstatus", 10272,
      std::chrono::minutes{5}},
-    {"pod-worker", "workers", "desired", 10273, std::chrono::minutes{5}, true},
+    {"pod-worker", "workers", "desired|podstatus", 10273, std::chrono::minutes{5}, true},
     {"pleg", "runtime", "", 10274, std::chrono::minutes{3}, true},
     {"status", "podstatus", "desired|admission|workers|runtime|pressure", 10275},
     {"gc", "pressure", "desired|workers|runtime", 10276, std::chrono::minutes{5}, true},

@@ -70,11 +70,13 @@ std::vector<Setting> SettingsOf(Version version, const Limits& limits) {
   std::vector<Setting> out;
   version == Version::kV1 ? AddV1(limits, out) : AddV2(limits, out);
   if (limits.pids) out.push_back({"pids", "pids.max", OrMax(*limits.pids)});
+  // What is reserved too: else it is refused not when it is mapped, but when it is first touched,
+  // by SIGBUS.
+  const char* const limit = version == Version::kV1 ? "limit_in_bytes" : "max";
   for (const auto& [size, bytes] : limits.huge_pages)
-    out.push_back(
-        {"hugetlb",
-         fmt::format("hugetlb.{}.{}", size, version == Version::kV1 ? "limit_in_bytes" : "max"),
-         fmt::format("{}", bytes)});
+    for (const char* of : {"", "rsvd."})
+      out.push_back(
+          {"hugetlb", fmt::format("hugetlb.{}.{}{}", size, of, limit), fmt::format("{}", bytes)});
   return out;
 }
 

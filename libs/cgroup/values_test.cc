@@ -55,14 +55,16 @@ TEST(CgroupValues, FilesOfEachVersion) {
                           Setting{"cpu", "cpu.cfs_quota_us", "50000"},
                           Setting{"memory", "memory.limit_in_bytes", "1048576"},
                           Setting{"pids", "pids.max", "100"},
-                          Setting{"hugetlb", "hugetlb.2MB.limit_in_bytes", "4194304"}));
+                          Setting{"hugetlb", "hugetlb.2MB.limit_in_bytes", "4194304"},
+                          Setting{"hugetlb", "hugetlb.2MB.rsvd.limit_in_bytes", "4194304"}));
   EXPECT_THAT(
       SettingsOf(Version::kV2, all),
       ElementsAre(Setting{"cpu", "cpu.weight", "39"}, Setting{"cpu", "cpu.max", "50000 100000"},
                   Setting{"memory", "memory.max", "1048576"},
                   Setting{"memory", "memory.min", "524288"}, Setting{"memory", "memory.low", "0"},
                   Setting{"pids", "pids.max", "100"},
-                  Setting{"hugetlb", "hugetlb.2MB.max", "4194304"}));
+                  Setting{"hugetlb", "hugetlb.2MB.max", "4194304"},
+                  Setting{"hugetlb", "hugetlb.2MB.rsvd.max", "4194304"}));
 }
 
 TEST(CgroupValues, NoLimitHasAWordOfItsOwn) {

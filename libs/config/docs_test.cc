@@ -6,12 +6,11 @@
 #include <string>
 
 #include "libs/base/status.h"
+#include "libs/config/feature_gates.h"
 #include "libs/config/fields.h"
 
 namespace splitlet::config {
 namespace {
-
-constexpr std::string_view kBegin = "<!-- fields: begin -->\n", kEnd = "<!-- fields: end -->\n";
 
 std::string_view StateOf(const Field& field) {
   switch (field.effect) {
@@ -48,20 +47,39 @@ std::string TableOfFields() {
   return table;
 }
 
-TEST(ConfigDocs, ThePageSaysOfEveryFieldWhatTheTableSays) {
+/// What stands between the marks `part` of docs/configuration.md is `want`.
+void ExpectPart(const std::string& part, const std::string& want) {
   const std::string path = TREE "/docs/configuration.md";
   std::ifstream in(path);
   std::string page((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const size_t begin = page.find(kBegin), end = page.find(kEnd);
+  const std::string opening = "<!-- " + part + ": begin -->\n";
+  const size_t begin = page.find(opening), end = page.find("<!-- " + part + ": end -->\n");
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << path;
-  const size_t from = begin + kBegin.size();
+  const size_t from = begin + opening.size();
   if (std::getenv("SPLITLET_UPDATE_DOCS") != nullptr) {
-    page.replace(from, end - from, TableOfFields());
+    page.replace(from, end - from, want);
     std::ofstream(path) << page;
     return;
   }
-  EXPECT_EQ(page.substr(from, end - from), TableOfFields())
-      << "SPLITLET_UPDATE_DOCS=1 writes the table of docs/configuration.md anew";
+  EXPECT_EQ(page.substr(from, end - from), want)
+      << "SPLITLET_UPDATE_DOCS=1 writes this part of docs/configuration.md anew";
+}
+
+TEST(ConfigDocs, ThePageSaysOfEveryFieldWhatTheTableSays) { ExpectPart("fields", TableOfFields()); }
+
+/// Gates that are not locked, or all of them.
+std::string GatesThatAre(GateHere here, bool locked_too) {
+  std::string names;
+  for (const FeatureGate& gate : KnownGates())
+    if (gate.here == here && (locked_too || !gate.Locked()))
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", gate.name);
+  return names + "\n";
+}
+
+TEST(ConfigDocs, ThePageNamesGatesByWhatTheyDo) {
+  ExpectPart("gates that switch", GatesThatAre(GateHere::kSwitch, true));
+  ExpectPart("gates that stay on", GatesThatAre(GateHere::kBuiltIn, false));
+  ExpectPart("gates not built", GatesThatAre(GateHere::kAbsent, true));
 }
 
 TEST(ConfigDocs, WhatDoesNothingHasAReason) {

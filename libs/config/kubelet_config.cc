@@ -102,15 +102,14 @@ StatusOr<Checked> Check(const YAML::Node& document, Reading reading) {
   return checked;
 }
 
-/// Gates that turn on what is here, and what does nothing without them.
-void NameGated(const ConfigReader& read, std::vector<std::string>& without_effect) {
-  constexpr std::string_view kGate = "MemoryQoS";
-  const bool on = read.Bool(fmt::format("featureGates.{}", kGate)).value_or(false);
-  if (!on && read.Has("memoryThrottlingFactor"))
-    without_effect.emplace_back("memoryThrottlingFactor");
-  const auto gates = read.Map("featureGates");
-  if (std::ranges::any_of(gates, [&](const auto& gate) { return gate.first != kGate; }))
-    without_effect.emplace_back("featureGates");
+/// Fields that do nothing without their gate, and gates of what is not here.
+void NameGated(const ConfigReader& read, KubeletConfig& c) {
+  if (!c.gates.Enabled("MemoryQoS") && read.Has("memoryThrottlingFactor"))
+    c.without_effect.emplace_back("memoryThrottlingFactor");
+  if (!c.gates.Enabled("GracefulNodeShutdown") && read.Has("shutdownGracePeriodByPodPriority"))
+    c.without_effect.emplace_back("shutdownGracePeriodByPodPriority");
+  for (const std::string& gate : c.gates.TurnedOnInVain())
+    c.without_effect.push_back("featureGates." + gate);
 }
 
 template <class T, class U>
@@ -155,6 +154,8 @@ void FillRuntime(KubeletConfig& c, const ConfigReader& read) {
   Take(c.max_parallel_image_pulls, read.Int("maxParallelImagePulls"));
   Take(c.image_pull_credentials_verification_policy,
        read.String("imagePullCredentialsVerificationPolicy"));
+  if (!c.gates.Enabled("KubeletEnsureSecretPulledImages"))
+    c.image_pull_credentials_verification_policy = "NeverVerify";
   c.preloaded_images_verification_allowlist = read.Strings("preloadedImagesVerificationAllowlist");
   c.serialize_image_pulls =
       read.Bool("serializeImagePulls").value_or(read.Int("maxParallelImagePulls").value_or(1) < 2);
@@ -216,7 +217,7 @@ void FillShutdown(KubeletConfig& c, const ConfigReader& read) {
   Take(c.shutdown_grace_period, read.Time("shutdownGracePeriod"));
   Take(c.shutdown_grace_period_critical_pods, read.Time("shutdownGracePeriodCriticalPods"));
   const YAML::Node groups = read.Node("shutdownGracePeriodByPodPriority");
-  if (!groups.IsDefined()) return;
+  if (!groups.IsDefined() || !c.gates.Enabled("GracefulNodeShutdown")) return;
   for (const YAML::Node& group : groups) {
     const auto number = [&group](const char* name) {
       const YAML::Node value = group[name];
@@ -385,7 +386,8 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   KubeletConfig config;
   config.passed_over = std::move(checked.passed_over);
   config.without_effect = std::move(checked.without_effect);
-  NameGated(read, config.without_effect);
+  config.gates = FeatureGates(GatesSet(read));
+  NameGated(read, config);
   FillSources(config, read, path);
   FillRuntime(config, read);
   FillNode(config, read, path);

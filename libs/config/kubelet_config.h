@@ -16,6 +16,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/config/feature_gates.h"
 
 namespace splitlet::config {
 
@@ -182,6 +183,8 @@ class KubeletConfig {
     bool lock_fail_points = false;
     std::map<std::string, uint32_t> users;  // process, or "ctl" -> user id; empty: one for all
   } splitlet;
+
+  FeatureGates gates;
 
   /// What a lenient reader passed over: unknown and doubled keys, with their lines. Empty: nothing.
   std::string passed_over;

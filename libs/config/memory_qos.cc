@@ -1,6 +1,7 @@
 #include "libs/config/memory_qos.h"
 
 #include "libs/base/one_line.h"
+#include "libs/config/feature_gates.h"
 #include "libs/config/reader.h"
 
 namespace splitlet::config {
@@ -15,7 +16,7 @@ StatusOr<MemoryQos> ReadMemoryQos(const std::string& content) {
 }
 
 MemoryQos ReadMemoryQos(const ConfigReader& read) {
-  MemoryQos qos{.enabled = read.Bool("featureGates.MemoryQoS").value_or(false)};
+  MemoryQos qos{.enabled = FeatureGates(GatesSet(read)).Enabled("MemoryQoS")};
   if (!qos.enabled) return qos;
   qos.throttling_factor = read.Float("memoryThrottlingFactor").value_or(qos.throttling_factor);
   qos.tiered = read.String("memoryReservationPolicy") == "TieredReservation";

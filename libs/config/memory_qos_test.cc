@@ -14,7 +14,7 @@ TEST(MemoryQosOfAFile, OffUnlessItsGateIsOn) {
     MemoryQos want;
   } kCases[] = {
       {"nothing said", "", {}},
-      {"another gate", "featureGates: {A: true}\n", {}},
+      {"another gate", "featureGates: {EventedPLEG: true}\n", {}},
       {"off", "featureGates: {MemoryQoS: false}\nmemoryThrottlingFactor: 0.5\n", {}},
       {"on", "featureGates: {MemoryQoS: true}\n", {.enabled = true}},
       {"with all it has",
@@ -43,7 +43,10 @@ TEST(MemoryQosOfAFile, WhatDoesNothingWithoutItIsNamed) {
   using Paths = std::vector<std::string>;
   EXPECT_EQ(ignored("featureGates: {MemoryQoS: true}\nmemoryThrottlingFactor: 0.8\n"), Paths{});
   EXPECT_EQ(ignored("memoryThrottlingFactor: 0.8\n"), Paths{"memoryThrottlingFactor"});
-  EXPECT_EQ(ignored("featureGates: {MemoryQoS: true, A: true}\n"), Paths{"featureGates"});
+  EXPECT_EQ(ignored("featureGates: {AllAlpha: true, MemoryQoS: false}\n"
+                    "memoryThrottlingFactor: 0.8\n")
+                .front(),
+            "memoryThrottlingFactor");
 }
 
 }  // namespace

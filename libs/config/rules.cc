@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 
+#include "libs/config/feature_gates.h"
 #include "libs/config/reader.h"
 #include "libs/config/scalars.h"
 
@@ -16,7 +17,8 @@ namespace {
 /// What the rules write to and read from.
 class Rules {
  public:
-  explicit Rules(const YAML::Node& document) : document_(document), read_(document) {}
+  explicit Rules(const YAML::Node& document)
+      : document_(document), read_(document), gates_(GatesSet(read_)) {}
 
   std::vector<ConfigProblem> Run() {
     CheckImages();
@@ -31,6 +33,7 @@ class Rules {
     CheckTlsPair();
     CheckDiagnostics();
     CheckOthers();
+    CheckGates();
     return std::move(problems_);
   }
 
@@ -189,14 +192,48 @@ class Rules {
     if (factor <= 0 || factor > 1)
       Add("memoryThrottlingFactor", fmt::format("{} is not in (0, 1]", factor));
     if (read_.String("memoryReservationPolicy") == "TieredReservation" &&
-        !read_.Bool("featureGates.MemoryQoS").value_or(false))
+        !gates_.Enabled("MemoryQoS"))
       Add("memoryReservationPolicy", "TieredReservation needs the feature gate MemoryQoS");
     if (!read_.Map("qosReserved").empty())
-      Add("qosReserved", "it needs the feature gate QOSReserved");
+      Add("qosReserved", gates_.Enabled("QOSReserved")
+                             ? "the feature gate QOSReserved does nothing on this node"
+                             : "it needs the feature gate QOSReserved");
+  }
+
+  /// Gates, and fields whose value asks for what a gate turns off.
+  void CheckGates() {
+    for (std::string& problem : GateProblems(gates_.set())) Add("featureGates", std::move(problem));
+    const struct {
+      std::string_view key;
+      bool asked;
+      std::string_view gate;
+    } kGated[] = {
+        {"cpuCFSQuotaPeriod", read_.Time("cpuCFSQuotaPeriod").value_or(100ms) != 100ms,
+         "CustomCPUCFSQuotaPeriod"},
+        {"shutdownGracePeriod", read_.Time("shutdownGracePeriod").has_value(),
+         "GracefulNodeShutdown"},
+        {"shutdownGracePeriodCriticalPods",
+         read_.Time("shutdownGracePeriodCriticalPods").has_value(), "GracefulNodeShutdown"},
+        {"shutdownGracePeriodByPodPriority",
+         read_.Node("shutdownGracePeriodByPodPriority").size() > 0,
+         "GracefulNodeShutdownBasedOnPodPriority"},
+        {"crashLoopBackOff.maxContainerRestartPeriod",
+         read_.Has("crashLoopBackOff.maxContainerRestartPeriod"), "KubeletCrashLoopBackOffMax"},
+        {"imagePullCredentialsVerificationPolicy",
+         read_.String("imagePullCredentialsVerificationPolicy").has_value(),
+         "KubeletEnsureSecretPulledImages"},
+        {"serverTLSBootstrap", read_.Bool("serverTLSBootstrap").value_or(false),
+         "RotateKubeletServerCertificate"},
+        {"logging.format", read_.String("logging.format") == "json", "LoggingBetaOptions"},
+    };
+    for (const auto& [key, asked, gate] : kGated)
+      if (asked && !gates_.Enabled(gate))
+        Add(key, fmt::format("it needs the feature gate {}", gate));
   }
 
   const YAML::Node& document_;
   ConfigReader read_;
+  FeatureGates gates_;
   std::vector<ConfigProblem> problems_;
 };
 

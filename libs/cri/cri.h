@@ -137,6 +137,22 @@ struct Image {
   std::string username;        // when it is a name
 };
 
+/// How much is kept of what a command prints on each of its streams.
+struct OutputLimit {
+  size_t bytes = 10u << 10;
+  bool last = false;  // the end of it, instead of its beginning
+
+  void Cut(std::string& output) const {
+    if (output.size() > bytes) output = output.substr(last ? output.size() - bytes : 0, bytes);
+  }
+};
+
+struct ExecCommand {
+  std::vector<std::string> words;
+  Duration timeout{0};  // after which the runtime kills it; 0: never
+  OutputLimit keep = {};
+};
+
 struct ExecResult {
   int32_t exit_code = 0;
   std::string out, err;
@@ -208,10 +224,10 @@ class Runner {
 class Exec {
  public:
   virtual ~Exec() = default;
-  /// Runs a command in a running container until it ends. The runtime kills it after `timeout` (0:
-  /// never), then DEADLINE_EXCEEDED; the deadline must leave room for it.
-  virtual StatusOr<ExecResult> ExecSync(const ContainerId& id,
-                                        const std::vector<std::string>& command, Duration timeout,
+  /// Runs a command in a running container until it ends; the exit code is right however much it
+  /// prints. DEADLINE_EXCEEDED when the runtime has killed it for its timeout; the deadline must
+  /// leave room for that.
+  virtual StatusOr<ExecResult> ExecSync(const ContainerId& id, const ExecCommand& command,
                                         Deadline deadline) = 0;
 };
 

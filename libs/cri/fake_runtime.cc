@@ -357,11 +357,11 @@ Status FakeRuntime::WaitForExit(const ContainerId& id, const Deadline& deadline)
   return OkStatus();
 }
 
-StatusOr<ExecResult> FakeRuntime::ExecSync(const ContainerId& id, const std::vector<std::string>&,
-                                           Duration, Deadline deadline) {
+StatusOr<ExecResult> FakeRuntime::ExecSync(const ContainerId& id, const ExecCommand& command,
+                                           Deadline deadline) {
   using Answer = StatusOr<ExecResult>;
   const std::string uid = UidOf(id);
-  return Serve<Answer>({"ExecSync", uid, deadline}, [&](World& world) -> Answer {
+  Answer answer = Serve<Answer>({"ExecSync", uid, deadline}, [&](World& world) -> Answer {
     const auto found = world.containers.find(id);
     if (found == world.containers.end()) return NotFound("no container {}", id);
     const Container& record = found->second.record;
@@ -373,6 +373,10 @@ StatusOr<ExecResult> FakeRuntime::ExecSync(const ContainerId& id, const std::vec
     }
     return ExecResult{};
   });
+  if (!answer.ok()) return answer;
+  command.keep.Cut(answer->out);
+  command.keep.Cut(answer->err);
+  return answer;
 }
 
 // Remover.

@@ -122,8 +122,8 @@ class FakeRuntime final : public Reader,
   Status StartContainer(const ContainerId& id, Deadline deadline) override;
   Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) override;
   // Exec.
-  StatusOr<ExecResult> ExecSync(const ContainerId& id, const std::vector<std::string>& command,
-                                Duration timeout, Deadline deadline) override;
+  StatusOr<ExecResult> ExecSync(const ContainerId& id, const ExecCommand& command,
+                                Deadline deadline) override;
   // Remover.
   Status RemovePodSandbox(const SandboxId& id, Deadline deadline) override;
   Status RemoveContainer(const ContainerId& id, Deadline deadline) override;

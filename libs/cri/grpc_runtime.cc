@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/cri/convert.h"
 #include "libs/cri/cri_metrics.h"
+#include "libs/cri/exec_calls.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 
@@ -58,19 +60,9 @@ StatusOr<std::string> PullAnswer(const std::string& image, const Status& status,
   return response.image_ref();
 }
 
-v1::ExecSyncRequest ExecRequest(const ContainerId& id, const std::vector<std::string>& command,
-                                Duration timeout) {
-  v1::ExecSyncRequest request;
-  request.set_container_id(id.str());
-  for (const auto& part : command) request.add_cmd(part);
-  request.set_timeout(std::chrono::ceil<std::chrono::seconds>(timeout).count());
-  return request;
-}
-
-StatusOr<ExecResult> ExecAnswer(const Status& status, const v1::ExecSyncResponse& response) {
+StatusOr<ExecResult> ExecAnswer(StatusOr<ExecResult> result) {
   FAIL_POINT("cri.exec-sync.after");
-  if (!status.ok()) return status;
-  return ExecResult{response.exit_code(), response.stdout(), response.stderr()};
+  return result;
 }
 
 }  // namespace
@@ -87,7 +79,8 @@ struct GrpcRuntime::Impl {
         limits(l),
         metrics(registry),
         runtime(v1::RuntimeService::NewStub(channel)),
-        images(v1::ImageService::NewStub(channel)) {}
+        images(v1::ImageService::NewStub(channel)),
+        execs({channel, clock, metrics, given_up}) {}
 
   /// `call` is handed the context. The label is one of the closed set of operation types.
   template <class F>
@@ -183,6 +176,7 @@ struct GrpcRuntime::Impl {
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images;
+  ExecCalls execs;
 };
 
 GrpcRuntime::GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
@@ -194,6 +188,8 @@ void GrpcRuntime::EndLongCalls() {
   GiveUp();
   std::unique_lock lock(impl_->mutex);
   impl_->none_left.wait(lock, [this] { return impl_->long_calls == 0; });
+  lock.unlock();
+  impl_->execs.WaitEnded();
 }
 
 // Reader.
@@ -415,18 +411,12 @@ void GrpcRuntime::BeginStopContainer(const ContainerId& id, int64_t grace_second
 
 // Exec.
 
-StatusOr<ExecResult> GrpcRuntime::ExecSync(const ContainerId& id,
-                                           const std::vector<std::string>& command,
-                                           Duration timeout, Deadline deadline) {
-  FAIL_POINT("cri.exec-sync.before");
-  const v1::ExecSyncRequest request = ExecRequest(id, command, timeout);
-  v1::ExecSyncResponse response;
-  const Duration limit = impl_->limits.ExecSync(timeout);
-  const Status status =
-      impl_->Invoke("exec_sync", deadline, limit, [&](grpc::ClientContext* context) {
-        return impl_->runtime->ExecSync(context, request, &response);
-      });
-  return ExecAnswer(status, response);
+StatusOr<ExecResult> GrpcRuntime::ExecSync(const ContainerId& id, const ExecCommand& command,
+                                           Deadline deadline) {
+  const auto ended = std::make_shared<std::promise<StatusOr<ExecResult>>>();
+  BeginExecSync(id, command, std::move(deadline),
+                [ended](StatusOr<ExecResult> result) { ended->set_value(std::move(result)); });
+  return ended->get_future().get();
 }
 
 void GrpcRuntime::BeginExecSync(const ContainerId& id, const ExecCommand& command,
@@ -436,15 +426,10 @@ void GrpcRuntime::BeginExecSync(const ContainerId& id, const ExecCommand& comman
     return OkStatus();
   }();
   if (!may.ok()) return done(may);
-  impl_->Begin<v1::ExecSyncResponse>(
-      {"exec_sync", deadline, impl_->limits.ExecSync(command.timeout)},
-      ExecRequest(id, command.words, command.timeout),
-      [this](auto* context, auto* request, auto* response, auto end) {
-        impl_->runtime->async()->ExecSync(context, request, response, end);
-      },
-      [done = std::move(done)](const Status& status, const v1::ExecSyncResponse& response) {
-        done(ExecAnswer(status, response));
-      });
+  deadline.at = std::min(deadline.at, impl_->clock.Now() + impl_->limits.ExecSync(command.timeout));
+  impl_->execs.Begin(id, command, deadline, [done = std::move(done)](StatusOr<ExecResult> result) {
+    done(ExecAnswer(std::move(result)));
+  });
 }
 
 // Remover.

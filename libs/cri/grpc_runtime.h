@@ -94,8 +94,8 @@ class GrpcRuntime final : public Reader,
   Status StartContainer(const ContainerId& id, Deadline deadline) override;
   Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) override;
 
-  StatusOr<ExecResult> ExecSync(const ContainerId& id, const std::vector<std::string>& command,
-                                Duration timeout, Deadline deadline) override;
+  StatusOr<ExecResult> ExecSync(const ContainerId& id, const ExecCommand& command,
+                                Deadline deadline) override;
 
   Status RemovePodSandbox(const SandboxId& id, Deadline deadline) override;
   Status RemoveContainer(const ContainerId& id, Deadline deadline) override;

@@ -14,12 +14,6 @@
 
 namespace splitlet::cri {
 
-/// `timeout` as in Exec::ExecSync.
-struct ExecCommand {
-  std::vector<std::string> words;
-  Duration timeout{0};
-};
-
 /// Read before BeginPullImage returns. `auth`: null: without credentials.
 struct PullOrder {
   const std::string& image;

@@ -274,11 +274,30 @@ TEST_P(RuntimeContract, AStoppedSandboxIsNotReadyAndEndsItsContainers) {
 
 TEST_P(RuntimeContract, CommandsRunInRunningContainersOnly) {
   const ContainerId id = *Create(RunSandbox(), 0);
-  EXPECT_FALSE(subject_->exec->ExecSync(id, {"true"}, 5s, Soon()).ok());
+  EXPECT_FALSE(subject_->exec->ExecSync(id, {{"true"}, 5s}, Soon()).ok());
   ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
-  const auto result = subject_->exec->ExecSync(id, {"true"}, 5s, Soon());
+  const auto result = subject_->exec->ExecSync(id, {{"true"}, 5s}, Soon());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->exit_code, 0);
+}
+
+TEST_P(RuntimeContract, HoweverMuchACommandPrintsItsCodeIsRight) {
+  const ContainerId id = *Create(RunSandbox(), 0);
+  ASSERT_TRUE(runner().StartContainer(id, Soon()).ok());
+  if (subject_->fake != nullptr)
+    subject_->fake->SetExec("", "", ExecResult{3, "begin" + std::string(3 << 20, 'x') + "end", ""});
+  ExecCommand command{
+      {"sh", "-c", "printf begin; head -c 3145728 /dev/zero | tr '\\0' x; printf end; exit 3"},
+      30s};
+  command.keep = {.bytes = 7};
+  for (const auto& [last, want] : {std::pair(false, "beginxx"), std::pair(true, "xxxxend")}) {
+    command.keep.last = last;
+    const auto result = subject_->exec->ExecSync(id, command, Soon());
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->exit_code, 3);
+    EXPECT_EQ(result->out, want);
+    EXPECT_EQ(result->err, "");
+  }
 }
 
 TEST_P(RuntimeContract, ACommandCanBeRunWithoutWaitingForIt) {

@@ -46,7 +46,7 @@ class StrandedCalls final : public LongCalls {
   void BeginExecSync(const ContainerId& id, const ExecCommand& command, Deadline deadline,
                      Executed done) override {
     Run([this, id, command, deadline = std::move(deadline), done = std::move(done)] {
-      done(exec_.ExecSync(id, command.words, command.timeout, deadline));
+      done(exec_.ExecSync(id, command, deadline));
     });
   }
 

@@ -1,13 +1,8 @@
 #include "libs/cri/termination_message.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
 #include <vector>
 
 #include "libs/base/text.h"
@@ -22,28 +17,6 @@ constexpr uint64_t kLogWindowBytes = 256 << 10;  // holds 80 lines of any sensib
 std::string Annotation(const Container& container, std::string_view key) {
   const auto found = container.annotations.find(std::string(key));
   return found == container.annotations.end() ? "" : found->second;
-}
-
-struct FileCloser {
-  int fd;
-  ~FileCloser() { close(fd); }
-};
-
-StatusOr<std::string> ReadTail(const std::string& path, uint64_t max_bytes) {
-  // O_NONBLOCK: a container could have put a pipe there.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return ErrnoStatus(errno);
-  const FileCloser closer{fd};
-  struct stat info {};
-  if (fstat(fd, &info) != 0) return ErrnoStatus(errno);
-  if (!S_ISREG(info.st_mode)) return InvalidArgument("not a regular file");
-  const auto size = static_cast<uint64_t>(info.st_size);
-  const uint64_t length = std::min(size, max_bytes);
-  std::string text(length, '\0');
-  const ssize_t got = pread(fd, text.data(), text.size(), static_cast<off_t>(size - length));
-  if (got < 0) return ErrnoStatus(errno);
-  text.resize(static_cast<size_t>(got));
-  return text;
 }
 
 std::string MessageFromLog(const Container& container, const TailReader& read_tail) {
@@ -110,7 +83,5 @@ std::string ResolveMessage(const Container& container, const TailReader& read_ta
   if (own.empty()) return message;
   return message.empty() ? own : message + ": " + own;
 }
-
-TailReader MakeTailReader() { return ReadTail; }
 
 }  // namespace splitlet::cri

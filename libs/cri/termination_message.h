@@ -32,7 +32,4 @@ std::string ResolveMessage(const Container& container, const TailReader& read_ta
 /// incomplete.
 std::string LastLogLines(std::string_view log, bool cut);
 
-/// Reads from the disk; regular files only.
-TailReader MakeTailReader();
-
 }  // namespace splitlet::cri

@@ -56,6 +56,7 @@ TEST(Access, EachProcessMayCallWhatTheDesignSaysAndNoMore) {
       "sync-loop -> status: Tables/List",
       "pod-worker -> config-source: Tables/List",
       "pod-worker -> config-source: ConfigSource/GetPod",
+      "pod-worker -> status: Tables/List",
       "status -> config-source: Tables/List",
       "status -> config-source: ConfigSource/GetPod",
       "status -> sync-loop: Tables/List",

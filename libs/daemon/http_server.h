@@ -1,6 +1,6 @@
 #pragma once
 
-/// A small HTTP server for /metrics, /healthz and /readyz: GET, HEAD; bounded connections and time.
+/// The server of /metrics, /healthz and /readyz: GET, HEAD; bounded in connections, memory, time.
 /// Threads: one of its own; the handler runs on it and must not block.
 /// Errors: from Start, by errno or INVALID_ARGUMENT for the address.
 /// Source: docs/libraries.md, "Metrics and logs".
@@ -29,7 +29,7 @@ class HttpServer {
   virtual const std::string& address() const = 0;
 };
 
-/// `address`: "127.0.0.1:0", "[::1]:9100", ":9100" (all addresses).
+/// `address`: "127.0.0.1:0", "[::1]:9100", ":9100" (all addresses of both families).
 StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(const std::string& address,
                                                       HttpHandler handler);
 

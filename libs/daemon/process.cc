@@ -15,6 +15,7 @@
 #include "libs/daemon/event_record.h"
 #include "libs/daemon/mapped_files.h"
 #include "libs/exec/on_loop.h"
+#include "libs/fs/unfinished.h"
 #include "libs/rpc/guard.h"
 #include "splitlet/v1/checkpoints.grpc.pb.h"
 #include "splitlet/v1/node_images.grpc.pb.h"
@@ -176,6 +177,10 @@ Status Process::TakePlaces() {
                    "lock");
   lock_.emplace(std::move(lock));
   RETURN_IF_ERROR(files_.MakeDirs(RunPath(""), 0750), "make {}", RunPath(""));
+  // What the last start was killed over, in what is this process's alone.
+  for (const std::string& folder : {flags_.run_dir, flags_.state_dir})
+    log_.LogIfError(fs::RemoveUnfinished(files_, folder + "/" + flags_.process),
+                    "remove what was being written");
   ASSIGN_OR_RETURN(start_, CountStart(files_, clock_, RunPath("starts")), "run folder");
   metrics_.restarts.Set(static_cast<double>(start_.before));
   metrics_.start_reason.Add({{"reason", std::string(start_.reason)}}).Set(1);

@@ -159,6 +159,21 @@ TEST_F(RunServiceTest, ServesAndStopsWhenTold) {
   EXPECT_EQ(Wait(pid), 0) << ReadAll(Stderr());
 }
 
+TEST_F(RunServiceTest, WhatAnEarlierStartWasWritingGoes) {
+  const std::vector<std::string> left = {dir_ + "/run/probe/.starts.new",
+                                         dir_ + "/state/probe/.kept.new"};
+  for (const std::string& path : left) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << "half";
+  }
+  const std::string others = dir_ + "/state/other/.kept.new";
+  std::filesystem::create_directories(dir_ + "/state/other");
+  std::ofstream(others) << "of a process that runs";
+  ASSERT_TRUE(Serves(Start())) << ReadAll(Stderr());
+  for (const std::string& path : left) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  EXPECT_TRUE(std::filesystem::exists(others));
+}
+
 TEST_F(RunServiceTest, AServiceThatIsToEndIsToldFirstThenWaitedForThenDestroyed) {
   const pid_t pid = Start();
   ASSERT_TRUE(Serves(pid)) << ReadAll(Stderr());

@@ -7,6 +7,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/hash.h"
+#include "libs/fs/path.h"
 #include "libs/fs/reserve.h"
 
 namespace splitlet::fs {
@@ -83,7 +84,12 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
   if (entries.status().code() == StatusCode::kNotFound) return all;
   RETURN_IF_ERROR(entries, "list {}", options_.directory);
   for (const DirEntry& entry : *entries) {
-    if (!IsKey(entry.name)) continue;  // new content whose writer was killed
+    const std::string_view key = NameOfNewContent(entry.name);
+    if (IsKey(key) && entry.kind == FileInfo::Kind::kFile) {
+      RETURN_IF_ERROR(RemoveUnfinishedOf(key), "fact that was being saved");
+      continue;
+    }
+    if (!IsKey(entry.name)) continue;
     const std::string path = options_.directory + "/" + entry.name;
     const auto content = files_.Read(path, kMaxFactBytes);
     if (content.status().code() == StatusCode::kNotFound) continue;  // forgotten since the listing
@@ -116,6 +122,25 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
   return all;
 }
 
+FactStore::Writing::Writing(const FactStore& store, const std::string& key)
+    : store_(store), key_(key) {
+  const std::lock_guard lock(store_.mutex_);
+  store_.writing_.insert(key_);
+}
+
+FactStore::Writing::~Writing() {
+  const std::lock_guard lock(store_.mutex_);
+  store_.writing_.erase(store_.writing_.find(key_));
+}
+
+/// With the lock held: whoever begins to write it now begins anew.
+Status FactStore::RemoveUnfinishedOf(std::string_view key) const {
+  const std::lock_guard lock(mutex_);
+  if (writing_.contains(key)) return OkStatus();
+  const std::string path = NewContentPath(PathOf(std::string(key)));
+  return Annotate(files_.Remove(path), "remove " + path);
+}
+
 std::string FactStore::PathOf(const std::string& key) const {
   CHECK(IsKey(key), "{} cannot be the name of a fact", key);
   return options_.directory + "/" + key;
@@ -128,6 +153,7 @@ std::string FactStore::ContentOf(std::string_view bytes) const {
 
 Status FactStore::Save(const std::string& key, std::string_view bytes, bool fsync) const {
   FAIL_POINT("fs.save-fact.before");
+  const Writing writing(*this, key);
   RETURN_IF_ERROR(files_.Replace(PathOf(key), ContentOf(bytes), {.fsync = fsync}), "save {}/{}",
                   options_.directory, key);
   FAIL_POINT("fs.save-fact.after");
@@ -138,6 +164,7 @@ Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, boo
   const Status saved = Save(key, bytes, fsync);
   if (saved.code() != StatusCode::kResourceExhausted || options_.reserve_directory.empty())
     return saved;
+  const Writing writing(*this, key);
   const Reserve reserve(files_, options_.reserve_directory);
   RETURN_IF_ERROR(reserve.Write(PathOf(key), ContentOf(bytes), {.fsync = fsync}), "save {}/{}: {}",
                   options_.directory, key, Message(saved));

@@ -6,10 +6,15 @@
 /// Errors: an empty file is a save that a power cut undid, and none; one that is broken or of a
 /// higher schema level is listed as such and kept, until PutAside moves it to
 /// "<directory>-discarded". One that cannot be read now (descriptors, disk, permission) is an error
-/// of the whole: nobody may take its record for absent.
+/// of the whole: nobody may take its record for absent. New content whose writer was killed goes
+/// with ReadAll: the directory is one store's alone, and what that writes meanwhile stays.
 
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "libs/fs/file_system.h"
@@ -59,12 +64,27 @@ class FactStore {
   StatusOr<std::string> PutAside(const std::string& key) const;
 
  private:
+  /// As long as it lives the key is being written.
+  class Writing {
+   public:
+    Writing(const FactStore& store, const std::string& key);
+    ~Writing();
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+
+   private:
+    const FactStore& store_;
+    const std::string key_;
+  };
+  Status RemoveUnfinishedOf(std::string_view key) const;
   std::string PathOf(const std::string& key) const;
   std::string ContentOf(std::string_view bytes) const;
 
   FileSystem& files_;
   const Clock& clock_;
   Options options_;
+  mutable std::mutex mutex_;
+  mutable std::multiset<std::string, std::less<>> writing_;  // keys; guarded by mutex_
 };
 
 }  // namespace splitlet::fs

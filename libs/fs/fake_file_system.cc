@@ -133,6 +133,23 @@ StatusOr<std::string> FakeFileSystem::Read(const std::string& path, uint64_t max
   return it->second.content;
 }
 
+StatusOr<OwnedText> FakeFileSystem::ReadOwned(const std::string& path, uint64_t max_bytes) {
+  auto text = Read(path, max_bytes);
+  if (!text.ok()) return text.status();
+  const std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const std::string real, Resolve(path, true), "resolve");
+  const auto it = nodes_.find(real);
+  if (it == nodes_.end()) return ErrnoStatus(ENOENT);
+  return OwnedText{.text = *std::move(text), .owner = it->second.owner, .mode = it->second.mode};
+}
+
+void FakeFileSystem::SetOwner(const std::string& path, uint32_t owner, uint32_t mode) {
+  const std::lock_guard lock(mutex_);
+  Node& node = nodes_.at(path);
+  node.owner = owner;
+  node.mode = mode;
+}
+
 Status FakeFileSystem::Replace(const std::string& path, std::string_view content,
                                WriteOptions options) {
   RETURN_IF_ERROR(Enter("replace", path), "replace");
@@ -145,6 +162,7 @@ Status FakeFileSystem::Replace(const std::string& path, std::string_view content
     if (it != nodes_.end() && it->second.kind == FileInfo::Kind::kDirectory)
       return ErrnoStatus(EISDIR);
     nodes_[real] = NewNode(FileInfo::Kind::kFile, std::string(content));
+    nodes_[real].mode = options.mode;
     if (options.fsync) durable_[real] = nodes_[real];
   }
   Changed(path);
@@ -257,6 +275,22 @@ Status FakeFileSystem::RemoveTree(const std::string& path) {
   return OkStatus();
 }
 
+Status FakeFileSystem::Overwrite(const std::string& path, std::string_view content) {
+  RETURN_IF_ERROR(Enter("overwrite", path), "overwrite");
+  {
+    const std::lock_guard lock(mutex_);
+    ASSIGN_OR_RETURN(const std::string real, Resolve(path, false), "resolve");
+    const auto it = nodes_.find(real);
+    if (it == nodes_.end()) return ErrnoStatus(ENOENT);
+    if (it->second.kind == FileInfo::Kind::kDirectory) return ErrnoStatus(EISDIR);
+    if (it->second.kind == FileInfo::Kind::kSymlink) return ErrnoStatus(ELOOP);
+    if (content.size() > it->second.content.size()) RETURN_IF_ERROR(CheckRoom(path), "write");
+    it->second.content = content;
+  }
+  Changed(path);
+  return OkStatus();
+}
+
 Status FakeFileSystem::Truncate(const std::string& path) {
   RETURN_IF_ERROR(Enter("truncate", path), "truncate");
   {
@@ -300,6 +334,7 @@ Status FakeFileSystem::ReplaceFrom(const std::string& spare, const std::string& 
     nodes_.erase(it);
     durable_.erase(from);
     nodes_[real] = NewNode(FileInfo::Kind::kFile, std::string(content));
+    nodes_[real].mode = options.mode;
     if (options.fsync) durable_[real] = nodes_[real];
   }
   Changed(path);

@@ -4,6 +4,8 @@
 /// Threads: any, but what hooks do is the test's affair.
 /// Errors: as the real one, and those that the test asks for.
 
+#include <unistd.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,17 +27,20 @@ class FakeFileSystem final : public FileSystem {
   /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
   /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
   void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
-  /// Nothing grows at `prefix` or below: Replace, Allocate, MakeDirs and MakeSymlink give
-  /// RESOURCE_EXHAUSTED; ReplaceFrom does not.
+  /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs and MakeSymlink
+  /// give RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
   /// Nothing is mounted there any more, and what was there is gone.
   void EndMountPoint(const std::string& path);
+  /// Of a file that is there; another that replaces it is this process's own again.
+  void SetOwner(const std::string& path, uint32_t owner, uint32_t mode);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
   /// Files go back to their last synced content; those never synced are gone.
   void PowerCut();
 
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  StatusOr<OwnedText> ReadOwned(const std::string& path, uint64_t max_bytes) override;
   Status Replace(const std::string& path, std::string_view content, WriteOptions options) override;
   StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
   StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
@@ -45,6 +50,7 @@ class FakeFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
   Status Truncate(const std::string& path) override;
+  Status Overwrite(const std::string& path, std::string_view content) override;
   Status Allocate(const std::string& path, uint64_t bytes) override;
   Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
                      WriteOptions options) override;
@@ -59,6 +65,7 @@ class FakeFileSystem final : public FileSystem {
     uint64_t inode = 0;
     WallTime modified;
     uint64_t allocated = 0;  // of a spare: its room, which is not filled here
+    uint32_t owner = ::geteuid(), mode = 0600;
   };
   using Nodes = std::map<std::string, Node>;
   Status Enter(std::string_view operation, const std::string& path);

@@ -35,12 +35,21 @@ struct DiskUsage {
   uint64_t inodes_free = 0;
 };
 
+/// A file's content, and who may have written it.
+struct OwnedText {
+  std::string text;
+  uint32_t owner = 0;  // user id
+  uint32_t mode = 0;   // permission bits
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
   /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a
   /// loop is INVALID_ARGUMENT.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
+  /// The same, with owner and mode of the very file that was read.
+  virtual StatusOr<OwnedText> ReadOwned(const std::string& path, uint64_t max_bytes) = 0;
   /// Replaces the file whole: written beside it, renamed over it. With `fsync`, file and folder are
   /// on disk on return. Makes missing folders. Mode 0600 unless given.
   struct WriteOptions {
@@ -65,6 +74,10 @@ class FileSystem {
   virtual Status RemoveTree(const std::string& path) = 0;
   /// Empties a file, and does not follow a link.
   virtual Status Truncate(const std::string& path) = 0;
+  /// Gives a file that is there another content: it stays the same file for whoever has it open or
+  /// mounted. Killed meanwhile it leaves the new content and the old one's end. NOT_FOUND when
+  /// there is none, INVALID_ARGUMENT for a link and for what is no regular file.
+  virtual Status Overwrite(const std::string& path, std::string_view content) = 0;
   /// Makes a file that has so much of the disk for itself; its content is of no meaning. Makes
   /// missing folders. Owner alone may read it.
   virtual Status Allocate(const std::string& path, uint64_t bytes) = 0;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 #include <sys/resource.h>
@@ -88,6 +89,20 @@ TEST_P(FileSystemContract, ReadsAreBoundedAndTellWhatIsWrong) {
   EXPECT_EQ(ReadCode(""), StatusCode::kFailedPrecondition);
 }
 
+TEST_P(FileSystemContract, AFileComesWithItsOwnerAndItsMode) {
+  EXPECT_TRUE(files_->Replace(At("f"), "one", {.mode = 0640}).ok());
+  EXPECT_TRUE(files_->MakeSymlink("f", At("link")).ok());
+  for (const char* name : {"f", "link"}) {
+    const auto owned = files_->ReadOwned(At(name), 100);
+    ASSERT_TRUE(owned.ok()) << owned.status();
+    EXPECT_EQ(owned->text, "one");
+    EXPECT_EQ(owned->owner, ::geteuid());
+    EXPECT_EQ(owned->mode, 0640u);
+  }
+  EXPECT_EQ(files_->ReadOwned(At("f"), 2).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(files_->ReadOwned(At("missing"), 2).status().code(), StatusCode::kNotFound);
+}
+
 TEST_P(FileSystemContract, ListsSortedWithKinds) {
   EXPECT_TRUE(files_->Replace(At("b"), "", {}).ok());
   EXPECT_TRUE(files_->MakeDirs(At("a.d/deep"), 0750).ok());
@@ -150,6 +165,23 @@ TEST_P(FileSystemContract, AFileIsEmptiedAndNoLinkIsFollowed) {
   EXPECT_EQ(files_->Truncate(At("none")).code(), StatusCode::kNotFound);
 }
 
+TEST_P(FileSystemContract, AFileIsOverwrittenInItsPlaceAndNoLinkIsFollowed) {
+  ASSERT_TRUE(files_->Replace(At("a"), "some text", {}).ok());
+  ASSERT_TRUE(files_->MakeSymlink(At("a"), At("link")).ok());
+  const auto inode = files_->Stat(At("a"), false)->inode;
+  for (const std::string content : {"short", "a longer text than before", "", "end"}) {
+    const Status written = files_->Overwrite(At("a"), content);
+    EXPECT_TRUE(written.ok()) << written;
+    EXPECT_EQ(Content("a"), content);
+    EXPECT_EQ(files_->Stat(At("a"), false)->inode, inode);
+  }
+  EXPECT_EQ(files_->Overwrite(At("link"), "x").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Content("a"), "end");
+  EXPECT_EQ(files_->Overwrite(At("none"), "x").code(), StatusCode::kNotFound);
+  EXPECT_EQ(files_->Stat(At("none"), false).status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(files_->Overwrite(dir_.path(), "x").ok());
+}
+
 TEST_P(FileSystemContract, AFileReplacesAnotherInTheRoomThatWasKept) {
   ASSERT_TRUE(files_->Replace(At("facts/a"), "old", {}).ok());
   ASSERT_TRUE(files_->Allocate(At("spare/00"), 4096).ok());
@@ -195,6 +227,7 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   ASSERT_EQ(all->unreadable.size(), 2u);
   EXPECT_EQ(all->unreadable[0].key, "broken");
   EXPECT_EQ(all->unreadable[0].reason, "checksum does not match");
+  EXPECT_THAT(Names("facts"), testing::Not(testing::Contains(".uid-9.new")));
   EXPECT_EQ(all->unreadable[1].reason, "schema level 3 is above 2");
   EXPECT_TRUE(all->unreadable[1].newer);
   EXPECT_FALSE(all->unreadable[0].newer);
@@ -332,6 +365,28 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(reserve.Write(At("facts/a"), "x", {}).code(), StatusCode::kResourceExhausted);
 }
 
+TEST(FactStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
+  FakeClock clock;
+  FakeFileSystem files(clock);
+  const FactStore store(files, clock, {.directory = "/facts"});
+  const auto beside = [&files](const char* key) {
+    return files.Stat(fmt::format("/facts/.{}.new", key), false).ok();
+  };
+  files.SetHook([&](std::string_view operation, const std::string& path) {
+    if (operation != "replace" || path != "/facts/a") return OkStatus();
+    for (const char* key : {"a", "b"})
+      EXPECT_TRUE(files.Replace(fmt::format("/facts/.{}.new", key), "half", {}).ok());
+    EXPECT_TRUE(store.ReadAll().ok());
+    EXPECT_TRUE(beside("a")) << "its writer renames it next";
+    EXPECT_FALSE(beside("b")) << "nobody writes it";
+    return OkStatus();
+  });
+  ASSERT_TRUE(store.Save("a", "1", false).ok());
+  files.SetHook(nullptr);
+  ASSERT_TRUE(store.ReadAll().ok());
+  EXPECT_FALSE(beside("a"));
+}
+
 TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   const FactStore store(*files_, clock_, {.directory = At("facts")});
   EXPECT_TRUE(store.Save("a", "old", false).ok());
@@ -347,6 +402,26 @@ TEST_P(FileSystemContract, AStateDirectoryHasOneId) {
   EXPECT_EQ(*EnsureStateId(*files_, At("state"), "first"), "first");
   EXPECT_EQ(*EnsureStateId(*files_, At("state"), "second"), "first");
   EXPECT_EQ(NodeAnnotationValue("first", "n1"), "first/n1");
+}
+
+TEST(RealFiles, OneThatWasOverwrittenInPartIsWholeAfterTheNextTry) {
+  const TempDir dir;
+  RealFileSystem files;
+  ASSERT_TRUE(files.Replace(dir / "a", "old and long", {}).ok());
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  EXPECT_TRUE(points.Set("fs.overwrite.before-cut", "return(unavailable,planned)").ok());
+  EXPECT_FALSE(files.Overwrite(dir / "a", "new").ok());
+  FailPoints::SetCurrent(nullptr);
+  EXPECT_EQ(*files.Read(dir / "a", 100), "new and long");
+  EXPECT_TRUE(files.Overwrite(dir / "a", "new").ok());
+  EXPECT_EQ(*files.Read(dir / "a", 100), "new");
+}
+
+TEST(RealFiles, APipeIsNotOverwritten) {
+  const TempDir dir;
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(RealFileSystem().Overwrite(dir / "pipe", "x").ok()) << "nor waited for";
 }
 
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
@@ -397,6 +472,9 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOf(c.path), c.name);
   }
   EXPECT_EQ(NewContentPath("/a/b"), "/a/.b.new");
+  EXPECT_EQ(NameOfNewContent(".b.new"), "b");
+  for (const char* other : {"b", "b.new", ".b", ".new", "..new.", ""})
+    EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
 /// What pods may leave: very deep, very wide, closed, and full of links to what is not theirs.

@@ -42,4 +42,12 @@ inline std::string NewContentPath(const std::string& path) {
   return parent + (parent == "/" ? "" : "/") + "." + NameOf(path) + ".new";
 }
 
+/// "b" for ".b.new", the name that NewContentPath gives; "" for any other name.
+inline std::string_view NameOfNewContent(std::string_view name) {
+  constexpr std::string_view kDot = ".", kNew = ".new";
+  if (!name.starts_with(kDot) || !name.ends_with(kNew)) return "";
+  if (name.size() <= kDot.size() + kNew.size()) return "";
+  return name.substr(kDot.size(), name.size() - kDot.size() - kNew.size());
+}
+
 }  // namespace splitlet::fs

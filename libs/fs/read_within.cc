@@ -14,9 +14,11 @@ StatusOr<std::string> ReadWithin(const std::string& root, const std::string& pat
   const Fd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top.ok()) return ErrnoStatus(errno);
   open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  const auto fd = OpenAt2(top, path, how);
+  const auto named = OpenAt2(top, path, how);
+  if (!named.ok()) return named.status();
+  const auto fd = OpenRegularFile(*named);
   return fd.ok() ? ReadFile(*fd, max_bytes) : fd.status();
 }
 

@@ -2,7 +2,8 @@
 
 /// Reads files below a folder that somebody hostile may fill: no link leads out of it. Paths and
 /// the targets of links are taken as if `root` were "/".
-/// Threads: any; blocks on the disk, and on nothing else: a pipe or a device is no file.
+/// Threads: any; blocks on the disk, and on nothing else: a pipe or a device is no file, and is not
+/// opened.
 /// Errors:  those of the system; RESOURCE_EXHAUSTED when the file is longer than `max_bytes`.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and
 /// command".

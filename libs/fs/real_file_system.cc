@@ -98,6 +98,22 @@ Status WriteInPlace(const std::string& path, std::string_view content,
   return OkStatus();
 }
 
+Status CheckRegular(const Fd& fd) {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return LastError();
+  if (S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR);
+  return S_ISREG(info.st_mode) ? OkStatus() : InvalidArgument("not a file");
+}
+
+/// A regular file that is there; no link is followed.
+StatusOr<Fd> OpenToChange(const std::string& path) {
+  // Not blocked by a pipe that somebody put there.
+  Fd fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.ok()) return LastError();
+  if (Status is = CheckRegular(fd); !is.ok()) return is;
+  return fd;
+}
+
 Status SyncFolder(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.ok() || ::fsync(fd.get()) != 0) return LastError();
@@ -144,11 +160,16 @@ StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
 
 }  // namespace
 
+StatusOr<Fd> OpenRegularFile(const Fd& named) {
+  if (Status is = CheckRegular(named); !is.ok()) return is;
+  const std::string path = "/proc/self/fd/" + std::to_string(named.get());
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.ok()) return LastError();
+  return fd;
+}
+
 StatusOr<std::string> ReadFile(const Fd& fd, uint64_t max_bytes) {
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return LastError();
-  if (S_ISDIR(info.st_mode)) return ErrnoStatus(EISDIR);
-  if (!S_ISREG(info.st_mode)) return InvalidArgument("not a file");
+  if (Status is = CheckRegular(fd); !is.ok()) return is;
   std::string content;
   char buffer[16384];
   while (content.size() <= max_bytes) {
@@ -165,6 +186,15 @@ StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.ok()) return LastError();
   return ReadFile(fd, max_bytes);
+}
+
+StatusOr<OwnedText> RealFileSystem::ReadOwned(const std::string& path, uint64_t max_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!fd.ok() || ::fstat(fd.get(), &info) != 0) return LastError();
+  auto text = ReadFile(fd, max_bytes);
+  if (!text.ok()) return text.status();
+  return OwnedText{.text = *std::move(text), .owner = info.st_uid, .mode = info.st_mode & 07777};
 }
 
 Status RealFileSystem::Replace(const std::string& path, std::string_view content,
@@ -249,14 +279,21 @@ Status RealFileSystem::RemoveTree(const std::string& path) {
 
 Status RealFileSystem::Truncate(const std::string& path) {
   FAIL_POINT("fs.truncate.before");
-  // Not blocked by a pipe that somebody put there.
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd.ok()) return LastError();
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return LastError();
-  if (!S_ISREG(info.st_mode)) return InvalidArgument("not a file");
-  if (::ftruncate(fd.get(), 0) != 0) return LastError();
+  const auto fd = OpenToChange(path);
+  if (!fd.ok()) return fd.status();
+  if (::ftruncate(fd->get(), 0) != 0) return LastError();
   FAIL_POINT("fs.truncate.after");
+  return OkStatus();
+}
+
+Status RealFileSystem::Overwrite(const std::string& path, std::string_view content) {
+  FAIL_POINT("fs.overwrite.before");
+  const auto fd = OpenToChange(path);
+  if (!fd.ok()) return fd.status();
+  RETURN_IF_ERROR(WriteAll(fd->get(), content), "write");
+  FAIL_POINT("fs.overwrite.before-cut");
+  if (::ftruncate(fd->get(), static_cast<off_t>(content.size())) != 0) return LastError();
+  FAIL_POINT("fs.overwrite.after");
   return OkStatus();
 }
 
@@ -265,6 +302,7 @@ Status RealFileSystem::Allocate(const std::string& path, uint64_t bytes) {
   const std::string beside = NewContentPath(path);
   RETURN_IF_ERROR(MakeDirs(ParentOf(path), kFolderMode), "make {}", ParentOf(path));
   Status made = AllocateNew(beside, bytes);
+  FAIL_POINT("fs.allocate.before-rename");
   if (made.ok() && ::rename(beside.c_str(), path.c_str()) != 0) made = LastError();
   if (!made.ok()) ::unlink(beside.c_str());
   FAIL_POINT("fs.allocate.after");

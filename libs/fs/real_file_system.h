@@ -14,6 +14,7 @@ namespace splitlet::fs {
 class RealFileSystem final : public FileSystem {
  public:
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  StatusOr<OwnedText> ReadOwned(const std::string& path, uint64_t max_bytes) override;
   Status Replace(const std::string& path, std::string_view content, WriteOptions options) override;
   StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
   StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
@@ -23,6 +24,7 @@ class RealFileSystem final : public FileSystem {
   Status Remove(const std::string& path) override;
   Status RemoveTree(const std::string& path) override;
   Status Truncate(const std::string& path) override;
+  Status Overwrite(const std::string& path, std::string_view content) override;
   Status Allocate(const std::string& path, uint64_t bytes) override;
   Status ReplaceFrom(const std::string& spare, const std::string& path, std::string_view content,
                      WriteOptions options) override;

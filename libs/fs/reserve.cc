@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libs/base/fail_point.h"
-#include "libs/fs/path.h"
+#include "libs/fs/unfinished.h"
 
 namespace splitlet::fs {
 
@@ -26,6 +26,8 @@ StatusOr<std::vector<std::string>> Reserve::Files() const {
 Status Reserve::Keep() const {
   ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
   if (present.size() >= kFiles) return OkStatus();
+  // Also where there is no room for the file that it was to become.
+  RETURN_IF_ERROR(RemoveUnfinished(files_, directory_), "reserve");
   RETURN_IF_ERROR(files_.MakeDirs(directory_, 0750), "make {}", directory_);
   ASSIGN_OR_RETURN(const auto usage, files_.Usage(directory_), "room at {}", directory_);
   if (usage.available_bytes < 2 * kFiles * kFileBytes) return OkStatus();

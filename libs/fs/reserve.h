@@ -3,9 +3,10 @@
 /// Room on the disk that a state directory keeps, so that what ends a pod can be written when a pod
 /// has filled the disk: small files that have their blocks already. A write takes one: the content
 /// goes into its blocks, then it is renamed, so that nobody who waits for room gets it first.
-/// Threads: any; calls block on the disk.
+/// Threads: any, Keep one at a time; calls block on the disk.
 /// Errors: by errno.
-/// Killed at any line: at most one file of it has lost its blocks' content, which has no meaning.
+/// Killed at any line: at most one file of it has lost its blocks' content, which has no meaning,
+/// or has no name yet; the next Keep makes it anew.
 /// Source: docs/safety.md, rule 28.
 
 #include <string>

@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* kUidAttribute = "1.3.6.1.4.1.57683.2";
 
+/// 112 bits of security: RSA of 2048 bits, curves of 224, no signature by MD5 or SHA-1.
+constexpr int kAuthLevel = 2;
+
 using Store = std::unique_ptr<X509_STORE, OpenSslFree<&X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, OpenSslFree<&X509_STORE_CTX_free>>;
 
@@ -60,6 +63,7 @@ class StoreAuthority final : public ClientAuthority {
     if (X509_STORE_CTX_init(context.get(), store_.get(), certificate, others) != 1)
       return Internal("{}", TakeOpenSslError());
     X509_STORE_CTX_set_purpose(context.get(), X509_PURPOSE_SSL_CLIENT);
+    X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context.get()), kAuthLevel);
     const bool is_signed = X509_verify_cert(context.get()) == 1;
     ERR_clear_error();
     if (is_signed) return OkStatus();

@@ -1,9 +1,7 @@
 #include "libs/https/connection.h"
 
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/rfc7230.hpp>
+#include <algorithm>
 #include <boost/beast/http/status.hpp>
-#include <iterator>
 #include <utility>
 
 #include "libs/https/chunk_queue.h"
@@ -15,19 +13,11 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr size_t kMaxAhead = 64 << 10;  // read of a client that does not wait for its answer
+constexpr size_t kMaxAhead = 8 << 10;  // read of a client that does not wait for its answer
 constexpr size_t kPieceBytes = 64 << 10;
-// Each takes far more room than its bytes: a short one of four bytes a hundred and more.
-constexpr auto kMaxFields = 256;
 constexpr Duration kCloseLimit = std::chrono::seconds{2};
 
 std::string TextOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
-
-template <class Parser>
-bool HasTooManyFields(const Parser& parser) {
-  const auto& fields = parser.get();
-  return std::distance(fields.begin(), fields.end()) > kMaxFields;
-}
 
 /// Answers by what it posts to the connection's thread.
 class ConnectionResponder final : public Responder {
@@ -152,9 +142,14 @@ void Connection::Cut() {
   state_ = State::kCut;
   core_->connections.erase(place_);
   --core_->count;
+  pending_ = {};
+  parser_.reset();
+  asked_bytes_ = 0;
+  Charge();
+  DropBody();
   if (core_->stopping && core_->connections.empty()) core_->grace.cancel();
   Disarm();
-  if (tunnel_ != nullptr) std::exchange(tunnel_, nullptr)->Close();
+  if (const auto tunnel = TakeTunnel(); tunnel != nullptr) tunnel->Close();
   tunnel_read_ = nullptr;
   wire_->Close();
   TellGone();
@@ -170,10 +165,8 @@ void Connection::AwaitRequest() {
   if (core_->stopping) return Close();
   state_ = State::kIdle;
   continued_ = false;
-  parser_.emplace();
-  parser_->eager(true);
-  parser_->header_limit(static_cast<uint32_t>(core_->options.max_header_bytes));
-  parser_->body_limit(core_->options.max_body_bytes);
+  parser_.emplace(RequestParser::Bounds{.header_bytes = core_->options.max_header_bytes,
+                                        .body_bytes = core_->options.max_body_bytes});
   Arm(core_->options.idle_limit);
   if (pending_.empty()) return Read();
   state_ = State::kReading;
@@ -190,8 +183,7 @@ void Connection::Read() {
 }
 
 void Connection::OnRead(error_code error, size_t n) {
-  if (state_ == State::kCut) return;
-  if (state_ == State::kClosing) return error ? Cut() : Read();
+  if (state_ == State::kCut || state_ == State::kClosing) return;
   pending_.append(incoming_.data(), n);
   switch (state_) {
     case State::kHandshake:
@@ -202,6 +194,8 @@ void Connection::OnRead(error_code error, size_t n) {
       return Parse();
     case State::kReading: return error ? Cut() : Parse();
     case State::kAnswering:
+      Charge();
+      if (state_ == State::kCut) return;
       if (error) return queue_ == nullptr ? TellGone() : Cut();
       if (pending_.size() < kMaxAhead) Read();
       return;
@@ -216,17 +210,13 @@ void Connection::OnRead(error_code error, size_t n) {
 }
 
 void Connection::Parse() {
-  error_code error;
-  const size_t used = parser_->put(asio::buffer(pending_), error);
-  pending_.erase(0, used);
+  pending_.erase(0, parser_->Take(pending_));
   if (pending_.empty()) pending_.shrink_to_fit();
-  if (error && error != http::error::need_more) return Refuse(error);
-  if (parser_->is_header_done() && HasTooManyFields(*parser_))
-    return Refuse(http::error::header_limit);
-  if (parser_->is_done()) return Handle();
-  const bool asks = parser_->is_header_done() && !continued_ &&
-                    parser_->get()[http::field::expect] == "100-continue";
-  if (!asks) return Read();
+  if (parser_->refusal() != 0) return Refuse();
+  if (parser_->done()) return Handle();
+  Charge();
+  if (state_ == State::kCut) return;
+  if (!parser_->has_head() || continued_ || !parser_->asks_to_continue()) return Read();
   continued_ = true;
   outgoing_ = "HTTP/1.1 100 Continue\r\n\r\n";
   wire_->Write(asio::buffer(outgoing_), [self = shared_from_this()](error_code failed, size_t) {
@@ -235,37 +225,26 @@ void Connection::Parse() {
   });
 }
 
-void Connection::Refuse(error_code error) {
-  int code = 400;
-  if (error == http::error::header_limit) code = 431;
-  if (error == http::error::body_limit) code = 413;
+void Connection::Refuse() {
   state_ = State::kAnswering;
   keep_alive_ = false;
   answered_ = false;
   head_only_ = false;
+  pending_ = {};
+  Answer answer{.code = parser_->refusal(),
+                .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+                .body = parser_->why() + "\n"};
   parser_.reset();
-  Send(++request_, {.code = code,
-                    .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-                    .body = fmt::format("{}\n", error.message())});
+  Send(++request_, std::move(answer));
 }
 
 Request Connection::TakeRequest() {
-  const auto& got = parser_->get();
-  Request request{.method = TextOf(got.method_string()),
-                  .target = TextOf(got.target()),
-                  .path = "",
-                  .query = "",
-                  .headers = {},
-                  .body = got.body(),
-                  .peer = peer_,
-                  .tls = wire_->ssl() != nullptr,
-                  .client = std::nullopt,
-                  .bad_client = ""};
+  Request request = parser_->Release();
+  request.peer = peer_;
+  request.tls = wire_->ssl() != nullptr;
   const auto mark = request.target.find('?');
   request.path = request.target.substr(0, mark);
   if (mark != std::string::npos) request.query = request.target.substr(mark + 1);
-  for (const auto& field : got)
-    request.headers.emplace_back(TextOf(field.name_string()), TextOf(field.value()));
   if (request.tls && core_->authority != nullptr) {
     auto client = core_->authority->Verify(wire_->ssl());
     if (client.ok())
@@ -279,15 +258,60 @@ Request Connection::TakeRequest() {
 void Connection::Handle() {
   Disarm();
   state_ = State::kAnswering;
+  asked_bytes_ = parser_->held();
+  chunked_ = parser_->is_http11();
+  keep_alive_ = parser_->keeps_alive();
   Request request = TakeRequest();
-  chunked_ = parser_->get().version() >= 11;
-  keep_alive_ = parser_->get().keep_alive();
   head_only_ = request.head_only();
   parser_.reset();
   answered_ = false;
+  Charge();
+  if (state_ == State::kCut) return;
   auto responder = std::make_shared<ConnectionResponder>(core_, shared_from_this(), ++request_);
   if (pending_.size() < kMaxAhead) Read();  // so that a client that goes is noticed
   core_->handler(std::move(request), std::move(responder));
+}
+
+/// After anything that changes how much this connection holds. It may be cut by it.
+void Connection::Charge() {
+  const bool waits = state_ == State::kReading || (state_ == State::kAnswering && !answered_);
+  const size_t now =
+      waits ? pending_.size() + (parser_ ? parser_->held() : 0) + asked_bytes_ : size_t{0};
+  core_->unread_bytes += now - std::exchange(charged_, now);  // modulo 2^64, so also downward
+  if (core_->unread_bytes > core_->options.max_unread_bytes) MakeRoomForRequest();
+}
+
+/// Whoever can reach the port may send: what many begin and none ends must not add up.
+void Connection::MakeRoomForRequest() {
+  const auto& all = core_->connections;
+  const auto most = std::ranges::max_element(all, {}, [](const auto& connection) {
+    return std::pair(!connection->known_ && connection->charged_ > 0, connection->charged_);
+  });
+  ++core_->displaced;
+  const std::shared_ptr<Connection> cut = *most;
+  cut->Cut();
+}
+
+/// Clients that read slowly must not add up either.
+void Connection::HoldBody(std::shared_ptr<const std::string> body) {
+  body_ = std::move(body);
+  body_begun_ = false;
+  body_number_ = ++core_->last_body;
+  core_->unsent.Add(*body_);
+  while (core_->unsent.bytes() > core_->options.max_unsent_bytes) {
+    const auto first = std::ranges::min_element(core_->connections, {}, [](const auto& connection) {
+      return connection->body_number_ == 0 ? UINT64_MAX : connection->body_number_;
+    });
+    if (first->get() == this) return;
+    ++core_->displaced;
+    const std::shared_ptr<Connection> cut = *first;
+    cut->Cut();
+  }
+}
+
+/// It counts no more. A write that is under way may still read it.
+void Connection::DropBody() {
+  if (std::exchange(body_number_, 0) != 0) core_->unsent.Remove(*body_);
 }
 
 void Connection::OnGone(uint64_t request, std::function<void()> gone) {
@@ -307,24 +331,33 @@ std::string Connection::HeadOf(const Answer& answer, const std::string& length) 
 
 void Connection::Send(uint64_t request, Answer answer) {
   if (state_ != State::kAnswering || request != request_ || std::exchange(answered_, true)) return;
+  asked_bytes_ = 0;
+  Charge();
   keep_alive_ = keep_alive_ && !core_->stopping;
+  const bool shared = answer.shared_body != nullptr;
+  const std::string& body = shared ? *answer.shared_body : answer.body;
   const bool bodyless = answer.code == 204 || answer.code == 304;
-  outgoing_ =
-      HeadOf(answer, bodyless ? "" : fmt::format("Content-Length: {}\r\n", answer.body.size()));
-  if (!head_only_ && !bodyless) outgoing_ += answer.body;
-  WritePiece(0);
+  outgoing_ = HeadOf(answer, bodyless ? "" : fmt::format("Content-Length: {}\r\n", body.size()));
+  if (!head_only_ && !bodyless) {
+    if (body.size() <= kPieceBytes)
+      outgoing_ += body;
+    else
+      HoldBody(shared ? std::move(answer.shared_body)
+                      : std::make_shared<const std::string>(std::move(answer.body)));
+  }
+  WriteRest(outgoing_);
 }
 
-void Connection::WritePiece(size_t from) {
+/// Of `outgoing_` or `body_`, piece by piece: each has its time.
+void Connection::WriteRest(std::string_view rest) {
   writing_ = true;
   Arm(queue_ == nullptr ? core_->options.write_limit : core_->options.stream_limit);
-  const size_t rest = outgoing_.size() - from;
-  const size_t size = queue_ == nullptr ? std::min(kPieceBytes, rest) : rest;
-  wire_->Write(asio::buffer(outgoing_.data() + from, size),
-               [self = shared_from_this(), next = from + size](error_code error, size_t) {
+  const size_t size = queue_ == nullptr ? std::min(kPieceBytes, rest.size()) : rest.size();
+  wire_->Write(asio::buffer(rest.data(), size),
+               [self = shared_from_this(), next = rest.substr(size)](error_code error, size_t) {
                  if (self->state_ == State::kCut) return;
                  if (error) return self->Cut();
-                 if (next < self->outgoing_.size()) return self->WritePiece(next);
+                 if (!next.empty()) return self->WriteRest(next);
                  self->OnWritten();
                });
 }
@@ -332,24 +365,27 @@ void Connection::WritePiece(size_t from) {
 void Connection::OnWritten() {
   writing_ = false;
   Disarm();
-  if (queue_ == nullptr) return Finish();
-  Pump(queue_);
+  if (queue_ != nullptr) return Pump(queue_);
+  if (body_ != nullptr && !std::exchange(body_begun_, true)) return WriteRest(*body_);
+  Finish();
 }
 
 void Connection::Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue> queue) {
   if (state_ != State::kAnswering || request != request_ || std::exchange(answered_, true))
     return queue->SetGone();
+  asked_bytes_ = 0;
+  Charge();
   keep_alive_ = keep_alive_ && chunked_ && !core_->stopping;
   outgoing_ = HeadOf(head, chunked_ ? "Transfer-Encoding: chunked\r\n" : "");
   if (head_only_) {
     queue->SetGone();
-    return WritePiece(0);
+    return WriteRest(outgoing_);
   }
   queue_ = std::move(queue);
   if (client_gone_) return Cut();
   if (!head.body.empty())
     outgoing_ += chunked_ ? fmt::format("{:x}\r\n{}\r\n", head.body.size(), head.body) : head.body;
-  WritePiece(0);
+  WriteRest(outgoing_);
 }
 
 void Connection::Pump(const std::shared_ptr<ChunkQueue>& queue) {
@@ -365,12 +401,14 @@ void Connection::Pump(const std::shared_ptr<ChunkQueue>& queue) {
     if (chunked_) outgoing_ += "0\r\n\r\n";
     if (outgoing_.empty()) return Finish();
   }
-  if (!outgoing_.empty()) WritePiece(begin);
+  if (!outgoing_.empty()) WriteRest(std::string_view(outgoing_).substr(begin));
 }
 
 void Connection::Finish() {
   on_gone_ = nullptr;
   outgoing_ = {};
+  DropBody();
+  body_.reset();
   if (keep_alive_ && !client_gone_) return AwaitRequest();
   Close();
 }
@@ -378,14 +416,23 @@ void Connection::Finish() {
 void Connection::Close() {
   state_ = State::kClosing;
   Arm(kCloseLimit);
-  wire_->ShutDown([self = shared_from_this()] { self->Cut(); });
+  pending_ = {};
   if (client_gone_) return Cut();
-  Read();  // what the client still sends: with it unread the kernel would take our answer back
+  wire_->ShutDown([self = shared_from_this()] { self->Cut(); });
 }
 
 void Connection::PassTo(uint64_t request, Backend backend) {
   if (state_ != State::kAnswering || request != request_ || std::exchange(answered_, true)) return;
+  asked_bytes_ = 0;
+  Charge();
   if (client_gone_) return Cut();
+  if (core_->tunnels >= core_->options.max_connections * 3 / 4) {
+    answered_ = false;
+    return Send(request, {.code = 429,
+                          .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+                          .body = "too many streams are open\n"});
+  }
+  ++core_->tunnels;
   state_ = State::kTunnel;
   on_gone_ = nullptr;
   tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend),
@@ -410,8 +457,13 @@ void Connection::WriteBytes(std::string bytes, std::function<void(bool written)>
                                             error_code error, size_t) { done(!error); });
 }
 
+std::shared_ptr<Tunnel> Connection::TakeTunnel() {
+  if (tunnel_ != nullptr) --core_->tunnels;
+  return std::exchange(tunnel_, nullptr);
+}
+
 void Connection::FailTunnel(const std::string& why) {
-  tunnel_.reset();
+  TakeTunnel();
   if (state_ != State::kTunnel) return;
   state_ = State::kAnswering;
   answered_ = false;
@@ -422,7 +474,7 @@ void Connection::FailTunnel(const std::string& why) {
 }
 
 void Connection::EndTunnel() {
-  tunnel_.reset();
+  TakeTunnel();
   if (state_ == State::kTunnel) Close();
 }
 

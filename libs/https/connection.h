@@ -8,15 +8,16 @@
 
 #include <array>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <boost/system/error_code.hpp>
 #include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "libs/https/core.h"
+#include "libs/https/request_parser.h"
 #include "libs/https/server.h"
 #include "libs/https/tunnel.h"
 #include "libs/https/wire.h"
@@ -52,7 +53,6 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
 
  private:
   enum class State { kHandshake, kIdle, kReading, kAnswering, kTunnel, kClosing, kCut };
-  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void Arm(Duration limit);
   void Disarm();
@@ -60,13 +60,18 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
   void Read();
   void OnRead(boost::system::error_code error, size_t n);
   void Parse();
-  void Refuse(boost::system::error_code error);
+  void Refuse();
   void Handle();
   Request TakeRequest();
-  void WritePiece(size_t from);
+  void Charge();
+  void MakeRoomForRequest();
+  void HoldBody(std::shared_ptr<const std::string> body);
+  void DropBody();
+  void WriteRest(std::string_view rest);
   void OnWritten();
   void Finish();
   void Close();
+  std::shared_ptr<Tunnel> TakeTunnel();
   void TellGone();
   std::string HeadOf(const Answer& answer, const std::string& length) const;
 
@@ -82,13 +87,18 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
   bool reading_ = false, client_gone_ = false, continued_ = false;
   std::array<char, 8 << 10> incoming_{};
   std::string pending_;  // read and not yet used
-  std::optional<Parser> parser_;
+  std::optional<RequestParser> parser_;
+  size_t asked_bytes_ = 0;  // of the request that is with the handler
+  size_t charged_ = 0;      // of Core::unread_bytes
 
   uint64_t request_ = 0;  // the number of the one that is answered
   bool answered_ = false, keep_alive_ = false, head_only_ = false, chunked_ = false;
   std::function<void()> on_gone_;
   std::string outgoing_;
   bool writing_ = false;
+  std::shared_ptr<const std::string> body_;  // to be sent after `outgoing_`; null: none
+  bool body_begun_ = false;
+  uint64_t body_number_ = 0;  // 0: it does not count
   std::shared_ptr<ChunkQueue> queue_;
   std::shared_ptr<Tunnel> tunnel_;
   std::function<void(std::string)> tunnel_read_;

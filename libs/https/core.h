@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "libs/https/server.h"
+#include "libs/https/unsent_bodies.h"
 
 namespace splitlet::https {
 
@@ -45,6 +46,10 @@ struct Core {
   boost::asio::steady_timer grace{context};            // while it stops
   std::list<std::shared_ptr<Connection>> connections;  // the oldest first
   std::shared_ptr<const ClientAuthority> authority;
+  size_t unread_bytes = 0;  // of requests that are not answered yet, on all connections
+  UnsentBodies unsent;
+  uint64_t last_body = 0;  // numbers those of `unsent` in the order in which they began
+  size_t tunnels = 0;
   bool stopping = false;
   std::atomic<size_t> count{0};  // of connections
   std::atomic<uint64_t> displaced{0};

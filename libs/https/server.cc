@@ -9,6 +9,7 @@
 #include "libs/https/connection.h"
 #include "libs/https/core.h"
 #include "libs/https/keep_alive.h"
+#include "libs/https/tls_context.h"
 #include "libs/https/wire.h"
 
 namespace splitlet::https {
@@ -120,7 +121,7 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   socket.set_option(tcp::no_delay(true), ignored);
   KeepAlive(socket);
   auto wire =
-      core_->options.tls ? MakeTlsWire(std::move(socket), tls_) : MakePlainWire(std::move(socket));
+      core_->options.tls ? tls_->MakeWire(std::move(socket)) : MakePlainWire(std::move(socket));
   auto& all = core_->connections;
   const auto place = all.insert(
       all.end(), std::make_shared<Connection>(core_, std::move(wire), TextOf(peer.address())));
@@ -189,7 +190,9 @@ void Request::SetHeader(std::string_view name, std::string_view value) {
 }
 
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler) {
-  const std::string place = fmt::format("{}:{}", options.address, options.port);
+  const bool six = options.address.find(':') != std::string::npos;
+  const std::string place =
+      fmt::format("{}:{}", six ? "[" + options.address + "]" : options.address, options.port);
   auto server = std::make_unique<AsioServer>(std::move(options), std::move(handler));
   RETURN_IF_ERROR(server->Listen(), "listen on {}", place);
   return server;

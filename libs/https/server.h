@@ -47,6 +47,7 @@ struct Answer {
   int code = 200;
   Headers headers;  // Content-Length, Transfer-Encoding and Connection are the server's
   std::string body;
+  std::shared_ptr<const std::string> shared_body;  // instead of `body`, for several answers
 };
 
 /// The body of an answer in chunks. Gone without End: the connection is cut, so that the client
@@ -84,7 +85,8 @@ class Responder {
   virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
   /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
   /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
-  /// Silence has no limit; a peer that is gone is found by TCP's keepalive.
+  /// Silence has no limit; a peer that is gone is found by TCP's keepalive. 429 when three quarters
+  /// of all connections are passed on already: whole answers have the rest.
   virtual void PassTo(Backend backend) = 0;
 };
 
@@ -97,6 +99,12 @@ struct ServerOptions {
   size_t max_connections = 1000;       // above: the oldest stranger is cut; without one, the newest
   size_t max_header_bytes = 64 << 10;  // in at most 256 lines
   size_t max_body_bytes = 1 << 20;
+  // Of requests on all connections together until they are answered: above, the stranger that holds
+  // most is cut, and without strangers whoever does.
+  size_t max_unread_bytes = 16 << 20;
+  // Of whole answers together, without those up to 64 KiB: above, the connection is cut whose
+  // answer began first.
+  size_t max_unsent_bytes = 64 << 20;
   Duration handshake_limit = std::chrono::seconds{10};
   Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body
   Duration idle_limit = std::chrono::seconds{90};

@@ -47,6 +47,7 @@ class TestClient {
   struct Tls {
     const TestIdentity* identity = nullptr;  // null: none is shown
     int max_version = 0;                     // 0: the newest
+    const char* suites = nullptr;            // of TLS 1.2, as OpenSSL names them; null: all
   };
   /// False: the handshake failed.
   bool Handshake(const Tls& wanted) {
@@ -54,6 +55,8 @@ class TestClient {
     context_.reset(SSL_CTX_new(TLS_client_method()));
     SSL_CTX_set_security_level(context_.get(), 0);
     SSL_CTX_set_max_proto_version(context_.get(), wanted.max_version);
+    if (wanted.suites != nullptr)
+      CHECK(SSL_CTX_set_cipher_list(context_.get(), wanted.suites) == 1);
     if (wanted.identity != nullptr) {
       SSL_CTX_use_certificate(context_.get(), wanted.identity->certificate());
       SSL_CTX_use_PrivateKey(context_.get(), wanted.identity->key());

@@ -6,6 +6,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 #include <memory>
@@ -25,10 +26,15 @@ class TestIdentity {
     std::vector<std::string> organizations;
     std::string usage = "serverAuth";           // or clientAuth; "CA": it may sign
     long not_before = -3600, not_after = 3600;  // seconds from now
+    int rsa_bits = 0;                           // 0: a key of P-256
+    const EVP_MD* signed_by = EVP_sha256();
   };
   /// `issuer` null: signed by itself.
   explicit TestIdentity(const Wanted& wanted, const TestIdentity* issuer = nullptr)
-      : key_(EVP_EC_gen("P-256"), &EVP_PKEY_free), certificate_(X509_new(), &X509_free) {
+      : key_(wanted.rsa_bits == 0 ? EVP_EC_gen("P-256")
+                                  : EVP_RSA_gen(static_cast<unsigned>(wanted.rsa_bits)),
+             &EVP_PKEY_free),
+        certificate_(X509_new(), &X509_free) {
     static long serial = 1;
     ASN1_INTEGER_set(X509_get_serialNumber(certificate_.get()), serial++);
     X509_set_version(certificate_.get(), 2);
@@ -46,7 +52,7 @@ class TestIdentity {
       AddExtension(NID_ext_key_usage, wanted.usage);
       AddExtension(NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
     }
-    CHECK(X509_sign(certificate_.get(), signer.key_.get(), EVP_sha256()) > 0);
+    CHECK(X509_sign(certificate_.get(), signer.key_.get(), wanted.signed_by) > 0);
   }
 
   std::string certificate_pem() const {

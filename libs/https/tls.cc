@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "libs/https/client_certificate.h"
-#include "libs/https/tls_context.h"
+#include "libs/https/tls_wire.h"
 
 namespace splitlet::https {
 namespace {
@@ -23,6 +23,13 @@ constexpr auto kOldNames = std::to_array<std::pair<std::string_view, const char*
     {"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"},
     {"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"},
 });
+/// Suites of TLS 1.2 where the settings name none: with keys of one connection and authenticated
+/// encryption alone. OpenSSL's own list also has RSA key exchange and CBC.
+constexpr const char* kDefaultSuites =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr long kMaxClientChain = 64 << 10;  // bytes of the certificates that a client shows
 /// Of TLS 1.3; nobody chooses among them.
 constexpr auto kNewSuites = std::to_array<std::string_view>(
     {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"});
@@ -34,7 +41,7 @@ StatusOr<int> VersionOf(const std::string& name) {
   return InvalidArgument("unknown tls version \"{}\"", name);
 }
 
-/// OpenSSL's list of the suites of TLS 1.2; empty: its own.
+/// The suites of TLS 1.2 as OpenSSL names them.
 StatusOr<std::string> SuiteList(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) {
@@ -45,7 +52,7 @@ StatusOr<std::string> SuiteList(const std::vector<std::string>& names) {
       return InvalidArgument("Cipher suite {} not supported or doesn't exist", name);
     list += (list.empty() ? "" : ":") + std::string(known);
   }
-  return list;
+  return list.empty() ? kDefaultSuites : list;
 }
 
 /// The place of http/1.1 in a list of names with their lengths before them; HTTP/2 is not offered.
@@ -88,11 +95,12 @@ Status SetUp(SSL_CTX* context, const TlsSettings& settings) {
   ASSIGN_OR_RETURN(const int version, VersionOf(settings.min_version), "tlsMinVersion");
   ASSIGN_OR_RETURN(const std::string suites, SuiteList(settings.cipher_suites), "tlsCipherSuites");
   SSL_CTX_set_min_proto_version(context, version);
-  if (!suites.empty() && SSL_CTX_set_cipher_list(context, suites.c_str()) != 1)
+  if (SSL_CTX_set_cipher_list(context, suites.c_str()) != 1)
     return InvalidArgument("tlsCipherSuites: {}", TakeOpenSslError());
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_max_cert_list(context, kMaxClientChain);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   ChooseProtocol(context);
   return OkStatus();
@@ -104,7 +112,7 @@ StatusOr<std::shared_ptr<const TlsContext>> MakeTlsContext(const TlsSettings& se
                                                            const std::string& certificate_pem,
                                                            const std::string& key_pem,
                                                            const std::string& client_ca_pem) {
-  auto made = std::make_shared<TlsContext>();
+  auto made = std::make_shared<SslContext>();
   ssl::context& context = made->context();
   RETURN_IF_ERROR(SetUp(context.native_handle(), settings), "TLS");
   error_code error;

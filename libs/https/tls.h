@@ -32,14 +32,15 @@ class ClientAuthority {
   virtual ~ClientAuthority() = default;
   /// Of the peer of a connection, by its chain as of now; none: it shows none, or one of ours
   /// without a name. UNAUTHENTICATED: one that is none of ours, past its time, not made for
-  /// clients, or says who it is in a way that cannot be read.
+  /// clients, signed by SHA-1, with a key of fewer than 2048 bits of RSA or 224 of a curve in its
+  /// chain, or that says who it is in a way that cannot be read.
   virtual StatusOr<std::optional<ClientCertificate>> Verify(SSL* connection) const = 0;
 };
 StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::string& ca_pem);
 
 struct TlsSettings {
   std::string min_version = "VersionTLS12";  // or VersionTLS13; a lower one is taken as 12
-  std::vector<std::string> cipher_suites;    // of TLS 1.2, by IANA's names; empty: the library's
+  std::vector<std::string> cipher_suites;    // of TLS 1.2, by IANA's names; empty: ECDHE with AEAD
 };
 
 /// A certificate with its key, ready for handshakes.

@@ -1,22 +1,20 @@
 #pragma once
 
-/// What TlsContext is, for the wire.
+/// What the server knows of TLS: how a connection gets its wire. The server itself needs no library
+/// for it, so that processes without TLS have none.
 /// Threads: as tls.h says; nothing fails.
 
-#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
 
-#include "libs/https/tls.h"
+#include "libs/https/wire.h"
 
 namespace splitlet::https {
 
 class TlsContext {
  public:
-  TlsContext() : context_(boost::asio::ssl::context::tls_server) {}
-  /// Asio takes it as one that it may change; it does not, for streams.
-  boost::asio::ssl::context& context() const { return context_; }
-
- private:
-  mutable boost::asio::ssl::context context_;
+  virtual ~TlsContext() = default;
+  virtual std::unique_ptr<Wire> MakeWire(boost::asio::ip::tcp::socket socket) const = 0;
 };
 
 }  // namespace splitlet::https

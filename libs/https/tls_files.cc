@@ -8,6 +8,7 @@ constexpr uint64_t kMaxPair = 256 << 10, kMaxAuthority = 4 << 20;
 }  // namespace
 
 StatusOr<std::pair<std::string, std::string>> TlsFiles::ReadPair() {
+  if (for_good_) return *for_good_;
   Status missing = NotFound("no serving certificate is set");
   for (const Pair& pair : places_.pairs) {
     auto certificate = files_.Read(pair.certificate, kMaxPair);
@@ -24,6 +25,7 @@ StatusOr<std::pair<std::string, std::string>> TlsFiles::ReadPair() {
 
 Status TlsFiles::LookAtAuthority(Found& found) {
   if (places_.client_ca.empty()) return OkStatus();
+  if (authority_ != nullptr && !places_.reload_client_ca) return OkStatus();
   ASSIGN_OR_RETURN(std::string pem, files_.Read(places_.client_ca, kMaxAuthority), "{}",
                    places_.client_ca);
   if (pem == authority_pem_) return OkStatus();
@@ -39,6 +41,7 @@ Status TlsFiles::LookAtPair(Found& found) {
   if (pair.first == certificate_ && pair.second == key_) return OkStatus();
   ASSIGN_OR_RETURN(context_, MakeTlsContext(settings_, pair.first, pair.second, authority_pem_),
                    "serving certificate");
+  if (!places_.reload_pair) for_good_ = pair;
   certificate_ = std::move(pair.first);
   key_ = std::move(pair.second);
   found.changed = true;

@@ -7,6 +7,7 @@
 /// Source:  docs/behaviour/node-api.md, "TLS".
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,8 @@ class TlsFiles {
   struct Places {
     std::vector<Pair> pairs;  // the first that is there counts
     std::string client_ca;    // empty: clients are not asked for certificates
+    // False: what was good first stays, whatever the file is later.
+    bool reload_pair = true, reload_client_ca = true;
   };
   TlsFiles(fs::FileSystem& files, TlsSettings settings, Places places)
       : files_(files), settings_(std::move(settings)), places_(std::move(places)) {}
@@ -48,7 +51,8 @@ class TlsFiles {
   fs::FileSystem& files_;
   const TlsSettings settings_;
   const Places places_;
-  std::string certificate_, key_, authority_pem_;  // as used now
+  std::string certificate_, key_, authority_pem_;                // as used now
+  std::optional<std::pair<std::string, std::string>> for_good_;  // that is never read again
   std::shared_ptr<const TlsContext> context_;
   std::shared_ptr<const ClientAuthority> authority_;
 };

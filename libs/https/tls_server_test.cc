@@ -35,8 +35,8 @@ std::unique_ptr<Server> WhoAmI() {
 
 class TlsServer : public testing::Test {
  protected:
-  void Serve(const TlsSettings& settings = {}) {
-    const TestIdentity identity({});
+  void Serve(const TlsSettings& settings = {}, int rsa_bits = 0) {
+    const TestIdentity identity({.rsa_bits = rsa_bits});
     files_.Replace("/s.crt", identity.certificate_pem(), {}).IgnoreError();
     files_.Replace("/s.key", identity.key_pem(), {}).IgnoreError();
     files_.Replace("/ca.crt", Authority().certificate_pem(), {}).IgnoreError();
@@ -90,6 +90,48 @@ TEST_F(TlsServer, HasNoOldVersions) {
   EXPECT_EQ(Ask({}), "nobody\n");
   Serve({.min_version = "", .cipher_suites = {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}});
   EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION}), "nobody\n");
+}
+
+TEST_F(TlsServer, OffersNoSuiteWithoutKeysOfItsOwnAndAuthenticatedEncryption) {
+  constexpr int kRsaBits = 2048;
+  Serve({}, kRsaBits);
+  const std::pair<const char*, const char*> kCases[] = {
+      {"ECDHE-RSA-AES128-GCM-SHA256", "nobody\n"},
+      {"ECDHE-RSA-AES256-GCM-SHA384", "nobody\n"},
+      {"ECDHE-RSA-CHACHA20-POLY1305", "nobody\n"},
+      {"ECDHE-RSA-AES128-SHA256", "no handshake"},
+      {"ECDHE-RSA-AES256-SHA", "no handshake"},
+      {"AES128-GCM-SHA256", "no handshake"},
+      {"AES256-SHA", "no handshake"},
+  };
+  for (const auto& [suites, want] : kCases)
+    EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION, .suites = suites}), want) << suites;
+  Serve({.min_version = "", .cipher_suites = {"TLS_RSA_WITH_AES_128_GCM_SHA256"}}, kRsaBits);
+  EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION, .suites = "AES128-GCM-SHA256"}), "nobody\n")
+      << "what is named is offered";
+}
+
+TEST_F(TlsServer, RefusesChainsThatCanBeForged) {
+  Serve();
+  const auto signed_by = [](const EVP_MD* digest, int rsa_bits) {
+    return TestIdentity({.common_name = "alice",
+                         .organizations = {},
+                         .usage = "clientAuth",
+                         .rsa_bits = rsa_bits,
+                         .signed_by = digest},
+                        &Authority());
+  };
+  const struct {
+    const char* name;
+    TestIdentity identity;
+    const char* want;
+  } kCases[] = {
+      {"SHA-256, P-256", signed_by(EVP_sha256(), 0), "alice of none\n"},
+      {"SHA-256, RSA of 2048 bits", signed_by(EVP_sha256(), 2048), "alice of none\n"},
+      {"SHA-1", signed_by(EVP_sha1(), 0), "refused\n"},
+      {"RSA of 1024 bits", signed_by(EVP_sha256(), 1024), "refused\n"},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(Ask({.identity = &c.identity}), c.want) << c.name;
 }
 
 TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {

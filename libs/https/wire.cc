@@ -1,14 +1,8 @@
 #include "libs/https/wire.h"
 
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
-#include <boost/asio/post.hpp>
-#include <boost/asio/ssl/stream.hpp>
+#include <array>
 #include <boost/asio/write.hpp>
 #include <utility>
-
-#include "libs/https/tls_context.h"
 
 namespace splitlet::https {
 namespace {
@@ -16,6 +10,16 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
+
+using Forgotten = std::array<char, 4096>;
+
+void DrainInto(tcp::socket& socket, const std::shared_ptr<Forgotten>& bytes,
+               const std::function<void()>& done) {
+  socket.async_read_some(asio::buffer(*bytes), [&socket, bytes, done](error_code error, size_t) {
+    if (error) return done();
+    DrainInto(socket, bytes, done);
+  });
+}
 
 class PlainWire final : public Wire {
  public:
@@ -27,9 +31,10 @@ class PlainWire final : public Wire {
   void Write(asio::const_buffer bytes, Done done) override {
     asio::async_write(socket_, bytes, std::move(done));
   }
-  void ShutDown(std::function<void()>) override {
+  void ShutDown(std::function<void()> done) override {
     error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    socket_.cancel(ignored);  // a read that waits would take the end for itself
+    Drain(socket_, std::move(done));
   }
   void Close() override {
     error_code ignored;
@@ -41,54 +46,16 @@ class PlainWire final : public Wire {
   tcp::socket socket_;
 };
 
-class TlsWire final : public Wire {
- public:
-  TlsWire(tcp::socket socket, std::shared_ptr<const TlsContext> context)
-      : context_(std::move(context)), stream_(std::move(socket), context_->context()) {}
-  void Handshake(std::function<void(error_code)> done) override {
-    stream_.async_handshake(asio::ssl::stream_base::server, std::move(done));
-  }
-  void ReadSome(asio::mutable_buffer into, Done done) override {
-    stream_.async_read_some(into, std::move(done));
-  }
-  void Write(asio::const_buffer bytes, Done done) override {
-    if (bytes.size() <= kRecordBytes) return asio::async_write(stream_, bytes, std::move(done));
-    // Each record is a write of its own to the socket: they travel together.
-    SetCork(1);
-    asio::async_write(stream_, bytes, [this, done = std::move(done)](error_code error, size_t n) {
-      SetCork(0);
-      done(error, n);
-    });
-  }
-  void ShutDown(std::function<void()> done) override {
-    stream_.async_shutdown([done = std::move(done)](error_code) { done(); });
-  }
-  void Close() override {
-    error_code ignored;
-    stream_.next_layer().close(ignored);
-  }
-  SSL* ssl() override { return stream_.native_handle(); }
-
- private:
-  static constexpr size_t kRecordBytes = 16 << 10;  // the most that one takes
-
-  void SetCork(int value) {
-    ::setsockopt(stream_.next_layer().native_handle(), IPPROTO_TCP, TCP_CORK, &value,
-                 sizeof(value));
-  }
-
-  const std::shared_ptr<const TlsContext> context_;  // before the stream, which uses it
-  asio::ssl::stream<tcp::socket> stream_;
-};
-
 }  // namespace
+
+void Drain(tcp::socket& socket, std::function<void()> done) {
+  error_code ignored;
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  DrainInto(socket, std::make_shared<Forgotten>(), done);
+}
 
 std::unique_ptr<Wire> MakePlainWire(tcp::socket socket) {
   return std::make_unique<PlainWire>(std::move(socket));
-}
-
-std::unique_ptr<Wire> MakeTlsWire(tcp::socket socket, std::shared_ptr<const TlsContext> context) {
-  return std::make_unique<TlsWire>(std::move(socket), std::move(context));
 }
 
 }  // namespace splitlet::https

@@ -4,8 +4,6 @@
 /// Threads: the server's. What is passed on must keep the wire alive until it is called.
 /// Errors:  as Asio has them; what a closed wire was asked ends with one.
 
-#include <openssl/ssl.h>
-
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
@@ -24,14 +22,16 @@ class Wire {
   virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
   /// All of it. `bytes` stay where they are until `done`.
   virtual void Write(boost::asio::const_buffer bytes, Done done) = 0;
-  /// Says that no more will be written.
+  /// Says that no more will be written, then reads and forgets what still comes: with it unread
+  /// the kernel would take back what was written last. `done`: the peer has closed too. What is
+  /// being read meanwhile counts for nothing.
   virtual void ShutDown(std::function<void()> done) = 0;
   virtual void Close() = 0;
   /// Null: plain.
   virtual SSL* ssl() = 0;
 };
+/// The second half of ShutDown. `done` keeps the socket alive.
+void Drain(boost::asio::ip::tcp::socket& socket, std::function<void()> done);
 std::unique_ptr<Wire> MakePlainWire(boost::asio::ip::tcp::socket socket);
-std::unique_ptr<Wire> MakeTlsWire(boost::asio::ip::tcp::socket socket,
-                                  std::shared_ptr<const TlsContext> context);
 
 }  // namespace splitlet::https

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/defaults.h"
@@ -181,6 +179,14 @@ const struct {
      "equal to 0"},
     {"an unknown resource", One("resources: {requests: {disk: 1}}"),
      "spec.containers[0].resources.requests[disk]: Invalid value: \"disk\""},
+    {"resources of Kubernetes' own domain, which may be overcommitted",
+     One("resources: {requests: {kubernetes.io/batch-cpu: 500, "
+         "deviceclass.resource.kubernetes.io/gpu.example.com: 1}}"),
+     ""},
+    {"a resource of the API's quotas", One("resources: {requests: {requests.x/y: 1}}"),
+     "spec.containers[0].resources.requests[requests.x/y]: Invalid value: \"requests.x/y\""},
+    {"a pull secret without a name, as a template without a value leaves it",
+     With("imagePullSecrets: [{name: ''}, {}]"), ""},
     {"an extended resource without a limit", One("resources: {requests: {vendor.com/x: 1}}"),
      "spec.containers[0].resources.limits[vendor.com/x]: Required value"},
     {"huge pages alone", One("resources: {limits: {hugepages-2Mi: 4Mi}}"),
@@ -319,45 +325,6 @@ TEST(Validation, EveryRuleNamesItsField) {
   }
 }
 
-TEST(Validation, EphemeralContainersOfARunningPod) {
-  const struct {
-    const char *name, *ephemeral, *want;
-  } kCases[] = {
-      {"one", "{name: e, image: x}", ""},
-      {"with a target", "{name: e, image: x, targetContainerName: c}", ""},
-      {"a target that is none", "{name: e, image: x, targetContainerName: d}",
-       "spec.ephemeralContainers[0].targetContainerName: Not found: \"d\""},
-      {"of another's name", "{name: c, image: x}",
-       "spec.ephemeralContainers[0].name: Duplicate value: \"c\""},
-      {"two of a name", "{name: e, image: x}, {name: e, image: x}",
-       "spec.ephemeralContainers[1].name: Duplicate value: \"e\""},
-      {"without image", "{name: e}", "spec.ephemeralContainers[0].image: Required value"},
-      {"a port", "{name: e, image: x, ports: [{containerPort: 80}]}",
-       "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container"},
-      {"a hook", "{name: e, image: x, lifecycle: {preStop: {sleep: {seconds: 1}}}}",
-       "spec.ephemeralContainers[0].lifecycle: Forbidden"},
-      {"a volume that is none", "{name: e, image: x, volumeMounts: [{name: v, mountPath: /v}]}",
-       "spec.ephemeralContainers[0].volumeMounts[0].name: Not found: \"v\""},
-  };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    Pod pod = Defaulted(
-        fmt::format("containers: [{{name: c, image: x}}], ephemeralContainers: [{}]", c.ephemeral),
-        "name: web, namespace: default");
-    std::vector<std::string> errors;
-    for (const auto& error : ValidatePod(pod, PodStage::kRunning))
-      errors.push_back(error.ToString());
-    const std::string want = c.want;
-    if (want.empty()) {
-      EXPECT_TRUE(errors.empty()) << errors.front();
-    } else {
-      EXPECT_TRUE(std::any_of(errors.begin(), errors.end(), [&](const auto& error) {
-        return error.starts_with(want);
-      })) << (errors.empty() ? "no error" : errors.front());
-    }
-  }
-}
-
 TEST(Validation, Metadata) {
   const struct {
     const char* name;
@@ -376,6 +343,10 @@ TEST(Validation, Metadata) {
       {"a bad annotation key", "name: web, namespace: d, annotations: {'a b': c}",
        "metadata.annotations: Invalid value: \"a b\""},
       {"annotation keys may have capitals", "name: web, namespace: d, annotations: {A.B/C: d}", ""},
+      {"annotations of the most bytes, and what config-source adds",
+       "name: web, namespace: d, annotations: {a: " + std::string(262143, 'x') +
+           ", kubernetes.io/config.source: file, kubernetes.io/config.seen: now}",
+       ""},
       {"annotations that are too much",
        "name: web, namespace: d, annotations: {a: " + std::string(262144, 'x') + "}",
        "metadata.annotations: Too long"},

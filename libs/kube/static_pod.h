@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "libs/base/status.h"
+#include "libs/kube/gated_fields.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::kube {
@@ -18,6 +19,7 @@ struct StaticPodOrigin {
   std::string location;      // path of the manifest, or URL without its secrets
   std::string identity{};    // what the UID rests on where that is more: the whole URL
   bool has_objects = false;  // variables may come from config maps and secrets
+  GatesOff gates_off{};      // for whoever decodes
 };
 
 /// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/kube/ephemeral.h"
 #include "libs/kube/names.h"
 #include "libs/kube/validate_env.h"
 #include "libs/kube/validate_probes.h"
@@ -195,7 +194,6 @@ void ValidateRestartRules(const Container& container, const std::string& path,
       errors.Unsupported(Field(at, "exitCodes.operator"), codes.operator_(), {"In", "NotIn"});
     if (codes.values_size() > 255)
       errors.TooMany(Field(at, "exitCodes.values"), static_cast<size_t>(codes.values_size()), 255);
-    if (codes.values_size() == 0) errors.Required(Field(at, "exitCodes.values"));
   }
 }
 
@@ -236,49 +234,6 @@ void ValidateContainer(const ContainerInPod& checked, const ValidationContext& c
   ValidateContainerSecurity(container, spec, Field(path, "securityContext"), errors);
 }
 
-/// Fields of containers that an ephemeral one cannot have.
-void ForbidOfEphemeral(const Container& container, const std::string& path, FieldErrors& errors) {
-  const std::pair<bool, const char*> kForbidden[] = {
-      {container.ports_size() > 0, "ports"},
-      {container.has_resources() && container.resources().ByteSizeLong() > 0, "resources"},
-      {container.resize_policy_size() > 0, "resizePolicy"},
-      {container.has_restart_policy(), "restartPolicy"},
-      {container.restart_policy_rules_size() > 0, "restartPolicyRules"},
-      {container.has_liveness_probe(), "livenessProbe"},
-      {container.has_readiness_probe(), "readinessProbe"},
-      {container.has_startup_probe(), "startupProbe"},
-      {container.has_lifecycle(), "lifecycle"}};
-  for (const auto& [set, name] : kForbidden)
-    if (set) errors.Forbidden(Field(path, name), "cannot be set for an Ephemeral Container");
-  for (int i = 0; i < container.volume_mounts_size(); ++i) {
-    const auto& mount = container.volume_mounts(i);
-    const std::string at = At(Field(path, "volumeMounts"), i);
-    if (!mount.sub_path().empty())
-      errors.Forbidden(Field(at, "subPath"), "cannot be set for an Ephemeral Container");
-    if (!mount.sub_path_expr().empty())
-      errors.Forbidden(Field(at, "subPathExpr"), "cannot be set for an Ephemeral Container");
-  }
-}
-
-/// `names`: of the other containers.
-void ValidateEphemeral(const ValidationContext& context, std::set<std::string> names,
-                       FieldErrors& errors) {
-  const PodSpec& spec = context.pod.spec();
-  const std::set<std::string> others = names;
-  const std::vector<Container> containers = EphemeralContainersOf(spec);
-  for (int i = 0; i < spec.ephemeral_containers_size(); ++i) {
-    const std::string path = At("spec.ephemeralContainers", i);
-    const Container& container = containers[static_cast<size_t>(i)];
-    ValidateContainer({container, spec, false, path}, context, errors);
-    ForbidOfEphemeral(container, path, errors);
-    if (!names.insert(container.name()).second)
-      errors.Duplicate(Field(path, "name"), container.name());
-    const std::string& target = spec.ephemeral_containers(i).target_container_name();
-    if (!target.empty() && !others.contains(target))
-      errors.NotFound(Field(path, "targetContainerName"), target);
-  }
-}
-
 }  // namespace
 
 void ValidateContainers(const ValidationContext& context, FieldErrors& errors) {
@@ -303,11 +258,8 @@ void ValidateContainers(const ValidationContext& context, FieldErrors& errors) {
     HostPorts own;
     ClaimHostPorts(container, own, path, errors);
   }
-  if (context.stage == PodStage::kRunning) {
-    ValidateEphemeral(context, std::move(names), errors);
-  } else if (spec.ephemeral_containers_size() > 0) {
+  if (spec.ephemeral_containers_size() > 0)
     errors.Forbidden("spec.ephemeralContainers", "cannot be set on create");
-  }
 }
 
 }  // namespace splitlet::kube

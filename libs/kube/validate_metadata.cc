@@ -155,7 +155,8 @@ void ValidateMetadata(const Pod& pod, FieldErrors& errors) {
   for (const auto& [key, value] :
        Sorted(metadata.annotations().begin(), metadata.annotations().end())) {
     errors.Check("metadata.annotations", key, CheckQualifiedName(LowerCase(key)));
-    bytes += key.size() + value.size();
+    // Those that config-source adds are no part of what a user wrote.
+    if (key != kConfigSource && key != kConfigSeen) bytes += key.size() + value.size();
   }
   if (bytes > kMaxAnnotationBytes) errors.TooLong("metadata.annotations", kMaxAnnotationBytes);
   for (int i = 0; i < metadata.finalizers_size(); ++i)

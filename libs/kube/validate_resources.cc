@@ -13,10 +13,15 @@ bool StartsWith(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
 }
 
+/// Kubernetes' own, as kubernetes.io/batch-cpu.
+bool IsPrefixedNative(std::string_view name) {
+  return name.find("kubernetes.io/") != std::string_view::npos;
+}
+
 /// vendor/name outside of kubernetes.io.
 bool IsExtended(std::string_view name) {
-  return name.find('/') != std::string_view::npos &&
-         name.find("kubernetes.io/") == std::string_view::npos && !StartsWith(name, "requests.");
+  return name.find('/') != std::string_view::npos && !IsPrefixedNative(name) &&
+         !StartsWith(name, "requests.");
 }
 
 void CheckName(const std::string& name, const std::string& path, FieldErrors& errors) {
@@ -26,7 +31,7 @@ void CheckName(const std::string& name, const std::string& path, FieldErrors& er
   } else if (name.find('/') == std::string::npos && name != kCpu && name != kMemory &&
              name != kEphemeralStorage && !IsHugePages(name)) {
     errors.Invalid(path, name, "must be a standard resource for containers");
-  } else if (name.find('/') != std::string::npos && !IsExtended(name)) {
+  } else if (name.find('/') != std::string::npos && !IsExtended(name) && !IsPrefixedNative(name)) {
     errors.Invalid(path, name, "must be a standard resource or of a vendor's own domain");
   }
 }

@@ -23,12 +23,14 @@ Values ValuesOf(const std::string& op, bool of_nodes) {
   return of_nodes && (op == "Lt" || op == "Gt") ? Values::kOne : Values::kUnknown;
 }
 
-/// A requirement of a label: of nodes, or of pods and namespaces.
+/// Whose labels. Of a node that is only preferred, any value may be asked for.
+enum class LabelsOf { kPods, kNodes, kPreferredNodes };
+
 template <class Requirement>
-void ValidateRequirement(const Requirement& rule, bool of_nodes, const std::string& path,
+void ValidateRequirement(const Requirement& rule, LabelsOf whose, const std::string& path,
                          FieldErrors& errors) {
   const std::string values = Field(path, "values");
-  switch (ValuesOf(rule.operator_(), of_nodes)) {
+  switch (ValuesOf(rule.operator_(), whose != LabelsOf::kPods)) {
     case Values::kSome:
       if (rule.values_size() == 0)
         errors.Required(values, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -47,6 +49,7 @@ void ValidateRequirement(const Requirement& rule, bool of_nodes, const std::stri
       break;
   }
   errors.Check(Field(path, "key"), rule.key(), CheckQualifiedName(rule.key()));
+  if (whose == LabelsOf::kPreferredNodes) return;
   for (int i = 0; i < rule.values_size(); ++i)
     errors.Check(At(values, i), rule.values(i), CheckLabelValue(rule.values(i)));
 }
@@ -59,29 +62,32 @@ void ValidateSelector(const LabelSelector& selector, const std::string& path, Fi
     errors.Check(AtKey(Field(path, "matchLabels"), key), value, CheckLabelValue(value));
   }
   for (int i = 0; i < selector.match_expressions_size(); ++i)
-    ValidateRequirement(selector.match_expressions(i), false,
+    ValidateRequirement(selector.match_expressions(i), LabelsOf::kPods,
                         At(Field(path, "matchExpressions"), i), errors);
 }
 
-struct LabelKeys {
-  const google::protobuf::RepeatedPtrField<std::string>& keys;
-  bool has_selector;
-  const LabelSelector& selector;
-};
+using Keys = google::protobuf::RepeatedPtrField<std::string>;
 
-/// Keys whose values the pod's own labels give; they cannot be told beside the selector too.
-void ValidateLabelKeys(const LabelKeys& checked, const std::string& path, FieldErrors& errors) {
-  if (checked.keys.empty()) return;
-  if (!checked.has_selector)
+/// Keys whose values the pod's own labels give.
+void ValidateLabelKeys(const Keys& keys, bool has_selector, const std::string& path,
+                       FieldErrors& errors) {
+  if (keys.empty()) return;
+  if (!has_selector)
     return errors.Forbidden(path, "must not be specified when labelSelector is not set");
-  for (int i = 0; i < checked.keys.size(); ++i) {
-    const std::string& key = checked.keys[i];
-    errors.Check(At(path, i), key, CheckQualifiedName(key));
-    const auto& rules = checked.selector.match_expressions();
-    const bool told = checked.selector.match_labels().contains(key) ||
-                      std::any_of(rules.begin(), rules.end(),
-                                  [&key](const auto& rule) { return rule.key() == key; });
-    if (told) errors.Invalid(At(path, i), key, "exists in both matchLabelKeys and labelSelector");
+  for (int i = 0; i < keys.size(); ++i)
+    errors.Check(At(path, i), keys[i], CheckQualifiedName(keys[i]));
+}
+
+/// An API server writes the values into the selector, once for each key: twice means that a user's
+/// own selector has the key too.
+void ValidateMatchedOnce(const Keys& keys, const LabelSelector& selector, const std::string& path,
+                         FieldErrors& errors) {
+  const auto& rules = selector.match_expressions();
+  for (int i = 0; i < keys.size(); ++i) {
+    const auto count = std::count_if(rules.begin(), rules.end(),
+                                     [&](const auto& rule) { return rule.key() == keys[i]; });
+    if (count + (selector.match_labels().contains(keys[i]) ? 1 : 0) > 1)
+      errors.Invalid(At(path, i), keys[i], "exists in both matchLabelKeys and labelSelector");
   }
 }
 
@@ -102,10 +108,10 @@ void ValidateNodeField(const core::NodeSelectorRequirement& rule, const std::str
     errors.Check(At(Field(path, "values"), i), rule.values(i), CheckDnsSubdomain(rule.values(i)));
 }
 
-void ValidateNodeTerm(const core::NodeSelectorTerm& term, const std::string& path,
+void ValidateNodeTerm(const core::NodeSelectorTerm& term, LabelsOf whose, const std::string& path,
                       FieldErrors& errors) {
   for (int i = 0; i < term.match_expressions_size(); ++i)
-    ValidateRequirement(term.match_expressions(i), true, At(Field(path, "matchExpressions"), i),
+    ValidateRequirement(term.match_expressions(i), whose, At(Field(path, "matchExpressions"), i),
                         errors);
   for (int i = 0; i < term.match_fields_size(); ++i)
     ValidateNodeField(term.match_fields(i), At(Field(path, "matchFields"), i), errors);
@@ -126,13 +132,15 @@ void ValidateNodeAffinity(const core::NodeAffinity& affinity, FieldErrors& error
         affinity.required_during_scheduling_ignored_during_execution().node_selector_terms();
     const std::string at = Field(Field(path, kRequired), "nodeSelectorTerms");
     if (terms.empty()) errors.Required(at, "must have at least one node selector term");
-    for (int i = 0; i < terms.size(); ++i) ValidateNodeTerm(terms[i], At(at, i), errors);
+    for (int i = 0; i < terms.size(); ++i)
+      ValidateNodeTerm(terms[i], LabelsOf::kNodes, At(at, i), errors);
   }
   const auto& preferred = affinity.preferred_during_scheduling_ignored_during_execution();
   for (int i = 0; i < preferred.size(); ++i) {
     const std::string at = At(Field(path, kPreferred), i);
     CheckWeight(preferred[i].weight(), at, errors);
-    ValidateNodeTerm(preferred[i].preference(), Field(at, "preference"), errors);
+    ValidateNodeTerm(preferred[i].preference(), LabelsOf::kPreferredNodes, Field(at, "preference"),
+                     errors);
   }
 }
 
@@ -142,10 +150,15 @@ void ValidatePodTerm(const core::PodAffinityTerm& term, const std::string& path,
   ValidateSelector(term.namespace_selector(), Field(path, "namespaceSelector"), errors);
   for (const std::string& name : term.namespaces())
     errors.Check(Field(path, "namespace"), name, CheckDnsLabel(name));
-  ValidateLabelKeys({term.match_label_keys(), term.has_label_selector(), term.label_selector()},
-                    Field(path, "matchLabelKeys"), errors);
-  ValidateLabelKeys({term.mismatch_label_keys(), term.has_label_selector(), term.label_selector()},
-                    Field(path, "mismatchLabelKeys"), errors);
+  const std::string match = Field(path, "matchLabelKeys");
+  const Keys& keys = term.match_label_keys();
+  const Keys& others = term.mismatch_label_keys();
+  ValidateLabelKeys(keys, term.has_label_selector(), match, errors);
+  ValidateLabelKeys(others, term.has_label_selector(), Field(path, "mismatchLabelKeys"), errors);
+  ValidateMatchedOnce(keys, term.label_selector(), match, errors);
+  for (int i = 0; i < keys.size(); ++i)
+    if (std::find(others.begin(), others.end(), keys[i]) != others.end())
+      errors.Invalid(At(match, i), keys[i], "exists in both matchLabelKeys and mismatchLabelKeys");
   if (term.topology_key().empty())
     return errors.Required(Field(path, "topologyKey"), "can not be empty");
   errors.Check(Field(path, "topologyKey"), term.topology_key(),
@@ -225,8 +238,9 @@ void ValidateSpread(const PodSpec& spec, FieldErrors& errors) {
     CheckPolicy(rule.node_affinity_policy(), Field(path, "nodeAffinityPolicy"), errors);
     CheckPolicy(rule.node_taints_policy(), Field(path, "nodeTaintsPolicy"), errors);
     ValidateSelector(rule.label_selector(), Field(path, "labelSelector"), errors);
-    ValidateLabelKeys({rule.match_label_keys(), rule.has_label_selector(), rule.label_selector()},
-                      Field(path, "matchLabelKeys"), errors);
+    const std::string keys = Field(path, "matchLabelKeys");
+    ValidateLabelKeys(rule.match_label_keys(), rule.has_label_selector(), keys, errors);
+    ValidateMatchedOnce(rule.match_label_keys(), rule.label_selector(), keys, errors);
     const std::string both = fmt::format("{{{}, {}}}", rule.topology_key(), when);
     if (!known.insert(both).second)
       errors.Duplicate(Field(path, "{topologyKey, whenUnsatisfiable}"), both);

@@ -90,9 +90,6 @@ void ValidateSpec(const ValidationContext& context, FieldErrors& errors) {
     errors.Unsupported("spec.restartPolicy", restart, {"Always", "OnFailure", "Never"});
   ValidateDns(spec, errors);
   ValidateSecurity(spec, errors);
-  for (int i = 0; i < spec.image_pull_secrets_size(); ++i)
-    if (spec.image_pull_secrets(i).name().empty())
-      errors.Required(Field(At("spec.imagePullSecrets", i), "name"));
   if (!spec.service_account_name().empty())
     errors.Check("spec.serviceAccountName", spec.service_account_name(),
                  CheckDnsSubdomain(spec.service_account_name()));
@@ -162,9 +159,9 @@ void FieldErrors::Check(const std::string& path, std::string_view value,
   if (!problem.empty()) Invalid(path, value, problem);
 }
 
-std::vector<FieldError> ValidatePod(const Pod& pod, PodStage stage) {
+std::vector<FieldError> ValidatePod(const Pod& pod) {
   FieldErrors errors;
-  ValidationContext context{.pod = pod, .stage = stage};
+  ValidationContext context{.pod = pod};
   for (const auto& volume : pod.spec().volumes())
     context.volumes.emplace(volume.name(), volume.volume_source().has_empty_dir());
   for (const auto& claim : pod.spec().resource_claims()) context.claims.insert(claim.name());

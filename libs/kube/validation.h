@@ -1,6 +1,7 @@
 #pragma once
 
-/// The API server's checks when a pod is created, for pods with their defaults. Any thread.
+/// The API server's checks when a pod is created, for static pods with their defaults: what an API
+/// server has stored, it has checked (runnable.h). Any thread.
 /// Errors: all that are found, in the order of the fields.
 /// Source: docs/behaviour/manifests.md, "Validation".
 
@@ -45,13 +46,8 @@ class FieldErrors {
   std::vector<FieldError> errors_;
 };
 
-enum class PodStage {
-  kNew,
-  kRunning,  // of an API server: it may have gained ephemeral containers
-};
-
 /// Empty for a good pod.
-std::vector<FieldError> ValidatePod(const Pod& pod, PodStage stage = PodStage::kNew);
+std::vector<FieldError> ValidatePod(const Pod& pod);
 
 /// "invalid pod: [<e1> <e2>]"; OK for none.
 Status ToStatus(const std::vector<FieldError>& errors);

@@ -25,7 +25,6 @@ inline std::string AtKey(const std::string& path, std::string_view key) {
 /// What the checks of a part need to know of the rest of the pod.
 struct ValidationContext {
   const Pod& pod;
-  PodStage stage = PodStage::kNew;
   std::map<std::string, bool> volumes;  // name -> is an emptyDir
   std::set<std::string> claims;         // names of resource claims
 };

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-
-#include "libs/fs/fd.h"
+#include <utility>
 
 namespace splitlet::logs {
 namespace {
@@ -15,8 +14,8 @@ constexpr uint64_t kBlock = 64 << 10;
 
 class RealLogFile final : public LogFile {
  public:
-  RealLogFile(fs::Fd fd, const struct stat& info)
-      : fd_(std::move(fd)), device_(info.st_dev), inode_(info.st_ino) {}
+  RealLogFile(fs::Fd fd, const struct stat& info, LogOpener open)
+      : fd_(std::move(fd)), device_(info.st_dev), inode_(info.st_ino), open_(std::move(open)) {}
 
   StatusOr<uint64_t> Size() override {
     struct stat info {};
@@ -36,32 +35,47 @@ class RealLogFile final : public LogFile {
   }
 
   bool IsReplacedAt(const std::string& path) override {
+    const auto now = open_(path);
     struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 && (info.st_dev != device_ || info.st_ino != inode_);
+    return now.ok() && ::fstat(now->get(), &info) == 0 &&
+           (info.st_dev != device_ || info.st_ino != inode_);
   }
 
  private:
   fs::Fd fd_;
   const dev_t device_;
   const ino_t inode_;
+  const LogOpener open_;
 };
 
 class RealLogFiles final : public LogFiles {
  public:
+  explicit RealLogFiles(LogOpener open) : open_(std::move(open)) {}
   StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) override {
-    // O_NONBLOCK: somebody could have put a pipe there.
-    fs::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd.ok()) return ErrnoStatus(errno);
+    auto fd = open_(path);
+    if (!fd.ok()) return fd.status();
     struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) return ErrnoStatus(errno);
+    if (::fstat(fd->get(), &info) != 0) return ErrnoStatus(errno);
     if (!S_ISREG(info.st_mode)) return InvalidArgument("not a regular file");
-    return std::make_unique<RealLogFile>(std::move(fd), info);
+    return std::make_unique<RealLogFile>(*std::move(fd), info, open_);
   }
+
+ private:
+  const LogOpener open_;
 };
 
 }  // namespace
 
-std::unique_ptr<LogFiles> MakeLogFiles() { return std::make_unique<RealLogFiles>(); }
+StatusOr<fs::Fd> OpenLog(const std::string& path) {
+  // O_NONBLOCK: somebody could have put a pipe there.
+  fs::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.ok()) return ErrnoStatus(errno);
+  return fd;
+}
+
+std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open) {
+  return std::make_unique<RealLogFiles>(std::move(open));
+}
 
 StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines) {
   ASSIGN_OR_RETURN(const uint64_t size, file.Size(), "size");

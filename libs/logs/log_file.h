@@ -10,6 +10,7 @@
 #include <string>
 
 #include "libs/base/status.h"
+#include "libs/fs/fd.h"
 
 namespace splitlet::logs {
 
@@ -27,10 +28,14 @@ class LogFile {
 class LogFiles {
  public:
   virtual ~LogFiles() = default;
-  /// Follows links; INVALID_ARGUMENT when it is no regular file.
+  /// INVALID_ARGUMENT when it is no regular file.
   virtual StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) = 0;
 };
-std::unique_ptr<LogFiles> MakeLogFiles();
+/// Opens for reading, never waiting for a pipe; which links it follows is its affair.
+using LogOpener = std::function<StatusOr<fs::Fd>(const std::string& path)>;
+/// Follows all links.
+StatusOr<fs::Fd> OpenLog(const std::string& path);
+std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open = OpenLog);
 
 /// Where the last `lines` lines begin, found from the end of the file by blocks. A last line
 /// without a line break does not count.

@@ -107,6 +107,8 @@ std::string DescribeWorker(const std::string& old_bytes, const std::string& byte
   if (before.sync_error() != after.sync_error())
     parts.Add(after.sync_error().empty() ? "sync went well again"
                                          : "sync failed: " + after.sync_error());
+  if (before.refusal() != after.refusal() && !after.refusal().empty())
+    parts.Add("its grant is refused: " + after.refusal());
   if (before.admission_reason() != after.admission_reason() && !after.admission_reason().empty())
     parts.Add("waits: " + after.admission_reason());
   if (before.held() != after.held())

@@ -125,6 +125,11 @@ TEST(BusLines, EachTableHasItsWords) {
        "sync failed: no image"},
       {"a sync goes well again", "workers", worker(v1::SYNCING, "no image"),
        worker(v1::SYNCING, ""), "sync went well again"},
+      {"a grant is refused", "workers", worker(v1::SYNCING, ""), Made<Worker>([](Worker& r) {
+         r.set_state(v1::SYNCING);
+         r.set_refusal("spec.volumes[0].name: Invalid value");
+       }),
+       "its grant is refused: spec.volumes[0].name: Invalid value"},
       {"a container waits", "workers", worker(v1::SYNCING, ""), Made<Worker>([](Worker& r) {
          r.set_state(v1::SYNCING);
          auto& note = *r.add_containers();

@@ -11,11 +11,13 @@
 #include <csignal>
 #include <utility>
 
-#include "libs/process/proc_files.h"
+#include "libs/fs/state_id.h"
 
 namespace splitlet::process {
 
 namespace {
+
+constexpr uint64_t kMaxMarkId = 64;
 
 using PollTime = std::chrono::steady_clock;
 
@@ -44,7 +46,28 @@ std::optional<ProgramKey> KeyIn(const std::string& environment, const std::strin
 /// A daemon that a program has started stays, and is none of it: it leads a session of its own.
 bool IsOfItsParentsSession(pid_t pid) { return getpgid(pid) != getsid(pid); }
 
+/// A pod may share the node's namespace of process ids (hostPID).
+bool IsInAPod(pid_t pid, const std::string& proc) {
+  return ReadProcFile(pid, "cgroup", proc).find("kubepods") != std::string::npos;
+}
+
+bool IsMarkId(const std::string& id) {
+  return !id.empty() && id.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
 }  // namespace
+
+ProgramMark MakeProgramMark(fs::FileSystem& files, const std::string& folder) {
+  const std::string path = folder + "/program-mark";
+  const auto known = files.Read(path, kMaxMarkId);
+  if (known.ok() && IsMarkId(*known)) return {folder + " " + *known, OkStatus()};
+  const auto fresh = fs::RandomStateId(files);
+  if (!fresh.ok()) return {folder, fresh.status()};
+  Status kept = known.status();
+  if (known.ok() || kept.code() == StatusCode::kNotFound)
+    kept = files.Replace(path, *fresh, {.mode = 0600});
+  return {folder + " " + *fresh, Annotate(kept, path)};
+}
 
 RealPrograms::RealPrograms(Options options)
     : options_(std::move(options)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -65,11 +88,19 @@ RealPrograms::~RealPrograms() {
 
 void RealPrograms::FindLeft() {
   const std::lock_guard lock(mutex_);
-  for (const pid_t pid : AllPids()) {
+  const std::string& proc = options_.proc;
+  const bool in_a_pod = IsInAPod(getpid(), proc);
+  size_t found = 0;
+  for (const pid_t pid : AllPids(proc)) {
+    if (found == options_.most_left) break;
+    if (!IsOfOurNamespaceAndUser(pid, proc) || !IsOfItsParentsSession(pid)) continue;
+    if (!in_a_pod && IsInAPod(pid, proc)) continue;
     fs::Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!process.ok() || !IsOfItsParentsSession(pid)) continue;
-    const auto key = KeyIn(ReadProcFile(pid, "environ"), options_.mark);
-    if (key) entries_[*key].left.push_back(std::move(process));
+    if (!process.ok()) continue;
+    const auto key = KeyIn(ReadProcFile(pid, "environ", proc), options_.mark);
+    if (!key) continue;
+    entries_[*key].left.push_back(std::move(process));
+    ++found;
   }
   if (!entries_.empty()) EnsureWatched();
 }

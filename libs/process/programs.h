@@ -22,6 +22,8 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/fs/fd.h"
+#include "libs/fs/file_system.h"
+#include "libs/process/proc_files.h"
 #include "libs/process/run_program.h"
 #include "libs/process/running.h"
 
@@ -47,14 +49,25 @@ class Programs {
   virtual bool Forget(const ProgramKey& key) = 0;
 };
 
+struct ProgramMark {
+  std::string text;
+  Status kept;  // not OK: it is of this start alone
+};
+/// A folder of state and a random id, which is kept in the folder where only its user may read it.
+ProgramMark MakeProgramMark(fs::FileSystem& files, const std::string& folder);
+
 class RealPrograms final : public Programs {
  public:
   struct Options {
     /// Of this process, over its starts, and of no other of the machine: what its programs are
-    /// found by.
+    /// found by. A text without line breaks that nobody else knows, see MakeProgramMark.
     std::string mark;
     /// One of them has ended, or was given up. On the watching thread.
     std::function<void(const std::string& owner)> on_ended;
+    /// Processes of an earlier start that are gone on with: each holds a descriptor. Those above it
+    /// count as unknown.
+    size_t most_left = 256;
+    std::string proc = kProc;  // or a test's
   };
   explicit RealPrograms(Options options);
   /// What it began is killed.

@@ -1,10 +1,18 @@
 #include "libs/process/programs.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+
+#include "libs/fs/real_file_system.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::process {
 namespace {
@@ -21,17 +29,28 @@ class ProgramsTest : public testing::Test {
     told_.wait(lock, [&] { return owners_.contains(owner); });
     owners_.erase(owners_.find(owner));
   }
-  std::unique_ptr<RealPrograms> Make() {
-    return std::make_unique<RealPrograms>(
-        RealPrograms::Options{mark_, [this](const std::string& owner) {
-                                const std::lock_guard lock(mutex_);
-                                owners_.insert(owner);
-                                told_.notify_all();
-                              }});
+  RealPrograms::Options Options() {
+    return {.mark = mark_, .on_ended = [this](const std::string& owner) {
+              const std::lock_guard lock(mutex_);
+              owners_.insert(owner);
+              told_.notify_all();
+            }};
   }
+  std::unique_ptr<RealPrograms> Make() { return std::make_unique<RealPrograms>(Options()); }
   /// As a process leaves it that was killed while it ran.
   void LeaveBehind(const ProgramKey& key, const std::string& script) {
     RunMarked(key, script + " >/dev/null 2>&1 &");
+  }
+  std::string MarkOf(const ProgramKey& key) const {
+    return "SPLITLET_PROGRAM=" + mark_ + "\n" + key.owner + "\n" + key.what;
+  }
+  /// The id of the process.
+  std::string LeaveOne(const ProgramKey& key) {
+    Program program = Script("sleep 1000 >/dev/null 2>&1 & echo $!");
+    program.env["SPLITLET_PROGRAM"] = mark_ + "\n" + key.owner + "\n" + key.what;
+    std::string pid = RunProgram(program).value_or("0\n");
+    pid.pop_back();
+    return pid;
   }
   /// It leads its session when this returns.
   void LeaveDaemon(const ProgramKey& key) {
@@ -154,6 +173,112 @@ TEST_F(ProgramsTest, OfAnotherMarkAreLeftAlone) {
   const auto programs = Make();
   EXPECT_FALSE(programs->Forget(key));
   WaitTold("a");
+}
+
+/// A /proc of which a test says what is there.
+class FakeProc {
+ public:
+  FakeProc() { Put("self", "pid:[1]"); }
+  void Put(const std::string& pid, const std::string& name_space,
+           const std::string& environment = {}) {
+    namespace stdfs = std::filesystem;
+    const stdfs::path process = dir_ / pid;
+    stdfs::create_directories(process / "ns");
+    stdfs::create_symlink(name_space, process / "ns/pid");
+    Write(pid, "environ", environment);
+  }
+  void Write(const std::string& pid, const std::string& name, const std::string& text) {
+    std::ofstream(dir_ / (pid + "/" + name)) << text;
+  }
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  harness::TempDir dir_;
+};
+
+size_t OpenDescriptors() {
+  return static_cast<size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST_F(ProgramsTest, AMarkCountsInAProcessThatIsNoPodsAndOfThisUserOnly) {
+  const std::string pid = LeaveOne({"a", "x"});
+  const std::string self = std::to_string(getpid());
+  const char *const unit = "0::/system.slice/a.service\n", *const pod = "0::/kubepods/podu/c\n";
+  const struct {
+    const char *name, *name_space, *cgroup, *own_cgroup;
+    uid_t user;
+    bool known;
+  } kCases[] = {
+      {"one of ours", "pid:[1]", unit, unit, geteuid(), true},
+      {"of a container", "pid:[2]", unit, unit, geteuid(), false},
+      {"of a pod with hostPID", "pid:[1]", pod, unit, geteuid(), false},
+      {"of ours, who are in a pod", "pid:[1]", pod, pod, geteuid(), true},
+      {"of another user", "pid:[1]", unit, unit, geteuid() + 1, false},
+  };
+  for (const auto& c : kCases) {
+    if (c.user != geteuid() && geteuid() != 0) continue;  // only root can make it
+    FakeProc proc;
+    proc.Put(self, "pid:[1]");
+    proc.Write(self, "cgroup", c.own_cgroup);
+    proc.Put(pid, c.name_space, MarkOf({"a", "x"}));
+    proc.Write(pid, "cgroup", c.cgroup);
+    EXPECT_EQ(chown((proc.path() + "/" + pid).c_str(), c.user, getegid()), 0);
+    auto options = Options();
+    options.proc = proc.path();
+    EXPECT_EQ(RealPrograms(options).Knows({"a", "x"}), c.known) << c.name;
+  }
+  kill(std::stoi(pid), SIGKILL);
+}
+
+TEST_F(ProgramsTest, MarksOfStrangersTakeNoDescriptors) {
+  FakeProc proc;
+  std::vector<std::string> pids;
+  for (const char* what : {"1", "2", "3"}) {
+    pids.push_back(LeaveOne({"a", what}));
+    proc.Put(pids.back(), "pid:[1]", MarkOf({"a", what}));
+  }
+  proc.Put("stranger", "pid:[2]", MarkOf({"a", "x"}));
+  for (int i = 0; i < 1100; ++i)  // beyond all ids of processes
+    std::filesystem::create_symlink("stranger", proc.path() + "/" + std::to_string(10'000'000 + i));
+  auto options = Options();
+  options.proc = proc.path();
+  options.most_left = 2;
+  const size_t before = OpenDescriptors();
+  const RealPrograms programs(options);
+  EXPECT_LE(OpenDescriptors(), before + options.most_left + 1) << "and one to wake the watcher by";
+  size_t known = 0;
+  for (const char* what : {"1", "2", "3"}) known += programs.Knows({"a", what});
+  EXPECT_EQ(known, 2u);
+  EXPECT_FALSE(programs.Knows({"a", "x"}));
+  for (const auto& pid : pids) kill(std::stoi(pid), SIGKILL);
+}
+
+TEST(ProgramMarkTest, IsKeptWithTheStateAndHardToGuess) {
+  fs::RealFileSystem files;
+  const harness::TempDir one, two;
+  const auto mark = MakeProgramMark(files, one.path());
+  EXPECT_TRUE(mark.kept.ok()) << mark.kept;
+  EXPECT_TRUE(mark.text.starts_with(one.path() + " ")) << mark.text;
+  EXPECT_GE(mark.text.size(), one.path().size() + 32);
+  EXPECT_EQ(MakeProgramMark(files, one.path()).text, mark.text);
+  EXPECT_NE(MakeProgramMark(files, two.path()).text.substr(two.path().size()),
+            mark.text.substr(one.path().size()));
+  struct stat info {};
+  ASSERT_EQ(stat((one / "program-mark").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST(ProgramMarkTest, OneThatCannotBeKeptOrIsNoneIsMadeAnew) {
+  fs::RealFileSystem files;
+  const harness::TempDir dir;
+  ASSERT_TRUE(files.Replace(dir / "program-mark", "two\nlines", {}).ok());
+  const auto mark = MakeProgramMark(files, dir.path());
+  EXPECT_TRUE(mark.kept.ok()) << mark.kept;
+  EXPECT_EQ(mark.text.find('\n'), std::string::npos);
+  const auto lost = MakeProgramMark(files, "/proc/no/such/folder");
+  EXPECT_FALSE(lost.kept.ok());
+  EXPECT_GE(lost.text.size(), 32u);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@
 namespace splitlet::rpc {
 namespace {
 
-constexpr int kMaxMessageBytes = 32 << 20;
+/// A runtime may send what a command has printed: 16 MiB of each of two streams, and some more.
+constexpr int kMaxMessageBytes = 33 << 20;
 
 grpc::ChannelArguments Arguments() {
   KeepLibraryUp();
@@ -37,12 +38,14 @@ bool IsPrivate(const struct stat& dir, const struct stat& parent) {
   return made_by_us && (dir.st_mode & S_IWOTH) == 0 && (parent.st_mode & S_IWOTH) == 0;
 }
 
-/// The socket's owner is root or `wanted`; without that, this user, root, or the owner of a private
+/// The socket's owner is `wanted`; without that, this user, root, or the owner of a private
 /// directory around it. No socket is fine: whoever calls waits for it.
 Status CheckSocket(const std::string& path, std::optional<uint32_t> wanted) {
   struct stat socket {};
-  if (stat(path.c_str(), &socket) != 0) return OkStatus();
-  if (socket.st_uid == wanted.value_or(geteuid()) || socket.st_uid == 0) return OkStatus();
+  if (lstat(path.c_str(), &socket) != 0) return OkStatus();
+  if (!S_ISSOCK(socket.st_mode)) return PermissionDenied("{} is no socket", path);
+  if (socket.st_uid == wanted.value_or(geteuid())) return OkStatus();
+  if (!wanted && socket.st_uid == 0) return OkStatus();
   if (wanted)
     return PermissionDenied("{} belongs to user {}, want {}", path, socket.st_uid, *wanted);
   const std::string dir_path = path.substr(0, path.rfind('/'));

@@ -24,10 +24,11 @@ class CallMetrics;
 
 /// Never fails: the peer may come later. Calls wait until it is there or their deadline; one whose
 /// connection ends beneath it is UNAVAILABLE, and whether it was carried out is not known.
-/// The peer's socket must belong to root or to `server_uid`; where that is not given, to this user,
-/// to root, or to the owner of its directory where this user or root made that directory and
-/// strangers cannot write there. Else calls are PERMISSION_DENIED. Calls are counted in `metrics`
-/// if there are any; they outlive the calls.
+/// The peer's socket must belong to `server_uid`; where that is not given, to this user, to root,
+/// or to the owner of its directory where this user or root made that directory and strangers
+/// cannot write there. It must be a socket and no link: else the owner of its directory could lead
+/// callers to another's. Else calls are PERMISSION_DENIED. Calls are counted in `metrics` if there
+/// are any; they outlive the calls.
 std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path,
                                        CallMetrics* metrics = nullptr,
                                        std::optional<uint32_t> server_uid = std::nullopt);

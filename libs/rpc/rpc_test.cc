@@ -13,7 +13,9 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <latch>
+#include <list>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -51,6 +53,10 @@ class TestAdmin final : public v1::Admin::Service {
   }
   grpc::Status ListFaults(grpc::ServerContext* context, const v1::ListFaultsRequest*,
                           v1::FaultList*) override {
+    if (on_list) {
+      on_list(*context);
+      return grpc::Status::OK;
+    }
     ++blocked;
     blocked.notify_all();
     while (!released && !context->IsCancelled()) std::this_thread::yield();
@@ -59,7 +65,8 @@ class TestAdmin final : public v1::Admin::Service {
   void Release() { released = true; }
   std::atomic<int> blocked = 0;
   std::atomic<bool> released = false;
-  std::atomic<Duration> left = Duration{0};  // to the caller of GetProcess
+  std::atomic<Duration> left = Duration{0};                   // to the caller of GetProcess
+  std::function<void(grpc::ServerContext& context)> on_list;  // set: ListFaults does this instead
 };
 
 struct World {
@@ -430,6 +437,10 @@ class Silent {
   Silent(const Silent&) = delete;
   Silent& operator=(const Silent&) = delete;
   bool connected() const { return connected_; }
+  void Send(const std::string& bytes) const {
+    EXPECT_EQ(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
   /// The server has closed it. gRPC greets those that it takes.
   bool Refused() const {
     char byte = 0;
@@ -465,8 +476,7 @@ TEST(Rpc, AServerOfAnotherUserThanWantedIsNotCalled) {
     ClientCall call(world.clock, After(world.clock, 10s));
     v1::ProcessInfo info;
     const Status status = FromGrpc(stub->GetProcess(&call.context(), {}, &info));
-    const bool served = wanted == geteuid() || geteuid() == 0;  // root is always trusted
-    EXPECT_EQ(status.code(), served ? StatusCode::kOk : StatusCode::kPermissionDenied);
+    EXPECT_EQ(status.code(), wanted == geteuid() ? StatusCode::kOk : StatusCode::kPermissionDenied);
   }
   if (geteuid() != 0) return;
   ASSERT_EQ(chown(world.options.socket_path.c_str(), 65534, 65534), 0);
@@ -523,6 +533,99 @@ TEST(Rpc, MoreCallsThanThreadsAreRefused) {
   callers.clear();
   EXPECT_GE(refused, 6);
   EXPECT_LE(world.admin.blocked, 4);
+}
+
+std::string FrameOf(char type, char flags, char stream, const std::string& content) {
+  std::string frame = {0, 0, static_cast<char>(content.size()), type, flags, 0, 0, 0, stream};
+  return frame + content;
+}
+
+/// A whole call of Admin/ListFaults, as it is on the wire: HTTP/2 without anything to wait for.
+std::string CallOfListFaults() {
+  const auto literal = [](std::string name, const std::string& value) {
+    return name + static_cast<char>(value.size()) + value;
+  };
+  const std::string headers =
+      "\x83\x86" + literal("\x04", "/splitlet.v1.Admin/ListFaults") + literal("\x01", "x") +
+      literal(std::string("\0\x02te", 4), "trailers") + literal("\x0f\x10", "application/grpc");
+  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + FrameOf(4, 0, 0, "") + FrameOf(1, 4, 1, headers) +
+         FrameOf(0, 1, 1, std::string(5, '\0'));
+}
+
+/// Of the socket that gRPC calls by its descriptor, "fd:17"; 0: it is closed.
+ino_t InodeOf(const std::string& peer) {
+  struct stat info {};
+  return fstat(std::stoi(peer.substr(3)), &info) == 0 ? info.st_ino : ino_t{0};
+}
+
+TEST(Rpc, ASocketStaysThatOfItsCallAfterTheCallerHasGone) {
+  World world;
+  std::latch begun(1), cancelled(1), others_came(1), ended(1);
+  ino_t before = 0, after = 0;
+  Peer peer;
+  world.admin.on_list = [&](grpc::ServerContext& context) {
+    before = InodeOf(context.peer());
+    begun.count_down();
+    while (!context.IsCancelled()) std::this_thread::yield();
+    cancelled.count_down();
+    others_came.wait();
+    after = InodeOf(context.peer());
+    peer = PeerOf(context);
+    ended.count_down();
+  };
+  world.Start();
+  auto caller = std::make_unique<Silent>(world.options.socket_path);
+  caller->Send(CallOfListFaults());
+  begun.wait();
+  caller = nullptr;
+  cancelled.wait();
+  std::list<Silent> others;  // each would get the number of a descriptor that is free
+  for (int i = 0; i < 4; ++i)
+    EXPECT_FALSE(others.emplace_back(world.options.socket_path).Refused());
+  others_came.count_down();
+  ended.wait();
+  EXPECT_NE(before, 0u);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(peer.pid, getpid());
+}
+
+TEST(Guard, ACallerThatHasGoneBeforeItsCallIsLookedAtIsStillItself) {
+  World world;
+  std::mutex mutex;
+  std::set<uint32_t> uids;
+  CallLimits limits([](const std::string&) { return MethodLimits{}; }, 8, 1h, world.clock);
+  const auto admin = Guard(
+      world.admin, "splitlet.v1.Admin",
+      [&](const std::string&, uint32_t uid) {
+        const std::lock_guard lock(mutex);
+        uids.insert(uid);
+        return false;
+      },
+      limits);
+  world.options.services = {admin->get()};
+  world.options.connections = {.per_process = 200, .per_user = 200, .all = 200};
+  world.Start();
+  for (int i = 0; i < 50; ++i) {
+    Silent(world.options.socket_path).Send(CallOfListFaults());
+    EXPECT_FALSE(Silent(world.options.socket_path).Refused());
+  }
+  EXPECT_EQ(world.ListFaults(After(world.clock, 10s)).code(), StatusCode::kPermissionDenied);
+  world.server = nullptr;
+  EXPECT_EQ(uids, std::set<uint32_t>{geteuid()});
+}
+
+TEST(Rpc, ALinkInThePlaceOfASocketIsNotFollowed) {
+  World world;
+  world.Start();
+  const std::string link = world.dir.path() + "/link.sock";
+  std::filesystem::create_symlink(world.options.socket_path, link);
+  for (const auto wanted : {std::optional<uint32_t>(), std::optional<uint32_t>(geteuid())}) {
+    const auto stub = v1::Admin::NewStub(Connect(link, nullptr, wanted));
+    ClientCall call(world.clock, After(world.clock, 10s));
+    v1::ProcessInfo info;
+    EXPECT_EQ(FromGrpc(stub->GetProcess(&call.context(), {}, &info)),
+              PermissionDenied("{} is no socket", link));
+  }
 }
 
 /// A loop on a thread, as small as can be.

@@ -32,7 +32,8 @@ namespace splitlet::rpc {
 namespace {
 
 constexpr int kMaxAnswerBytes = 32 << 20;
-constexpr int kMaxStreams = 32;  // of one connection; what is above waits at the client
+constexpr int kMaxMetadataBytes = 8 << 10;  // of a call; gRPC refuses more of it
+constexpr int kMaxStreams = 32;             // of one connection; what is above waits at the client
 constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
 constexpr int kLookMs = 5000;  // for calls that last too long
@@ -116,6 +117,7 @@ class UnixServer final : public Server {
     builder.SetMaxReceiveMessageSize(options_.max_request_bytes);
     builder.SetMaxSendMessageSize(kMaxAnswerBytes);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     for (auto* service : options_.services) builder.RegisterService(service);
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> watch;

@@ -5,6 +5,18 @@
 
 namespace splitlet::config_source {
 
+namespace {
+
+kube::GatesOff GatesOffOf(const config::FeatureGates& gates) {
+  return {.restart_rules = !gates.Enabled("ContainerRestartRules"),
+          .restart_all = !gates.Enabled("RestartAllContainersOnContainerExits"),
+          .env_files = !gates.Enabled("EnvFiles"),
+          .hostname_override = !gates.Enabled("HostnameOverride"),
+          .stop_signals = !gates.Enabled("ContainerStopSignals")};
+}
+
+}  // namespace
+
 StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,
                                                     const daemon::Flags& flags) {
   ConfigSourceConfig config{.node_name = flags.node_name,
@@ -17,6 +29,7 @@ StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig&
                             .has_objects = !file.splitlet.objects_path.empty(),
                             .kubeconfig = flags.kubeconfig,
                             .api_content = daemon::ApiContentOf(file),
+                            .gates_off = GatesOffOf(file.gates),
                             .offline_start = file.splitlet.offline_start};
   if (!flags.manifests.empty()) config.static_pod_path = flags.manifests;
   while (config.static_pod_path.size() > 1 && config.static_pod_path.ends_with('/'))

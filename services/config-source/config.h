@@ -12,6 +12,7 @@
 #include "libs/apiclient/client.h"
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/kube/gated_fields.h"
 
 namespace splitlet::config {
 class KubeletConfig;
@@ -33,6 +34,7 @@ struct ConfigSourceConfig {
   bool has_objects = false;     // static pods may name config maps and secrets in variables
   std::string kubeconfig;       // empty: no source `api`
   apiclient::ContentType api_content = apiclient::ContentType::kProtobuf;
+  kube::GatesOff gates_off = {};
   bool offline_start = false;  // remembered pods of the API may start without it
 };
 

@@ -59,8 +59,10 @@ void ConfigSourceService::MakeSources() {
     AddSource(std::make_unique<FileSource>(
         FileSource::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files,
                          std::move(deps_.watcher),
-                         [has_objects = config_.has_objects](std::string_view text, Origin origin) {
+                         [has_objects = config_.has_objects, off = config_.gates_off](
+                             std::string_view text, Origin origin) {
                            origin.has_objects = has_objects;
+                           origin.gates_off = off;
                            return DecodeManifest(text, origin);
                          },
                          deps_.log, timer(kube::kFileSource),
@@ -76,7 +78,8 @@ void ConfigSourceService::MakeSources() {
         HttpSource::Deps{deps_.clock, deps_.loop, deps_.strands, std::move(deps_.fetcher),
                          deps_.log, timer(kube::kHttpSource)},
         HttpSource::Options{config_.static_pod_url, config_.static_pod_url_header,
-                            config_.node_name, config_.http_check_frequency, config_.has_objects}));
+                            config_.node_name, config_.http_check_frequency, config_.has_objects,
+                            config_.gates_off}));
   }
   if (deps_.api != nullptr) {
     AddSource(std::make_unique<ApiSource>(
@@ -94,7 +97,7 @@ void ConfigSourceService::MakeSources() {
                         .seed = random_.Next(),
                         .wait = deps_.api_wait},
         ApiSource::Options{config_.node_name, config_.kubeconfig, config_.api_content,
-                           config_.offline_start}));
+                           config_.offline_start, config_.gates_off}));
   }
 }
 

@@ -206,6 +206,19 @@ TEST_F(Auth, ACertificatesOwnerAsTheApiServerSeesIt) {
               ElementsAre("X509SHA256=ab"));
 }
 
+TEST_F(Auth, WithoutItsFeatureGateACertificateSaysNoUid) {
+  reviewer->rights = {"alice get pods"};
+  config.gates = config::FeatureGates({{"AllowParsingUserUIDFromCertAuth", false}});
+  Start();
+  EXPECT_EQ(
+      Code({.token = "",
+            .client =
+                https::ClientCertificate{
+                    .common_name = "alice", .organizations = {"dev"}, .uid = "7", .sha256 = "ab"}}),
+      200);
+  EXPECT_EQ(reviewer->users.at(0).uid, "");
+}
+
 TEST_F(Auth, AnswersAreKeptForAWhile) {
   reviewer->rights = {"bob get metrics"};
   Start();

@@ -23,6 +23,12 @@ std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& f
   return {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"};
 }
 
+/// One that is given is read once without the feature gate; the node's own ones are renewed.
+bool ReloadsCertificate(const config::KubeletConfig& file) {
+  const bool given = !file.api.server_tls_bootstrap && !file.server.tls_cert_file.empty();
+  return !given || file.gates.Enabled("ReloadKubeletServerCertificateFile");
+}
+
 /// Under a kubelet's names.
 std::map<std::string, std::string> FlagsOf(const daemon::Flags& flags) {
   std::string node_ips;
@@ -61,12 +67,18 @@ StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
                        .handlers = {.debugging = server.debugging_handlers,
                                     .system_logs = server.system_log_handler,
                                     .profiles = fields.profiling_handler,
-                                    .flags = fields.debug_flags_handler},
+                                    .flags = fields.debug_flags_handler,
+                                    .flagz = file.gates.Enabled("ComponentFlagz"),
+                                    .statusz = file.gates.Enabled("ComponentStatusz"),
+                                    .checkpoint = file.gates.Enabled("ContainerCheckpoint")},
+                       .gates = file.gates,
                        .has_api_server = !flags.kubeconfig.empty(),
                        .sync_loop_limit = std::max(2 * file.sync_frequency, kShortestLimit),
+                       .pod_logs_dir = file.pod_logs_dir,
                        .configz = ConfigzText(file, flags, fields),
                        .flags = FlagsOf(flags),
-                       .certificate = CertificateOf(file, flags.cert_dir)};
+                       .certificate = CertificateOf(file, flags.cert_dir),
+                       .reload_certificate = ReloadsCertificate(file)};
 }
 
 }  // namespace splitlet::node_api

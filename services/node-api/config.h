@@ -25,12 +25,15 @@ struct NodeApiConfig {
   std::string cert_dir;  // of this node's own certificate
   config::KubeletConfig::Server server;
   Handlers handlers;
+  config::FeatureGates gates;
   bool has_api_server = false;  // who could be asked about tokens and rights
   Duration sync_loop_limit{0};  // it may keep silent so long, then /healthz is red
   std::string node_logs_dir = "/var/log";
+  std::string pod_logs_dir = "/var/log/pods";
   std::string configz;                              // what /configz answers
   std::map<std::string, std::string> flags;         // what /flagz shows
   std::pair<std::string, std::string> certificate;  // that is served, and its key: paths
+  bool reload_certificate = true;                   // when its file changes
 };
 
 /// `content`: of the file, for what nobody else asks it; empty: there is none.

@@ -55,6 +55,32 @@ TEST(NodeApiConfig, WhichHandlersAreOn) {
   EXPECT_FALSE(load("enableDebugFlagsHandler: false\n").flags);
 }
 
+TEST(NodeApiConfig, ACertificateThatIsGivenIsReadOnceWithoutItsFeatureGate) {
+  config::KubeletConfig file;
+  const auto reloads = [&file] { return LoadNodeApiConfig(file, {}, "")->reload_certificate; };
+  file.server.tls_cert_file = "/s.crt";
+  file.server.tls_key_file = "/s.key";
+  EXPECT_TRUE(reloads());
+  file.gates = config::FeatureGates({{"ReloadKubeletServerCertificateFile", false}});
+  EXPECT_FALSE(reloads());
+  file.api.server_tls_bootstrap = true;
+  EXPECT_TRUE(reloads()) << "it is renewed";
+  file.api.server_tls_bootstrap = false;
+  file.server.tls_cert_file.clear();
+  EXPECT_TRUE(reloads()) << "it is the node's own";
+}
+
+TEST(NodeApiConfig, FeatureGatesAreHandlersToo) {
+  config::KubeletConfig file;
+  EXPECT_TRUE(LoadNodeApiConfig(file, {}, "")->handlers.checkpoint);
+  file.gates = config::FeatureGates(
+      {{"ComponentFlagz", false}, {"ContainerCheckpoint", false}, {"ComponentStatusz", true}});
+  const auto handlers = LoadNodeApiConfig(file, {}, "")->handlers;
+  EXPECT_FALSE(handlers.flagz);
+  EXPECT_TRUE(handlers.statusz);
+  EXPECT_FALSE(handlers.checkpoint);
+}
+
 TEST(NodeApiConfig, WhatEndsTheStart) {
   const daemon::Flags flags;
   config::KubeletConfig file;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "libs/base/url_secrets.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
 #include "services/node-api/file_fields.h"
@@ -122,7 +123,7 @@ void WriteApi(JsonObject& out, const KubeletConfig::Api& api) {
 
 /// What they say may be a password: it is not shown.
 void WriteUrl(JsonObject& out, const KubeletConfig& file) {
-  TextIfAny(out, "staticPodURL", file.static_pod_url);
+  TextIfAny(out, "staticPodURL", WithoutSecrets(file.static_pod_url));
   if (file.static_pod_url_header.empty()) return;
   JsonObject headers(out.Member("staticPodURLHeader"));
   for (const auto& [name, values] : file.static_pod_url_header)
@@ -224,7 +225,10 @@ void WriteResources(JsonObject& out, const KubeletConfig& file, const daemon::Fl
   if (file.single_process_oom_kill) out.Flag("singleProcessOOMKill", *file.single_process_oom_kill);
   out.Number("memoryThrottlingFactor", fields.memory_qos.throttling_factor);
   out.Text("memoryReservationPolicy", fields.memory_qos.tiered ? "TieredReservation" : "None");
-  if (fields.memory_qos.enabled) JsonObject(out.Member("featureGates")).Flag("MemoryQoS", true);
+  if (!file.gates.set().empty()) {
+    JsonObject gates(out.Member("featureGates"));
+    for (const auto& [name, value] : file.gates.set()) gates.Flag(name, value);
+  }
   out.Flag("localStorageCapacityIsolation", file.local_storage_capacity_isolation);
   if (file.kernel_memcg_notification) out.Flag("kernelMemcgNotification", true);
   for (const Constant& constant : kConstants) out.Member(constant.key).Plain(constant.json);

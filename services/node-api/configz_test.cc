@@ -106,6 +106,8 @@ TEST(Configz, ShowsWhatIsInForce) {
        R"({"MemoryQoS":true})"},
       {"tracing: {samplingRatePerMillion: 3}\n",
        R"("tracing":{"endpoint":"localhost:4317","samplingRatePerMillion":3})"},
+      {"staticPodURL: 'https://u:p@a/pods?token=secret'\n",
+       R"("staticPodURL":"https://xxxxx@a/pods?token=xxxxx")"},
       {"staticPodURL: http://a\nstaticPodURLHeader: {Authorization: [secret]}\n",
        R"("staticPodURLHeader":{"Authorization":["\u003cmasked\u003e"]})"},
       {"oomScoreAdj: -5\n", R"("oomScoreAdj":-999)"},

@@ -44,6 +44,7 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
       log_streams_({.loop = deps_.loop,
                     .strands = deps_.log_strands,
                     .files = deps_.log_files,
+                    .container_files = deps_.container_files,
                     .watch = deps_.watch_log}),
       pod_streams_({.clock = deps_.clock,
                     .loop = deps_.loop,
@@ -110,6 +111,7 @@ void Endpoints::Serve(Asked asked) {
     case Route::kPortForward:
       return pod_streams_.Serve({.route = asked.route,
                                  .path = std::move(asked.path),
+                                 .user = std::move(asked.user),
                                  .request = std::move(asked.request),
                                  .responder = std::move(asked.responder)});
     case Route::kConfigz: {
@@ -152,7 +154,8 @@ void Endpoints::ServeContainerLog(const Asked& asked) {
   if (!seen.ok())
     return asked.responder->Send(
         TextReply(404, fmt::format("pod \"{}\" does not exist", steps[2])));
-  const LogChoice choice = ChooseLog(*seen, steps[3], query.previous);
+  const LogChoice choice = ChooseLog(
+      *seen, {.container = steps[3], .previous = query.previous, .logs_dir = config_.pod_logs_dir});
   if (choice.refusal) return asked.responder->Send(*choice.refusal);
   log_streams_.ServeLog({.path = choice.path,
                          .options = query.options,
@@ -163,12 +166,14 @@ void Endpoints::ServeContainerLog(const Asked& asked) {
 }
 
 void Endpoints::ServeNodeLog(const Asked& asked) {
-  if (config_.server.system_log_query) {
-    NodeLogAsked query = ReadNodeLogQuery(Query(asked.request.query));
-    if (query.refusal) return asked.responder->Send(*std::move(query.refusal));
-    if (query.any) return ServeNodeLogQuery(query.query, asked.responder);
-  }
   deps_.strands.Run("node-log", [this, asked] {
+    NodeLogAsked query;
+    if (config_.server.system_log_query) query = ReadNodeLogQuery(Query(asked.request.query));
+    if (query.refusal) return asked.responder->Send(*std::move(query.refusal));
+    if (query.any)
+      return deps_.loop.Post([this, wanted = std::move(query.query), responder = asked.responder] {
+        ServeNodeLogQuery(wanted, responder);
+      });
     NodeLog found = FindNodeLog(deps_.files, deps_.hold_below, config_.node_logs_dir, asked.path);
     if (found.answer) return asked.responder->Send(*std::move(found.answer));
     deps_.loop.Post([this, file = found.file, responder = asked.responder] {
@@ -207,12 +212,19 @@ void Endpoints::ServeSummary(const Asked& asked) {
 
 void Endpoints::ServeMetrics(const Asked& asked) {
   const bool probes = asked.route == Route::kProbes;
-  gather_.Get([this, probes, responder = asked.responder](const std::vector<Scraped>& scraped) {
-    deps_.strands.Run("merge", [merger = merger_, scraped, probes, responder] {
-      responder->Send(MetricsReply(merger->Merge(scraped, [probes](std::string_view family) {
-        if (!probes) return !IsProbe(family);
-        return IsProbe(family) || family == "process_start_time_seconds";
-      })));
+  auto& askers = metrics_askers_[probes];
+  askers.push_back(asked.responder);
+  if (askers.size() > 1) return;  // what is being gathered is for it too
+  gather_.Get([this, probes](const std::vector<Scraped>& scraped) {
+    deps_.strands.Run("merge", [merger = merger_, scraped, probes,
+                                all = std::exchange(metrics_askers_[probes], {})] {
+      https::Answer answer = MetricsReply("");
+      answer.shared_body = std::make_shared<const std::string>(
+          merger->Merge(scraped, [probes](std::string_view family) {
+            if (!probes) return !IsProbe(family);
+            return IsProbe(family) || family == "process_start_time_seconds";
+          }));
+      for (const auto& responder : all) responder->Send(answer);
     });
   });
 }

@@ -11,8 +11,10 @@
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
@@ -42,7 +44,8 @@ struct EndpointDeps {
   fs::FileSystem& files;
   const Log& log;
   PodViews& pods;
-  std::shared_ptr<logs::LogFiles> log_files;
+  std::shared_ptr<logs::LogFiles> log_files;  // of the node
+  std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   std::shared_ptr<PodCalls> pod_calls;
   std::shared_ptr<StatsSource> stats;
@@ -68,6 +71,7 @@ class Endpoints {
     Surface surface = Surface::kSecured;
     std::string path;      // decoded
     std::string disabled;  // empty: it is served; else 405 with this
+    std::string user;      // who asks; empty: nobody was asked who they are
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };
@@ -99,6 +103,7 @@ class Endpoints {
   Gather gather_;
   // Of the strand that merges.
   const std::shared_ptr<MetricsMerger> merger_ = std::make_shared<MetricsMerger>();
+  std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;  // by: probes
   LogLevels log_levels_;
   ZPages zpages_;
   int log_queries_ = 0;  // that run

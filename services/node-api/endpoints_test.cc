@@ -99,6 +99,40 @@ TEST_F(Endpoint, OneByOneTheyAreSwitchedOffToo) {
   EXPECT_EQ(Code({.target = "/debug/flags/v", .surface = Surface::kReadOnly}), 404);
 }
 
+TEST_F(Endpoint, PathsWhoseFeatureGateIsOffAreUnknown) {
+  config.handlers = {.flagz = false, .statusz = false, .checkpoint = false};
+  Start();
+  EXPECT_EQ(Code({.target = "/flagz"}), 404);
+  EXPECT_EQ(Code({.target = "/statusz"}), 404);
+  EXPECT_EQ(Code({.method = "POST", .target = "/checkpoint/default/web/app"}), 404);
+  EXPECT_EQ(Code({.target = "/configz"}), 200);
+  const auto paths = PathsOf(config.handlers);
+  EXPECT_EQ(std::ranges::find(paths, "/checkpoint"), paths.end());
+  EXPECT_NE(std::ranges::find(paths, "/configz"), paths.end());
+}
+
+TEST_F(Endpoint, ANodeThatIsOpenToAnybodySaysSo) {
+  config.server.anonymous = true;
+  config.server.authorization = "AlwaysAllow";
+  Start();
+  const auto lines = log_sink.lines();
+  EXPECT_EQ(std::ranges::count(lines, "anybody who reaches the port may run commands in every pod",
+                               &FakeLogSink::Line::message),
+            1);
+}
+
+TEST_F(Endpoint, FeatureGatesHaveAMetric) {
+  config.gates = config::FeatureGates({{"ContainerCheckpoint", false}, {"MemoryQoS", true}});
+  Start();
+  const std::string text = Text({.target = "/metrics"});
+  for (const char* line :
+       {R"(kubernetes_feature_enabled{name="ContainerCheckpoint",stage="BETA"} 0)",
+        R"(kubernetes_feature_enabled{name="MemoryQoS",stage="ALPHA"} 1)",
+        R"(kubernetes_feature_enabled{name="NodeSwap",stage=""} 1)",
+        R"(kubernetes_feature_enabled{name="InPlacePodVerticalScaling",stage=""} 0)"})
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+}
+
 TEST_F(Endpoint, PodsAsTheyAreShown) {
   Start();
   EXPECT_EQ(Text({}), R"(200 {"kind":"PodList","apiVersion":"v1","metadata":{},"items":null})");
@@ -179,14 +213,66 @@ TEST_F(Endpoint, LogsOfContainers) {
   EXPECT_EQ(Text({.target = "/containerLogs/default/no/app"}), "404 pod \"no\" does not exist");
 }
 
+TEST_F(Endpoint, ALogThatIsNotBelowTheFolderOfLogsIsNotRead) {
+  config.pod_logs_dir = "/var/log/pods";
+  Start();
+  PutPod();
+  log_files->Make("/logs/app.log", "2026-01-02T03:04:05Z stdout F secret\n");
+  EXPECT_EQ(Text({.target = "/containerLogs/default/web/app"}),
+            "400 unable to retrieve container logs for containerd://c1: /logs/app.log is not below "
+            "/var/log/pods");
+}
+
+TEST_F(Endpoint, ThoseWhoAskForMetricsTogetherGetOneText) {
+  AllowAll();
+  processes->texts["pleg"] = "# TYPE a counter\na 1\n";
+  Start();
+  std::vector<std::shared_ptr<Answered>> asked;
+  for (int i = 0; i < 3; ++i) asked.push_back(Begin({.target = "/metrics"}));
+  const auto probes = Begin({.target = "/metrics/probes"});
+  all.Advance(1ms);
+  for (const auto& one : asked) {
+    ASSERT_TRUE(one->answer);
+    EXPECT_EQ(one->answer->shared_body, asked[0]->answer->shared_body);
+    EXPECT_THAT(one->answer->body, HasSubstr("\na 1\n"));
+  }
+  ASSERT_TRUE(probes->answer);
+  EXPECT_THAT(probes->answer->body, Not(HasSubstr("\na 1\n")));
+  EXPECT_EQ(Code({.target = "/metrics"}), 200) << "the next round";
+}
+
+TEST_F(Endpoint, ReadersOfOnePodsLogsLeaveTheRestToOthers) {
+  Start();
+  PutPod();
+  log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F one\n");
+  log_files->Make("/logs/other.log", "2026-01-02T03:04:05Z stdout F other\n");
+  PutOtherPod();
+  all.Pause(log_readers);
+  const Ask log{.target = "/containerLogs/default/web/done?follow=true"};
+  std::vector<std::shared_ptr<Answered>> readers;
+  for (size_t i = 0; i < 300; ++i) readers.push_back(Send(log));
+  EXPECT_TRUE(readers[LogStreams::kMaxOfPod - 1]->streams);
+  EXPECT_EQ(readers[LogStreams::kMaxOfPod]->answer->code, 429);
+  EXPECT_EQ(Text(log), "429 too many logs of this pod are being read");
+  const auto other = Send({.target = "/containerLogs/default/other/app?follow=true"});
+  EXPECT_TRUE(other->streams);
+  all.Resume(log_readers);
+  all.Advance(1ms);
+  EXPECT_EQ(Code(log), 200);
+}
+
 TEST_F(Endpoint, ManyReadLogsAtOnceAndHoldUpNobodyElse) {
   Start();
   PutPod();
+  EXPECT_TRUE(files.Replace("/var/log/syslog", "content", {}).ok());
+  log_files->Make("/var/log/syslog", "content");
   log_files->Make("/logs/done.log", "2026-01-02T03:04:05Z stdout F one\n");
   all.Pause(log_readers);
   const Ask log{.target = "/containerLogs/default/web/done?follow=true"};
   std::vector<std::shared_ptr<Answered>> readers;
-  for (size_t i = 0; i < LogStreams::kMaxStreams; ++i) readers.push_back(Send(log));
+  for (size_t i = LogStreams::kMaxOfPod; i < LogStreams::kMaxStreams; ++i)
+    readers.push_back(Send({.target = "/logs/syslog"}));
+  for (size_t i = 0; i < LogStreams::kMaxOfPod; ++i) readers.push_back(Send(log));
   for (const auto& reader : readers) ASSERT_TRUE(reader->streams);
   EXPECT_EQ(Text(log), "429 too many logs are being read");
   EXPECT_EQ(Code({}), 200);
@@ -325,6 +411,7 @@ TEST_F(Endpoint, WhatTheRuntimesServerGets) {
             "X-Forwarded-For: 10.0.0.7\r\nContent-Length: 0\r\n\r\n");
   const auto& opened = pod_calls->opened.back();
   EXPECT_EQ(opened.container_id(), "c1");
+  EXPECT_EQ(opened.user(), "bob") << "pod-worker's log names him";
   EXPECT_EQ(opened.command_size(), 2);
   EXPECT_FALSE(opened.want_stderr());
   EXPECT_TRUE(opened.tty());

@@ -50,6 +50,7 @@ class FakeResponder final : public https::Responder {
   void OnGone(std::function<void()> gone) override { answered_->gone = std::move(gone); }
   void Send(https::Answer answer) override {
     CHECK(!answered_->answer, "answered twice");
+    if (answer.shared_body != nullptr) answer.body = *answer.shared_body;
     answered_->answer = std::move(answer);
   }
   std::shared_ptr<https::Stream> Begin(https::Answer head) override {

@@ -81,7 +81,8 @@ Front::Front(Deps deps, const NodeApiConfig& config)
                      {.webhook = config.server.webhook_authentication,
                       .anonymous = config.server.anonymous,
                       .token_ttl = config.server.token_ttl,
-                      .secret = deps_.secret}),
+                      .secret = deps_.secret,
+                      .certificate_uid = config.gates.Enabled("AllowParsingUserUIDFromCertAuth")}),
       authorizer_({.clock = deps_.clock, .calls = access_calls_},
                   {.always = config.server.authorization == "AlwaysAllow",
                    .node = config.node_name,
@@ -107,6 +108,7 @@ void Front::OnRequest(Surface surface, https::Request request,
                                                           .surface = surface,
                                                           .path = *path,
                                                           .disabled = match.text,
+                                                          .user = {},
                                                           .request = std::move(request),
                                                           .responder = std::move(responder)});
   if (surface != Surface::kSecured) return Serve(asked);
@@ -121,6 +123,7 @@ void Front::Refuse(const Shared& asked, const char* why, https::Answer answer) {
 
 void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
   if (who.ok()) {
+    asked->user = who->name;
     authorizer_.Authorize(*who, asked->request.method, asked->path,
                           [this, asked](const Status& may) { OnAuthorized(asked, may); });
     return;

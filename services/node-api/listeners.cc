@@ -11,10 +11,15 @@ constexpr size_t kMaxOfHealth = 64;
 // A body is read before anybody is asked who he is, on a thousand connections at once; the longest
 // that means anything is the form of /stats/summary.
 constexpr size_t kMaxBody = 64 << 10;
+// Of all that is not answered yet, whatever the number of connections.
+constexpr size_t kMaxUnread = 1 << 20;
 
 https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
   const auto& [certificate, key] = config.certificate;
-  return {.pairs = {{certificate, key}}, .client_ca = config.server.client_ca_file};
+  return {.pairs = {{certificate, key}},
+          .client_ca = config.server.client_ca_file,
+          .reload_pair = config.reload_certificate,
+          .reload_client_ca = config.gates.Enabled("ReloadKubeletClientCAFile")};
 }
 
 }  // namespace
@@ -47,6 +52,7 @@ Listeners::Listeners(Deps deps, const NodeApiConfig& config)
 
 void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions options) {
   options.max_body_bytes = kMaxBody;
+  options.max_unread_bytes = kMaxUnread;
   ports_.push_back({.surface = surface,
                     .name = name,
                     .options = std::move(options),

@@ -55,6 +55,7 @@ TEST_F(Ports, WhatStrangersMaySendIsLittleOnEach) {
   EXPECT_THAT(asked_, ElementsAre(Field(&Options::port, 10250), Field(&Options::port, 10255),
                                   Field(&Options::port, 10248)));
   EXPECT_THAT(asked_, Each(Field(&Options::max_body_bytes, 64U << 10)));
+  EXPECT_THAT(asked_, Each(Field(&Options::max_unread_bytes, 1U << 20)));
 }
 
 TEST_F(Ports, OneThatIsTakenIsTriedAgain) {

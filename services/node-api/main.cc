@@ -14,6 +14,7 @@
 #include "libs/peers/peer_health.h"
 #include "libs/process/run_program.h"
 #include "services/node-api/auth/review_transport.h"
+#include "services/node-api/logs/container_log.h"
 #include "services/node-api/metrics/process_metrics.h"
 #include "services/node-api/node_api_service.h"
 
@@ -93,6 +94,12 @@ StatusOr<std::string> ReadConfigFile(daemon::ServiceContext& context) {
   return context.files().Read(file, kMaxConfigBytes);
 }
 
+/// As packages and compose give it: then the others have theirs, too.
+bool HasKnownPort(const daemon::Flags& flags) {
+  const ProcessRow* const own = FindProcess("node-api");
+  return own != nullptr && flags.http_address.ends_with(fmt::format(":{}", own->port));
+}
+
 StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(const std::string content, ReadConfigFile(context), "--config");
   ASSIGN_OR_RETURN(auto config, LoadNodeApiConfig(context.config(), context.flags(), content),
@@ -107,36 +114,42 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeNodeApi(daemon::ServiceContext& c
   auto process = std::make_unique<Process>(http, context.loop());
   const auto peer = [&context](const std::string& name) { return context.Peer(name); };
   const std::shared_ptr<peers::PeerHealth> health = peers::MakePeerHealth(context.clock(), peer);
-  NodeApiDeps deps{
-      .clock = context.clock(),
-      .loop = context.loop(),
-      .strands = context.strands(),
-      .log_strands = process->log_strands(),
-      .files = context.files(),
-      .views = {std::move(desired), std::move(status), std::move(runtime)},
-      .reviewer = std::move(reviewer),
-      .pod_calls = MakePodCalls(context.clock(), context.Peer("pod-worker")),
-      .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
-      .processes = MakeProcessMetrics(
-          {.clock = context.clock(), .strands = context.strands(), .caller = *http, .peer = peer}),
-      .levels = MakeLevelTarget(context.clock(), peer),
-      .process_names = ProcessNames(),
-      .ask_sync_loop =
-          [health](const Deadline& deadline) {
-            const auto answer = health->Ask("sync-loop", deadline);
-            if (!answer.ok()) return answer.status();
-            return answer->healthy ? OkStatus() : Unavailable("{}", answer->reason);
-          },
-      .log_files = logs::MakeLogFiles(),
-      .watch_log = logs::MakeLogWatch,
-      .start_server = https::StartServer,
-      .machine = ReadMachineLabels(context),
-      .run_program = process::RunProgram,
-      .read_within = ReadBelow,
-      .hold_below = HoldBelow,
-      .secret = fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed()),
-      .log = context.log(),
-      .metrics = context.metrics()};
+  NodeApiDeps deps{.clock = context.clock(),
+                   .loop = context.loop(),
+                   .strands = context.strands(),
+                   .log_strands = process->log_strands(),
+                   .files = context.files(),
+                   .views = {std::move(desired), std::move(status), std::move(runtime)},
+                   .reviewer = std::move(reviewer),
+                   .pod_calls = MakePodCalls(context.clock(), context.Peer("pod-worker")),
+                   .stats = MakeStatsSource(context.clock(), context.Peer("gc")),
+                   .processes = MakeProcessMetrics({.clock = context.clock(),
+                                                    .strands = context.strands(),
+                                                    .caller = *http,
+                                                    .peer = peer,
+                                                    .fixed_ports = HasKnownPort(context.flags())}),
+                   .levels = MakeLevelTarget(context.clock(), peer),
+                   .process_names = ProcessNames(),
+                   .ask_sync_loop =
+                       [health](const Deadline& deadline) {
+                         const auto answer = health->Ask("sync-loop", deadline);
+                         if (!answer.ok()) return answer.status();
+                         return answer->healthy ? OkStatus() : Unavailable("{}", answer->reason);
+                       },
+                   .log_files = logs::MakeLogFiles(),
+                   .container_files =
+                       [dir = config.pod_logs_dir](const std::string& container_id) {
+                         return logs::MakeLogFiles(OpenerOfContainer(dir, container_id));
+                       },
+                   .watch_log = logs::MakeLogWatch,
+                   .start_server = https::StartServer,
+                   .machine = ReadMachineLabels(context),
+                   .run_program = process::RunProgram,
+                   .read_within = ReadBelow,
+                   .hold_below = HoldBelow,
+                   .secret = fmt::format("{:016x}{:016x}", RandomSeed(), RandomSeed()),
+                   .log = context.log(),
+                   .metrics = context.metrics()};
   process->SetService(std::make_unique<NodeApiService>(std::move(deps), std::move(config)));
   return process;
 }

@@ -97,14 +97,24 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
                       "Requests that were refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),
       displaced(Gauge(registry, "splitlet_node_api_displaced_connections",
-                      "Connections of strangers that were cut to make room, by server")),
+                      "Connections that were cut to make room, by server")),
       has_certificate(Gauge(registry, "splitlet_node_api_has_certificate",
                             "1 while there is a certificate to serve with")
                           .Add({})),
       build_info(Gauge(registry, "kubernetes_build_info",
                        "1, with the version of the kubelet whose behaviour this node has")
-                     .Add(BuildLabels(kube::kKubeletVersion))) {
+                     .Add(BuildLabels(kube::kKubeletVersion))),
+      features(Gauge(registry, "kubernetes_feature_enabled",
+                     "1 for the feature gates that are on and whose feature this node has")) {
   build_info.Set(1);
+}
+
+void NodeApiMetrics::ShowGates(const config::FeatureGates& gates) {
+  for (const config::FeatureGate& gate : config::KnownGates())
+    features
+        .Add({{"name", std::string(gate.name)},
+              {"stage", std::string(config::StageName(gate.stage))}})
+        .Set(gates.DoneHere(gate) ? 1 : 0);
 }
 
 prometheus::Labels RequestLabels::Get() const {

@@ -14,6 +14,8 @@
 
 #include <string>
 
+#include "libs/config/feature_gates.h"
+
 namespace splitlet::node_api {
 
 /// Of what the API server is asked about those who call.
@@ -44,6 +46,10 @@ struct NodeApiMetrics {
   Gauges& displaced;                   // server: cut to make room, so far
   prometheus::Gauge& has_certificate;  // 1: there is one to serve with
   prometheus::Gauge& build_info;       // git_version, major, minor, platform
+  Gauges& features;                    // name, stage
+
+  /// One series for each gate that a kubelet knows: 1 where this node has the feature.
+  void ShowGates(const config::FeatureGates& gates);
 };
 
 /// Labels of one request. `path`: the decoded one.

@@ -157,6 +157,7 @@ class NodeApiTest : public ::testing::Test {
     config.sync_loop_limit = std::chrono::minutes{5};
     config.configz = R"({"kubeletconfig":{}})";
     config.node_logs_dir = "/var/log";
+    config.pod_logs_dir = "/logs";
     config.server.port = 0;
     config.server.healthz_port = 0;
     stats->reply->set_at_wall_ns(ToNanos(clock.WallNow()));
@@ -180,6 +181,7 @@ class NodeApiTest : public ::testing::Test {
         .process_names = {"pleg", "gc"},
         .ask_sync_loop = [this](const Deadline&) { return sync_loop; },
         .log_files = log_files,
+        .container_files = [this](const std::string&) { return log_files; },
         .watch_log =
             [this](const std::string&) { return std::make_unique<NothingChanges>(on_log_wait); },
         .start_server = {},
@@ -316,6 +318,41 @@ class NodeApiTest : public ::testing::Test {
     AddContainer(pod, "app", "c1", v1::ContainerRecord::RUNNING);
     AddContainer(pod, "done", "c2", v1::ContainerRecord::EXITED);
     ASSERT_TRUE(runtime.rows.Put("u1", seen).ok());
+    all.Advance(2s);
+  }
+  /// "other", with a container "app" that has ended and whose log is /logs/other.log.
+  void PutOtherPod() {
+    kube::Pod wanted;
+    wanted.mutable_metadata()->set_name("other");
+    wanted.mutable_metadata()->set_namespace_("default");
+    wanted.mutable_metadata()->set_uid("u2");
+    wanted.mutable_spec()->add_containers()->set_name("app");
+    v1::DesiredRecord record;
+    record.set_uid("u2");
+    record.set_name("other");
+    record.set_namespace_("default");
+    record.set_source("file");
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_incarnation(1);
+    record.set_generation(1);
+    record.set_pod(wanted.SerializeAsString());
+    ASSERT_TRUE(desired.rows.Put("u2", record).ok());
+    kube::PodStatus status;
+    auto& app = *status.add_container_statuses();
+    app.set_name("app");
+    app.mutable_state()->mutable_terminated()->set_container_id("containerd://c3");
+    v1::PodStatusRecord shown;
+    shown.set_uid("u2");
+    shown.set_incarnation(1);
+    shown.set_status(status.SerializeAsString());
+    ASSERT_TRUE(podstatus.rows.Put("u2", shown).ok());
+    v1::RuntimeRecord seen;
+    seen.mutable_pod()->set_uid("u2");
+    seen.mutable_pod()->set_name("other");
+    seen.mutable_pod()->set_namespace_("default");
+    AddContainer(*seen.mutable_pod(), "app", "c3", v1::ContainerRecord::EXITED);
+    seen.mutable_pod()->mutable_containers(0)->set_log_path("/logs/other.log");
+    ASSERT_TRUE(runtime.rows.Put("u2", seen).ok());
     all.Advance(2s);
   }
   static void AddContainer(v1::ObservedPod& pod, const std::string& name, const std::string& id,

@@ -16,6 +16,7 @@ EndpointDeps PartsOf(NodeApiDeps& deps, PodViews& pods) {
           .log = deps.log,
           .pods = pods,
           .log_files = deps.log_files,
+          .container_files = deps.container_files,
           .watch_log = deps.watch_log,
           .pod_calls = deps.pod_calls,
           .stats = deps.stats,
@@ -58,11 +59,18 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
                              std::shared_ptr<https::Responder> responder) {
                         OnRequest(surface, std::move(request), std::move(responder));
                       }},
-                 config_) {}
+                 config_) {
+  metrics_.ShowGates(config_.gates);
+}
 
 void NodeApiService::Start() {
   if (!config_.has_api_server && config_.server.enabled && config_.server.webhook_authentication)
     deps_.log.Info("Standalone mode, no API client: tokens are not known here");
+  if (config_.server.enabled && config_.server.anonymous &&
+      config_.server.authorization == "AlwaysAllow")
+    deps_.log.Warn("anybody who reaches the port may run commands in every pod",
+                   {KV("port", config_.server.port), KV("authentication.anonymous.enabled", true),
+                    KV("authorization.mode", config_.server.authorization)});
   endpoints_.Start();
   listeners_.Start();
 }

@@ -36,7 +36,8 @@ struct NodeApiDeps {
   std::shared_ptr<LevelTarget> levels;
   std::vector<std::string> process_names;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
-  std::shared_ptr<logs::LogFiles> log_files;
+  std::shared_ptr<logs::LogFiles> log_files;  // of the node
+  std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   Listeners::StartServer start_server;
   MachineLabels machine;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/node-api/logs/log_pattern.h"
 #include "services/node-api/node_api_fixture.h"
 
 namespace splitlet::node_api {
@@ -53,6 +54,53 @@ TEST(NodeLogQuery, WhatIsRefused) {
   EXPECT_FALSE(ReadNodeLogQuery(Query("")).any);
   EXPECT_FALSE(ReadNodeLogQuery(Query("colour=red")).any);
   EXPECT_EQ(ReadNodeLogQuery(Query("query=" + std::string(257, 'a'))).refusal->code, 406);
+}
+
+TEST(NodeLogQuery, APatternThatCostsMoreThanItsLengthSaysIsRefused) {
+  const struct {
+    const char* pattern;
+    const char* why;  // empty: it is taken
+  } kCases[] = {
+      {"error|warning", ""},
+      {"^[0-9]{1,3}(\\.[0-9]{1,3}){3}$", ""},
+      {"a{1000}", ""},
+      {"(a{10}){100}", ""},
+      {"(?i)oom.*(kill|reap)", ""},
+      {"(?:ab)+c*", ""},
+      {"[]a]+[^]b]*[[:alpha:]]+", ""},
+      {"a{b}{", ""},
+      {"\\Q(a+)+\\E", ""},
+      {"a+?b{2,}?", ""},
+      {"(.{1,30000})", "too costly: counts within each other come to more than 1000"},
+      {"(((a{100}){100}){100}){3}", "too costly: counts within each other come to more than 1000"},
+      {"a{99999999999999999999}", "too costly: counts within each other come to more than 1000"},
+      {"(a+)+b", "too costly: a repeat without end within another takes too long"},
+      {"((a|b)*c?){2,}", "too costly: a repeat without end within another takes too long"},
+      {"(a)\\1", "too costly: references to groups are not taken"},
+      {"(?R)", "too costly: of groups only"},
+      {"(?=a)", "too costly: of groups only"},
+      {"(*NO_JIT)a", "too costly: (* is not taken"},
+      {"(", "invalid: a ( has no )"},
+      {"a)", "invalid: a ) has no ("},
+      {"[a", "invalid: a [ has no ]"},
+      {"*a", "invalid: a repeat has nothing before it"},
+      {"a**", "invalid: a repeat has nothing before it"},
+      {"a\\", "invalid: it ends with a"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.pattern);
+    const auto [costly, why] = FindPatternProblem(c.pattern);
+    const std::string text =
+        why.empty() ? "" : fmt::format("{}: {}", costly ? "too costly" : "invalid", why);
+    EXPECT_THAT(text, StartsWith(c.why));
+    EXPECT_EQ(text.empty(), std::string_view(c.why).empty());
+  }
+  EXPECT_EQ(FindPatternProblem(std::string(1025, 'a')).why, "it is longer than 1024 bytes");
+  EXPECT_FALSE(FindPatternProblem(std::string(1024, '(')).why.empty());
+  const NodeLogAsked asked = ReadNodeLogQuery(Query("query=a&pattern=(.%7B1,30000%7D)"));
+  ASSERT_TRUE(asked.refusal);
+  EXPECT_EQ(asked.refusal->code, 400);
+  EXPECT_THAT(asked.refusal->body, StartsWith("pattern is too costly: "));
 }
 
 TEST(NodeLogQuery, TheJournalIsAskedForWhatWasAskedFor) {

@@ -54,6 +54,13 @@ const Row* RowOf(std::string_view path) {
 
 const Row& RowOf(Route route) { return *std::ranges::find(kRows, route, &Row::route); }
 
+/// Its feature gate, if it has one, is on.
+bool IsThere(const Row& row, const Handlers& handlers) {
+  if (row.route == Route::kFlagz) return handlers.flagz;
+  if (row.route == Route::kStatusz) return handlers.statusz;
+  return row.route != Route::kCheckpoint || handlers.checkpoint;
+}
+
 Match Disabled(const Row& row, const char* text) {
   return {.kind = Match::Kind::kDisabled, .route = row.route, .text = text};
 }
@@ -62,7 +69,7 @@ Match Disabled(const Row& row, const char* text) {
 
 Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers) {
   const Row* row = RowOf(path);
-  if (row == nullptr) return {};
+  if (row == nullptr || !IsThere(*row, handlers)) return {};
   if (surface == Surface::kHealthz)
     return path == "/healthz" || path == "/healthz/ping"
                ? Match{.kind = Match::Kind::kServed, .route = row->route, .text = ""}
@@ -92,7 +99,7 @@ std::vector<ServedPath> ServedPaths() {
 std::vector<std::string> PathsOf(const Handlers& handlers) {
   std::set<std::string> paths;
   for (const Row& row : kRows)
-    if (!row.debugging || handlers.debugging)
+    if (IsThere(row, handlers) && (!row.debugging || handlers.debugging))
       paths.emplace(row.path.substr(0, row.path.find('/', 1)));
   return {paths.begin(), paths.end()};
 }

@@ -58,6 +58,10 @@ struct Handlers {
   bool system_logs = true;  // enableSystemLogHandler
   bool profiles = true;     // enableProfilingHandler
   bool flags = true;        // enableDebugFlagsHandler
+  // Feature gates; without them the path is unknown.
+  bool flagz = true;       // ComponentFlagz
+  bool statusz = true;     // ComponentStatusz
+  bool checkpoint = true;  // ContainerCheckpoint
 };
 
 /// `path`: decoded.

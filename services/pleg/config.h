@@ -23,6 +23,7 @@ namespace splitlet::pleg {
 
 struct PlegConfig {
   std::string runtime_endpoint;
+  bool event_streams = true;  // the feature gate EventedPLEG is not set to false
   Duration request_timeout = std::chrono::minutes{2};   // of a listing
   Duration inspect_timeout = std::chrono::seconds{10};  // of one look at one pod
   Duration polling_period = std::chrono::seconds{1};    // from the end of a listing to the next

@@ -4,6 +4,7 @@
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
+#include "libs/fs/tail_reader.h"
 #include "libs/rpc/rpc.h"
 #include "services/pleg/config.h"
 #include "services/pleg/pleg_service.h"
@@ -23,15 +24,19 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
   auto reader = std::make_unique<cri::GrpcRuntime>(channel, clock, context.metrics(),
                                                    cri::CallLimits{config.request_timeout});
   std::vector<NamedSource> sources;
-  sources.push_back(
-      {"cri", std::make_unique<cri::StreamThread>(cri::MakeCriEventStream(channel, clock), clock)});
-  sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
-                                       cri::MakeContainerdEventStream(channel, clock), clock)});
+  if (config.event_streams) {
+    sources.push_back({"cri", std::make_unique<cri::StreamThread>(
+                                  cri::MakeCriEventStream(channel, clock), clock)});
+    sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
+                                         cri::MakeContainerdEventStream(channel, clock), clock)});
+  }
   PlegDeps deps{.clock = clock,
                 .loop = context.loop(),
                 .strands = context.strands(),
                 .reader = *reader,
-                .read_tail = cri::MakeTailReader(),
+                .read_tail = fs::MakeTailReader({context.flags().root_dir + "/pods",
+                                                 context.flags().state_dir + "/pods",
+                                                 context.config().pod_logs_dir}),
                 .sources = std::move(sources),
                 .table = std::move(table),
                 .bus = context.bus(),

@@ -1,5 +1,6 @@
 #include "services/pleg/metrics.h"
 
+#include <algorithm>
 #include <string>
 
 namespace splitlet::pleg {
@@ -21,7 +22,29 @@ prometheus::Gauge& AddGauge(prometheus::Registry& registry, const char* name, co
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
+const char* NameOf(cri::ContainerState state) {
+  switch (state) {
+    case cri::ContainerState::kCreated: return "created";
+    case cri::ContainerState::kRunning: return "running";
+    case cri::ContainerState::kExited: return "exited";
+    case cri::ContainerState::kUnknown: return "unknown";
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
+
+void PlegMetrics::CountRunning(const Listing& listing) const {
+  const auto running =
+      std::ranges::count_if(listing.pods, [](const auto& entry) { return entry.second.running; });
+  running_pods.Set(static_cast<double>(running));
+  for (const auto state : {cri::ContainerState::kCreated, cri::ContainerState::kRunning,
+                           cri::ContainerState::kExited, cri::ContainerState::kUnknown}) {
+    const auto found = listing.containers.find(state);
+    const size_t count = found == listing.containers.end() ? 0 : found->second;
+    running_containers.Add({{"container_state", NameOf(state)}}).Set(static_cast<double>(count));
+  }
+}
 
 PlegMetrics::PlegMetrics(prometheus::Registry& registry)
     : relist_seconds(AddHistogram(registry, "kubelet_pleg_relist_duration_seconds",

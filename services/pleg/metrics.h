@@ -11,10 +11,13 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "services/pleg/relist.h"
+
 namespace splitlet::pleg {
 
 struct PlegMetrics {
   explicit PlegMetrics(prometheus::Registry& registry);
+  void CountRunning(const Listing& listing) const;
 
   prometheus::Histogram& relist_seconds;      // each listing, failed ones too
   prometheus::Histogram& relist_interval;     // from the start of the last good listing to this one

@@ -35,6 +35,9 @@ constexpr Duration kQuickPeriod = std::chrono::seconds{1};
 constexpr size_t kShortLooks = 5;
 constexpr Duration kStuckAfter = std::chrono::seconds{5};
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
+// After an inspection that failed; twice as long after each further one, but no longer than until
+// the next listing.
+constexpr Duration kInspectAgain = std::chrono::seconds{1};
 
 double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -56,16 +59,6 @@ StatusOr<std::shared_ptr<Listing>> List(cri::Reader& reader, Clock::Time began,
   return std::make_shared<Listing>(MakeListing(began, std::move(sandboxes), std::move(containers)));
 }
 
-const char* NameOf(cri::ContainerState state) {
-  switch (state) {
-    case cri::ContainerState::kCreated: return "created";
-    case cri::ContainerState::kRunning: return "running";
-    case cri::ContainerState::kExited: return "exited";
-    case cri::ContainerState::kUnknown: return "unknown";
-  }
-  UNREACHABLE();
-}
-
 }  // namespace
 
 PlegService::PlegService(PlegDeps deps, PlegConfig config)
@@ -74,6 +67,7 @@ PlegService::PlegService(PlegDeps deps, PlegConfig config)
       metrics_(deps_.metrics),
       observer_({deps_.reader, deps_.clock, deps_.read_tail}),
       random_(deps_.seed),
+      retry_wait_(deps_.clock, {.initial = kInspectAgain, .max = config_.streaming_period}),
       feed_({.clock = deps_.clock,
              .loop = deps_.loop,
              .sources = std::move(deps_.sources),
@@ -91,7 +85,7 @@ PlegService::~PlegService() {
   deps_.loop.CancelTimer(report_timer_);
   for (auto& [uid, pod] : pods_) {
     deps_.loop.CancelTimer(pod.look_timer);
-    deps_.loop.CancelTimer(pod.settle_timer);
+    deps_.loop.CancelTimer(pod.later_timer);
   }
 }
 
@@ -163,7 +157,7 @@ void PlegService::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Lis
     last_listing_ = began;
     metrics_.last_seen.Set(
         Seconds(deps_.clock.WallNow().time_since_epoch() - (deps_.clock.Now() - began)));
-    CountRunning(**listed);
+    metrics_.CountRunning(**listed);
     Reconcile(**listed);
     if (was_away) feed_.Probe();
   } else {
@@ -222,19 +216,6 @@ void PlegService::Reconcile(Listing& listing) {
   }
   std::move(answer_listing_.begin(), answer_listing_.end(), std::back_inserter(answer_inspected_));
   answer_listing_.clear();
-}
-
-void PlegService::CountRunning(const Listing& listing) {
-  const auto running = std::count_if(listing.pods.begin(), listing.pods.end(),
-                                     [](const auto& entry) { return entry.second.running; });
-  metrics_.running_pods.Set(static_cast<double>(running));
-  for (const auto state : {cri::ContainerState::kCreated, cri::ContainerState::kRunning,
-                           cri::ContainerState::kExited, cri::ContainerState::kUnknown}) {
-    const auto found = listing.containers.find(state);
-    const size_t count = found == listing.containers.end() ? 0 : found->second;
-    metrics_.running_containers.Add({{"container_state", NameOf(state)}})
-        .Set(static_cast<double>(count));
-  }
 }
 
 // An id that an event named and no pod has: a listing may show it a little later.
@@ -390,6 +371,8 @@ void PlegService::OnInspected(const std::string& uid,
 }
 
 void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
+  if (!pod.error.ok()) deps_.loop.CancelTimer(std::exchange(pod.later_timer, 0));
+  retry_wait_.Reset(uid);
   pod.error = OkStatus();
   SetVouched(uid, true);
   pod.listed_at = bus::FromProto(observed.listed_at());
@@ -406,7 +389,8 @@ void PlegService::TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   TakeUnknownIds(uid, pod.states, pod);
   pod.known = true;
   if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
-  if (AnyKilled(before, observed)) LookWhenSettled(uid, pod);
+  // No event comes when the runtime learns that a container was killed for memory.
+  if (AnyKilled(before, observed)) InspectLater(uid, pod, kReasonSettles);
   for (const Event& event : Diff(before, pod.states)) {
     metrics_.changes.Add({{"type", pleg::NameOf(event.type)}}).Increment();
     deps_.log.Debug("container changed",
@@ -429,6 +413,7 @@ void PlegService::TakeError(const std::string& uid, Pod& pod, const Status& stat
                    {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
   }
   pod.error = status;
+  if (pod.later_timer == 0) InspectLater(uid, pod, retry_wait_.Next(uid));
   SetVouched(uid, false);
   // A record that was good stays as it is, with the error beside it: an error says nothing of the
   // pod.
@@ -464,13 +449,12 @@ void PlegService::LookAgain(const std::string& uid, Pod& pod) {
   });
 }
 
-// Once more: no event comes when the runtime learns that a container was killed for memory.
-void PlegService::LookWhenSettled(const std::string& uid, Pod& pod) {
-  deps_.loop.CancelTimer(pod.settle_timer);
-  pod.settle_timer = deps_.loop.RunAfter(kReasonSettles, [this, uid] {
+void PlegService::InspectLater(const std::string& uid, Pod& pod, Duration wait) {
+  deps_.loop.CancelTimer(pod.later_timer);
+  pod.later_timer = deps_.loop.RunAfter(wait, [this, uid] {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
-    found->second.settle_timer = 0;
+    found->second.later_timer = 0;
     Inspect(uid);
   });
 }
@@ -510,7 +494,8 @@ void PlegService::Forget(const std::string& uid, Pod& pod) {
 void PlegService::DropIfIdle(const std::string& uid) {
   const Pod& pod = pods_[uid];
   if (pod.known || pod.inspecting || !pod.error.ok() || pod.look_timer != 0) return;
-  deps_.loop.CancelTimer(pod.settle_timer);
+  deps_.loop.CancelTimer(pod.later_timer);
+  retry_wait_.Reset(uid);
   unseen_.erase(uid);
   pods_.erase(uid);
 }

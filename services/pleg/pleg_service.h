@@ -30,6 +30,7 @@
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
 #include "services/pleg/event_feed.h"
 #include "services/pleg/metrics.h"
@@ -90,7 +91,7 @@ class PlegService {
     std::vector<cri::ContainerEvent> unseen;  // named by events and not shown yet
     size_t looks = 0;                         // at what is unseen
     exec::TimerId look_timer = 0;
-    exec::TimerId settle_timer = 0;                // why something was killed may be known by then
+    exec::TimerId later_timer = 0;  // when it is inspected once more, though nothing is told
     std::vector<PodDone> answer_now, answer_next;  // after the running inspection, after the next
   };
   /// Named by events, and in no pod yet.
@@ -110,7 +111,6 @@ class PlegService {
   void OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed);
   void OnListingFailed(const Status& status);
   void Reconcile(Listing& listing);
-  void CountRunning(const Listing& listing);
   void LookForUnknownIds();
   /// They are the pod's: what events have said of them counts from now on.
   void TakeUnknownIds(const std::string& uid, const States& ids, Pod& pod);
@@ -129,7 +129,7 @@ class PlegService {
   void TakeObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
   void TakeError(const std::string& uid, Pod& pod, const Status& status);
   void LookAgain(const std::string& uid, Pod& pod);
-  void LookWhenSettled(const std::string& uid, Pod& pod);
+  void InspectLater(const std::string& uid, Pod& pod, Duration wait);
   void Answer(const std::string& uid, Pod& pod, const Status& failed);
   void Forget(const std::string& uid, Pod& pod);
   void DropIfIdle(const std::string& uid);
@@ -157,6 +157,7 @@ class PlegService {
   cri::Observer observer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
   Random random_;
+  exec::Backoff retry_wait_;  // of inspections that failed, by UID
   std::map<std::string, Pod> pods_;
   std::set<std::string> unvouched_;  // keys of the table
   std::set<std::string> awaited_;    // UIDs: a listing had them inspected, and soon all is known

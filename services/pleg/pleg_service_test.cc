@@ -188,6 +188,39 @@ TEST_F(PlegTest, AFailedInspectionIsToldAndRepeatedAndHarmsNoOtherPod) {
   EXPECT_TRUE(Scraped("splitlet_pleg_changes_total{type=\"ContainerDied\"} 2"));
 }
 
+/// While a stream tells what happens, the next listing is 10 s away; what an event named is looked
+/// for during 2.5 s.
+TEST_F(PlegTest, AFailedInspectionIsRepeatedWithoutWaitingForTheNextListing) {
+  RunPod("web");
+  Start(Streams::kCri);
+  RunFor(10s);
+  const int fault = runtime_.AddFault(
+      {.method = "ContainerStatus", .pod = "uid-web", .code = StatusCode::kInternal});
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 1).ok());
+  RunFor(2900ms);
+  EXPECT_NE(Find("web")->inspect_error(), "");
+  runtime_.RemoveFault(fault);
+  RunFor(200ms);
+  EXPECT_EQ(StateOf("web"), v1::ContainerRecord::EXITED);
+  ExpectTrue();
+}
+
+TEST_F(PlegTest, InspectionsThatKeepFailingAreRepeatedLessAndLessOften) {
+  RunPod("web");
+  Start(Streams::kCri);
+  RunFor(10s);
+  runtime_.AddFault({.method = "ContainerStatus", .pod = "uid-web", .code = StatusCode::kInternal});
+  ASSERT_TRUE(runtime_.ExitContainer("web", "app", 1).ok());
+  RunFor(2min);
+  double count = 0;
+  for (const auto& family : pleg_->registry.Collect())
+    if (family.name == "splitlet_pleg_inspect_errors_total")
+      count = family.metric.at(0).counter.value;
+  // For the event 10, then after 1, 2, 4, 8 s and each 10 s, and with each listing.
+  EXPECT_GE(count, 10 + 4 + 10 + 10);
+  EXPECT_LE(count, 10 + 4 + 12 + 13);
+}
+
 TEST_F(PlegTest, AFailedInspectionOfAPodThatThenVanishesLeavesNothing) {
   const auto sandbox = RunPod("web");
   Start(Streams::kNone);

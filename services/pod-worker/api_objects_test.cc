@@ -169,6 +169,20 @@ TEST_F(ApiObjects, ATokenIsRenewedInTimeWithoutARestart) {
   EXPECT_EQ(events.Count("FailedMount"), 0);
 }
 
+TEST_F(ApiObjects, ATokenIsRenewedInTimeUnderALongInitContainer) {
+  auto pod = PodOfApi(kToken);
+  auto& init = *pod.mutable_spec()->add_init_containers() = pod.spec().containers(0);
+  init.set_name("wait");
+  ASSERT_TRUE(RunApiPod(pod).ok());
+  const std::string first = ReadFile("token");
+  EXPECT_FALSE(first.empty());
+  RunFor(469s);
+  EXPECT_EQ(ReadFile("token"), first);
+  RunFor(105s);  // by the next regular look
+  EXPECT_NE(ReadFile("token"), first);
+  EXPECT_EQ(Show(), "sandbox/0=ready wait/0=running");
+}
+
 TEST_F(ApiObjects, WithoutANewTokenTheOneBeforeStays) {
   ASSERT_TRUE(RunApiPod(PodOfApi(kToken)).ok());
   const std::string first = ReadFile("token");

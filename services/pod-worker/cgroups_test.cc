@@ -308,6 +308,12 @@ TEST_F(Cgroups, ACgroupOfWhatIsReservedHasToBeThere) {
             "\"/system\": \"/system\" cgroup does not exist");
 }
 
+TEST_F(Cgroups, AMarkThatWasBeingWrittenWhenItsProcessWasKilledGoes) {
+  ASSERT_TRUE(files.Replace("/run/pod-worker/cgroups/.uid-web.new", "/kubepods/podu", {}).ok());
+  Start();
+  EXPECT_TRUE(files.List("/run/pod-worker/cgroups")->empty());
+}
+
 TEST_F(Cgroups, TheSharesOfAClassFollowItsPods) {
   const auto one = Asking({.name = "one", .uid = "uid-one"}, "500m", "");
   const auto two = Asking({.name = "two", .uid = "uid-two"}, "500m", "");

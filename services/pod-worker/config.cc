@@ -9,8 +9,8 @@
 #include "libs/daemon/lock_file.h"
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
-#include "libs/node/addresses.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
+#include "services/pod-worker/machine/former_devices.h"
 #include "services/pod-worker/machine/swap.h"
 
 namespace splitlet::pod_worker {
@@ -139,7 +139,7 @@ Status CheckMachine(const daemon::Flags& flags, const config::KubeletConfig& kub
 }  // namespace
 
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
-                            fs::FileSystem& files, const node::ResolveName& resolve) {
+                            fs::FileSystem& files) {
   Config config{.run_dir = flags.run_dir,
                 .state_dir = flags.state_dir,
                 .runtime_endpoint = kubelet.container_runtime_endpoint,
@@ -159,6 +159,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
       config.credential_providers,
       ReadProviders(files, flags.credential_provider_config, flags.credential_provider_bin_dir),
       "credential provider plugins");
+  if (!kubelet.gates.Enabled("KubeletServiceAccountTokenForCredentialProviders"))
+    RETURN_IF_ERROR(CheckWithoutTokens(config.credential_providers), "credential provider plugins");
   const std::string logs = kubelet.pod_logs_dir;
   const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
@@ -170,12 +172,8 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
                    "cgroups of pods");
   config.user_ids = ReadIdPool(
       files, {.ids_per_pod = kubelet.user_namespace_ids_per_pod, .pods = kubelet.max_pods});
-  // Without one pods start all the same: the network may come later.
-  const auto addresses = node::ReadAddresses({files, node::ListInterfaceAddresses, resolve},
-                                             {.ips = flags.node_ips, .node_name = flags.node_name});
   config.node = {.name = flags.node_name,
                  .annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
-                 .ips = addresses.value_or(std::vector<std::string>()),
                  .memory_bytes = machine.memory_bytes,
                  .allocatable = AllocatableOf(resources),
                  .cluster_domain = kubelet.cluster_domain,
@@ -195,6 +193,7 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   ASSIGN_OR_RETURN(config.node.memory_qos, MemoryQosOf(flags, files, cgroups.v2), "MemoryQoS");
   RETURN_IF_ERROR(CheckMachine(flags, kubelet, files, config.node), "machine");
   config.machine = MachineOf(flags, kubelet);
+  config.former_devices = ReadFormerDevices(files, flags.root_dir);
   config.machine.swap_on = config.node.swap_bytes > 0;
   return config;
 }

@@ -1,12 +1,11 @@
 #pragma once
 
 /// What pod-worker takes from the configuration, and what it finds out about its node.
-/// Threads: values; LoadConfig blocks on files and on `resolve`.
+/// Threads: values; LoadConfig blocks on files.
 /// Errors:  those of the files.
 
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
-#include "libs/node/addresses.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/provider_config.h"
@@ -30,12 +29,13 @@ struct Config {
   std::string objects_path;  // empty: none
   CgroupSettings cgroups = {};
   MachineSettings machine = {};
+  /// Resources of a former kubelet's device plugins.
+  StatusOr<std::vector<std::string>> former_devices = std::vector<std::string>();
   StatusOr<IdPool> user_ids = Unavailable("not read");  // for pods with a user namespace
 };
 
-/// Asks the kernel for processors, memory and addresses, and `resolve` for those of the node's
-/// name.
+/// Asks the kernel for processors and memory.
 StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
-                            fs::FileSystem& files, const node::ResolveName& resolve);
+                            fs::FileSystem& files);
 
 }  // namespace splitlet::pod_worker

@@ -44,6 +44,46 @@ class Containers : public testing::Test, public TestNode {
   }
 };
 
+TEST_F(Containers, TheHostsFileIsWrittenAnewInItsPlaceWhileOthersHaveItMounted) {
+  const auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  const std::string path = "/kubelet/pods/uid-web/etc-hosts";
+  ASSERT_TRUE(RunPod(pod).ok());
+  const auto before = files.Stat(path, false);
+  const auto content = files.Read(path, 1 << 20);
+  ASSERT_TRUE(before.ok() && content.ok());
+  const struct {
+    const char* name;
+    std::string now;
+  } kCases[] = {
+      {"a container has added to it", *content + "x"},
+      {"it was written in part", content->substr(0, 20)},
+      {"it is longer than is read", std::string(2u << 20, 'x')},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    ASSERT_TRUE(files.Overwrite(path, c.now).ok());
+    Exit("b", 1);
+    RunFor(6min);
+    ASSERT_EQ(runtime.Running("uid-web").size(), 2u) << Show();
+    EXPECT_EQ(files.Read(path, 1 << 20).value_or(""), *content);
+    EXPECT_EQ(files.Stat(path, false)->inode, before->inode);
+  }
+}
+
+TEST_F(Containers, WhatIsNoFileInTheHostsFilesPlaceIsReplaced) {
+  const auto pod = TestPod{.containers = {"a", "b"}}.Make();
+  const std::string path = "/kubelet/pods/uid-web/etc-hosts";
+  ASSERT_TRUE(RunPod(pod).ok());
+  ASSERT_TRUE(files.Replace("/kept", "kept", {}).ok());
+  ASSERT_TRUE(files.Remove(path).ok());
+  ASSERT_TRUE(files.MakeSymlink("/kept", path).ok());
+  Exit("b", 1);
+  RunFor(1min);
+  ASSERT_EQ(runtime.Running("uid-web").size(), 2u) << Show();
+  EXPECT_EQ(files.Stat(path, false)->kind, fs::FileInfo::Kind::kFile);
+  EXPECT_EQ(files.Read("/kept", 100).value_or(""), "kept");
+}
+
 TEST_F(Containers, AnEditOfAnythingButTheImageChangesNothing) {
   auto pod = TestPod{.source = "api"}.Make();
   ASSERT_TRUE(RunPod(pod).ok());

@@ -149,6 +149,37 @@ TEST_F(Hooks, RequestsThatHangLeaveRoomForProbesAndTheNextHooksWait) {
   EXPECT_EQ(http.held.size(), HookRunner::kRequestsAtOnce + 2);
 }
 
+TEST_F(Hooks, CommandsOfAFullNodeRunAtATimeAndTheNextOnesWait) {
+  Metrics metrics(process->registry);  // of the families that the service has, too
+  HookRunner runner({clock, process->loop, process->strands, process->calls, http, metrics});
+  calls().hold_exec = true;
+  size_t ended = 0;
+  Call([&] {
+    for (size_t i = 0; i < HookRunner::kCommandsAtOnce + 2; ++i) {
+      HookRunner::Run run{.container_id = "c", .deadline = After(clock, 60s)};
+      run.call.kind = HookCall::Kind::kExec;
+      run.call.command = {"hook"};
+      run.deadline.cancel = std::make_shared<CancelToken>();
+      runner.Begin(std::move(run), [&ended](const Status& status) { ended += status.ok(); });
+    }
+  });
+  ASSERT_EQ(calls().execs.size(), HookRunner::kCommandsAtOnce);
+  for (size_t i = 0; i < 3; ++i) calls().execs[i](cri::ExecResult{});
+  Settle();
+  EXPECT_EQ(calls().execs.size(), HookRunner::kCommandsAtOnce + 2);
+  EXPECT_EQ(ended, 3u);
+}
+
+TEST_F(Hooks, OfALongOutputTheBeginningIsTold) {
+  auto pod = TestPod{}.Make();
+  PostStartOf(pod).mutable_exec()->add_command("hook");
+  runtime.SetExec("uid-web", "app", cri::ExecResult{1, "out", std::string(16u << 20, 'e')});
+  ASSERT_TRUE(RunPod(pod).ok());
+  EXPECT_EQ(NoteOf("app").reason(), "PostStartHookError");
+  EXPECT_NE(NoteOf("app").message().find("command 'hook' exited with 1: eee"), std::string::npos);
+  EXPECT_LT(NoteOf("app").message().size(), 8u << 10);
+}
+
 TEST_F(Hooks, ThePreStopEatsOfTheGrace) {
   auto pod = TestPod{}.Make();
   PreStopOf(pod).mutable_sleep()->set_seconds(20);

@@ -128,11 +128,13 @@ const struct {
   const char* policy;      // of the pod
   const char* own_policy;  // of the container; empty: none
   const char* phase;       // empty: it runs again
+  const char* count;       // of restarts, where it runs again and what has begun is remembered
 } kVanished[] = {
-    {"Never", "Never", "", "Failed"},
-    {"OnFailure: perhaps it had done its work", "OnFailure", "", "Failed"},
-    {"Always", "Always", "", ""},
-    {"always, in a pod of Never", "Never", "Always", ""},
+    {"Never", "Never", "", "Failed", ""},
+    {"OnFailure: it was promised to run until it ends well", "OnFailure", "", "", "1"},
+    {"Always", "Always", "", "", ""},
+    {"always, in a pod of Never", "Never", "Always", "", ""},
+    {"never, in a pod of OnFailure", "OnFailure", "Never", "Failed", ""},
 };
 
 TEST_F(Lives, AContainerThatVanishedHasEnded) {
@@ -161,7 +163,14 @@ TEST_F(Lives, AContainerThatVanishedHasEnded) {
       }
       node.RunFor(600s);
       if (*c.phase == '\0') {
-        EXPECT_EQ(node.runtime.Running("uid-web").size(), 1u);
+        ASSERT_EQ(node.runtime.Running("uid-web").size(), 1u);
+        EXPECT_EQ(node.runtime.Calls("CreateContainer"), made + 1);
+        EXPECT_EQ(node.Record()->state(), v1::SYNCING);
+        const auto again = node.runtime.Containers().front();
+        if (*c.count != '\0') {
+          EXPECT_EQ(again.annotations.at("io.kubernetes.container.restartCount"), c.count);
+          EXPECT_EQ(again.attempt, 1u);
+        }
         continue;
       }
       EXPECT_EQ(node.runtime.Calls("CreateContainer"), made);
@@ -171,6 +180,37 @@ TEST_F(Lives, AContainerThatVanishedHasEnded) {
       ASSERT_EQ(seen.containers_size(), 1);
       EXPECT_EQ(seen.containers(0).reason(), "ContainerStatusUnknown");
       EXPECT_EQ(seen.containers(0).exit_code(), 137);
+    }
+  }
+}
+
+TEST_F(Lives, AnInitContainerThatVanishedHasEnded) {
+  const struct {
+    const char *policy, *seen, *rebooted;
+  } kCases[] = {
+      {"Never", "sandbox/0=dead", ""},
+      {"OnFailure", "init/1=running sandbox/0=ready", "init/1=running sandbox/0=ready"},
+  };
+  for (const auto& c : kCases) {
+    for (const bool reboot : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, reboot {}", c.policy, reboot));
+      TestNode node;
+      const auto pod = TestPod{.policy = c.policy, .inits = {"init"}}.Make();
+      node.Start();
+      ASSERT_TRUE(node.RunPod(pod).ok());
+      if (reboot) {
+        node.Reboot();
+        node.runtime.Wipe();
+        node.Start();
+        ASSERT_TRUE(node.RunPod(pod).ok());
+      } else {
+        ASSERT_TRUE(node.runtime.Vanish("uid-web", "init").ok());
+        node.Changed();
+      }
+      node.RunFor(600s);
+      EXPECT_EQ(node.Show(), reboot ? c.rebooted : c.seen);
+      const bool ends = std::string(c.policy) == "Never";
+      EXPECT_EQ(node.Record()->verdict().phase(), ends ? "Failed" : "");
     }
   }
 }

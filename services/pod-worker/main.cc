@@ -18,8 +18,9 @@
 #include "libs/exec/strand_pool.h"
 #include "libs/fs/inotify_watcher.h"
 #include "libs/fs/shared_mount.h"
+#include "libs/fs/tail_reader.h"
 #include "libs/http/async_client.h"
-#include "libs/process/look_up_host.h"
+#include "libs/node/pod_place.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/cgroups/driver_choice.h"
 #include "services/pod-worker/checkpoints/checkpoint_rpc.h"
@@ -190,7 +191,8 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
                              .reader = p.runtime,
                              .streaming = *p.streaming,
                              .exec = p.runtime,
-                             .has_pod = has_pod});
+                             .has_pod = has_pod,
+                             .log = context.log()});
   p.checkpoints = MakeCheckpointRpc(
       {.loop = context.loop(),
        .strands = p.runtime_strands,
@@ -206,11 +208,19 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
 }
 
 /// Those of a killed pod-worker are known by its directory of state, which is one process's alone.
-void MakePrograms(const Config& config, Process& p) {
+void MakePrograms(daemon::ServiceContext& context, const Config& config, Process& p) {
+  const auto mark = process::MakeProgramMark(context.files(), config.state_dir + "/pod-worker");
+  context.log().LogIfError(mark.kept, "keep the mark of programs");
   p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
-      config.state_dir + "/pod-worker", [&p](const std::string& uid) {
+      .mark = mark.text, .on_ended = [&p](const std::string& uid) {
         p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
       }});
+}
+
+/// Of termination messages and logs.
+fs::TailReader TailsOfPods(const NodeInfo& node) {
+  return fs::MakeTailReader(
+      {node::PodsBelow(node.pod_roots.root_dir), node.pod_roots.marks_dir, node.pod_logs_dir});
 }
 
 /// As it is in force: the runtime's driver of cgroups goes before the file's.
@@ -233,10 +243,7 @@ config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
 
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config,
-                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files(),
-                              [](const std::string& name) {
-                                return process::LookUpHost(process::RunProgram, name);
-                              }),
+                   LoadConfig(context.flags(), KubeletConfigOf(context), context.files()),
                    "configuration");
   if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
@@ -245,6 +252,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                    "table workers");
   ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
                    "view desired");
+  ASSIGN_OR_RETURN(auto podstatus, bus::ViewOf<v1::PodStatusRecord>(context.bus(), "podstatus"),
+                   "view podstatus");
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
   if (!config.objects_path.empty())
@@ -263,7 +272,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                          p.mounts, process::RunProgram, context.events(), context.log(),
                          config.node.name, config.node.pod_roots.root_dir},
       config.machine);
-  MakePrograms(config, p);
+  MakePrograms(context, config, p);
   p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
                                                       context.loop(),
                                                       context.strands(),
@@ -271,12 +280,13 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
                                                       context.bus(),
                                                       std::move(table),
                                                       std::move(desired),
+                                                      std::move(podstatus),
                                                       p.runtime,
                                                       p.runner,
                                                       p.runtime,
                                                       p.runtime,
                                                       p.runner,
-                                                      cri::MakeTailReader(),
+                                                      TailsOfPods(config.node),
                                                       context.files(),
                                                       p.mounts,
                                                       p.ownership,

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "k8s.io/api/core/v1/config.pb.h"
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/fs/group_of.h"
 #include "libs/fs/real_file_system.h"
 #include "runtime/v1/api.pb.h"
@@ -87,6 +88,67 @@ TEST_F(Objects, AVolumeWaitsForItsObjectFollowsItAndGoesWithThePod) {
   ASSERT_TRUE(files.Remove("/objects/settings.yaml").ok());
   Settle();
   EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "it keeps what it had";
+}
+
+/// What keeps a pod from having all of its containers, and what it shows then.
+const struct {
+  const char* name;
+  void (*hold)(kube::Pod& pod);
+  const char* shown;
+} kBeginnings[] = {
+    {"an init container that waits for a key",
+     [](kube::Pod& pod) {
+       auto& init = *pod.mutable_spec()->add_init_containers() = pod.spec().containers(0);
+       init.set_name("wait");
+     },
+     "sandbox/0=ready wait/0=running"},
+    {"a sidecar that has not started",
+     [](kube::Pod& pod) {
+       auto& side = *pod.mutable_spec()->add_init_containers() = pod.spec().containers(0);
+       side.set_name("side");
+       side.set_restart_policy("Always");
+       auto& probe = *side.mutable_startup_probe();
+       probe.set_period_seconds(1);
+       probe.set_timeout_seconds(1);
+       probe.set_success_threshold(1);
+       probe.set_failure_threshold(30);
+       probe.mutable_handler()->mutable_exec()->add_command("check");
+     },
+     "sandbox/0=ready side/0=running"},
+    {"a postStart hook before the other container",
+     [](kube::Pod& pod) {
+       auto& other = *pod.mutable_spec()->add_containers() = pod.spec().containers(0);
+       other.set_name("other");
+       pod.mutable_spec()
+           ->mutable_containers(0)
+           ->mutable_lifecycle()
+           ->mutable_post_start()
+           ->mutable_exec()
+           ->add_command("hook");
+     },
+     "app/0=running sandbox/0=ready"},
+};
+
+TEST_F(Objects, AVolumeFollowsItsObjectWhileThePodBegins) {
+  for (const auto& c : kBeginnings) {
+    SCOPED_TRACE(c.name);
+    process->calls.hold_exec = true;
+    Put("settings.yaml", MapOf("settings", "blue"));
+    auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}]", {"v"});
+    (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "file";
+    const std::string uid = fmt::format("uid-{}", &c - kBeginnings);
+    pod.mutable_metadata()->set_uid(uid);
+    pod.mutable_metadata()->set_name(uid);
+    c.hold(pod);
+    ASSERT_TRUE(RunPod(pod).ok());
+    ASSERT_EQ(Show(uid), c.shown);
+    Put("settings.yaml", MapOf("settings", "go"));
+    EXPECT_EQ(
+        files.Read(fmt::format("/kubelet/pods/{}/volumes/kubernetes.io~configmap/v/K", uid), 10)
+            .value_or(""),
+        "go");
+    EXPECT_EQ(Show(uid), c.shown);
+  }
 }
 
 /// No mark says that its directory is ours.

@@ -72,6 +72,40 @@ TEST_F(Place, VariablesComeFromWhatAnInitContainerWrote) {
   EXPECT_EQ(Show(), "app/0=running init/0=exited(0) sandbox/0=ready");
 }
 
+TEST_F(Place, FilesOfVariablesAreBoundedTogether) {
+  Start();
+  for (const int count : {16, 17}) {  // of 64 KiB
+    SCOPED_TRACE(count);
+    auto pod = PodWithScratch();
+    const std::string uid = fmt::format("uid-{}", count);
+    pod.mutable_metadata()->set_uid(uid);
+    pod.mutable_metadata()->set_name(uid);
+    auto& init = *pod.mutable_spec()->add_init_containers();
+    init = pod.spec().containers(0);
+    init.set_name("init");
+    for (int i = 0; i <= count; ++i) {  // the first one twice
+      auto& variable = *pod.mutable_spec()->mutable_containers(0)->add_env();
+      variable.set_name(fmt::format("V{}", i));
+      auto& selector = *variable.mutable_value_from()->mutable_file_key_ref();
+      selector.set_volume_name("scratch");
+      selector.set_path(fmt::format("env{}", i % count));
+      selector.set_key("KEY");
+    }
+    ASSERT_TRUE(RunPod(pod).ok());
+    const std::string text = "KEY='v'\n#" + std::string((64u << 10) - 10, 'x') + "\n";
+    for (int i = 0; i < count; ++i) {
+      const std::string path = fmt::format("/kubelet/pods/{}{}/env{}", uid, kScratch, i);
+      ASSERT_TRUE(files.Replace(path, text, {}).ok());
+    }
+    Exit("init", 0, uid);
+    EXPECT_EQ(runtime.Running(uid).size(), count == 16 ? 1u : 0u) << Show(uid);
+    const auto note = NoteOf("app", uid);
+    EXPECT_EQ(note.reason(), count == 16 ? "" : "CreateContainerConfigError");
+    EXPECT_EQ(note.message().find("longer than 1048576 bytes") != std::string::npos, count == 17)
+        << note.message();
+  }
+}
+
 TEST_F(Place, AMarkOutlivesAPowerCut) {
   Start();
   ASSERT_TRUE(RunPod(PodWithScratch()).ok());

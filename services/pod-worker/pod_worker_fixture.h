@@ -197,7 +197,6 @@ class TestNode {
   TestNode() {
     config.node = {.name = "node-1",
                    .annotation = "state-1/node-1",
-                   .ips = {"192.0.2.1"},
                    .memory_bytes = 8LL << 30,
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",
@@ -208,6 +207,7 @@ class TestNode {
     config.state_dir = "/state";
     runtime.AddImage("busybox:1.36");
     CompleteDesired();
+    ShowNode({"192.0.2.1"});
   }
   ~TestNode() { FailPoints::SetCurrent(nullptr); }
 
@@ -227,6 +227,7 @@ class TestNode {
              .bus = process->bus,
              .table = *bus::Own<v1::WorkerRecord>(process->bus, "workers"),
              .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
+             .podstatus = *bus::ViewOf<v1::PodStatusRecord>(process->bus, "podstatus"),
              .reader = runtime,
              .runner = traced,
              .remover = runtime,
@@ -281,16 +282,25 @@ class TestNode {
     runtime.Reboot();
     source_bus.reset();
     loop_bus.reset();
+    status_bus.reset();
     source_bus = std::make_unique<bus::FakeBus>(network, "config-source", other_loop);
     loop_bus = std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+    status_bus = std::make_unique<bus::FakeBus>(network, "status", other_loop);
     desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
     workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
+    podstatus = *bus::Own<v1::PodStatusRecord>(*status_bus, "podstatus");
     CompleteDesired();
   }
   PodWorkerService& service() { return *process->service; }
   void RunFor(Duration duration) { all.Advance(duration); }
   void Settle() { all.RunUntilIdle(); }
 
+  /// status knows these addresses of the node.
+  void ShowNode(const std::vector<std::string>& ips) {
+    v1::PodStatusRecord record;
+    for (const auto& ip : ips) record.mutable_node()->add_host_ips(ip);
+    EXPECT_TRUE(podstatus.Put(bus::kNodeKey, record).ok());
+  }
   /// config-source shows the pod.
   void Want(const kube::Pod& pod, int64_t incarnation = 1, int64_t generation = 1,
             v1::DesiredRecord::State state = v1::DesiredRecord::WANTED) {
@@ -432,9 +442,13 @@ class TestNode {
       std::make_unique<bus::FakeBus>(network, "config-source", other_loop);
   std::unique_ptr<bus::FakeBus> loop_bus =
       std::make_unique<bus::FakeBus>(network, "sync-loop", other_loop);
+  std::unique_ptr<bus::FakeBus> status_bus =
+      std::make_unique<bus::FakeBus>(network, "status", other_loop);
   bus::FakeBus pleg_bus{network, "pleg", other_loop};
   bus::Table<v1::DesiredRecord> desired = *bus::Own<v1::DesiredRecord>(*source_bus, "desired");
   bus::View<v1::WorkerRecord> workers = *bus::ViewOf<v1::WorkerRecord>(*loop_bus, "workers");
+  bus::Table<v1::PodStatusRecord> podstatus =
+      *bus::Own<v1::PodStatusRecord>(*status_bus, "podstatus");
   Config config;
   http::FakeCaller http;  // of servers in pods
   std::function<std::shared_ptr<const ObjectSource>()> objects;

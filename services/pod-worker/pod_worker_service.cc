@@ -7,6 +7,7 @@
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
 #include "services/pod-worker/images/pulls_text.h"
+#include "services/pod-worker/machine/former_devices.h"
 #include "services/pod-worker/worker/worker_counts.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
 #include "splitlet/v1/records.pb.h"
@@ -53,6 +54,8 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
              config_.request_timeout}),
       random_(deps_.seed),
       objects_(deps_.objects, deps_.api_objects),
+      addresses_({deps_.loop, deps_.strands, deps_.podstatus, records_, deps_.log,
+                  [this] { OnAddresses(); }}),
       store_(
           {.clock = deps_.clock,
            .loop = deps_.loop,
@@ -158,7 +161,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
                .metrics = metrics_,
                .log = deps_.log,
                .random = random_,
-               .node_ips = config_.node.ips}),
+               .node_ips = addresses_.Get()}),
       hooks_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.runtime_strands,
@@ -201,6 +204,7 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .strands = deps_.runtime_strands,
            .sync = sync_,
            .objects = [this](const Worker& worker) { return objects_.View(worker); },
+           .addresses = addresses_,
            .records = records_,
            .metrics = metrics_,
            .random = random_,
@@ -303,6 +307,7 @@ void PodWorkerService::Start() {
   deps_.loop.RunAfter(kWaitForDesired, [this] { OnDesiredReady(); });
   if (deps_.desired.was_live()) OnDesiredReady();
   puller_.Settle();
+  addresses_.Start();
   recovery_.Start();
   keep_room_.Kick();
 }
@@ -327,6 +332,14 @@ void PodWorkerService::OnObjectsChanged() {
       due_.Add(uid, Duration{0});
 }
 
+/// What could not start may wait for an address; probes on the host's network go to the new one.
+void PodWorkerService::OnAddresses() {
+  for (const auto& [uid, worker] : workers_)
+    if (worker->state == WorkerState::kSyncing &&
+        (worker->traits.host_network || !worker->sync_error.empty()))
+      due_.Add(uid, Duration{0});
+}
+
 /// One that waits for an answer is due in any case.
 void PodWorkerService::OnObjectsChanged(const std::string& uid) {
   const Worker* worker = Find(uid);
@@ -345,6 +358,7 @@ daemon::Health PodWorkerService::GetHealth() const {
 
 void PodWorkerService::OnRead(DiskRecords::All& records) {
   holds_.OnRead(records.holds);
+  addresses_.OnRead(std::move(records.node_ips));
   CountWorkers(workers_, deps_.desired, metrics_);
   for (const auto& [uid, worker] : workers_)
     if (!worker->orphan && !ReplacesContainers(*worker)) store_.PutWorkers(*worker);
@@ -361,6 +375,7 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     worker->started = worker->started || gate_.IsLeftover(*worker);
   for (const auto& [uid, worker] : workers_)
     if (ReplacesContainers(*worker)) store_.PutWorkers(*worker);
+  PutFormerDevices(config_.former_devices, deps_.table, deps_.log);  // before it is complete
   deps_.table.SetComplete({{std::string(bus::kAll)}, deps_.clock.Now(), {}});
   deps_.log.Info("ready", {KV("pods", workers_.size()), KV("sandboxes", sandboxes.size())});
   AdvanceAll();
@@ -463,11 +478,6 @@ void PodWorkerService::Collect() {
   }
 }
 
-void PodWorkerService::OnPodChanged(const std::string& uid) {
-  const Worker* worker = Find(uid);
-  if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
-}
-
 /// OK: of a pod whose files are read.
 Status PodWorkerService::MayServe(const std::string& uid) const {
   if (const Status usable = CheckUid(uid); !usable.ok()) return usable;
@@ -522,11 +532,6 @@ void PodWorkerService::OnHoldForRemoval(const v1::HoldRequest& request, Done<v1:
   CHECK(deps_.loop.IsCurrent());
   if (!recovery_.is_listed()) return done(Unavailable("the runtime has not been listed yet"));
   holds_.OnHoldForRemoval(request, std::move(done));
-}
-
-void PodWorkerService::OnReleaseHold(const std::string& hold_id) {
-  CHECK(deps_.loop.IsCurrent());
-  holds_.OnReleaseHold(hold_id);
 }
 
 void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done) {
@@ -681,11 +686,6 @@ void PodWorkerService::OnProbed(const std::string& uid, bool decides) {
   store_.PutWorkers(*worker);
   probes_.Wake(uid);
   if (decides && worker->state == WorkerState::kSyncing) Advance(uid);
-}
-
-void PodWorkerService::ForgetProbes(Worker& worker) {
-  probes_.Forget(worker.uid);
-  worker.probes.clear();
 }
 
 void PodWorkerService::OnStepEnded(Worker& worker, bool again) {

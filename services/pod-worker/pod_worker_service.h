@@ -2,8 +2,8 @@
 
 /// pod-worker: routes what comes in to the class that owns the state, and decides what happens next
 /// to a pod.
-/// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, pleg's
-///          signal `pod-changed`.
+/// In:      grants and kills from sync-loop, kills and holds from gc, the view `desired`, the
+///          node's record in `podstatus`, pleg's signal `pod-changed`.
 /// Owns:    table `workers`: pod UID -> state, deadlines, what containers wait for, the terminal
 ///          status and the last observation. WorkerStore puts it.
 /// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod
@@ -41,6 +41,7 @@
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/network/node_addresses.h"
 #include "services/pod-worker/objects/pod_objects.h"
 #include "services/pod-worker/probes/exec_prober.h"
 #include "services/pod-worker/probes/network_prober.h"
@@ -68,6 +69,7 @@ class HoldReply;
 class HoldRequest;
 class KillPodReply;
 class KillPodRequest;
+class PodStatusRecord;
 class UpdatePodRequest;
 class WorkerRecord;
 }  // namespace splitlet::v1
@@ -85,6 +87,7 @@ struct Deps {
   bus::Bus& bus;
   bus::Table<v1::WorkerRecord> table;
   bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::PodStatusRecord> podstatus;
   cri::Reader& reader;
   cri::Runner& runner;
   cri::Remover& remover;
@@ -148,7 +151,10 @@ class PodWorkerService {
   void OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                  const std::string& traceparent = {});
   void OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done);
-  void OnReleaseHold(const std::string& hold_id);
+  void OnReleaseHold(const std::string& hold_id) {
+    CHECK(deps_.loop.IsCurrent());
+    holds_.OnReleaseHold(hold_id);
+  }
   /// UNAVAILABLE before the runtime is listed; else as LeftVolumes says.
   void OnTakeDownVolumes(const std::string& uid, const LeftVolumes::Done& done) {
     CHECK(deps_.loop.IsCurrent());
@@ -156,7 +162,10 @@ class PodWorkerService {
     if (!recovery_.is_listed()) return done(Unavailable("the runtime has not been listed yet"));
     left_volumes_.TakeDown(uid, done);
   }
-  void OnPodChanged(const std::string& uid);  // pleg's signal
+  void OnPodChanged(const std::string& uid) {  // pleg's signal
+    const Worker* worker = Find(uid);
+    if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
+  }
   std::vector<v1::WorkerRecord> GetWorkers() const;
   /// Pods whose files cannot be read, a line each.
   std::vector<std::string> Notes() const { return unreadable_.Notes(); }
@@ -183,6 +192,8 @@ class PodWorkerService {
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
 
+  void OnAddresses();
+
   // What happens next to a pod.
   /// `listing`: of a look that was asked for together with others; null for every other.
   void Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing = nullptr);
@@ -197,7 +208,10 @@ class PodWorkerService {
 
   void OnSeen(Worker& worker, const v1::ObservedPod& seen);
   void OnProbed(const std::string& uid, bool decides);
-  void ForgetProbes(Worker& worker);
+  void ForgetProbes(Worker& worker) {
+    probes_.Forget(worker.uid);
+    worker.probes.clear();
+  }
 
   void OnStepEnded(Worker& worker, bool again);
   void AfterFinish(Worker& worker);
@@ -221,6 +235,7 @@ class PodWorkerService {
   Random random_;
   Workers workers_;
   PodObjects objects_;
+  NodeAddresses addresses_;
   WorkerStore store_;
   CredentialProviders providers_;
   ImagePuller puller_;

@@ -170,6 +170,21 @@ TEST_F(Probed, ARuntimeThatCannotRunTheCommandChangesNothing) {
   EXPECT_EQ(Results(), "liveness=0");
 }
 
+TEST_F(Probed, OfALongOutputTheBeginningIsToldAndTheCodeCounts) {
+  auto pod = TestPod{}.Make();
+  Fill(*App(pod).mutable_readiness_probe(), 1);
+  runtime.SetExec("uid-web", "app", cri::ExecResult{0, std::string(16u << 20, 'o'), ""});
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(2s);
+  EXPECT_EQ(Results(), "readiness=1");
+  runtime.SetExec("uid-web", "app", cri::ExecResult{1, "no", std::string(16u << 20, 'e')});
+  RunFor(2s);
+  EXPECT_EQ(Results(), "readiness=0");
+  const std::string told = events.Text("Unhealthy");
+  EXPECT_TRUE(told.starts_with("Readiness probe failed: noeee")) << told.substr(0, 100);
+  EXPECT_LE(told.size(), kMaxProbeOutput + 100);
+}
+
 /// The client of the runtime goes before the prober's answers would be missed.
 TEST_F(Probed, NothingBeginsOnceTheProcessEnds) {
   TestPod many;

@@ -31,6 +31,20 @@ TEST_F(Running, AGrantedPodStarts) {
   EXPECT_TRUE(service().GetHealth().ready);
 }
 
+TEST_F(Running, DevicesOfAFormerKubeletAreInTheRecordOfTheNode) {
+  EXPECT_EQ(workers.Find("node"), nullptr) << "a node that had none has no record";
+  config.former_devices = std::vector<std::string>{"a.b/fpga", "nvidia.com/gpu"};
+  Restart();
+  const auto record = workers.Find("node");
+  ASSERT_NE(record, nullptr);
+  ASSERT_EQ(record->node().devices_size(), 2);
+  EXPECT_EQ(record->node().devices(1).name(), "nvidia.com/gpu");
+  EXPECT_EQ(record->node().devices(1).allocatable(), 0);
+  config.former_devices = InvalidArgument("/x: not a JSON object");
+  Restart();
+  EXPECT_EQ(workers.Find("node"), nullptr);
+}
+
 TEST_F(Running, AStartThatWaitsForItsTurnIsGivenUpWhenThePodEnds) {
   for (const std::string method : {"RunPodSandbox", "CreateContainer", "StartContainer"}) {
     SCOPED_TRACE(method);

@@ -96,6 +96,7 @@ class Threads : public testing::Test {
                        .bus = worker_bus,
                        .table = *bus::Own<v1::WorkerRecord>(worker_bus, "workers"),
                        .desired = *bus::ViewOf<v1::DesiredRecord>(worker_bus, "desired"),
+                       .podstatus = *bus::ViewOf<v1::PodStatusRecord>(worker_bus, "podstatus"),
                        .reader = test.runtime_,
                        .runner = test.runtime_,
                        .remover = test.runtime_,
@@ -121,7 +122,6 @@ class Threads : public testing::Test {
   Threads() {
     config_.node = {.name = "node-1",
                     .annotation = "state-1/node-1",
-                    .ips = {"192.0.2.1"},
                     .pod_logs_dir = "/logs/pods",
                     .pod_roots = {"/state/pods", "/kubelet"}};
     config_.run_dir = "/run";

@@ -14,6 +14,17 @@ std::map<std::string, Duration> HealthLimits() {
   return limits;
 }
 
+namespace {
+
+std::vector<std::string> DeclaredFeatures(const config::FeatureGates& gates) {
+  const bool declared = gates.Enabled("NodeDeclaredFeatures") &&
+                        gates.Enabled("ContainerRestartRules") && gates.Enabled(kDeclaredFeature);
+  if (!declared) return {};
+  return {std::string(kDeclaredFeature)};
+}
+
+}  // namespace
+
 StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::Flags& flags) {
   StatusConfig config;
   config.node_name = flags.node_name;
@@ -34,7 +45,9 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
                  .labels = flags.node_labels,
                  .taints = file.api.register_with_taints,
                  .port = file.server.enabled ? file.server.port : 0,
-                 .max_images = file.api.status_max_images};
+                 .max_images = file.api.status_max_images,
+                 .declared_features = DeclaredFeatures(file.gates)};
+  config.sandbox_condition = file.gates.Enabled("PodReadyToStartContainersCondition");
   config.register_node = file.api.register_node;
   config.status_update_frequency = file.api.status_update_frequency;
   config.status_report_frequency = file.api.status_report_frequency;

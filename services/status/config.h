@@ -46,6 +46,7 @@ struct StatusConfig {
   // The node at the API server.
   bool in_cluster = false;  // there is one
   NodeSettings node;
+  bool sandbox_condition = true;  // the feature gate PodReadyToStartContainersCondition
   bool register_node = true;
   Duration status_update_frequency = std::chrono::seconds{10};
   Duration status_report_frequency = std::chrono::minutes{5};

@@ -52,6 +52,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .files = deps_.files,
              .table = deps_.table,
              .pressure = deps_.pressure,
+             .workers = deps_.workers,
              .peers = peers_,
              .list_addresses = deps_.list_addresses,
              .resolve_name = deps_.resolve_name,
@@ -59,6 +60,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
+             .host_ips = [this]() -> const std::vector<std::string>& { return host_ips(); },
              .on_conditions =
                  [this] {
                    if (node_sync_ != nullptr) node_sync_->Kick();
@@ -75,6 +77,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .features = peers_.runtime().features,
              .metrics = metrics_,
              .log = deps_.log,
+             .sandbox_condition = config_.sandbox_condition,
              .on_told =
                  [this](const std::string& key) {
                    if (server_pods_ != nullptr) server_pods_->OnStatus(key);
@@ -102,6 +105,7 @@ void StatusService::ListenToViews() {
   });
   deps_.admission.OnChange(mark);
   deps_.workers.OnChange([this, mark](const auto& change) {
+    if (change.key == bus::kNodeKey) return node_.Refresh();
     mark(change);
     if (server_pods_ != nullptr) server_pods_->OnWorker(change.key);
   });
@@ -163,7 +167,8 @@ void StatusService::MakeIdentity() {
 
 void StatusService::OnServerNode(const kube::Node& node) {
   node_.OnServerNode(node);
-  if (auto addresses = AddressesOf(node); addresses != cloud_addresses_) {
+  const bool first = !std::exchange(server_knows_node_, true);
+  if (auto addresses = AddressesOf(node); first || addresses != cloud_addresses_) {
     cloud_addresses_ = std::move(addresses);
     if (config_.node.external_cloud) OnAddresses();
   }
@@ -174,7 +179,9 @@ void StatusService::OnServerNode(const kube::Node& node) {
 void StatusService::OnAddresses() {
   const bool of_cloud = config_.node.external_cloud;
   if (of_cloud) cloud_ips_ = HostIpsOf(cloud_addresses_);
-  if (of_cloud && cloud_ips_.empty()) cloud_ips_ = node_.addresses();
+  // Before the server shows the node, the cloud may have spoken long ago.
+  if (of_cloud && cloud_ips_.empty() && server_knows_node_) cloud_ips_ = node_.addresses();
+  if (of_cloud) node_.Refresh();  // its record has them too
   pods_.MarkAll();
   if (identity_ == nullptr) return;
   // Who signs compares the names with the node's, which are the cloud's to say.

@@ -115,6 +115,7 @@ class StatusService {
   // Of an external cloud, which says where the node is reached.
   std::vector<NodeAddress> cloud_addresses_;  // as the server has them
   std::vector<std::string> cloud_ips_;        // that pods show
+  bool server_knows_node_ = false;            // it was shown since the start
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server

@@ -19,6 +19,7 @@ SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::Kube
           .kernel_release = kernel.release,
           .allowed_unsafe_sysctls = kubelet.allowed_unsafe_sysctls,
           .max_pods = kubelet.max_pods,
+          .pod_resources = kubelet.gates.Enabled("PodLevelResources"),
           .kill_foreign_pods = kubelet.splitlet.kill_foreign_pods,
           .offline_start = kubelet.splitlet.offline_start,
           .seed = Fnv1a64(flags.node_name)};

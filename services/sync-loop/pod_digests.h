@@ -45,6 +45,12 @@ struct WorkerDigest {
   std::string uid;
   int64_t incarnation = 0, generation = 0;
   bool granted = false;
+  int64_t refused_generation = 0;  // whose grant pod-worker refuses whenever it comes; 0: none
+
+  /// No grant of this generation of the worker's incarnation will be taken.
+  bool Refuses(int64_t of_generation) const {
+    return refused_generation != 0 && refused_generation >= of_generation;
+  }
 };
 WorkerDigest ReadWorker(const v1::WorkerRecord& record);
 

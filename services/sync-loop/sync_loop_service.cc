@@ -130,6 +130,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
 void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
+  if (key == bus::kNodeKey) return admitter_.OnDevices(change.after.get());
   const bool held_room = admitter_.HoldsRoom(key);
   known_.TakeWorker(change);
   admitter_.OnHolderChanged(key);
@@ -141,6 +142,7 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
 void SyncLoopService::OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   known_.TakeRuntime(change);
+  admitter_.OnHolderChanged(change.key);
   const bool work = change.after == nullptr || MakesWork(change.before.get(), *change.after);
   if (!work || known_.Pod(change.key) == nullptr) return;
   grants_.MakeSyncDue(change.key, change.traceparent);

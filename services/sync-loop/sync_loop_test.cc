@@ -57,6 +57,30 @@ TEST(SyncLoop, ARefusedPodIsToldAndTheOthersRun) {
   for (const auto& call : node.Calls()) EXPECT_EQ(call.find("second"), std::string::npos) << call;
 }
 
+TEST(SyncLoop, APodWhoseGrantIsRefusedForGoodLeavesItsRoomUntilAnotherPodWorkerComes) {
+  Node node;
+  node.PutNode("1");
+  node.StartLoop();
+  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.worker.failure = InvalidArgument("spec.containers[0].name: Invalid value");
+  node.Put({.uid = "odd", .spec = spec, .created = 1});
+  node.Settle();
+  EXPECT_EQ(node.Verdict("odd"), "admitted");
+  v1::WorkerRecord refused;
+  refused.set_uid("odd");
+  refused.set_incarnation(1);
+  refused.set_state(v1::SYNCING);
+  refused.set_refused_generation(1);
+  ASSERT_TRUE(node.workers.table.Put("odd", refused).ok());
+  node.Settle();
+  node.worker.failure = OkStatus();
+  node.Put({.uid = "other", .spec = spec, .created = 2});
+  node.Advance(10min);
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE other 1/1"})) << "the other is not sent again";
+  node.workers.table.Remove("odd");
+  EXPECT_EQ(node.Calls(), (Calls{"CREATE odd 1/1"}));
+}
+
 TEST(SyncLoop, OlderPodsAreJudgedFirst) {
   Node node;
   node.PutNode("1");
@@ -453,6 +477,33 @@ TEST(SyncLoop, ACriticalPodThatCannotFindRoomWaitsWhenItIsStaticAndIsRefusedOthe
   EXPECT_TRUE(node.Verdict("b").starts_with("waiting, UnexpectedAdmissionError: "));
   EXPECT_TRUE(node.Verdict("c").starts_with("UnexpectedAdmissionError: "));
   EXPECT_EQ(node.Calls(), Calls{"CREATE a 1/1"});
+}
+
+TEST(SyncLoop, APodThatAsksForADeviceOfAFormerKubeletIsRefused) {
+  const std::string gpu =
+      "containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: "
+      "1}}}]";
+  const std::string refused =
+      "UnexpectedAdmissionError: Allocate failed due to no healthy devices present; cannot "
+      "allocate "
+      "unhealthy devices nvidia.com/gpu, which is unexpected";
+  Node node;
+  node.PutNode("1");
+  v1::WorkerRecord devices;
+  devices.mutable_node()->add_devices()->set_name("nvidia.com/gpu");
+  ASSERT_TRUE(node.workers.table.Put("node", devices).ok());
+  node.StartLoop();
+  node.Put({.uid = "a", .spec = gpu});
+  node.Put({.uid = "b", .spec = "containers: [{name: c}]"});
+  EXPECT_EQ(node.Verdict("a"), refused);
+  EXPECT_EQ(node.Verdict("b"), "admitted");
+  node.Restart();
+  node.Put({.uid = "c", .spec = gpu});
+  EXPECT_EQ(node.Verdict("c"), refused) << "also after a start";
+  node.workers.table.Remove("node");
+  node.Settle();
+  node.Put({.uid = "d", .spec = gpu});
+  EXPECT_EQ(node.Verdict("d"), "admitted") << "set by a user in the status of the Node";
 }
 
 TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {

@@ -303,7 +303,7 @@ class Bench {
     Result call{.name = "an exec probe, mean, against a raw ExecSync", .unit = "ms"};
     for (int i = 0; i < rounds_; ++i) {
       const auto began = view_.clock().Now();
-      const auto done = view_.runtime().ExecSync(id, {"true"}, 10s,
+      const auto done = view_.runtime().ExecSync(id, {{"true"}, 10s},
                                                  After(view_.clock(), std::chrono::seconds{20}));
       CHECK(done.ok() && done->exit_code == 0);
       call.floor.push_back(Ms((view_.clock().Now() - began).count()));

@@ -98,6 +98,8 @@ class RealServer final : public Server {
                                          .port = options_.port,
                                          .max_connections = 5000,
                                          .max_body_bytes = 8 << 20,
+                                         .max_unread_bytes = 256 << 20,
+                                         .max_unsent_bytes = 1 << 30,
                                          .idle_limit = std::chrono::hours{1}},
                                         [this](https::Request request, auto responder) {
                                           Serve(std::move(request), std::move(responder));

@@ -290,10 +290,11 @@ class RuntimeServer final : public v1::RuntimeService::Service {
 
   grpc::Status ExecSync(ServerContext* context, const v1::ExecSyncRequest* request,
                         v1::ExecSyncResponse* response) override {
-    const std::vector<std::string> command(request->cmd().begin(), request->cmd().end());
-    const auto result =
-        runtime_.ExecSync(cri::ContainerId(request->container_id()), command,
-                          std::chrono::seconds{request->timeout()}, backend_.DeadlineOf(*context));
+    const cri::ExecCommand command{.words = {request->cmd().begin(), request->cmd().end()},
+                                   .timeout = std::chrono::seconds{request->timeout()},
+                                   .keep = {.bytes = SIZE_MAX}};
+    const auto result = runtime_.ExecSync(cri::ContainerId(request->container_id()), command,
+                                          backend_.DeadlineOf(*context));
     return Answer(result, [&](const cri::ExecResult& r) {
       response->set_exit_code(r.exit_code);
       response->set_stdout(r.out);

@@ -57,7 +57,8 @@ FuzzCorpus MakeFuzzCorpus() {
           "evictionHard: {memory.available: 100Mi, nodefs.available: 10%}\n",
       head +
           "registerWithTaints:\n- {key: a, value: b, effect: NoSchedule}\nclusterDNS: [10.0.0.10]\n"
-          "featureGates: {A: true}\nsystemReserved: &r {cpu: 500m}\nkubeReserved: *r\n",
+          "featureGates: {ContainerStopSignals: true}\nsystemReserved: &r {cpu: "
+          "500m}\nkubeReserved: *r\n",
       head +
           "splitlet:\n  users: {pleg: 901}\n  lockFailPoints: no\n"
           "logging: {format: json, flushFrequency: 5000000000}\n"

@@ -29,7 +29,7 @@ StatusOr<cri::ExecResult> SimNode::Exec(const cri::ContainerId& id,
     return deadline.cancel != nullptr && deadline.cancel->cancelled();
   });
   auto result = clock_.Now() < deadline.at
-                    ? runtime_->ExecSync(id, words, Duration{0}, deadline)
+                    ? runtime_->ExecSync(id, {words}, deadline)
                     : StatusOr<cri::ExecResult>(DeadlineExceeded("{} takes too long", hook));
   if (result.ok() || hook != kPostStart) return result;
   // Its container is replaced.

@@ -169,7 +169,6 @@ class PodWorker final : public Process {
     pod_worker::Config config;
     config.node = {.name = kNode,
                    .annotation = kAnnotation,
-                   .ips = {"192.0.2.1"},
                    .memory_bytes = 64LL << 30,
                    .resolver_config = "",
                    .pod_logs_dir = "/logs/pods",
@@ -189,6 +188,7 @@ class PodWorker final : public Process {
                          .bus = shell().bus,
                          .table = Own<v1::WorkerRecord>(*this, "workers"),
                          .desired = View<v1::DesiredRecord>(*this, "desired"),
+                         .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
                          .reader = node.runtime(),
                          .runner = node.runtime(),
                          .remover = node.runtime(),

@@ -3,6 +3,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/kube/codec.h"
+#include "libs/kube/gated_fields.h"
 #include "libs/kube/names.h"
 #include "libs/kube/validation.h"
 #include "services/config-source/pod_bytes.h"
@@ -23,10 +24,13 @@ struct Document {
 };
 
 /// Names the manifest, and the line of the first field that is wrong.
-Status Complete(kube::Pod& pod, const Document& document) {
+Status Complete(kube::Pod& pod, const Document& document, std::vector<std::string>& warnings) {
   const Origin& origin = document.origin;
   if (!pod.metadata().uid().empty())
     RETURN_IF_ERROR(CheckUid(pod.metadata().uid()), "{}", origin.location);
+  kube::EnsureStaticUid(pod, origin);  // of the manifest as it stands, whatever the gates
+  for (std::string& taken : kube::TakeOutGatedFields(pod, origin.gates_off))
+    warnings.push_back(std::move(taken));
   const Status status = kube::CompleteStaticPod(pod, origin);
   if (status.ok()) return status;
   const auto errors = kube::ValidatePod(pod);
@@ -38,7 +42,7 @@ Status Complete(kube::Pod& pod, const Document& document) {
 
 Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
   const Origin& origin = document.origin;
-  if (const Status status = Complete(pod, document); !status.ok()) {
+  if (const Status status = Complete(pod, document, out.warnings); !status.ok()) {
     // A misspelt field is often why a required one is missing.
     std::string reason = Message(status);
     for (const auto& warning : out.warnings) reason += "; " + warning;

@@ -78,5 +78,24 @@ TEST(ManifestFuzz, WhateverAManifestHoldsTheAnswerIsPodsOrOneLine) {
   EXPECT_GT(good, 20u);
 }
 
+TEST(Manifest, FieldsWhoseFeatureGateIsOffAreTakenOutAndNamed) {
+  const std::string text =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  hostnameOverride: other\n"
+      "  containers: [{name: app, image: i}]\n";
+  Origin origin{std::string(kube::kFileSource), "node-a", "/m/x.yaml"};
+  const auto with = DecodeManifest(text, origin);
+  origin.gates_off.hostname_override = true;
+  const auto without = DecodeManifest(text, origin);
+  ASSERT_TRUE(with.ok() && without.ok()) << with.status() << without.status();
+  EXPECT_TRUE(with->warnings.empty());
+  EXPECT_EQ(without->warnings,
+            std::vector<std::string>{"hostnameOverride: the feature gate HostnameOverride is off"});
+  kube::Pod pod;
+  ASSERT_TRUE(pod.ParseFromString(*without->pods.front()->bytes));
+  EXPECT_FALSE(pod.spec().has_hostname_override());
+  EXPECT_EQ(with->pods.front()->uid, without->pods.front()->uid)
+      << "the same pod, whatever the gate";
+}
+
 }  // namespace
 }  // namespace splitlet::config_source

@@ -133,6 +133,16 @@ class Eviction : public testing::Test {
   std::string Metrics() {
     return prometheus::TextSerializer().Serialize(node.process->registry.Collect());
   }
+  /// Why files of pods were not counted, as it was logged.
+  std::vector<std::string> Unmeasured() {
+    std::vector<std::string> reasons;
+    for (const auto& line : node.sink.lines())
+      for (const auto& field : line.fields)
+        if (line.message.starts_with("the files of a pod are not all counted") &&
+            field.key == "err")
+          reasons.push_back(field.value);
+    return reasons;
+  }
   bool HasCondition(const std::string& condition) {
     const auto record = node.pressure.Find("node");
     return std::ranges::find(record->conditions(), condition) != record->conditions().end();

@@ -52,6 +52,10 @@ void Evictor::MeasureLimits() {
   const Clock::Time now = deps_.clock.Now();
   std::vector<ActivePods::Limited> due;
   if (config_.local_storage_limits) due = pods_.EvictableWithLimits();
+  std::erase_if(unmeasured_, [&due](const auto& entry) {
+    return std::ranges::find(due, entry.first,
+                             [](const auto& limited) { return limited.pod.uid; }) == due.end();
+  });
   std::erase_if(due, [&](const ActivePods::Limited& limited) {
     const auto next = measure_next_.find(limited.pod.uid);
     return next != measure_next_.end() && now < next->second;
@@ -91,6 +95,7 @@ void Evictor::OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
   for (const auto& [pod, limits] : pods) {
     const auto usage = usages->find(pod.uid);
     if (usage == usages->end() || !pods_.IsActive(pod)) continue;
+    NoteUnmeasured(pod, usage->second.unmeasured);
     const auto exceeded =
         FindExceeded(*pod.pod, usage->second, !layout_.value_or(DiskLayout{}).one());
     if (!exceeded) continue;
@@ -195,6 +200,17 @@ void Evictor::NoteUnread(const Status& why) {
   const std::string text = Message(why);
   if (std::exchange(unread_, text) != text)
     deps_.log.Warn("figures for an eviction cannot be read", {KV("err", why)});
+}
+
+void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
+  if (why.empty()) {
+    unmeasured_.erase(pod.uid);
+    return;
+  }
+  deps_.metrics.errors.Add({{"kind", "measure"}}).Increment();
+  if (std::exchange(unmeasured_[pod.uid], why) == why) return;
+  deps_.log.Warn("the files of a pod are not all counted; what is not counts against no limit",
+                 {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid), KV("err", why)});
 }
 
 void Evictor::Evict(const Candidate& pod, const std::string& signal, Victim victim) {

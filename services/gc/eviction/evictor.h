@@ -74,6 +74,8 @@ class Evictor {
   void OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages);
   /// Logged when it is another trouble than the last.
   void NoteUnread(const Status& why);
+  /// Likewise, for each pod.
+  void NoteUnmeasured(const Candidate& pod, const std::string& why);
   void Evict(const Candidate& pod, const std::string& signal, Victim victim);
   void End() { step_ = Step::kIdle; }
 
@@ -88,7 +90,8 @@ class Evictor {
   std::optional<DiskLayout> layout_;
   std::map<std::string, Clock::Time> measure_next_;  // own limits, by UID
   bool told_nobody_ = false;
-  std::string unread_;  // why, as last logged
+  std::string unread_;                             // why, as last logged
+  std::map<std::string, std::string> unmeasured_;  // likewise, by UID
 };
 
 }  // namespace splitlet::gc

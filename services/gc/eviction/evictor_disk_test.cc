@@ -85,6 +85,43 @@ TEST_F(Eviction, PodsAboveTheirOwnLimitsEndInOnePass) {
   EXPECT_THAT(Metrics(), HasSubstr("kubelet_evictions{eviction_signal=\"emptydirfs.limit\"} 1"));
 }
 
+TEST_F(Eviction, APodThatIsNotMeasuredStaysAndIsToldOnce) {
+  const std::string path = "/kubelet/pods/app/volumes/kubernetes.io~empty-dir/tmp";
+  const struct {
+    const char* name;
+    StatusOr<DiskFigures> measured;
+    std::string err;
+  } kCases[] = {
+      {"more entries than are counted", DiskFigures{kMebi, 5'000'000, true},
+       path + ": more files, or deeper ones, than are counted"},
+      {"a sandbox without openat2", Unimplemented("openat2: taken away"), "openat2: taken away"},
+      {"more entries again", DiskFigures{kMebi, 5'000'000, true},
+       path + ": more files, or deeper ones, than are counted"},
+  };
+  Add({.uid = "app", .volume_limit = "10Mi"});
+  Start();
+  std::vector<std::string> want;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    node.disk.trees.clear();
+    node.disk.errors.clear();
+    if (c.measured.ok()) {
+      node.disk.trees[path] = *c.measured;
+    } else {
+      node.disk.errors[path] = c.measured.status();
+    }
+    node.all.Advance(1min);
+    want.push_back(c.err);
+    EXPECT_EQ(Unmeasured(), want);
+    EXPECT_THAT(Killed(), IsEmpty());
+  }
+  EXPECT_THAT(Metrics(), HasSubstr("splitlet_gc_errors_total{kind=\"measure\"}"));
+  node.disk.errors.clear();
+  node.disk.trees[path] = {11 * kMebi, 5'000'000, true};
+  node.all.Advance(1min);
+  EXPECT_THAT(Killed(), ElementsAre("app")) << "what was counted is above the limit already";
+}
+
 TEST_F(Eviction, WithoutTheIsolationOfLocalStorageNoLimitCounts) {
   node.config.local_storage_limits = false;
   Add({.uid = "volume", .volume_limit = "1Mi"});

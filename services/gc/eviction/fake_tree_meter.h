@@ -16,11 +16,14 @@ class FakeTreeMeter final : public TreeMeter {
   struct Disk {
     std::map<std::string, DiskFigures> trees;
     std::map<std::string, uint64_t> devices;  // by path; 1 where nothing is said
+    std::map<std::string, Status> errors;     // of trees
     int measured = 0;
   };
   explicit FakeTreeMeter(Disk& disk) : disk_(disk) {}
   StatusOr<DiskFigures> Measure(const std::string& path) override {
     ++disk_.measured;
+    if (const auto error = disk_.errors.find(path); error != disk_.errors.end())
+      return error->second;
     const auto found = disk_.trees.find(path);
     return found == disk_.trees.end() ? DiskFigures{} : found->second;
   }

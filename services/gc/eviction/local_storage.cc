@@ -26,8 +26,9 @@ std::optional<Quantity> StorageIn(const StatusOr<kube::Resources>& limits) {
   return found->second;
 }
 
+/// Of a tree that was counted in part, that part: nobody ends for what is not known.
 bool Above(const DiskFigures& used, const Quantity& limit) {
-  return used.more || Quantity::FromInt(used.bytes) > limit;
+  return Quantity::FromInt(used.bytes) > limit;
 }
 
 std::optional<Exceeded> OfVolumes(const kube::Pod& pod, const PodUsage& usage) {

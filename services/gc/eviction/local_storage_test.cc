@@ -69,27 +69,24 @@ TEST(LocalStorage, AContainerAboveItsOwnBesideOneWithRoom) {
   EXPECT_EQ(FindExceeded(pod, usage, true), want);
 }
 
-TEST(LocalStorage, ATreeTooLargeToBeCountedPassesEveryLimit) {
+TEST(LocalStorage, OfATreeTooLargeToBeCountedWhatIsCountedCounts) {
   const struct {
     const char* name;
     kube::Pod pod;
-    DiskFigures PodUsage::*volumes;
-    bool logs, volume;
+    int64_t bytes;       // counted, of the volume, the pod's directory and its logs, each
     const char* signal;  // nullptr: none is passed
   } kCases[] = {
-      {"a volume", Limited("1Gi", nullptr), nullptr, false, true, "emptydirfs.limit"},
-      {"the pod's directory", Limited(nullptr, "1Gi"), &PodUsage::volumes, false, false,
-       "ephemeralpodfs.limit"},
-      {"logs of a container", Limited(nullptr, "1Gi"), nullptr, true, false,
-       "ephemeralpodfs.limit"},
-      {"without a limit", Limited(nullptr, nullptr), &PodUsage::volumes, true, true, nullptr},
+      {"a volume below its limit", Limited("1Gi", nullptr), kMi, nullptr},
+      {"a volume above it already", Limited("1Gi", nullptr), kGi + 1, "emptydirfs.limit"},
+      {"a pod below its limit", Limited(nullptr, "1Gi"), kMi, nullptr},
+      {"a pod above it already", Limited(nullptr, "1Gi"), kGi + 1, "ephemeralpodfs.limit"},
+      {"without a limit", Limited(nullptr, nullptr), kGi + 1, nullptr},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     PodUsage usage = Disk(0, 0, 0);
-    if (c.volumes != nullptr) (usage.*c.volumes).more = true;
-    usage.containers["app"].logs.more = c.logs;
-    usage.limited_volumes["tmp"].more = c.volume;
+    const DiskFigures part{.bytes = c.bytes, .inodes = 5'000'000, .more = true};
+    usage.volumes = usage.containers["app"].logs = usage.limited_volumes["tmp"] = part;
     const auto exceeded = FindExceeded(c.pod, usage, false);
     ASSERT_EQ(exceeded.has_value(), c.signal != nullptr);
     if (exceeded) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kCriticalClasses[] = {"system-node-critical", "system-cluster-critical"};
 
-/// Of a tree that is too large to be counted.
+/// Of a tree that is too large to be counted: it is what the node has to find first.
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 /// Compared in order; the smaller goes first.

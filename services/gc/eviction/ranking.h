@@ -24,7 +24,7 @@ namespace splitlet::gc {
 
 struct DiskFigures {
   int64_t bytes = 0, inodes = 0;
-  bool more = false;  // than is counted here, and than any limit or request
+  bool more = false;  // than is counted here
   DiskFigures& operator+=(const DiskFigures& other) {
     bytes += other.bytes;
     inodes += other.inodes;
@@ -47,6 +47,7 @@ struct PodUsage {
   std::optional<int64_t> processes;
   DiskFigures volumes;  // local ones, and the other files of the pod's directory
   std::map<std::string, DiskFigures> limited_volumes;  // those with a limit, by name
+  std::string unmeasured;  // why files of it were not counted, or not all; empty: all were
 
   /// Of the pod's cgroup; of its containers together where that is not to be seen.
   int64_t memory_bytes() const;

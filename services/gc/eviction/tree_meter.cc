@@ -10,11 +10,13 @@
 #include <climits>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "libs/fs/fd.h"
+#include "libs/fs/openat2.h"
 
 namespace splitlet::gc {
 namespace {
@@ -27,27 +29,21 @@ struct CloseDir {
 };
 using Dir = std::unique_ptr<DIR, CloseDir>;
 
-/// A descriptor that no mount was crossed for: whoever serves one that is mounted here is not
-/// asked, and may not answer.
-fs::Fd OpenBelow(int at, const char* path, uint64_t flags) {
-  open_how how{};
-  how.flags = flags | O_CLOEXEC | O_NOFOLLOW;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-  return fs::Fd(static_cast<int>(::syscall(SYS_openat2, at, path, &how, sizeof(how))));
+/// It was renamed, removed or replaced since its directory was read, or something is mounted there.
+bool IsElsewhere(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV || error == ESTALE;
 }
-
-/// The node lacks something, not the tree.
-bool IsLack(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 /// The way from the top to the directory that is read. What lies beside it is still unread in its
 /// parents, so that memory grows with the depth alone, and that ends with the length of a path.
 class Walk {
  public:
-  Walk(fs::Fd top, const TreeLimits& limits) : top_(std::move(top)), limits_(limits) {}
+  Walk(fs::Fd top, const TreeLimits& limits, const BelowOpener& open)
+      : top_(std::move(top)), limits_(limits), open_(open) {}
 
   StatusOr<DiskFigures> Run() {
     RETURN_IF_ERROR(Enter(top_.get(), kTop), "top");
-    while (!levels_.empty() && !sum_.more) RETURN_IF_ERROR(Step(), "read");
+    while (!levels_.empty() && entries_ <= limits_.entries) RETURN_IF_ERROR(Step(), "read");
     sum_.inodes += std::llround(shares_);
     return sum_;
   }
@@ -59,6 +55,14 @@ class Walk {
     std::pair<uint64_t, uint64_t> id;
     size_t parent_length = 0;  // of path_
   };
+
+  /// None: what was there is elsewhere.
+  StatusOr<std::optional<fs::Fd>> Open(int at, const char* path, uint64_t flags) const {
+    fs::Fd fd(open_(at, path, flags));
+    if (fd.ok()) return std::optional(std::move(fd));
+    if (IsElsewhere(errno)) return std::optional<fs::Fd>();
+    return fs::OpenAt2Error(errno);
+  }
 
   Status Step() {
     Level& level = levels_.back();
@@ -85,13 +89,13 @@ class Walk {
       sum_.more = true;
       return OkStatus();
     }
-    fs::Fd fd = OpenBelow(parent, name, O_RDONLY | O_DIRECTORY);
-    if (!fd.ok()) return IsLack(errno) ? ErrnoStatus(errno) : OkStatus();  // gone, or a mount
+    ASSIGN_OR_RETURN(auto fd, Open(parent, name, O_RDONLY | O_DIRECTORY), "directory");
+    if (!fd) return OkStatus();
     struct stat found {};
-    if (::fstat(fd.get(), &found) != 0) return ErrnoStatus(errno);
-    Dir dir(::fdopendir(fd.get()));
+    if (::fstat(fd->get(), &found) != 0) return ErrnoStatus(errno);
+    Dir dir(::fdopendir(fd->get()));
     if (dir == nullptr) return ErrnoStatus(errno);
-    fd.Release();
+    fd->Release();
     sum_ += {found.st_blocks * kBlockBytes, 1};
     if (length > 0) path_ += '/';
     path_ += name;
@@ -108,14 +112,14 @@ class Walk {
 
   /// False: another directory is there by now, or none.
   StatusOr<bool> Reopen(Level& level) {
-    fs::Fd fd = OpenBelow(top_.get(), path_.c_str(), O_RDONLY | O_DIRECTORY);
-    if (!fd.ok() && IsLack(errno)) return ErrnoStatus(errno);
+    ASSIGN_OR_RETURN(auto fd, Open(top_.get(), path_.c_str(), O_RDONLY | O_DIRECTORY), "directory");
+    if (!fd) return false;
     struct stat found {};
-    if (!fd.ok() || ::fstat(fd.get(), &found) != 0) return false;
+    if (::fstat(fd->get(), &found) != 0) return ErrnoStatus(errno);
     if (level.id != std::pair<uint64_t, uint64_t>{found.st_dev, found.st_ino}) return false;
-    level.dir = Dir(::fdopendir(fd.get()));
+    level.dir = Dir(::fdopendir(fd->get()));
     if (level.dir == nullptr) return ErrnoStatus(errno);
-    fd.Release();
+    fd->Release();
     ::seekdir(level.dir.get(), level.at);
     return true;
   }
@@ -127,10 +131,10 @@ class Walk {
       return OkStatus();
     }
     if (entry.d_type == DT_DIR) return Enter(at, entry.d_name);
-    const fs::Fd file = OpenBelow(at, entry.d_name, O_PATH);
-    if (!file.ok()) return IsLack(errno) ? ErrnoStatus(errno) : OkStatus();
+    ASSIGN_OR_RETURN(const auto file, Open(at, entry.d_name, O_PATH), "entry");
+    if (!file) return OkStatus();
     struct stat found {};
-    if (::fstat(file.get(), &found) != 0) return OkStatus();
+    if (::fstat(file->get(), &found) != 0) return ErrnoStatus(errno);
     // Of a file system that does not tell in its entries.
     if (S_ISDIR(found.st_mode)) return Enter(at, entry.d_name);
     CountFile(found);
@@ -160,6 +164,7 @@ class Walk {
 
   fs::Fd top_;
   const TreeLimits limits_;
+  const BelowOpener& open_;
   std::vector<Level> levels_;                                 // outermost first
   std::string path_;                                          // of the innermost, below the top
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> linked_;  // names that are still to come
@@ -171,7 +176,8 @@ class Walk {
 
 class RealTreeMeter final : public TreeMeter {
  public:
-  explicit RealTreeMeter(const TreeLimits& limits) : limits_(limits) {}
+  RealTreeMeter(const TreeLimits& limits, BelowOpener open)
+      : limits_(limits), open_(std::move(open)) {}
 
   StatusOr<DiskFigures> Measure(const std::string& path) override {
     fs::Fd top(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
@@ -179,7 +185,7 @@ class RealTreeMeter final : public TreeMeter {
       if (errno == ENOENT) return DiskFigures{};
       return ErrnoStatus(errno);
     }
-    return Annotate(Walk(std::move(top), limits_).Run(), fmt::format("measure {}", path));
+    return Annotate(Walk(std::move(top), limits_, open_).Run(), fmt::format("measure {}", path));
   }
 
   StatusOr<uint64_t> DeviceOf(const std::string& path) override {
@@ -190,12 +196,21 @@ class RealTreeMeter final : public TreeMeter {
 
  private:
   const TreeLimits limits_;
+  const BelowOpener open_;
 };
 
 }  // namespace
 
-std::unique_ptr<TreeMeter> MakeTreeMeter(const TreeLimits& limits) {
-  return std::make_unique<RealTreeMeter>(limits);
+/// Whoever serves what is mounted here is not asked, and may not answer.
+int OpenBelow(int at, const char* path, uint64_t flags) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  return static_cast<int>(::syscall(SYS_openat2, at, path, &how, sizeof(how)));
+}
+
+std::unique_ptr<TreeMeter> MakeTreeMeter(const TreeLimits& limits, BelowOpener open) {
+  return std::make_unique<RealTreeMeter>(limits, std::move(open));
 }
 
 }  // namespace splitlet::gc

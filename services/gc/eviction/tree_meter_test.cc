@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -160,6 +161,74 @@ TEST_F(TreeMeterTest, WhatIsNotCountedIsSaidToBeMore) {
   EXPECT_FALSE(Measure().more);
   Write("other", 1);
   EXPECT_TRUE(Measure().more);
+}
+
+/// Where something cannot be opened, it is known why: nothing is taken for empty.
+TEST_F(TreeMeterTest, WhatCannotBeOpenedIsAnErrorUnlessItIsElsewhere) {
+  const struct {
+    const char* name;
+    int error;
+    std::optional<StatusCode> want;  // none: it is passed over
+  } kCases[] = {
+      {"a kernel or a sandbox without the call", ENOSYS, StatusCode::kUnimplemented},
+      {"a sandbox that refuses the call", EPERM, StatusCode::kUnimplemented},
+      {"no right", EACCES, StatusCode::kPermissionDenied},
+      {"a disk that fails", EIO, StatusCode::kDataLoss},
+      {"too many open files", EMFILE, StatusCode::kResourceExhausted},
+      {"flags that the kernel does not know", EINVAL, StatusCode::kInvalidArgument},
+      {"removed", ENOENT, std::nullopt},
+      {"replaced by a file", ENOTDIR, std::nullopt},
+      {"replaced by a link", ELOOP, std::nullopt},
+      {"something is mounted there", EXDEV, std::nullopt},
+  };
+  ASSERT_TRUE(stdfs::create_directories(top + "/a/b"));
+  Write("a/file", 1 << 20);
+  Write("file", 1);
+  // The first that is opened is the top itself, then what is in it in any order.
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    for (const int failing : {1, 2, 3}) {
+      SCOPED_TRACE(failing);
+      int opened = 0;
+      meter = MakeTreeMeter({}, [&](int at, const char* path, uint64_t flags) {
+        if (++opened != failing) return OpenBelow(at, path, flags);
+        errno = c.error;
+        return -1;
+      });
+      const auto measured = meter->Measure(top);
+      EXPECT_EQ(measured.ok(), !c.want.has_value());
+      if (c.want) {
+        EXPECT_EQ(measured.status().code(), *c.want) << measured.status();
+      }
+    }
+  }
+}
+
+TEST_F(TreeMeterTest, WhyNothingCanBeOpenedIsTold) {
+  meter = MakeTreeMeter({}, [](int, const char*, uint64_t) {
+    errno = ENOSYS;
+    return -1;
+  });
+  EXPECT_EQ(Message(meter->Measure(top).status()),
+            fmt::format("measure {}: top: directory: openat2: Function not implemented: it needs "
+                        "Linux 5.6, and a sandbox that lets it through",
+                        top));
+}
+
+TEST_F(TreeMeterTest, WhatIsBesideATreeThatIsTooDeepCounts) {
+  const std::string name(200, 'd');
+  for (const char* file : {"a", "z"}) Write(file, 1 << 20);
+  for (int i = 0; i < 40; ++i) Write(fmt::format("file-{}", i), 1);
+  const DiskFigures before = Measure();
+  fs::Fd at(::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 1; level <= 25; ++level) {
+    ASSERT_EQ(::mkdirat(at.get(), name.c_str(), 0700), 0);
+    at = fs::Fd(::openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  const DiskFigures after = Measure();
+  EXPECT_TRUE(after.more);
+  EXPECT_GE(after.bytes, before.bytes);
+  EXPECT_GT(after.inodes, before.inodes + 15);
 }
 
 TEST_F(TreeMeterTest, SoIsWhatLiesDeeperThanAPathIsLong) {

@@ -104,6 +104,23 @@ Status CountProcessesOf(const UsageSources& from, const std::vector<UsageWish>& 
   return OkStatus();
 }
 
+/// The first reason is kept.
+void NoteUnmeasured(const Status& why, PodUsage& usage) {
+  if (usage.unmeasured.empty()) usage.unmeasured = Message(why);
+}
+
+/// One that is too large is measured in part.
+StatusOr<DiskFigures> MeasureTree(TreeMeter& meter, const std::string& path, PodUsage& usage) {
+  auto figures = meter.Measure(path);
+  if (!figures.ok()) {
+    NoteUnmeasured(figures.status(), usage);
+  } else if (figures->more) {
+    NoteUnmeasured(ResourceExhausted("{}: more files, or deeper ones, than are counted", path),
+                   usage);
+  }
+  return figures;
+}
+
 /// Logs of its containers, and everything in its directory that nothing is mounted on.
 Status MeasureDisk(const UsageSources& from, const UsageWish& wish, const GcConfig& config,
                    PodUsage& usage) {
@@ -111,12 +128,14 @@ Status MeasureDisk(const UsageSources& from, const UsageWish& wish, const GcConf
   const std::string logs = fmt::format("{}/{}_{}_{}", config.pod_logs_dir, metadata.namespace_(),
                                        metadata.name(), wish.uid);
   for (auto& [name, container] : usage.containers) {
-    ASSIGN_OR_RETURN(container.logs, from.meter.Measure(logs + "/" + name), "logs");
+    ASSIGN_OR_RETURN(container.logs, MeasureTree(from.meter, logs + "/" + name, usage), "logs");
   }
-  ASSIGN_OR_RETURN(const auto place,
-                   node::FindPodPlace(from.files, {config.pods_dir, config.root_dir}, wish.uid),
-                   "pod directory");
-  ASSIGN_OR_RETURN(usage.volumes, from.meter.Measure(place.path), "pod directory");
+  const auto place = node::FindPodPlace(from.files, {config.pods_dir, config.root_dir}, wish.uid);
+  if (!place.ok()) {
+    NoteUnmeasured(place.status(), usage);
+    return place.status();
+  }
+  ASSIGN_OR_RETURN(usage.volumes, MeasureTree(from.meter, place->path, usage), "pod directory");
   return OkStatus();
 }
 
@@ -124,9 +143,10 @@ void MeasureVolumes(const UsageSources& from, const UsageWish& wish, const GcCon
                     PodUsage& usage) {
   if (wish.volumes.empty()) return;
   const auto place = node::FindPodPlace(from.files, {config.pods_dir, config.root_dir}, wish.uid);
-  if (!place.ok()) return;
+  if (!place.ok()) return NoteUnmeasured(place.status(), usage);
   for (const auto& name : wish.volumes) {
-    const auto used = from.meter.Measure(place->path + "/volumes/kubernetes.io~empty-dir/" + name);
+    const auto used =
+        MeasureTree(from.meter, place->path + "/volumes/kubernetes.io~empty-dir/" + name, usage);
     if (used.ok()) usage.limited_volumes[name] = *used;
   }
 }

@@ -3,7 +3,8 @@
 /// What pods use of memory, local storage and process ids, measured when somebody has to know.
 /// Threads: a strand; calls block on runtime and disk.
 /// Errors: the runtime's; a tree that cannot be measured leaves its pod without figures of the
-/// disk; of a pod without a cgroup that is to be seen here the containers count.
+/// disk, and with the reason (`unmeasured`); of a pod without a cgroup that is to be seen here the
+/// containers count.
 /// Source: docs/behaviour/eviction.md, "Figures".
 
 #include <map>

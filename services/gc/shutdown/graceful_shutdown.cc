@@ -8,6 +8,8 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
+#include "libs/fs/unfinished.h"
 #include "services/gc/pod_kill.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -76,6 +78,10 @@ void GracefulShutdown::Start() {
 
 GracefulShutdown::Left GracefulShutdown::ReadLeft() const {
   Left left;
+  for (const std::string& path : {config_.root_dir + kTimesFile, std::string(kLogindDropIn)}) {
+    const Status removed = fs::RemoveUnfinished(deps_.files, fs::ParentOf(path), fs::NameOf(path));
+    if (!removed.ok()) left.problems.push_back(Message(removed));
+  }
   const auto text = deps_.files.Read(config_.root_dir + kTimesFile, kMostTimesBytes);
   if (text.ok()) {
     const auto times = DecodeTimes(*text);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "libs/fs/path.h"
 #include "libs/kube/pod_types.h"
 #include "services/gc/gc_fixture.h"
 
@@ -111,6 +112,14 @@ TEST_F(NodeShutdown, TheMachineIsAskedToWait) {
   EXPECT_EQ(node.machine.reloads, 0) << "it waits long enough";
   EXPECT_FALSE(node.Exists(kLogindDropIn));
   EXPECT_FALSE(ShowsShutdown());
+}
+
+TEST_F(NodeShutdown, WhatAnEarlierStartWasWritingGoes) {
+  const std::vector<std::string> left = {fs::NewContentPath(kLogindDropIn),
+                                         "/kubelet/.graceful_node_shutdown_state.new"};
+  for (const auto& path : left) ASSERT_TRUE(node.files.Replace(path, "half", {}).ok());
+  Start();
+  for (const auto& path : left) EXPECT_FALSE(node.Exists(path)) << path;
 }
 
 TEST_F(NodeShutdown, AMachineThatWaitsTooShortIsToldToWaitLonger) {

@@ -188,6 +188,8 @@ TEST_F(StatsOfNode, PodsByTheirCgroupsNetworksAndFiles) {
   Write("/proc/77/net/dev", kNetDev);
   Write("/var/log/pods/default_web_u-1/odd", "12345");
   disk.trees["/var/log/pods/default_web_u-1/app"] = {4096, 2};
+  Write("/kubelet/pods/u-1/etc-hosts", "1234567");
+  disk.trees["/kubelet/pods/u-1/containers"] = {8192, 3};
   const auto volume = std::make_shared<v1::VolumeFigures>();
   volume->set_name("tmp");
   volume->mutable_fs()->set_used_bytes(1000);
@@ -219,8 +221,8 @@ TEST_F(StatsOfNode, PodsByTheirCgroupsNetworksAndFiles) {
   ASSERT_EQ(found.logs_size(), 1);
   EXPECT_EQ(found.logs(0).used_bytes(), 4096U);
   EXPECT_EQ(found.volumes_size(), 2);
-  EXPECT_EQ(found.local_bytes(), 5U + 4096 + 1000);
-  EXPECT_EQ(found.local_inodes(), 1U + 2 + 1);
+  EXPECT_EQ(found.local_bytes(), 5U + 4096 + 7 + 8192 + 1000) << "the last is the volume's";
+  EXPECT_EQ(found.local_inodes(), 1U + 2 + 1 + 3 + 1);
   ASSERT_EQ(stats->system_containers_size(), 1);
   EXPECT_EQ(stats->system_containers(0).name(), "pods");
   EXPECT_EQ(stats->system_containers(0).usage().cgroup(), "/kubepods.slice");

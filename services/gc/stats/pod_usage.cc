@@ -53,11 +53,16 @@ DiskFigures LooseFiles(fs::FileSystem& files, const std::string& folder) {
   return sum;
 }
 
-DiskFigures HostsFile(const PodSources& from, const std::string& uid) {
+/// The hosts file and the termination logs: any container of the pod may fill them.
+DiskFigures MountedFiles(const PodSources& from, const std::string& uid) {
   const auto place = node::FindPodPlace(from.files, {from.pods_dir, from.root_dir}, uid);
   if (!place.ok()) return {};
-  const auto info = from.files.Stat(place->path + "/etc-hosts", false);
-  return info.ok() ? DiskFigures{static_cast<int64_t>(info->size), 1} : DiskFigures{};
+  DiskFigures sum;
+  const auto hosts = from.files.Stat(place->path + "/etc-hosts", false);
+  if (hosts.ok()) sum += {static_cast<int64_t>(hosts->size), 1};
+  const auto logs = from.meter.Measure(place->path + "/containers");
+  if (logs.ok() && !logs->more) sum += *logs;
+  return sum;
 }
 
 void FillDisk(const PodSources& from, const PodToRead& pod,
@@ -65,7 +70,7 @@ void FillDisk(const PodSources& from, const PodToRead& pod,
   const std::string logs =
       fmt::format("{}/{}_{}_{}", from.pod_logs_dir, pod.name_space, pod.name, pod.uid);
   DiskFigures sum = LooseFiles(from.files, logs);
-  sum += HostsFile(from, pod.uid);
+  sum += MountedFiles(from, pod.uid);
   for (const auto& [id, name] : pod.containers) {
     const auto used = from.meter.Measure(logs + "/" + name);
     if (!used.ok() || used->more) continue;

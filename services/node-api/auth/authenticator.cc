@@ -96,7 +96,11 @@ std::string WithoutTokens(std::string_view protocols) {
 }
 
 void Authenticator::Authenticate(const https::Request& request, Done done) {
-  if (request.client) return done(WithGroup(UserOf(*request.client)));
+  if (request.client) {
+    User user = WithGroup(UserOf(*request.client));
+    if (!options_.certificate_uid) user.uid.clear();
+    return done(std::move(user));
+  }
   const auto shown =
       options_.webhook ? TokenOf(request) : StatusOr<std::optional<std::string>>(std::nullopt);
   if (!shown.ok()) return done(shown.status());

@@ -30,7 +30,8 @@ class Authenticator {
   struct Options {
     bool webhook = true, anonymous = false;
     Duration token_ttl = std::chrono::minutes{2};
-    std::string secret;  // of this start; keys what is kept of tokens
+    std::string secret;           // of this start; keys what is kept of tokens
+    bool certificate_uid = true;  // a client certificate says the uid of its user
   };
   struct Deps {
     const Clock& clock;

@@ -25,12 +25,13 @@ Status LeadsOut(const std::string& root) { return PermissionDenied("it leads out
 /// sandbox may not have it.
 class Way {
  public:
-  Way(const std::string& root, fs::Fd top, const std::string& path) : root_(root) {
-    Prepend(path);
+  enum class Links { kBelow, kNone };
+  Way(const std::string& root, fs::Fd top, Links links) : root_(root), allowed_(links) {
     steps_.push_back(std::move(top));
   }
 
-  StatusOr<fs::Fd> Go() {
+  StatusOr<fs::Fd> Go(const std::string& path) {
+    Prepend(path);
     while (!names_.empty()) {
       const std::string name = std::exchange(names_.front(), "");
       names_.pop_front();
@@ -56,7 +57,9 @@ class Way {
     if (!next.ok()) return ErrnoStatus(errno);
     struct stat info {};
     if (::fstat(next.get(), &info) != 0) return ErrnoStatus(errno);
-    if (S_ISLNK(info.st_mode)) return Follow(next);
+    const bool link = S_ISLNK(info.st_mode);
+    if (link && allowed_ == Links::kBelow) return Follow(next);
+    if (link && !names_.empty()) return PermissionDenied("it is a link");
     steps_.push_back(std::move(next));
     return OkStatus();
   }
@@ -77,21 +80,30 @@ class Way {
   }
 
   const std::string& root_;
+  const Links allowed_;
   std::deque<std::string> names_;  // still to go
   std::vector<fs::Fd> steps_;      // from the folder to where the way has come
   int links_ = 0;
 };
 
-}  // namespace
-
-StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path) {
+StatusOr<HeldPath> Hold(const std::string& root, const std::string& path, Way::Links links) {
   fs::Fd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!top.ok()) return ErrnoStatus(errno);
-  auto end = Way(root, std::move(top), path).Go();
+  auto end = Way(root, std::move(top), links).Go(path);
   if (!end.ok()) return end.status();
   HeldPath held{.held = std::make_shared<const fs::Fd>(*std::move(end)), .path = ""};
   held.path = fmt::format("/proc/self/fd/{}", held.held->get());
   return held;
+}
+
+}  // namespace
+
+StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path) {
+  return Hold(root, path, Way::Links::kBelow);
+}
+
+StatusOr<HeldPath> HoldWithoutLinks(const std::string& root, const std::string& path) {
+  return Hold(root, path, Way::Links::kNone);
 }
 
 StatusOr<std::string> ReadBelow(const std::string& root, const std::string& path,

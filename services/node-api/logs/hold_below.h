@@ -1,11 +1,11 @@
 #pragma once
 
 /// Opens what is below a folder that somebody hostile may fill and change meanwhile, and holds it,
-/// so that it stays the same whatever becomes of its name. Links are followed as long as they lead
-/// to what is below the folder, absolute ones too.
+/// so that it stays the same whatever becomes of its name. Links are followed, if at all, as long
+/// as they lead to what is below the folder, absolute ones too.
 /// Threads: any; blocks on the disk.
 /// Errors:  those of the system; PERMISSION_DENIED for a way that leads out of the folder.
-/// Source:  docs/behaviour/node-api.md, "Logs of the node".
+/// Source:  docs/behaviour/node-api.md, "Logs of the node" and "Logs of containers".
 
 #include <cstdint>
 #include <functional>
@@ -23,6 +23,8 @@ struct HeldPath {
 };
 /// `path`: below `root`, with or without a slash before it.
 StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path);
+/// The same, following no link: one at the end is held itself, one on the way is PERMISSION_DENIED.
+StatusOr<HeldPath> HoldWithoutLinks(const std::string& root, const std::string& path);
 /// As it is passed in.
 using PathHolder =
     std::function<StatusOr<HeldPath>(const std::string& root, const std::string& path)>;

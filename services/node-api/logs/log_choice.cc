@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/logs/choose_container.h"
+#include "services/node-api/logs/container_log.h"
 #include "services/node-api/pods/containers.h"
 #include "services/node-api/replies.h"
 
@@ -29,16 +30,19 @@ std::string PathOf(const PodSeen& seen, const std::string& id) {
 
 }  // namespace
 
-LogChoice ChooseLog(const PodSeen& seen, const std::string& container, bool previous) {
+LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked) {
   const auto pod = PodOf(seen);
   if (pod == nullptr) return Refused(400, "the pod's record cannot be read");
-  if (FindContainer(*pod, container) == Sort::kNone)
-    return Refused(404, fmt::format("container \"{}\" not found in pod \"{}\"", container,
+  if (FindContainer(*pod, asked.container) == Sort::kNone)
+    return Refused(404, fmt::format("container \"{}\" not found in pod \"{}\"", asked.container,
                                     seen.desired->name()));
-  const auto chosen = logs::ChooseContainer(*pod, container, previous);
+  const auto chosen = logs::ChooseContainer(*pod, asked.container, asked.previous);
   if (!chosen.ok()) return Refused(400, Message(chosen.status()));
   const std::string id = BareId(chosen->id), path = PathOf(seen, id);
   if (path.empty()) return Refused(400, "unable to retrieve container logs for " + chosen->id);
+  if (!IsBelow(path, asked.logs_dir))
+    return Refused(400, fmt::format("unable to retrieve container logs for {}: {} is not below {}",
+                                    chosen->id, path, asked.logs_dir));
   return {.refusal = std::nullopt,
           .path = path,
           .container_id = id,

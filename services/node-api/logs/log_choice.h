@@ -17,6 +17,11 @@ struct LogChoice {
   std::string path, container_id;
   bool running = false;
 };
-LogChoice ChooseLog(const PodSeen& seen, const std::string& container, bool previous);
+struct LogAsked {
+  std::string container;
+  bool previous = false;
+  std::string logs_dir;  // a path that is not below it is refused
+};
+LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked);
 
 }  // namespace splitlet::node_api

@@ -1,5 +1,6 @@
 #include "services/node-api/logs/log_streams.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libs/base/fail_point.h"
@@ -74,6 +75,10 @@ void End(https::Stream& out, const Status& status) {
 void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> responder, Work work) {
   if (serving_.size() >= kMaxStreams)
     return responder->Send(TextReply(429, "too many logs are being read"));
+  const auto of_pod = [&serving](const auto& entry) { return entry.second.uid == serving.uid; };
+  if (!serving.uid.empty() &&
+      std::ranges::count_if(serving_, of_pod) >= static_cast<std::ptrdiff_t>(kMaxOfPod))
+    return responder->Send(TextReply(429, "too many logs of this pod are being read"));
   const uint64_t number = ++last_;
   const auto flags = serving.flags;
   flags->cancelled = stopped_;
@@ -94,12 +99,13 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
   flags->running = wanted.running;
   Serve(
       {wanted.uid, wanted.container_id, flags}, std::move(responder),
-      [this, path = wanted.path, options = wanted.options](https::Stream& out, const Flags& told) {
+      [this, path = wanted.path, options = wanted.options,
+       files = deps_.container_files(wanted.container_id)](https::Stream& out, const Flags& told) {
         const auto changes = deps_.watch(path);
         Gathered gathered({out, told.piece});
         FlushingWatch watch(gathered, *changes);
         const logs::LogSource source{
-            .files = *deps_.files,
+            .files = *files,
             .watch = watch,
             .is_writing = [&told] { return told.running.load(); },
             .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};

@@ -29,10 +29,13 @@ class LogStreams {
   struct Deps {
     exec::EventLoop& loop;
     exec::Strands& strands;  // of readers alone: one that follows keeps its thread for hours
-    std::shared_ptr<logs::LogFiles> files;
+    std::shared_ptr<logs::LogFiles> files;  // of the node
+    /// Those that the log of this container may be in.
+    std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
     std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
   };
   static constexpr size_t kMaxStreams = 256;  // each takes a thread while it lasts
+  static constexpr size_t kMaxOfPod = 64;     // whoever owns one pod leaves the rest to others
   /// A stream holds six pieces at most, for a client that does not read. Large ones cost fewer
   /// turns of the reader and of who sends: the first streams have them.
   static constexpr size_t kLargePiece = 128 << 10, kPiece = 32 << 10;  // bytes

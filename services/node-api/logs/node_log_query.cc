@@ -1,7 +1,6 @@
 #include "services/node-api/logs/node_log_query.h"
 
 #include <fmt/chrono.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,12 +10,13 @@
 #include <utility>
 
 #include "libs/kube/time_text.h"
+#include "services/node-api/logs/log_pattern.h"
 #include "services/node-api/replies.h"
 
 namespace splitlet::node_api {
 namespace {
 
-constexpr size_t kMaxServices = 4, kMaxServiceName = 256, kMaxPattern = 1024;
+constexpr size_t kMaxServices = 4, kMaxServiceName = 256;
 constexpr int64_t kMaxTailLines = 100'000;
 constexpr const char* kJournal = "journalctl";
 
@@ -31,14 +31,6 @@ bool IsServiceName(std::string_view name) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                   std::string_view("-_.:@").find(static_cast<char>(c)) != std::string_view::npos;
          });
-}
-
-bool IsPattern(const std::string& pattern) {
-  if (pattern.size() > kMaxPattern || pattern.find('\0') != std::string::npos) return false;
-  regex_t compiled;
-  if (::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;
-  ::regfree(&compiled);
-  return true;
 }
 
 /// False: it is there and no whole number.
@@ -77,7 +69,6 @@ std::string ProblemOf(const NodeLogQuery& query) {
   if (query.tail_lines && (*query.tail_lines < 0 || *query.tail_lines > kMaxTailLines))
     return fmt::format("tailLines must be between 0 and {}", kMaxTailLines);
   if (query.boot.value_or(0) > 0) return "boot must be less than 1";
-  if (!query.pattern.empty() && !IsPattern(query.pattern)) return "pattern is invalid";
   return "";
 }
 
@@ -169,6 +160,9 @@ NodeLogAsked ReadNodeLogQuery(const Query& query) {
   asked.query.pattern = query.Get("pattern");
   if (const std::string problem = ProblemOf(asked.query); !problem.empty())
     return refuse(406, problem);
+  if (const auto [costly, why] = FindPatternProblem(asked.query.pattern); !why.empty())
+    return refuse(costly ? 400 : 406,
+                  fmt::format("pattern is {}: {}", costly ? "too costly" : "invalid", why));
   return asked;
 }
 

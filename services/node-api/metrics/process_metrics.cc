@@ -2,9 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <charconv>
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/processes.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
@@ -39,14 +41,37 @@ class ProcessMetrics final : public MetricsSource {
     const auto info =
         rpc::Unary(call, *stub, &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
     if (!info.ok()) return info.status();
-    if (info->metrics_address().empty()) return Unavailable("its port is not open");
-    return info->metrics_address();
+    return CheckedAddress(process, info->metrics_address(), deps_.fixed_ports);
   }
 
   ProcessMetricsDeps deps_;
 };
 
+/// The digits after the last colon; 0: there are none.
+uint16_t PortIn(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  uint16_t port = 0;
+  if (colon == std::string::npos) return port;
+  const char* const last = address.data() + address.size();
+  const auto [end, wrong] = std::from_chars(address.data() + colon + 1, last, port);
+  return wrong == std::errc{} && end == last ? port : uint16_t{0};
+}
+
 }  // namespace
+
+StatusOr<std::string> CheckedAddress(const std::string& process, const std::string& address,
+                                     bool fixed_ports) {
+  if (address.empty()) return Unavailable("its port is not open");
+  const uint16_t port = PortIn(address);
+  const std::string host = address.substr(0, address.rfind(':'));
+  const bool six = host == "[::1]" || host == "[::]";
+  if (port == 0 || (!six && host != "0.0.0.0" && !host.starts_with("127.")))
+    return PermissionDenied("{} is no port of this machine alone", address);
+  const ProcessRow* const row = FindProcess(process);
+  if (fixed_ports && row != nullptr && port != row->port)
+    return PermissionDenied("{} is not its port, {}", address, row->port);
+  return fmt::format("{}:{}", six ? "[::1]" : "127.0.0.1", port);
+}
 
 std::unique_ptr<MetricsSource> MakeProcessMetrics(ProcessMetricsDeps deps) {
   return std::make_unique<ProcessMetrics>(std::move(deps));

@@ -23,7 +23,12 @@ struct ProcessMetricsDeps {
   exec::Strands& strands;
   http::Caller& caller;
   std::function<std::shared_ptr<grpc::Channel>(const std::string& process)> peer;
+  bool fixed_ports = false;  // each process has the port of its row in libs/base/processes.h
 };
+/// Where a process is asked that says it has its port there: on loopback, whoever else it names.
+/// UNAVAILABLE: it has none. PERMISSION_DENIED: it names another machine, or another's port.
+StatusOr<std::string> CheckedAddress(const std::string& process, const std::string& address,
+                                     bool fixed_ports);
 /// What `deps` names outlives the result.
 std::unique_ptr<MetricsSource> MakeProcessMetrics(ProcessMetricsDeps deps);
 

@@ -51,6 +51,7 @@ void PodStreams::Serve(Asked asked) {
   const std::string& uid = seen->desired->uid();
   const bool other = !place->uid.empty() && place->uid != uid;
   query.request.set_uid(uid);
+  query.request.set_user(asked.user);
   if (asked.route == Route::kPortForward) {
     if (other) return asked.responder->Send(TextReply(404, "pod not found"));
     return Open(std::move(query.request), std::move(asked));
@@ -99,6 +100,7 @@ void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
 void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked asked) {
   v1::RunCommandRequest request;
   request.set_uid(seen.desired->uid());
+  request.set_user(asked.user);
   request.set_container_id(RunningContainer(seen, container));
   if (request.container_id().empty())
     return asked.responder->Send(

@@ -45,6 +45,7 @@ class PodStreams {
   struct Asked {
     Route route = Route::kExec;
     std::string path;
+    std::string user;  // who asks, for the log of pod-worker
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };

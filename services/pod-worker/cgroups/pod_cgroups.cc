@@ -2,6 +2,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/fs/unfinished.h"
 
 namespace splitlet::pod_worker {
 
@@ -41,6 +42,8 @@ Status PodCgroups::LimitAll() const {
 }
 
 Status PodCgroups::Prepare() const {
+  deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, deps_.marks_dir),
+                       "remove marks of cgroups that were being written");
   if (!settings_.enabled) return OkStatus();
   if (!tree_) return FailedPrecondition("no whole hierarchy of cgroups is mounted");
   const cgroup::Name root = InTree(settings_.root);

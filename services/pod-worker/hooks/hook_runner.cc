@@ -35,9 +35,9 @@ void HookRunner::Begin(Run run, Done done) {
   under_way_[id] = {run.deadline.cancel, std::move(done)};
   if (!run.call.error.ok()) return PostEnd(id, Failed(run.call, run.call.error));
   if (run.call.kind == HookCall::Kind::kSleep) return Sleep(id, run);
-  if (run.call.kind == HookCall::Kind::kExec) return BeginOnStrand(id, run);
-  const bool waits = requests_.Enter(false, [this, id, run] {
-    under_way_[id].placed = true;
+  Places& places = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
+  const bool waits = places.Enter(false, [this, id, run, &places] {
+    under_way_[id].place = &places;
     BeginOnStrand(id, run);
   });
   if (!waits)
@@ -54,7 +54,7 @@ void HookRunner::BeginOnStrand(uint64_t id, const Run& run) {
 
 void HookRunner::Exec(uint64_t id, const Run& run) {
   deps_.long_calls.BeginExecSync(
-      cri::ContainerId(run.container_id), {run.call.command, Duration{0}}, run.deadline,
+      cri::ContainerId(run.container_id), {.words = run.call.command}, run.deadline,
       [this, id, call = run.call](const StatusOr<cri::ExecResult>& result) {
         if (!result.ok()) return PostEnd(id, Failed(call, result.status()));
         const Status outcome = ExecOutcome(call.command, result->exit_code, result->err);
@@ -113,13 +113,14 @@ void HookRunner::End(uint64_t id, const Status& status) {
   under_way_.erase(found);
   if (hook.timer != 0) deps_.loop.CancelTimer(hook.timer);
   if (hook.told != 0) hook.cancel->Remove(hook.told);
-  if (hook.placed) requests_.Leave(false);
+  if (hook.place != nullptr) hook.place->Leave(false);
   if (!stopping_) hook.done(status);
 }
 
 void HookRunner::BeginStop() {
   stopping_ = true;
   requests_.Close();
+  commands_.Close();
   std::map<uint64_t, std::shared_ptr<CancelToken>> tokens;
   for (const auto& [id, hook] : under_way_) tokens[id] = hook.cancel;
   for (const auto& [id, token] : tokens) token->Cancel();

@@ -2,7 +2,7 @@
 
 /// Runs lifecycle hooks, and says how each has ended.
 /// In:      Begin, from the sync and the end of a pod; answers of the runtime and of servers.
-/// Owns:    the hooks under way.
+/// Owns:    the hooks under way; those that wait for their place.
 /// Out:     ExecSync and HTTP without a thread; sleeps by a timer.
 /// Killed:  nobody begins a hook again: see docs/safety.md, rule 19.
 /// Threads: the loop's; calls begin on strands.
@@ -39,6 +39,9 @@ class HookRunner {
   explicit HookRunner(Deps deps) : deps_(std::move(deps)) {}
   /// Of requests, which may last for hours; probes have the rest of the client's calls.
   static constexpr size_t kRequestsAtOnce = 128;
+  /// Each may have 64 KiB of its answer in memory before this is read (libs/cri/exec_calls.h). A
+  /// hook often does nothing but sleep, so all those of a full node run at a time.
+  static constexpr size_t kCommandsAtOnce = 512;
   static constexpr size_t kMaxWaiting = 4096;
 
   struct Run {
@@ -58,8 +61,8 @@ class HookRunner {
     std::shared_ptr<CancelToken> cancel;
     Done done;
     exec::TimerId timer = 0;
-    int told = 0;         // of `cancel`
-    bool placed = false;  // has one of the places for requests
+    int told = 0;             // of `cancel`
+    Places* place = nullptr;  // among which it has one
   };
   void BeginOnStrand(uint64_t id, const Run& run);
   void Exec(uint64_t id, const Run& run);
@@ -71,6 +74,7 @@ class HookRunner {
 
   const Deps deps_;
   Places requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
+  Places commands_{{.at_once = kCommandsAtOnce, .waiting = kMaxWaiting}};
   std::map<uint64_t, UnderWay> under_way_;
   uint64_t last_ = 0;
   bool stopping_ = false;

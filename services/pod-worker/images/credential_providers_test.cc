@@ -100,6 +100,17 @@ std::string WithToken(const std::string& attributes) {
 constexpr const char* kToken =
     "serviceAccountTokenAudience: reg.io, cacheType: ServiceAccount, requireServiceAccount: true";
 
+TEST_F(ProviderConfig, TokensNeedTheirFeatureGate) {
+  const auto plain = Read(Config(kProvider));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(CheckWithoutTokens(*plain), OkStatus());
+  const auto with = Read(Config(WithToken(kToken)));
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_EQ(Message(CheckWithoutTokens(*with)),
+            "--image-credential-provider-config: helper: tokenAttributes is not supported when "
+            "KubeletServiceAccountTokenForCredentialProviders feature gate is disabled");
+}
+
 TEST_F(ProviderConfig, SaysWhatAPluginIsToldOfServiceAccounts) {
   const auto plain = Read(Config(kProvider));
   ASSERT_TRUE(plain.ok()) << plain.status();

@@ -288,6 +288,17 @@ TEST_F(Records, AnIntentWithoutARecordVouchesForNobody) {
   EXPECT_FALSE(records_.Find({"reg.io/never:1", "sha256:2"})->pulled_here);
 }
 
+TEST_F(Records, WhatWasBeingWrittenWhenItsProcessWasKilledGoes) {
+  ASSERT_TRUE(records_.AddAccess({"reg.io/x:1", "sha256:1"}, std::nullopt).ok());
+  const std::string dir = "/kubelet/image_manager/";
+  for (const char* name : {"pulling/.sha256-1.new", "pulled/.sha256-2.new"})
+    ASSERT_TRUE(files_.Replace(dir + name, "{", {}).ok());
+  EXPECT_FALSE(records_.IsEmpty()) << "so they are settled";
+  ASSERT_TRUE(records_.Settle({image_}).ok());
+  EXPECT_TRUE(files_.List(dir + "pulling")->empty());
+  EXPECT_EQ(files_.List(dir + "pulled")->size(), 1u);
+}
+
 TEST_F(Records, OneThatCannotBeReadIsAnErrorUntilItIsWrittenAnew) {
   ASSERT_TRUE(records_.AddAccess({"reg.io/x:1", "sha256:1"}, std::nullopt).ok());
   const std::string path =

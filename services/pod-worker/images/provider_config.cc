@@ -229,4 +229,14 @@ StatusOr<std::vector<CredentialProvider>> ReadProviders(fs::FileSystem& files,
   return providers;
 }
 
+Status CheckWithoutTokens(const std::vector<CredentialProvider>& providers) {
+  for (const CredentialProvider& provider : providers)
+    if (provider.token)
+      return InvalidArgument(
+          "--image-credential-provider-config: {}: tokenAttributes is not supported when "
+          "KubeletServiceAccountTokenForCredentialProviders feature gate is disabled",
+          provider.name);
+  return OkStatus();
+}
+
 }  // namespace splitlet::pod_worker

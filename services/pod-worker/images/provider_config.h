@@ -38,4 +38,8 @@ StatusOr<std::vector<CredentialProvider>> ReadProviders(fs::FileSystem& files,
                                                         const std::string& config,
                                                         const std::string& bin_dir);
 
+/// Of a node without the feature gate KubeletServiceAccountTokenForCredentialProviders:
+/// INVALID_ARGUMENT when one has tokenAttributes.
+Status CheckWithoutTokens(const std::vector<CredentialProvider>& providers);
+
 }  // namespace splitlet::pod_worker

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/unfinished.h"
 #include "libs/kube/image_name.h"
 #include "libs/kube/time_text.h"
 #include "services/pod-worker/images/sha256.h"
@@ -167,6 +168,8 @@ bool PullRecords::IsEmpty() const {
 }
 
 Status PullRecords::Settle(const std::vector<cri::Image>& images) {
+  for (const std::string* dir : {&pulling_, &pulled_})
+    RETURN_IF_ERROR(fs::RemoveUnfinished(files_, *dir), "records of pulls");
   const auto intents = files_.List(pulling_);
   for (const auto& file : intents.ok() ? *intents : std::vector<fs::DirEntry>()) {
     const std::string path = pulling_ + "/" + file.name;

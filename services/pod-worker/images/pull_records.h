@@ -46,8 +46,9 @@ class PullRecords {
   Status AddAccess(const ImageIdentity& image, const std::optional<Credential>& used);
   StatusOr<PullOrigin> Find(const ImageIdentity& image) const;
   bool IsEmpty() const;
-  /// At the start: intents of images that are there become records; records of images that are not
-  /// go.
+  /// At the start and now and then: intents of images that are there become records; records of
+  /// images that are not go, and so does what was being written when its process was killed. While
+  /// nobody writes any.
   Status Settle(const std::vector<cri::Image>& images);
 
  private:

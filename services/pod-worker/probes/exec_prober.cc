@@ -31,7 +31,10 @@ void ExecProber::Begin(const ProbeCall& call, Done done) {
 void ExecProber::Run(const ProbeCall& call, const Done& done) {
   const Clock::Time begun = deps_.clock.Now();
   deps_.calls.BeginExecSync(
-      cri::ContainerId(call.container_id), {std::get<ExecProbe>(call.action).command, call.timeout},
+      cri::ContainerId(call.container_id),
+      {.words = std::get<ExecProbe>(call.action).command,
+       .timeout = call.timeout,
+       .keep = {.bytes = kMaxProbeOutput}},
       After(deps_.clock, call.timeout + deps_.request_timeout),
       [this, call, done, begun](const StatusOr<cri::ExecResult>& result) {
         deps_.loop.Post([this, call, done, begun, answer = AnswerOfExec(result, call)]() mutable {

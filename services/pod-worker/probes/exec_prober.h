@@ -22,7 +22,8 @@ ProbeAnswer AnswerOfExec(const StatusOr<cri::ExecResult>& result, const ProbeCal
 
 class ExecProber final : public Prober {
  public:
-  /// An answer may be as long as a message of the runtime's (32 MiB).
+  /// So many commands at a time burden a node enough. How long their answers are does not matter
+  /// (libs/cri/exec_calls.h).
   static constexpr size_t kAtOnce = 32;
   static constexpr size_t kMaxWaiting = 10'000;
 

@@ -150,4 +150,13 @@ StatusOr<ProbeAction> ActionOf(const core::Probe& probe, const kube::Container& 
   return InvalidArgument("missing probe handler for {}", container.name());
 }
 
+bool LacksAddress(const ProbeAction& action) {
+  return std::visit(
+      [](const auto& probe) {
+        if constexpr (requires { probe.host; }) return probe.host.empty();
+        return false;
+      },
+      action);
+}
+
 }  // namespace splitlet::pod_worker

@@ -86,6 +86,9 @@ using ProbeAction = std::variant<ExecProbe, HttpProbe, TcpProbe, GrpcProbe>;
 StatusOr<ProbeAction> ActionOf(const k8s::io::api::core::v1::Probe& probe,
                                const kube::Container& container, const std::string& pod_ip);
 
+/// It goes over the network to an address of the pod that is not known yet.
+bool LacksAddress(const ProbeAction& action);
+
 /// What one run of a probe has found.
 struct ProbeAnswer {
   enum class Kind {

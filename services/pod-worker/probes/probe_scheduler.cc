@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/restart_policy.h"
@@ -25,6 +26,19 @@ std::string KeyOf(const std::string& uid, const std::string& container, ProbeKin
   return fmt::format("{}/{}/{}", uid, container, NameOf(kind));
 }
 
+/// The status of an API pod says that the container has started: another agent has asked it. A
+/// manifest can say nothing of it.
+bool IsShownStarted(const kube::Pod& pod, const std::string& id) {
+  if (kube::IsStatic(pod)) return false;
+  const auto started = [&id](const auto& statuses) {
+    return std::any_of(statuses.begin(), statuses.end(), [&id](const kube::ContainerStatus& one) {
+      return one.started() && one.container_id().ends_with("://" + id);
+    });
+  };
+  return started(pod.status().container_statuses()) ||
+         started(pod.status().init_container_statuses());
+}
+
 std::string IpOf(const ProbedPod& pod, const std::vector<std::string>& node_ips) {
   if (std::string ip = PodIpOf(pod.seen); !ip.empty()) return ip;
   return pod.pod.spec().host_network() && !node_ips.empty() ? node_ips.front() : "";
@@ -37,6 +51,7 @@ struct ProbeScheduler::Target {
   std::shared_ptr<const PodRef> pod;
   std::string ip, id;
   bool sidecar = false;
+  bool shown_started = false;  // by the API status
   Clock::Time started;
 };
 
@@ -71,6 +86,7 @@ void ProbeScheduler::OnSeen(const ProbedPod& pod) {
     running.insert(newest->id());
     target.id = newest->id();
     target.sidecar = sidecar;
+    target.shown_started = IsShownStarted(pod.pod, target.id);
     const Duration age{ToNanos(deps_.clock.WallNow()) - newest->started_at_ns()};
     target.started = deps_.clock.Now() - std::max(age, Duration{0});
     Adopt(target, container);
@@ -88,6 +104,8 @@ void ProbeScheduler::Adopt(const Target& target, const kube::Container& containe
     const auto known = probes_.find(KeyOf(target.pod->uid, container.name(), kind));
     if (known != probes_.end() && known->second.id == target.id) {
       known->second.action = ActionOf(*FindProbe(container, kind), container, target.ip);
+      // It may have waited for its address.
+      if (!due_.Contains(known->first)) Schedule(known->first, known->second);
     } else {
       Add(target, container, kind);
     }
@@ -113,6 +131,8 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
   if (const auto* kept = deps_.results.Find(target.pod->uid, {target.id, kind})) {
     probe.state = kept->state;
     probe.due = ResumeDue(kept->due, probe.timing.period, now);
+  } else if (kind == ProbeKind::kStartup && target.shown_started) {
+    HoldStarted(target, probe);
   } else if (target.started + kRestartTolerance < started_ && kind != ProbeKind::kLiveness) {
     Inherit(target, probe);
   } else {
@@ -133,7 +153,13 @@ void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
   const Clock::Time now = deps_.clock.Now();
   probe.due = std::max(now, target.started + timing.initial_delay);
   const Duration may_start = timing.initial_delay + timing.period * timing.failure_threshold;
-  if (probe.kind != ProbeKind::kStartup || now - target.started <= may_start) return;
+  if (probe.kind == ProbeKind::kStartup && now - target.started > may_start)
+    HoldStarted(target, probe);
+}
+
+/// Its startup probe is not run in this container any more.
+void ProbeScheduler::HoldStarted(const Target& target, Probe& probe) {
+  if (!probe.due) probe.due = deps_.clock.Now();
   probe.state = {.result = true, .on_hold = true};
   deps_.results.Set(target.pod->uid, {target.id, probe.kind}, {probe.state, probe.due});
 }
@@ -145,6 +171,7 @@ void ProbeScheduler::Schedule(const std::string& key, const Probe& probe) {
 
 bool ProbeScheduler::MayRun(const Probe& probe) const {
   if (stopping_ || probe.run != 0 || probe.state.on_hold) return false;
+  if (probe.action.ok() && LacksAddress(*probe.action)) return false;
   return !probe.waits_for_startup ||
          ResultOf(deps_.results.Of(probe.pod->uid), probe.id, ProbeKind::kStartup) == true;
 }

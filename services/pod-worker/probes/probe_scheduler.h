@@ -52,7 +52,7 @@ class ProbeScheduler {
     Metrics& metrics;
     const Log& log;
     Random& random;
-    const std::vector<std::string>& node_ips;  // of pods of the host's network
+    const std::vector<std::string>& node_ips;  // now: of pods of the host's network
   };
   explicit ProbeScheduler(Deps deps);
 
@@ -93,6 +93,7 @@ class ProbeScheduler {
   void Adopt(const Target& target, const kube::Container& container);
   void Add(const Target& target, const kube::Container& container, ProbeKind kind);
   void Inherit(const Target& target, Probe& probe);
+  void HoldStarted(const Target& target, Probe& probe);
   void Schedule(const std::string& key, const Probe& probe);
   bool MayRun(const Probe& probe) const;
   void OnDue(const std::string& key);

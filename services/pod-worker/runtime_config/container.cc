@@ -137,7 +137,7 @@ Status SetDevices(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
 
 Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   const auto environment =
-      MakeEnvironment({in.pod, in.container, in.node, in.pod_ips, in.files.env_files, in.objects});
+      MakeEnvironment({in.pod, in.container, in.node, in.ips, in.files.env_files, in.objects});
   if (!environment.ok()) return environment.status();
   std::map<std::string, std::string> known;
   for (const auto& [name, value] : *environment) {

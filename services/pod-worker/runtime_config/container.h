@@ -40,7 +40,7 @@ struct ContainerInput {
   const kube::Container& container;
   const NodeInfo& node;
   const ContainerFiles& files;
-  std::vector<std::string> pod_ips;
+  PodAddresses ips;
   std::string image_ref;
   std::optional<cri::Image> image;  // for its user, where NeedsImageUser says so
   uint32_t restart_count = 0;

@@ -21,7 +21,8 @@ class ContainerConfigTest : public testing::Test {
   Status Make() {
     out_.Clear();
     return MakeContainerConfig(
-        {pod_, container(), node_, files_, {"10.1.2.3"}, "sha256:1", image_, 1, 2, 7}, out_);
+        {pod_, container(), node_, files_, AddressesOf({"10.1.2.3"}), "sha256:1", image_, 1, 2, 7},
+        out_);
   }
   kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
 

@@ -100,6 +100,19 @@ int64_t DefaultLimit(const DownwardInput& in, const std::string& name, bool mill
   return name == "ephemeral-storage" ? node.storage_bytes : 0;
 }
 
+/// Never an empty one: what asks for an address of the node waits until it is known.
+StatusOr<std::string> AddressValue(const std::string& path, const DownwardInput& in) {
+  const bool host_ip = path == "status.hostIP" || path == "status.hostIPs";
+  const bool pod_ip = path == "status.podIP" || path == "status.podIPs";
+  if (!host_ip && !pod_ip) return InvalidArgument("unsupported fieldPath: {}", path);
+  const bool of_node = host_ip || in.pod.spec().host_network();
+  if (of_node && in.ips.host.empty()) return Unavailable("host IP unknown; known addresses: []");
+  const auto ips =
+      host_ip ? in.ips.host : InNodesOrder(of_node ? in.ips.host : in.ips.pod, in.ips.host);
+  if (path.ends_with("IPs")) return fmt::format("{}", fmt::join(ips, ","));
+  return ips.empty() ? "" : ips.front();
+}
+
 }  // namespace
 
 StatusOr<std::string> FieldValue(const std::string& path, const DownwardInput& in) {
@@ -114,13 +127,7 @@ StatusOr<std::string> FieldValue(const std::string& path, const DownwardInput& i
   if (Subscript(path, "metadata.annotations", key)) return ValueOf(meta.annotations(), key);
   if (path == "spec.nodeName") return in.node.name;
   if (path == "spec.serviceAccountName") return in.pod.spec().service_account_name();
-  if (path == "status.hostIP") return in.node.ips.empty() ? "" : in.node.ips.front();
-  if (path == "status.hostIPs") return fmt::format("{}", fmt::join(in.node.ips, ","));
-  const auto ips =
-      InNodesOrder(in.pod.spec().host_network() ? in.node.ips : in.pod_ips, in.node.ips);
-  if (path == "status.podIP") return ips.empty() ? "" : ips.front();
-  if (path == "status.podIPs") return fmt::format("{}", fmt::join(ips, ","));
-  return InvalidArgument("unsupported fieldPath: {}", path);
+  return AddressValue(path, in);
 }
 
 StatusOr<std::string> ResourceValue(const ResourceFieldSelector& selector,

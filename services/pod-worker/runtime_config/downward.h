@@ -2,12 +2,11 @@
 
 /// What a pod may learn of itself and of its node: for variables and for files of volumes.
 /// Threads: pure functions, any.
-/// Errors:  INVALID_ARGUMENT, in a kubelet's words.
+/// Errors:  INVALID_ARGUMENT, and UNAVAILABLE while an address is not known; in a kubelet's words.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and
 ///          command"; kubelet podFieldSelectorRuntimeValue.
 
 #include <string>
-#include <vector>
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
@@ -22,7 +21,7 @@ namespace splitlet::pod_worker {
 struct DownwardInput {
   const kube::Pod& pod;
   const NodeInfo& node;
-  const std::vector<std::string>& pod_ips;     // first is the primary one
+  const PodAddresses& ips;
   const kube::Container* container = nullptr;  // that a selector without a name means; null: none
 };
 

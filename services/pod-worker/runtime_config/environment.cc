@@ -52,7 +52,7 @@ StatusOr<std::optional<std::string>> ValueFrom(const EnvVar& variable, const Env
     if (!value.ok()) return value.status();
     return std::optional<std::string>(*std::move(value));
   };
-  const DownwardInput down{in.pod, in.node, in.pod_ips, &in.container};
+  const DownwardInput down{in.pod, in.node, in.ips, &in.container};
   if (source.has_field_ref()) return given(FieldValue(source.field_ref().field_path(), down));
   if (source.has_resource_field_ref())
     return given(ResourceValue(source.resource_field_ref(), down));

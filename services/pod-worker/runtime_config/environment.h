@@ -2,7 +2,8 @@
 
 /// The environment of a container and the expansion of $(VAR) in its command, arguments and values.
 /// Threads: pure functions, any.
-/// Errors:  what the container's waiting message is to say, as INVALID_ARGUMENT.
+/// Errors:  what the container's waiting message is to say; UNAVAILABLE while an address of the
+///          node is not known.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command".
 
 #include <functional>
@@ -37,7 +38,7 @@ struct EnvironmentInput {
   const kube::Pod& pod;
   const kube::Container& container;
   const NodeInfo& node;
-  const std::vector<std::string>& pod_ips;  // first is the primary one
+  const PodAddresses& ips;
   EnvFiles files = {};
   const ObjectSource* objects = nullptr;  // null: this node has none
 };

@@ -48,9 +48,10 @@ class EnvironmentTest : public testing::Test {
     selector.mutable_divisor()->set_string(divisor);
   }
   kube::Container& container() { return *pod_.mutable_spec()->mutable_containers(0); }
-  Environment Make() { return MakeEnvironment({pod_, container(), kNode, {"10.1.2.3"}}).value(); }
+  Environment Make() { return MakeEnvironment({pod_, container(), kNode, ips_}).value(); }
 
   kube::Pod pod_ = TestPod{}.Make();
+  PodAddresses ips_ = AddressesOf({"10.1.2.3"});
 };
 
 TEST_F(EnvironmentTest, LaterOnesAreNotVisible) {
@@ -89,9 +90,43 @@ TEST_F(EnvironmentTest, LabelsAndAnnotationsAreQuotedAsAKubeletDoes) {
 TEST_F(EnvironmentTest, AddressesComeInTheOrderOfTheNodesFamilies) {
   Field("ONE", "status.podIP");
   Field("ALL", "status.podIPs");
-  const std::vector<std::string> ips{"fd00::7", "10.1.2.3", "10.1.2.4"};
-  EXPECT_EQ(MakeEnvironment({pod_, container(), kNode, ips}).value(),
-            (Environment{{"ONE", "10.1.2.3"}, {"ALL", "10.1.2.3,fd00::7"}}));
+  ips_.pod = {"fd00::7", "10.1.2.3", "10.1.2.4"};
+  EXPECT_EQ(Make(), (Environment{{"ONE", "10.1.2.3"}, {"ALL", "10.1.2.3,fd00::7"}}));
+  ips_.host = {"fd00::1", "192.0.2.1"};
+  EXPECT_EQ(Make(), (Environment{{"ONE", "fd00::7"}, {"ALL", "fd00::7,10.1.2.3"}}));
+}
+
+/// An empty one would be taken for an answer.
+TEST_F(EnvironmentTest, WhatNeedsTheNodesAddressWaitsForIt) {
+  const struct {
+    const char* path;
+    bool host_network;
+    const char *unknown, *known;  // empty: it waits
+  } kCases[] = {
+      {"status.hostIP", false, "", "192.0.2.1"},
+      {"status.hostIPs", false, "", "192.0.2.1,2001:db8::1"},
+      {"status.podIP", true, "", "192.0.2.1"},
+      {"status.podIPs", true, "", "192.0.2.1,2001:db8::1"},
+      {"status.podIP", false, "10.1.2.3", "10.1.2.3"},
+      {"status.podIPs", false, "10.1.2.3", "10.1.2.3"},
+      {"spec.nodeName", false, "node-1", "node-1"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(fmt::format("{}, host network {}", c.path, c.host_network));
+    container().clear_env();
+    Field("V", c.path);
+    pod_.mutable_spec()->set_host_network(c.host_network);
+    ips_.pod = {"10.1.2.3"};
+    ips_.host.clear();
+    const auto unknown = MakeEnvironment({pod_, container(), kNode, ips_});
+    if (*c.unknown == '\0') {
+      EXPECT_EQ(unknown.status(), Unavailable("host IP unknown; known addresses: []"));
+    } else {
+      EXPECT_EQ(unknown.value(), (Environment{{"V", c.unknown}}));
+    }
+    ips_.host = {"192.0.2.1", "2001:db8::1"};
+    EXPECT_EQ(Make(), (Environment{{"V", c.known}}));
+  }
 }
 
 TEST_F(EnvironmentTest, Resources) {
@@ -135,7 +170,7 @@ TEST_F(EnvironmentTest, VariablesFromFiles) {
     for (const bool optional : {false, true}) {
       SCOPED_TRACE(fmt::format("{}, optional {}", c.name, optional));
       selector.set_optional(optional);
-      const auto made = MakeEnvironment({pod_, container(), kNode, {}, c.files});
+      const auto made = MakeEnvironment({pod_, container(), kNode, ips_, c.files});
       const std::string got = !made.ok()      ? std::string(Message(made.status()))
                               : made->empty() ? "!"
                                               : made->front().second;
@@ -162,7 +197,7 @@ TEST_F(EnvironmentTest, ServicesGiveWayAndAreKnownToAll) {
   Plain("URL", "db://$(DB_SERVICE_HOST):$(DB_SERVICE_PORT)/$(P_A)");
   Plain("A", "2");
   const auto value = [&](const std::string& name) {
-    const auto made = MakeEnvironment({pod_, container(), kNode, {}, {}, &*set});
+    const auto made = MakeEnvironment({pod_, container(), kNode, ips_, {}, &*set});
     for (const auto& [key, text] : made.value())
       if (key == name) return text;
     return std::string("none");
@@ -183,7 +218,7 @@ TEST_F(EnvironmentTest, WhatCannotBeReadHereIsRefusedUnlessOptional) {
   variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(true);
   EXPECT_EQ(Make(), Environment{});
   variable.mutable_value_from()->mutable_secret_key_ref()->set_optional(false);
-  EXPECT_FALSE(MakeEnvironment({pod_, container(), kNode, {}}).ok());
+  EXPECT_FALSE(MakeEnvironment({pod_, container(), kNode, ips_}).ok());
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 /// Threads: a value.
 /// Errors:  none.
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 
 inline const NodeInfo kNode{.name = "node-1",
                             .annotation = "state-1/node-1",
-                            .ips = {"192.0.2.1"},
                             .memory_bytes = 10LL << 30,
                             .allocatable = {4000, 10LL << 30, 100},
                             .cluster_domain = "cluster.local",
@@ -20,5 +23,10 @@ inline const NodeInfo kNode{.name = "node-1",
                             .container_links_dir = "/var/log/containers",
                             .pod_roots = {"/state/pods", "/kubelet"},
                             .seccomp_dir = "/kubelet/seccomp"};
+
+/// Of a pod there, with the addresses of its own.
+inline PodAddresses AddressesOf(std::vector<std::string> pod_ips) {
+  return {std::move(pod_ips), {"192.0.2.1"}};
+}
 
 }  // namespace splitlet::pod_worker

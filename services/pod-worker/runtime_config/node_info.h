@@ -36,11 +36,10 @@ struct MemoryQos {
 
 struct NodeInfo {
   std::string name;
-  std::string annotation;        // value of splitlet.dev/node: "<state id>/<node name>"
-  std::vector<std::string> ips;  // first is the primary one
-  int64_t memory_bytes = 0;      // of the machine
-  int64_t swap_bytes = 0;        // likewise
-  struct Allocatable {           // what a missing limit means in the downward API
+  std::string annotation;    // value of splitlet.dev/node: "<state id>/<node name>"
+  int64_t memory_bytes = 0;  // of the machine
+  int64_t swap_bytes = 0;    // likewise
+  struct Allocatable {       // what a missing limit means in the downward API
     int64_t cpu_millicores = 0, memory_bytes = 0, storage_bytes = 0;
   } allocatable;
   std::string cluster_domain;
@@ -59,6 +58,12 @@ struct NodeInfo {
   std::vector<node::HugePages> huge_pages;
   /// Directories under /sys that tell how hot the CPUs are: hidden from containers.
   std::vector<std::string> thermal_paths;
+};
+
+/// What a container may be told of addresses; of each list the first is the primary one.
+struct PodAddresses {
+  std::vector<std::string> pod = {};   // of the sandbox; empty on the host's network
+  std::vector<std::string> host = {};  // of the node; empty: not known
 };
 
 /// From /sys and /proc; what cannot be read is not there.

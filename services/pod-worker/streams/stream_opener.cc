@@ -21,10 +21,6 @@ cri::StreamChannels ChannelsOf(const Request& request) {
           .err = request.want_stderr()};
 }
 
-std::string LastOf(const std::string& output) {
-  return output.size() <= kMaxOutput ? output : output.substr(output.size() - kMaxOutput);
-}
-
 Status CheckPorts(const Request& request) {
   if (request.ports_size() > kMaxPorts)
     return InvalidArgument("{} ports, {} are the most", request.ports_size(), kMaxPorts);
@@ -96,15 +92,16 @@ StatusOr<v1::RunCommandReply> StreamOpener::Run(const v1::RunCommandRequest& req
     return InvalidArgument("a command of {} words", request.command_size());
   if (Status runs = CheckRuns(request.uid(), request.container_id(), deadline); !runs.ok())
     return runs;
-  ASSIGN_OR_RETURN(
-      const cri::ExecResult result,
-      exec_.ExecSync(cri::ContainerId(request.container_id()),
-                     {request.command().begin(), request.command().end()}, Duration{0}, deadline),
-      "ExecSync");
+  ASSIGN_OR_RETURN(cri::ExecResult result,
+                   exec_.ExecSync(cri::ContainerId(request.container_id()),
+                                  {.words = {request.command().begin(), request.command().end()},
+                                   .keep = {.bytes = kMaxOutput, .last = true}},
+                                  deadline),
+                   "ExecSync");
   v1::RunCommandReply reply;
   reply.set_exit_code(result.exit_code);
-  reply.set_output(LastOf(result.out));
-  reply.set_errors(LastOf(result.err));
+  reply.set_output(std::move(result.out));
+  reply.set_errors(std::move(result.err));
   return reply;
 }
 

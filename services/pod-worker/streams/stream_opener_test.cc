@@ -5,6 +5,7 @@
 
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
+#include "services/pod-worker/streams/stream_audit.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::pod_worker {
@@ -80,6 +81,20 @@ TEST_F(StreamOpenerTest, EachKindAsksTheRuntime) {
   EXPECT_EQ(Open(request).value_or(""), fmt::format("ports {} 80,443", sandbox));
 }
 
+TEST_F(StreamOpenerTest, OfACommandTheLastMegabyteOfEachOutputIsGiven) {
+  runtime.SetExec("", "", cri::ExecResult{4, std::string(3u << 20, 'o') + "end", "why"});
+  FakeStreaming streaming;
+  v1::RunCommandRequest request;
+  request.set_uid(pod.uid);
+  request.set_container_id(container.str());
+  request.add_command("ls");
+  const auto reply = StreamOpener(runtime, streaming, runtime).Run(request, Soon());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->exit_code(), 4);
+  EXPECT_EQ(reply->output(), std::string((1u << 20) - 3, 'o') + "end");
+  EXPECT_EQ(reply->errors(), "why");
+}
+
 TEST_F(StreamOpenerTest, AContainerOfAnotherPodIsNotFound) {
   Request request = Exec();
   request.set_uid("uid-2");
@@ -122,6 +137,29 @@ TEST_F(StreamOpenerTest, ARequestThatMakesNoSenseIsRefused) {
     c.change(request);
     EXPECT_EQ(Open(request).status().code(), StatusCode::kInvalidArgument);
   }
+}
+
+TEST_F(StreamOpenerTest, TheLogSaysWhoEntersAPodAndNotWithWhat) {
+  const auto shown = [](const std::vector<LogField>& fields) {
+    std::string text;
+    for (const auto& [key, value] : fields) text += key + "=" + value + " ";
+    return text;
+  };
+  Request request = Exec();
+  request.set_user("alice\n");
+  request.add_command("--password=hunter2");
+  const std::string exec = shown(AuditFields(request, 990));
+  EXPECT_EQ(exec.find(fmt::format("kind=exec podUID={} containerID={} callerUID=990 user=alice",
+                                  pod.uid, container)),
+            0u)
+      << exec;
+  EXPECT_EQ(exec.find("hunter2"), std::string::npos);
+  request.set_kind(Request::PORT_FORWARD);
+  EXPECT_EQ(shown(AuditFields(request, 990)).find("kind=portForward "), 0u);
+  v1::RunCommandRequest run;
+  run.set_uid("uid-1");
+  run.set_container_id("c1");
+  EXPECT_EQ(shown(AuditFields(run, 0)), "kind=run podUID=uid-1 containerID=c1 callerUID=0 user= ");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/server.h"
+#include "services/pod-worker/streams/stream_audit.h"
 #include "services/pod-worker/streams/stream_opener.h"
 #include "splitlet/v1/streams.grpc.pb.h"
 
@@ -18,8 +20,9 @@ class StreamRpc final : public v1::PodStreams::Service {
   explicit StreamRpc(StreamDeps deps)
       : deps_(std::move(deps)), opener_(deps_.reader, deps_.streaming, deps_.exec) {}
 
-  grpc::Status OpenStream(grpc::ServerContext*, const v1::OpenStreamRequest* request,
+  grpc::Status OpenStream(grpc::ServerContext* context, const v1::OpenStreamRequest* request,
                           v1::OpenStreamReply* reply) override {
+    deps_.log.Info(kAuditMessage, AuditFields(*request, rpc::PeerOf(*context).uid));
     if (++waiting_ > kMaxOpening) {
       --waiting_;
       return rpc::ToGrpc(ResourceExhausted("too many streams are being opened"));
@@ -33,8 +36,9 @@ class StreamRpc final : public v1::PodStreams::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status RunCommand(grpc::ServerContext*, const v1::RunCommandRequest* request,
+  grpc::Status RunCommand(grpc::ServerContext* context, const v1::RunCommandRequest* request,
                           v1::RunCommandReply* reply) override {
+    deps_.log.Info(kAuditMessage, AuditFields(*request, rpc::PeerOf(*context).uid));
     if (++running_ > kMaxCommands) {
       --running_;
       return rpc::ToGrpc(ResourceExhausted("too many commands are run"));

@@ -3,7 +3,7 @@
 /// The gRPC face of streams, for operators and node-api.
 /// In:    calls of OpenStream and RunCommand.
 /// Owns:  nothing; how many calls wait.
-/// Out:   calls to the runtime, on strands of their own.
+/// Out:   calls to the runtime, on strands of their own; a line in the log for each, with who asks.
 /// Killed at any line: streams that are open go on, since they are the runtime's.
 /// Threads: gRPC's; the runtime is called on strands.
 /// Errors: gRPC codes; RESOURCE_EXHAUSTED when too many calls wait.
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "libs/base/clock.h"
+#include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/streaming.h"
 #include "libs/exec/exec.h"
@@ -35,6 +36,7 @@ struct StreamDeps {
   cri::Streaming& streaming;
   cri::Exec& exec;
   std::function<bool(const std::string& uid)> has_pod;  // on the loop
+  Log log;
 };
 /// What `deps` names outlives the result.
 std::unique_ptr<grpc::Service> MakeStreamRpc(StreamDeps deps);

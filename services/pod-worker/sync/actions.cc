@@ -22,11 +22,17 @@ using v1::ObservedPod;
 using v1::SandboxRecord;
 using Ids = std::set<std::string>;
 
-/// Whether another attempt follows this end. Of one that is lost nobody knows how it ended: perhaps
-/// well, and then it must not run a second time.
+/// Nobody knows how it ended, perhaps well. One that is to run once must not run a second time; the
+/// others were promised to run until they end well.
+bool RestartsLost(const kube::Pod& pod, const kube::Container& container) {
+  return kube::RestartPolicyOf(pod, container) != "Never";
+}
+
+/// Whether another attempt follows this end.
 bool RestartsAfter(const kube::Pod& pod, const kube::Container& container,
                    const ContainerRecord& ended, int32_t exit_code) {
-  return !cri::IsLost(ended) && kube::RestartsAfterExit(pod, container, exit_code);
+  if (cri::IsLost(ended)) return RestartsLost(pod, container);
+  return kube::RestartsAfterExit(pod, container, exit_code);
 }
 
 struct SandboxDecision {
@@ -74,7 +80,7 @@ class Decision {
     const ContainerRecord* newest = NewestRecord(seen_, container.name());
     if (newest == nullptr || newest->state() != ContainerRecord::EXITED || IsReplaced(*newest))
       return true;
-    if (cri::IsLost(*newest)) return false;
+    if (cri::IsLost(*newest)) return RestartsLost(pod_, container);
     return kube::RestartPolicyOf(pod_, container) != "OnFailure" || newest->exit_code() != 0;
   }
 

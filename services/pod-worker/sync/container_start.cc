@@ -26,6 +26,7 @@ namespace {
 constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
+constexpr size_t kMaxEnvFiles = 1u << 20;  // of a container, together
 constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
@@ -334,7 +335,12 @@ StatusOr<std::string> ContainerStarter::WriteHostsFile() {
   const std::string content = HostsFile(context_.pod, context_.ips, names, node_file);
   const auto old = files.Read(path, kMaxHostsFile);
   if (old.ok() && *old == content) return path;
-  RETURN_IF_ERROR(files.Replace(path, content, {.mode = kHostsMode}), "write {}", path);
+  // Containers that run have it mounted and may write it. Were another file put in its place, what
+  // they write would be counted nowhere.
+  Status written = files.Overwrite(path, content);
+  if (written.code() == StatusCode::kNotFound || written.code() == StatusCode::kInvalidArgument)
+    written = files.Replace(path, content, {.mode = kHostsMode});
+  if (!written.ok()) return Annotate(written, "write " + path);
   return path;
 }
 
@@ -359,13 +365,18 @@ Status ContainerStarter::SetTarget(const std::string& ephemeral,
 /// Anew for each attempt: a container that ran before may have written them.
 EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
   EnvFiles read;
+  size_t room = kMaxEnvFiles;
   for (const auto& variable : container.env()) {
     if (!variable.value_from().has_file_key_ref()) continue;
     const auto& file = variable.value_from().file_key_ref();
     const auto volume = context_.volumes.find(file.volume_name());
-    if (volume == context_.volumes.end()) continue;
-    read.emplace(std::pair(file.volume_name(), file.path()),
-                 context_.deps.read_within(volume->second, file.path(), kube::kMaxEnvFile));
+    const std::pair key(file.volume_name(), file.path());
+    if (volume == context_.volumes.end() || read.contains(key)) continue;
+    auto text = context_.deps.read_within(volume->second, file.path(), kube::kMaxEnvFile);
+    if (text.ok() && text->size() > room)
+      text = ResourceExhausted("the container's files are longer than {} bytes", kMaxEnvFiles);
+    if (text.ok()) room -= text->size();
+    read.emplace(key, std::move(text));
   }
   return read;
 }
@@ -375,7 +386,7 @@ StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
     const kube::Container& container, const EnvFiles& env_files) {
   std::map<std::string, std::string> environment;
   if (HasSubPathExpr(container)) {
-    const auto made = MakeEnvironment({context_.pod, container, context_.deps.node, context_.ips,
+    const auto made = MakeEnvironment({context_.pod, container, context_.deps.node, Addresses(),
                                        env_files, context_.input.objects.get()});
     if (!made.ok()) return made.status();
     environment.insert(made->begin(), made->end());
@@ -427,7 +438,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                              container,
                              context_.deps.node,
                              files,
-                             context_.ips,
+                             Addresses(),
                              images.own,
                              image,
                              *start.restart_count,

@@ -43,7 +43,7 @@ class ContainerStarter {
     const std::map<std::string, std::string>& volumes;
     const std::string& pod_dir;
     std::string sandbox_id;
-    std::vector<std::string> ips;
+    std::vector<std::string> ips;  // of the sandbox
     Isolation isolation;
   };
   ContainerStarter(Context context, SyncOutcome& out)
@@ -104,6 +104,7 @@ class ContainerStarter {
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               const std::string& id = {});
   BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
+  PodAddresses Addresses() const { return {context_.ips, context_.input.host_ips}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
   /// Of a call that is not begun any more once the pod ends.
   Deadline SoonUnlessEnding() const { return {Soon().at, context_.input.ending}; }

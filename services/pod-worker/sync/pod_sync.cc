@@ -50,6 +50,11 @@ bool AsksOfHandler(const kube::Pod& pod) {
          std::any_of(spec.containers().begin(), spec.containers().end(), recursive);
 }
 
+bool StartsAny(const PodActions& todo) {
+  return todo.create_sandbox_attempt || !todo.start.empty() || !todo.start_init.empty() ||
+         !todo.start_ephemeral.empty();
+}
+
 /// One run; what it learns on the way is in the outcome.
 class Pass {
  public:
@@ -105,11 +110,10 @@ class Pass {
     RETURN_IF_ERROR(Forget(todo.forget), "forget what has begun");
     RemoveRecords(todo.remove);
     ClearNotes();
-    if (HookUnderWay()) return OkStatus();
-    if (!todo.create_sandbox_attempt && todo.start.empty() && todo.start_init.empty() &&
-        todo.start_ephemeral.empty()) {
-      out_.settled = WasStarted();
-      if (out_.settled && ShowsObjects(pod_)) RefreshVolumes();
+    const bool waits_for_hook = HookUnderWay();
+    if (waits_for_hook || !StartsAny(todo)) {
+      out_.settled = !waits_for_hook && WasStarted();
+      RefreshVolumes();
       return OkStatus();
     }
     if (quiet && *quiet > deps_.clock.Now()) {
@@ -385,10 +389,12 @@ class Pass {
     return OkStatus();
   }
 
+  /// From the first container on, those of init containers and the ones with a hook among them.
   /// Containers go on with what they have when it cannot be brought up to date. Volumes of a pod
   /// that was taken over from a kubelet are where they would be made, and are set up as for a
   /// start.
   void RefreshVolumes() {
+    if (!ShowsObjects(pod_) || !AnyRunning(*seen_)) return;
     const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
     if (!place.ok()) return;
     const VolumeInput input{pod_, input_.objects.get()};

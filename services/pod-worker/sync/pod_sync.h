@@ -69,6 +69,7 @@ struct SyncInput {
   std::shared_ptr<const ObjectSource> objects;     // null: this node has none
   std::shared_ptr<const cri::PodListing> listing;  // of this look; null: the pod is listed for it
   std::optional<UserIds> user_ids = {};            // of its user namespace
+  std::vector<std::string> host_ips = {};          // of the node; empty: not known
 };
 
 struct SyncOutcome {

@@ -36,7 +36,7 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
       worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
       worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun,
       worker.probes, worker.post_start.waits_for(), worker.post_start.failed(),
-      deps_.objects(worker), std::move(listing), worker.user_ids});
+      deps_.objects(worker), std::move(listing), worker.user_ids, deps_.addresses.Get()});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));

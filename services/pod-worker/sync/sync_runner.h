@@ -23,6 +23,7 @@
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics.h"
+#include "services/pod-worker/network/node_addresses.h"
 #include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/regular_looks.h"
 #include "services/pod-worker/termination/termination_runner.h"
@@ -41,6 +42,7 @@ class SyncRunner {
     const PodSync& sync;
     /// That the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
+    const NodeAddresses& addresses;
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;

@@ -1,7 +1,5 @@
 #include "services/pod-worker/volumes/payload.h"
 
-#include <vector>
-
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
@@ -62,7 +60,7 @@ Status AddObject(Source source, const Items& items, uint32_t mode, Payload& out)
 
 template <class Items>
 Status AddDownward(const Items& items, uint32_t mode, const PayloadInput& in, Payload& out) {
-  static const std::vector<std::string> kNoAddresses;
+  static const PodAddresses kNoAddresses;  // no volume shows one
   const DownwardInput from{in.pod, in.node, kNoAddresses};
   for (const auto& item : items) {
     auto value = item.has_field_ref() ? FieldValue(item.field_ref().field_path(), from)

@@ -11,6 +11,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kSchema = 1;
+constexpr const char* kAddresses = "addresses";  // key of the one file of the node
 
 fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
   return {.directory = fmt::format("{}/pod-worker/{}", run_dir, kind),
@@ -41,8 +42,9 @@ RestartState ToState(const v1::RestartFact& fact, Duration max) {
 }
 
 /// What is lost with a file: how its pod stands, which nobody else knows; a delay, unless a later
-/// version wrote it; or a hold, which is short and names pods in its record only.
-enum class Loss { kPod, kDelay, kHold };
+/// version wrote it; a hold, which is short and names pods in its record only; or what the node is,
+/// which status tells again.
+enum class Loss { kPod, kDelay, kHold, kNode };
 
 /// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
 template <class Fact, class Take>
@@ -51,7 +53,8 @@ Status ReadStore(const fs::FactStore& store, Loss loss, DiskRecords::All& all, c
   if (!read.ok()) return read.status();
   const auto note = [&](const std::string& key, const std::string& reason, bool newer) {
     all.problems.push_back(fmt::format("{}: {}", key, reason));
-    if (loss == Loss::kHold || (loss == Loss::kDelay && !newer)) return;
+    const bool of_pod = loss == Loss::kPod || loss == Loss::kDelay;
+    if (!of_pod || (loss == Loss::kDelay && !newer)) return;
     auto& unknown = all.unknown[key];
     unknown.why = reason;
     unknown.stores.push_back(&store);
@@ -102,6 +105,7 @@ DiskRecords::DiskRecords(fs::FileSystem& files, const Clock& clock, const std::s
       restarts_(files, clock, ThisBoot(run_dir, "restarts")),
       probes_(files, clock, ThisBoot(run_dir, "probes")),
       holds_(files, clock, ThisBoot(run_dir, "holds")),
+      node_(files, clock, ThisBoot(run_dir, "node")),
       permanent_(files, clock,
                  {.directory = state_dir + "/pod-worker/pods",
                   .schema = kSchema,
@@ -132,6 +136,12 @@ StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
                                             all.holds.emplace(key, std::move(fact));
                                           }),
                   "read holds");
+  RETURN_IF_ERROR(ReadStore<v1::NodeFact>(node_, Loss::kNode, all,
+                                          [&](const std::string&, const v1::NodeFact& fact) {
+                                            all.node_ips.assign(fact.ips().begin(),
+                                                                fact.ips().end());
+                                          }),
+                  "read the node's addresses");
   RETURN_IF_ERROR(ReadStore<v1::LastingFact>(permanent_, Loss::kPod, all,
                                              [&](const std::string&, v1::LastingFact fact) {
                                                all.permanent.push_back(std::move(fact));
@@ -208,8 +218,15 @@ Status DiskRecords::SaveHold(const std::string& hold_id, const v1::HoldFact& fac
   return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
 }
 
+Status DiskRecords::SaveNodeIps(const std::vector<std::string>& ips) const {
+  v1::NodeFact fact;
+  for (const auto& ip : ips) fact.add_ips(ip);
+  return Annotate(node_.Save(kAddresses, fact.SerializeAsString(), false),
+                  "save the node's addresses");
+}
+
 Status DiskRecords::KeepRoom() const {
-  for (const auto* store : {&workers_, &restarts_, &probes_, &holds_, &permanent_, &begun_})
+  for (const auto* store : {&workers_, &restarts_, &probes_, &holds_, &node_, &permanent_, &begun_})
     RETURN_IF_ERROR(store->KeepRoom(), "keep room");
   return OkStatus();
 }

@@ -4,7 +4,7 @@
 /// Threads: any; calls block on the disk.
 /// Errors:  those of the disk; a file of a higher schema level, and one that is broken and says how
 ///          the pod stands or how it ended, makes its pod unknown until it is put aside; a broken
-///          one of back-offs or holds is reported.
+///          one of back-offs, holds or addresses is reported.
 /// Source:  docs/safety.md, rules 3 and 27.
 
 #include <map>
@@ -58,6 +58,7 @@ class DiskRecords {
     std::map<std::string, SavedBegun> begun;        // by UID
     std::vector<v1::LastingFact> permanent;
     std::vector<v1::ProbesFact> probes;
+    std::vector<std::string> node_ips;  // that status told last; empty: none in this boot
     struct Unknown {
       std::string why;
       std::vector<const fs::FactStore*> stores;  // that hold a file which cannot be used
@@ -85,6 +86,7 @@ class DiskRecords {
   Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
   Status SaveProbes(const v1::ProbesFact& fact) const;
   Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
+  Status SaveNodeIps(const std::vector<std::string>& ips) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
   /// On a full disk: the runtime too has to write before it can say that a container has ended.
@@ -95,7 +97,7 @@ class DiskRecords {
   Status ForgetHold(const std::string& hold_id) const;
 
  private:
-  fs::FactStore workers_, restarts_, probes_, holds_, permanent_, begun_;
+  fs::FactStore workers_, restarts_, probes_, holds_, node_, permanent_, begun_;
 };
 
 using bus::FromProto;

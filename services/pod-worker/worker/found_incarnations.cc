@@ -73,13 +73,8 @@ void FoundIncarnations::OnWorkerAdded(const Worker& worker) {
 void FoundIncarnations::HandOver(Worker& worker) {
   const auto old = start_times_.find(worker.uid);
   if (old != start_times_.end() && old->second.incarnation() == worker.incarnation &&
-      old->second.start_time_wall_ns() != 0) {
-    // Started in another boot: only wall time tells how long ago.
-    const Duration age{
-        std::max<int64_t>(worker.start_wall_ns - old->second.start_time_wall_ns(), 0)};
-    worker.start_wall_ns = old->second.start_time_wall_ns();
-    worker.started_at = worker.started_at - age;
-  }
+      old->second.start_time_wall_ns() != 0)
+    BackdateStart(old->second.start_time_wall_ns(), worker);
   const auto begun = begun_.find(worker.uid);
   if (begun != begun_.end() && begun->second.incarnation == worker.incarnation)
     worker.begun = begun->second.begun;

@@ -3,12 +3,13 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <optional>
+#include <map>
 #include <utility>
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/pod_types.h"
+#include "libs/kube/runnable.h"
 #include "libs/kube/validation.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -28,53 +29,94 @@ std::string InOneOrder(const kube::Pod& pod) {
   return bytes;
 }
 
-/// Of an API pod the status follows what the node tells, in no new generation.
-std::optional<std::string> WithoutResources(const std::string& bytes) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(bytes)) return std::nullopt;
-  pod.clear_status();
+void ClearResources(kube::Pod& pod) {
   auto& spec = *pod.mutable_spec();
   spec.clear_resources();
   for (auto& container : *spec.mutable_containers()) container.clear_resources();
   for (auto& container : *spec.mutable_init_containers()) container.clear_resources();
-  return InOneOrder(pod);
 }
 
-GrantAnswer Foreign(Status why) { return {GrantAnswer::Kind::kForeign, std::move(why)}; }
+template <class Containers>
+void CopyResources(const Containers& from, Containers& to) {
+  std::map<std::string, const kube::Container*> by_name;
+  for (const auto& container : from) by_name[container.name()] = &container;
+  for (auto& container : to) {
+    const auto found = by_name.find(container.name());
+    if (found != by_name.end()) *container.mutable_resources() = found->second->resources();
+  }
+}
 
-GrantAnswer CheckPod(const v1::UpdatePodRequest& request) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(request.pod())) return Foreign(InvalidArgument("not a pod"));
-  const auto stage = kube::IsStatic(pod) ? kube::PodStage::kNew : kube::PodStage::kRunning;
-  const auto errors = kube::ValidatePod(pod, stage);
-  if (errors.empty()) return {};
-  return Foreign(InvalidArgument("invalid pod: {}", errors.front().ToString()));
+/// `pod` with what it was given before. A container that was not there then keeps its own.
+void KeepResources(const kube::Pod& granted, kube::Pod& pod) {
+  CopyResources(granted.spec().containers(), *pod.mutable_spec()->mutable_containers());
+  CopyResources(granted.spec().init_containers(), *pod.mutable_spec()->mutable_init_containers());
+  if (granted.spec().has_resources())
+    *pod.mutable_spec()->mutable_resources() = granted.spec().resources();
+}
+
+/// As config-source makes it from a manifest that names none: another version is another pod.
+bool IsOfContent(std::string_view uid) {
+  return uid.size() == 32 && uid.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// The server counts from one on; one that does not count says nothing.
+bool MayHaveBeenResized(const kube::Pod& wanted) {
+  const auto& meta = wanted.metadata();
+  return kube::IsStatic(wanted) ? !IsOfContent(meta.uid()) : meta.generation() != 1;
+}
+
+GrantAnswer TakeWanted(const v1::UpdatePodRequest& request, const v1::DesiredRecord& record) {
+  using enum GrantAnswer::Kind;
+  kube::Pod pod, wanted;
+  if (!pod.ParseFromString(request.pod()) || !wanted.ParseFromString(record.pod()))
+    return {kForeign, InvalidArgument("not a pod"), {}};
+  const auto errors = kube::IsStatic(pod) ? kube::ValidatePod(pod) : kube::CheckRunnable(pod);
+  if (!errors.empty()) return {kUnsafe, InvalidArgument("{}", errors.front().ToString()), {}};
+  if (request.pod() == record.pod()) return {.pod = record.pod()};
+  // Whoever sent the grant has no word in it.
+  pod.clear_status();
+  if (wanted.has_status()) *pod.mutable_status() = wanted.status();
+  return {.pod = pod.SerializeAsString()};
 }
 
 }  // namespace
 
-bool SameButResources(const std::string& pod, const std::string& other) {
-  if (pod == other) return true;
-  const auto one = WithoutResources(pod);
-  return one && one == WithoutResources(other);
+bool IsWantedPod(const std::string& asked, const std::string& wanted, const std::string& granted) {
+  if (asked == wanted) return true;
+  kube::Pod one, other, before;
+  if (!one.ParseFromString(asked) || !other.ParseFromString(wanted)) return false;
+  one.clear_status();
+  other.clear_status();
+  if (InOneOrder(one) == InOneOrder(other)) return true;
+  if (!granted.empty() && before.ParseFromString(granted)) {
+    KeepResources(before, other);
+    return InOneOrder(one) == InOneOrder(other);
+  }
+  if (!MayHaveBeenResized(other)) return false;
+  ClearResources(one);
+  ClearResources(other);
+  return InOneOrder(one) == InOneOrder(other);
 }
 
-GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record) {
+GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record,
+                       const std::string& granted) {
   using enum GrantAnswer::Kind;
-  if (record == nullptr) return {kAsk, FailedPrecondition("no source wants the pod")};
+  if (record == nullptr) return {kAsk, FailedPrecondition("no source wants the pod"), {}};
   const std::pair asked{request.incarnation(), request.generation()};
   const std::pair wanted{record->incarnation(), record->generation()};
   const Status other =
       FailedPrecondition("the grant is of life {} generation {}, wanted is life {} generation {}",
                          asked.first, asked.second, wanted.first, wanted.second);
-  if (wanted < asked) return {kAsk, other};
+  if (wanted < asked) return {kAsk, other, {}};
   if (record->state() != v1::DesiredRecord::WANTED)
-    return {kRefuse, FailedPrecondition("the pod is not wanted: {}",
-                                        v1::DesiredRecord::State_Name(record->state()))};
-  if (wanted.first != asked.first) return {kRefuse, other};
-  if (SameButResources(request.pod(), record->pod())) return CheckPod(request);
-  if (wanted != asked) return {kRefuse, other};
-  return Foreign(PermissionDenied("the pod is not the one that config-source wants"));
+    return {kRefuse,
+            FailedPrecondition("the pod is not wanted: {}",
+                               v1::DesiredRecord::State_Name(record->state())),
+            {}};
+  if (wanted.first != asked.first) return {kRefuse, other, {}};
+  if (IsWantedPod(request.pod(), record->pod(), granted)) return TakeWanted(request, *record);
+  if (wanted != asked) return {kRefuse, other, {}};
+  return {kForeign, PermissionDenied("the pod is not the one that config-source wants"), {}};
 }
 
 }  // namespace splitlet::pod_worker

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Whether a grant may be taken: only for the pod that config-source wants, in the same
-/// incarnation.
+/// incarnation, with the resources that it asks for or was granted before.
 /// Threads: pure functions, any.
 /// Errors:  as GrantAnswer says.
 /// Source:  docs/safety.md, rule 14.
@@ -24,16 +24,21 @@ struct GrantAnswer {
     kAsk,      // the record is none, or older than the grant: another may say more
     kRefuse,   // the grant is of another incarnation or generation: sync-loop sees so soon
     kForeign,  // not the pod that config-source wants: nobody may start it
+    kUnsafe,   // the pod that config-source wants, and running it would harm the node
   };
   Kind kind = Kind::kTake;
-  Status why;  // not OK unless kTake
+  Status why;       // not OK unless kTake
+  std::string pod;  // kTake: what is granted, with the status that `desired` has; serialised
 };
+/// `record`: what `desired` holds of the UID; nullptr: nothing. `granted`: the pod as it is granted
+/// in this incarnation, serialised; empty: it is not.
+GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record,
+                       const std::string& granted);
 
-/// `record`: what `desired` holds of the UID; nullptr: nothing.
-GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record);
-
-/// Are these two, serialised, the same pod but for its status and for what its containers are given
-/// of the node's resources?
-bool SameButResources(const std::string& pod, const std::string& other);
+/// Is `asked` the pod `wanted`, its status aside? Its resources are those of `wanted`, or of
+/// `granted` while a resize is wanted that this node has not made. Where nothing is granted yet
+/// they may differ only if the pod may have been changed since it was admitted: by the count of an
+/// API server, or in a manifest that names its UID. All are serialised; `granted` may be empty.
+bool IsWantedPod(const std::string& asked, const std::string& wanted, const std::string& granted);
 
 }  // namespace splitlet::pod_worker

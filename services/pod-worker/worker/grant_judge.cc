@@ -16,12 +16,24 @@ namespace {
 /// How many questions about grants are out at once.
 constexpr size_t kAskers = 4;
 
+GrantJudge::Step StepOf(GrantAnswer::Kind kind) {
+  switch (kind) {
+    case GrantAnswer::Kind::kTake: return GrantJudge::Step::kTake;
+    case GrantAnswer::Kind::kAsk:
+    case GrantAnswer::Kind::kRefuse: return GrantJudge::Step::kRefused;
+    case GrantAnswer::Kind::kForeign: return GrantJudge::Step::kForeign;
+    case GrantAnswer::Kind::kUnsafe: return GrantJudge::Step::kUnsafe;
+  }
+  UNREACHABLE();
+}
+
 const char* ReasonOf(GrantAnswer::Kind kind) {
   switch (kind) {
     case GrantAnswer::Kind::kTake: return "";
     case GrantAnswer::Kind::kAsk: return "not-wanted";
     case GrantAnswer::Kind::kRefuse: return "other-generation";
     case GrantAnswer::Kind::kForeign: return "other-pod";
+    case GrantAnswer::Kind::kUnsafe: return "unsafe";
   }
   UNREACHABLE();
 }
@@ -33,26 +45,24 @@ bool IsNewer(const v1::DesiredRecord& record, const v1::DesiredRecord& other) {
 
 }  // namespace
 
-GrantJudge::Step GrantJudge::Judge(const v1::UpdatePodRequest& request,
-                                   const std::string& traceparent, const Asked* asked,
-                                   const Done& done) const {
+GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
+  const auto& [request, traceparent, granted, asked] = question;
   peers::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
   const bool answered = asked != nullptr && asked->ok() && asked->value() != nullptr;
   if (answered && (record == nullptr || IsNewer(*asked->value(), *record))) record = asked->value();
-  const GrantAnswer answer = CheckGrant(request, record.get());
-  if (answer.kind == GrantAnswer::Kind::kTake) return Step::kTake;
-  if (answer.kind == GrantAnswer::Kind::kAsk && asked == nullptr) return Step::kAsk;
-  if (answer.kind == GrantAnswer::Kind::kAsk && !asked->ok()) {
-    done(Unavailable("cannot ask config-source for the pod: {}", Message(asked->status())));
-    return Step::kRefused;
-  }
+  GrantAnswer answer = CheckGrant(request, record.get(), granted);
+  if (answer.kind == GrantAnswer::Kind::kTake) return {.pod = std::move(answer.pod)};
+  if (answer.kind == GrantAnswer::Kind::kAsk && asked == nullptr) return {.step = Step::kAsk};
+  if (answer.kind == GrantAnswer::Kind::kAsk && !asked->ok())
+    return {
+        .step = Step::kRefused,
+        .why = Unavailable("cannot ask config-source for the pod: {}", Message(asked->status()))};
   deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
   deps_.log.Warn("a grant is refused",
                  {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
                   KV("generation", request.generation()), KV("err", answer.why),
                   KV(kTraceIdField, TraceIdOf(traceparent))});
-  done(answer.why);
-  return Step::kRefused;
+  return {.step = StepOf(answer.kind), .why = answer.why, .record = std::move(record)};
 }
 
 void GrantJudge::Ask(const v1::UpdatePodRequest& request,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether a grant is of the pod that is wanted. It may come before the view shows its pod: then
-/// config-source says what it wants.
+/// Whether a grant is of the pod that is wanted, and may run. It may come before the view shows its
+/// pod: then config-source says what it wants.
 /// In:      RequestHandler, for each grant that it would take.
 /// Owns:    whose grant waits for config-source; one question for a pod at a time.
 /// Out:     DesiredOwner.Find; the metric of refused grants; answers to refused callers.
@@ -47,11 +47,23 @@ class GrantJudge {
   enum class Step {
     kTake,
     kAsk,      // config-source has to be asked first: see Ask
-    kRefused,  // answered
+    kRefused,  // for now
+    kForeign,  // refused: it is not the pod that `record` has
+    kUnsafe,   // refused for good: the pod of `record` must not run
   };
-  /// `asked`: what config-source said when it was asked; null before.
-  Step Judge(const v1::UpdatePodRequest& request, const std::string& traceparent,
-             const Asked* asked, const Done& done) const;
+  struct Judgement {
+    Step step = Step::kTake;
+    Status why = {};                          // of a refusal
+    std::string pod = {};                     // kTake: what is granted, serialised
+    peers::DesiredOwner::Record record = {};  // what is wanted; null: nothing is known
+  };
+  struct Question {
+    const v1::UpdatePodRequest& request;
+    const std::string& traceparent;
+    const std::string& granted;    // of this incarnation, serialised; empty: nothing is
+    const Asked* asked = nullptr;  // what config-source said when it was asked; null before
+  };
+  Judgement Judge(const Question& question) const;
   /// Calls `answered` on the loop; `done` where the pod is being asked for already.
   void Ask(const v1::UpdatePodRequest& request, std::function<void(const Asked&)> answered,
            const Done& done);

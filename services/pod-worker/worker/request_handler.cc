@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "k8s.io/api/core/v1/container.pb.h"
+#include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/bus.h"
 #include "libs/kube/names.h"
 #include "splitlet/v1/pod_worker_facts.pb.h"
@@ -16,6 +18,7 @@ namespace {
 constexpr int kMissingPasses = 2;
 constexpr size_t kMaxAnswers = 16;
 constexpr int64_t kOrphanGrace = 1;
+constexpr int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
 /// What a record that is never taken back says: this incarnation is over.
 bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
@@ -27,6 +30,16 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
   for (const auto& container : seen.containers())
     grace = std::max(grace, container.grace_period_seconds());
   return grace > 0 ? grace : kOrphanGrace;
+}
+
+/// The containers that would be made first: they show why they are not.
+std::map<std::string, Note> NotesOfRefusal(const kube::Pod& pod, const std::string& why) {
+  std::map<std::string, Note> notes;
+  const Note note{"CreateContainerConfigError", why, std::nullopt};
+  const auto& spec = pod.spec();
+  if (!spec.init_containers().empty()) return {{spec.init_containers(0).name(), note}};
+  for (const auto& container : spec.containers()) notes[container.name()] = note;
+  return notes;
 }
 
 v1::KillPodReply KillReply(Clock::Time deadline) {
@@ -79,13 +92,12 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
     return;
   }
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
-  auto traits = TraitsOf(request.pod());
-  if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
-  if (traits->uid != request.uid())
-    return done(InvalidArgument("the pod is of UID {}", traits->uid));
-  switch (deps_.judge.Judge(request, traceparent, asked, done)) {
+  auto judged = Judge(request, traceparent, asked);
+  switch (judged.step) {
     case GrantJudge::Step::kTake: break;
-    case GrantJudge::Step::kRefused: return;
+    case GrantJudge::Step::kRefused: return done(judged.why);
+    case GrantJudge::Step::kForeign:
+    case GrantJudge::Step::kUnsafe: Refuse(action, request, judged); return done(judged.why);
     case GrantJudge::Step::kAsk:
       return deps_.judge.Ask(
           request,
@@ -94,10 +106,50 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
           },
           done);
   }
-  AcceptGrant(
-      action,
-      {request.incarnation(), request.generation(), request.source(), request.pod(), traceparent},
-      std::move(traits).value(), std::move(done));
+  auto traits = TraitsOf(judged.pod);
+  if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
+  if (traits->uid != request.uid())
+    return done(InvalidArgument("the pod is of UID {}", traits->uid));
+  AcceptGrant(action,
+              {request.incarnation(), request.generation(), request.source(), std::move(judged.pod),
+               traceparent},
+              std::move(traits).value(), std::move(done));
+}
+
+GrantJudge::Judgement RequestHandler::Judge(const v1::UpdatePodRequest& request,
+                                            const std::string& traceparent,
+                                            const GrantJudge::Asked* asked) const {
+  static const std::string kNothing;
+  const Worker* worker = deps_.workers.Find(request.uid());
+  const bool granted =
+      worker != nullptr && worker->grant && worker->incarnation == request.incarnation();
+  return deps_.judge.Judge({request, traceparent, granted ? worker->grant->pod : kNothing, asked});
+}
+
+/// The record of the worker says so, and with it the pod's status; sync-loop sends a pod that is
+/// unsafe no more. Nothing is saved: the next start of this process, which may know better, is
+/// asked anew.
+void RequestHandler::Refuse(GrantAction action, const v1::UpdatePodRequest& request,
+                            const GrantJudge::Judgement& judged) {
+  const v1::DesiredRecord& wanted = *judged.record;
+  Worker* worker = deps_.workers.Find(request.uid());
+  const bool other = worker == nullptr || worker->incarnation != wanted.incarnation();
+  if (action == GrantAction::kBegin && other) worker = &AddUngranted(wanted);
+  if (worker == nullptr || worker->incarnation != request.incarnation()) return;
+  const bool unsafe = judged.step == GrantJudge::Step::kUnsafe;
+  RefusedGrant refused{unsafe ? request.generation() : 0, std::string(Message(judged.why))};
+  if (worker->refused == refused) return;
+  worker->refused = std::move(refused);
+  kube::Pod pod;
+  if (!worker->grant && pod.ParseFromString(wanted.pod()))
+    worker->notes = NotesOfRefusal(pod, worker->refused.why);
+  if (worker->state == WorkerState::kSyncing)
+    PodEvents(deps_.events, RefOf(*worker))
+        .Warning("FailedValidation",
+                 fmt::format("Error validating pod {}({}) from {}, ignoring: {}",
+                             kube::FullName(worker->name, worker->name_space), worker->uid,
+                             worker->source, worker->refused.why));
+  deps_.store.PutWorkers(*worker);
 }
 
 void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits traits,
@@ -136,6 +188,7 @@ void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
   const bool announced = !worker.traits.unsupported_fields.empty();
   worker.traceparent = grant.traceparent;
   worker.grant = std::move(grant);
+  worker.refused = {};
   worker.traits = std::move(traits);
   worker.failures = 0;
   if (!announced) ReportUnsupported(worker);
@@ -188,6 +241,9 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   worker->granted_at = worker->started_at;
   worker->started = deps_.gate.IsLeftover(*worker);
   deps_.found.HandOver(*worker);
+  // The API has whole seconds.
+  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->start_wall_ns)
+    BackdateStart(*traits.shown_start_ns, *worker);
   deps_.metrics.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);

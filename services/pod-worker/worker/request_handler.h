@@ -2,8 +2,9 @@
 
 /// Carries out what is asked for: grants, kills and desired records, as worker/requests.h decides.
 /// In:      UpdatePod, KillPod, changes of `desired`, a timer; each after the files are read.
-/// Owns:    nothing; what is asked for is in the workers.
-/// Out:     workers that are added, changed or told to end; answers, when what they say is on disk.
+/// Owns:    nothing; what is asked for, and what was refused for good, is in the workers.
+/// Out:     workers that are added, changed or told to end; answers, when what they say is on disk;
+///          an event FailedValidation for a grant that is refused as no retry can change it.
 /// Killed:  the caller gets no answer and comes again.
 /// Threads: the loop's, but for a look at an orphan and questions to config-source.
 /// Errors:  as each answer says.
@@ -86,6 +87,10 @@ class RequestHandler {
 
  private:
   PodView ViewOf(const std::string& uid) const;
+  GrantJudge::Judgement Judge(const v1::UpdatePodRequest& request, const std::string& traceparent,
+                              const GrantJudge::Asked* asked) const;
+  void Refuse(GrantAction action, const v1::UpdatePodRequest& request,
+              const GrantJudge::Judgement& judged);
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
               const GrantJudge::Asked* asked);
   void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);

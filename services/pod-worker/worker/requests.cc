@@ -28,7 +28,8 @@ GrantAction DecideGrant(const PodView& view, const GrantNumber& grant) {
     if (IsFinished(worker) && !worker.saving) return kBegin;
     return worker.next && grant <= *worker.next ? kAnswerWaiting : kWait;
   }
-  return worker.state == WorkerState::kSyncing ? kUpdate : kShorten;
+  if (worker.state != WorkerState::kSyncing) return kShorten;
+  return worker.granted ? kUpdate : kBegin;
 }
 
 KillAction DecideKill(const PodView& view, const KillQuestion& question) {

@@ -39,7 +39,7 @@ const struct {
      {5, 3},
      kAnswer},
     {"of a higher generation", With({.incarnation = 5, .granted = 3}), {5, 4}, kUpdate},
-    {"of a pod that was known and never granted", With({.incarnation = 5}), {5, 1}, kUpdate},
+    {"of a pod whose grant was refused", With({.incarnation = 5}), {5, 1}, kBegin},
     {"of a higher generation, of a pod that ends",
      With({.incarnation = 5, .state = kTerminating, .granted = 3}),
      {5, 4},

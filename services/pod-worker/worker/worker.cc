@@ -1,7 +1,11 @@
 #include "services/pod-worker/worker/worker.h"
 
+#include <algorithm>
+
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "k8s.io/api/core/v1/pod_status.pb.h"
+#include "k8s.io/apimachinery/pkg/apis/meta/v1/time.pb.h"
 #include "libs/base/trace.h"
 #include "libs/kube/user_namespace.h"
 #include "services/pod-worker/volumes/object_volume.h"
@@ -68,6 +72,8 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
     traits.spec_grace = pod.spec().termination_grace_period_seconds();
   if (pod.spec().has_active_deadline_seconds())
     traits.active_deadline = pod.spec().active_deadline_seconds();
+  if (const auto& start = pod.status().start_time(); !traits.is_static && start.seconds() > 0)
+    traits.shown_start_ns = start.seconds() * 1'000'000'000;
   traits.containers = static_cast<size_t>(pod.spec().containers_size());
   for (const auto& init : pod.spec().init_containers()) traits.inits.insert(init.name());
   for (const auto& ephemeral : pod.spec().ephemeral_containers())
@@ -75,9 +81,16 @@ StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
   traits.has_probes = HasProbes(pod);
   traits.shows_objects = ShowsObjects(pod);
   traits.user_namespace = kube::HasUserNamespace(pod.spec());
+  traits.host_network = pod.spec().host_network();
   traits.class_requests = ClassRequestsOf(pod);
   traits.unsupported_fields = UnsupportedFields(pod);
   return traits;
+}
+
+void BackdateStart(int64_t start_wall_ns, Worker& worker) {
+  const Duration age{std::max<int64_t>(worker.start_wall_ns - start_wall_ns, 0)};
+  worker.start_wall_ns = start_wall_ns;
+  worker.started_at = worker.started_at - age;
 }
 
 PodRef RefOf(const Worker& worker) {
@@ -160,6 +173,8 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   }
   if (worker.end.last_seen) *record.mutable_observation() = *worker.end.last_seen;
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
+  record.set_refused_generation(worker.refused.generation);
+  record.set_refusal(worker.refused.why);
   record.set_sync_error(worker.sync_error);
   record.set_admission_reason(worker.waits_for);
   cri::ToProto(worker.begun, *record.mutable_begun());

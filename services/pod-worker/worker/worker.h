@@ -49,22 +49,33 @@ struct PodTraits {
   bool runs_once = false;  // restart policy Never
   bool deleted = false;    // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
+  /// When it was started, as the status of an API pod shows it: by whoever had the node then.
+  std::optional<int64_t> shown_start_ns;  // wall
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers
   bool has_probes = false;
-  bool shows_objects = false;      // in volumes, which a sync brings up to date
-  bool user_namespace = false;     // one of its own
+  bool shows_objects = false;   // in volumes, which a sync brings up to date
+  bool user_namespace = false;  // one of its own
+  bool host_network = false;
   ClassRequests class_requests;    // what it adds to the cgroups above its own
   std::string unsupported_fields;  // of what it asks for; for people
 };
 /// DATA_LOSS when the bytes are no pod.
 StatusOr<PodTraits> TraitsOf(const std::string& pod);
 
+/// The last grant of this pod that no retry can change.
+struct RefusedGrant {
+  int64_t generation = 0;  // that is refused by every start of this version; 0: none
+  std::string why;         // empty: none was refused
+  bool operator==(const RefusedGrant&) const = default;
+};
+
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
   std::string traceparent;  // of the last change that was asked for; may be empty
   std::optional<Grant> grant, next;
+  RefusedGrant refused;  // since the last one that was taken
   PodTraits traits;
   WorkerState state = WorkerState::kSyncing;
   bool started = false;  // passed the wait for another pod of its full name
@@ -116,6 +127,8 @@ struct Worker {
   bool synced_once = false;
 };
 
+/// It was started in another boot, or by another agent: only wall time tells how long ago.
+void BackdateStart(int64_t start_wall_ns, Worker& worker);
 /// For log lines.
 LogField TraceField(const Worker& worker);
 /// For events.

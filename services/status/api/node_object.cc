@@ -235,9 +235,9 @@ void UpdateNode(const NodeSettings& settings, const NodeFacts& facts, kube::Node
     status.mutable_daemon_endpoints()->mutable_kubelet_endpoint()->set_port(settings.port);
   UpdateImages(settings, facts, status);
   UpdateFeatures(facts, status);
-  // What schedulers ask for and this program does.
   status.clear_declared_features();
-  status.add_declared_features("RestartAllContainersOnContainerExits");
+  for (const std::string& feature : settings.declared_features)
+    status.add_declared_features(feature);
   UpdateConditions(facts, status);
 }
 

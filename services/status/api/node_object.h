@@ -34,6 +34,9 @@ inline constexpr std::string_view kProvidedNodeIpAnnotation =
 inline constexpr std::string_view kExternalCloudTaint =
     "node.cloudprovider.kubernetes.io/uninitialized";
 
+/// What schedulers ask for and this program does.
+inline constexpr std::string_view kDeclaredFeature = "RestartAllContainersOnContainerExits";
+
 /// Of flags and configuration.
 struct NodeSettings {
   std::string name, provider_id;
@@ -43,6 +46,7 @@ struct NodeSettings {
   std::vector<config::NodeTaint> taints;      // registerWithTaints
   int32_t port = 0;                           // of the kubelet's API; 0: not served
   int32_t max_images = 50;                    // -1: no limit
+  std::vector<std::string> declared_features = {std::string(kDeclaredFeature)};
 };
 
 /// What is known of this node at one time.

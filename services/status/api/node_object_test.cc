@@ -91,12 +91,29 @@ TEST_F(NodeObject, ANewOneHasWhatItRegistersWith) {
   EXPECT_EQ(MakeInitialNode(settings, facts).metadata().annotations_size(), 0);
 }
 
+TEST_F(NodeObject, DevicesOfAFormerKubeletBecomeNoneAndThoseOfUsersStay) {
+  for (auto* amounts :
+       {node.mutable_status()->mutable_capacity(), node.mutable_status()->mutable_allocatable()})
+    for (const char* name : {"nvidia.com/gpu", "example.com/dongle"})
+      (*amounts)[name].set_string("8");
+  (*facts.record.mutable_capacity())["nvidia.com/gpu"] = "0";
+  (*facts.record.mutable_allocatable())["nvidia.com/gpu"] = "0";
+  Update();
+  for (const char* map : {"capacity", "allocatable"}) {
+    EXPECT_EQ(Of(map, "nvidia.com/gpu"), "0") << map;
+    EXPECT_EQ(Of(map, "example.com/dongle"), "8") << map;
+  }
+}
+
 /// With `ExtendWebSocketsToKubelet` in it API servers would send what node-api does not translate.
 TEST_F(NodeObject, DeclaresNoStreamsByWebSocket) {
   node.mutable_status()->add_declared_features("ExtendWebSocketsToKubelet");
   Update();
   ASSERT_EQ(node.status().declared_features_size(), 1);
   EXPECT_EQ(node.status().declared_features(0), "RestartAllContainersOnContainerExits");
+  settings.declared_features.clear();
+  Update();
+  EXPECT_EQ(node.status().declared_features_size(), 0);
 }
 
 TEST_F(NodeObject, OfAnExternalCloudIsNotInitializedYet) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "services/status/cluster_fixture.h"
 
@@ -363,6 +364,10 @@ TEST_F(NodeSyncTest, OfAnExternalCloudPodsShowTheCloudsAddresses) {
     EXPECT_TRUE(record != nullptr && shown.ParseFromString(record->status()));
     std::string ips = shown.host_ip() + ":";
     for (const auto& one : shown.host_ips()) ips += " " + one.ip();
+    const v1::NodeRecord here = Record();
+    std::string told;
+    for (const auto& ip : here.host_ips()) told += " " + ip;
+    EXPECT_EQ(shown.host_ip() + ":" + told, ips) << "pod-worker is told the same";
     return ips;
   };
   EXPECT_EQ(host_ips(), "192.0.2.1: 192.0.2.1") << "as long as the cloud has not spoken";
@@ -378,6 +383,15 @@ TEST_F(NodeSyncTest, OfAnExternalCloudPodsShowTheCloudsAddresses) {
     add("InternalDNS", "node-a.internal");
   });
   EXPECT_EQ(host_ips(), "10.0.0.7: 10.0.0.7 2001:db8::7");
+  const auto since = std::make_shared<std::set<std::string>>();
+  podstatus->OnChange([since](const auto& change) {
+    if (change.key != "node" || change.after == nullptr) return;
+    for (const auto& ip : change.after->node().host_ips()) since->insert(ip);
+  });
+  Crash();
+  Start();
+  EXPECT_EQ(host_ips(), "10.0.0.7: 10.0.0.7 2001:db8::7");
+  EXPECT_FALSE(since->contains("192.0.2.1")) << "not even before the server has answered";
 }
 
 TEST_F(NodeSyncTest, ALoopbackAddressIsRefused) {

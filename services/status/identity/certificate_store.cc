@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/unfinished.h"
 #include "libs/x509/key.h"
 #include "services/status/identity/pem_files.h"
 
@@ -33,6 +34,8 @@ Status CertificateStore::CheckLink(const std::string& path) const {
 }
 
 Status CertificateStore::Recover() {
+  // Keys, which nobody would ever remove: each file has a name of its own.
+  RETURN_IF_ERROR(fs::RemoveUnfinished(files_, options_.folder, options_.prefix), "certificates");
   RETURN_IF_ERROR(CheckLink(current_), "certificates");
   RETURN_IF_ERROR(CheckLink(updated_), "certificates");
   if (files_.Stat(current_, true).ok() || !files_.Stat(updated_, true).ok()) return OkStatus();

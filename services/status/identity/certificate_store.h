@@ -6,7 +6,7 @@
 /// Owns:    <prefix>-<time>.pem, the links <prefix>-current.pem and <prefix>-updated.pem, and
 ///          <prefix>.key.tmp in the folder.
 /// Killed:  between any two steps what `current` names is a whole pair; a link that was not moved
-///          yet is moved by the next Load.
+///          yet is moved by the next Load, and a file that was being written goes.
 /// Threads: one at a time; calls block on the disk.
 /// Errors:  those of files; INVALID_ARGUMENT for a pair that is none, FAILED_PRECONDITION for a
 ///          file where a link has to be.

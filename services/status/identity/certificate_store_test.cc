@@ -66,6 +66,18 @@ TEST_F(Store, MovesALinkThatACrashLeftBehind) {
   EXPECT_TRUE(files.Stat(store.current(), false).ok());
 }
 
+/// Each certificate has a file of its own name: no later write would take its place.
+TEST_F(Store, WhatWasBeingWrittenWhenItsProcessWasKilledGoes) {
+  Save("a");
+  for (const char* name :
+       {".kubelet-client-2026-01-02-03-04-05.pem.new", ".kubelet-client.key.tmp.new",
+        ".kubelet-server-2026-01-02-03-04-05.pem.new"})
+    ASSERT_TRUE(files.Replace(std::string("/pki/") + name, "half a key", {}).ok());
+  EXPECT_EQ(Loaded(), "a");
+  EXPECT_EQ(Names().size(), 3U);
+  EXPECT_EQ(Names().front(), ".kubelet-server-2026-01-02-03-04-05.pem.new") << "of another store";
+}
+
 TEST_F(Store, ReplacesNoFileOfSomebodyElse) {
   ASSERT_TRUE(files.Replace(store.current(), "mine", {}).ok());
   EXPECT_NE(Loaded().find("to be a symlink but it is a file"), std::string::npos) << Loaded();

@@ -93,6 +93,12 @@ TEST(ClientPlan, DependsOnWhatIsThere) {
       {"/b", bad, false, kBootstrap},
       {"/b", bad, true, kWriteKubeconfig},
   };
+  IdentityOptions rotates{.bootstrap_kubeconfig = "/b", .rotate = true};
+  KubeconfigState expired{.usable = bad, .certificate = x509::Certificate()};
+  EXPECT_EQ(ChooseClientPlan(rotates, expired, true), kUse) << "the rotated one is shown";
+  EXPECT_EQ(ChooseClientPlan(rotates, expired, false), kBootstrap);
+  rotates.rotate = false;
+  EXPECT_EQ(ChooseClientPlan(rotates, expired, true), kWriteKubeconfig);
   for (const auto& c : kCases) {
     IdentityOptions options;
     options.bootstrap_kubeconfig = c.bootstrap;

@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "libs/fs/path.h"
+#include "libs/fs/unfinished.h"
 #include "services/status/identity/rotation.h"
 
 namespace splitlet::status {
@@ -27,6 +29,8 @@ void Show(prometheus::Gauge& gauge, const std::optional<x509::Certificate>& cert
 ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
                             bool stored_is_usable) {
   if (options.bootstrap_kubeconfig.empty() || kubeconfig.usable.ok()) return ClientPlan::kUse;
+  // Every process shows the rotated certificate in place of the one that it names.
+  if (options.rotate && stored_is_usable && kubeconfig.certificate) return ClientPlan::kUse;
   return stored_is_usable ? ClientPlan::kWriteKubeconfig : ClientPlan::kBootstrap;
 }
 
@@ -74,7 +78,12 @@ Identity::Found Identity::Look() {
   found.client = client.Load();
   if (options_.server_bootstrap)
     found.server = CertificateStore(deps_.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
-  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow());
+  if (!options_.bootstrap_kubeconfig.empty())
+    deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
+                                              fs::NameOf(options_.kubeconfig)),
+                         "remove a kubeconfig that was being written");
+  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow(),
+                                       options_.for_group);
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;
   if (!options_.rotate || !found.kubeconfig.inlined) return found;
@@ -95,14 +104,17 @@ void Identity::OnFound(const Found& found) {
       found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
   const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
   const bool named = found.kubeconfig.certificate_file == current_;
-  write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !named);
+  // One that is there is somebody else's, and may not be ours to write. Without rotation it has to
+  // name what is let in.
+  const bool shown = named || options_.rotate;
+  write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !shown);
   trouble_.clear();
   if (plan != ClientPlan::kUse)
     deps_.log.Info("the node is let in by its bootstrap kubeconfig",
                    {KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
   // Every process shows it all the same.
-  if (client_ && options_.bootstrap_kubeconfig.empty() && !named)
+  if (client_ && plan == ClientPlan::kUse && !named)
     deps_.log.Info("the certificate that is rotated is shown instead of the kubeconfig's",
                    {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
   if (server_metrics_) StartServer(found);
@@ -197,7 +209,8 @@ void Identity::FinishClient(bool write_config) {
   const KubeconfigWrite write{.path = options_.kubeconfig,
                               .bootstrap = options_.bootstrap_kubeconfig,
                               .certificate = current_,
-                              .mode = KeyMode()};
+                              .mode = KeyMode(),
+                              .for_group = options_.for_group};
   deps_.strands.Run(kStrand, [this, write, write_config] {
     Status done = write_config ? WriteKubeconfig(deps_.files, write) : OkStatus();
     if (done.ok())

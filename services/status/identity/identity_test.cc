@@ -10,6 +10,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/path.h"
 #include "libs/kube/time_text.h"
 #include "libs/x509/request.h"
 
@@ -196,13 +197,53 @@ TEST_F(IdentityTest, ABootstrapKubeconfigLetsTheNodeIn) {
   EXPECT_EQ(told, 1);
   EXPECT_EQ(NameIn(kCurrent), "system:node:n1");
   EXPECT_FALSE(files.Stat(kFolder + "/kubelet-client.key.tmp", false).ok());
-  const auto config = apiclient::LoadKubeconfig(files, kConfig);
+  const auto config = apiclient::LoadKubeconfig(files, kConfig, ::geteuid());
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->server, "https://10.0.0.9:6443");
   EXPECT_EQ(config->ca.file, "/etc/kubernetes/ca.crt");
   EXPECT_EQ(config->certificate.file, kCurrent);
   EXPECT_EQ(config->key.file, kCurrent);
   EXPECT_EQ(config->token, "");
+}
+
+TEST_F(IdentityTest, AKubeconfigForProcessesOfOtherUsersNamesNoFileElsewhere) {
+  options.for_group = true;
+  const std::string own = options.kubeconfig = kFolder + "/kubeconfig";
+  Write("/etc/kubernetes/ca.crt", "CA");
+  LetIn(24h);
+  files.SetOwner(own, 1234, 0640);
+  const auto config = apiclient::LoadKubeconfig(files, own, 0);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->ca.data, "CA");
+  EXPECT_EQ(config->certificate.file, kCurrent);
+  Kill();
+  // As a version before wrote it.
+  Write(own,
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+        "clusters: [{name: k, cluster: {server: 'https://10.0.0.9:6443', "
+        "certificate-authority: /etc/kubernetes/ca.crt}}]\n"
+        "users: [{name: u, user: {client-certificate: " +
+            kCurrent + ", client-key: " + kCurrent +
+            "}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n");
+  files.SetOwner(own, 1234, 0640);
+  EXPECT_FALSE(apiclient::LoadKubeconfig(files, own, 0).ok());
+  Start();
+  Run(1s);
+  EXPECT_TRUE(identity().has_client());
+  files.SetOwner(own, 1234, 0640);
+  EXPECT_TRUE(apiclient::LoadKubeconfig(files, own, 0).ok()) << "it was written again";
+}
+
+TEST_F(IdentityTest, AFolderThatOthersWouldNotReadIsNamed) {
+  options.for_group = true;
+  options.kubeconfig = "/elsewhere/kubeconfig";
+  Write("/etc/kubernetes/ca.crt", "CA");
+  Start();
+  Run(1s);
+  SignAll(24h);
+  Run(15s);
+  EXPECT_THAT(identity().Trouble(), HasSubstr("is outside of the folder of /elsewhere/kubeconfig"));
+  EXPECT_FALSE(files.Stat("/elsewhere/kubeconfig", false).ok());
 }
 
 TEST_F(IdentityTest, AGoodKubeconfigIsUsedAsItIs) {
@@ -445,6 +486,32 @@ TEST_F(OwnKubeconfig, WithACertificateWithinIsSavedAndReplacedAtOnce) {
   EXPECT_EQ(Requests(), 1u);
 }
 
+/// A node of kubeadm: the flag names a bootstrap kubeconfig, whose file is long gone.
+TEST_F(OwnKubeconfig, ThatIsThereIsNeverWrittenAnew) {
+  options.bootstrap_kubeconfig = kBootstrap;
+  ASSERT_TRUE(files.Remove(kBootstrap).ok());
+  WriteConfig("client-certificate-data: " + kube::EncodeBase64(chain_) +
+              ", client-key-data: " + kube::EncodeBase64(key_));
+  const std::string before = *files.Read(kConfig, 1 << 20);
+  Start();
+  Run(2s);
+  SignAll(48h);
+  Run(15s);
+  EXPECT_NE(CertificateIn(kCurrent).public_key, *x509::PublicKeyOf(key_)) << "it was rotated";
+  EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
+  EXPECT_EQ(identity().Trouble(), "");
+  for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
+  // What it has within has expired when status starts again.
+  Kill();
+  Run(25h);
+  Start();
+  Run(1min);
+  EXPECT_TRUE(identity().has_client());
+  EXPECT_EQ(identity().Trouble(), "");
+  EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
+  for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
+}
+
 TEST_F(IdentityTest, TheServingCertificateFollowsTheAddresses) {
   options.server_bootstrap = true;
   LetIn(24h);
@@ -491,6 +558,17 @@ TEST_F(IdentityTest, WithoutFilesTheServerSignsForItself) {
   Start();
   SetAddresses({{"InternalIP", "10.0.0.2"}});
   EXPECT_EQ(CertificateIn(kFolder + "/kubelet.crt").public_key, made.public_key);
+}
+
+TEST_F(IdentityTest, WhatAnEarlierStartWasWritingGoes) {
+  options.self_signed = true;
+  const std::vector<std::string> left = {
+      kFolder + "/.kubelet.key.new", kFolder + "/.kubelet.crt.new",
+      kFolder + "/.kubelet-client-2026-01-01-00-00-00.pem.new", fs::NewContentPath(kConfig)};
+  for (const auto& path : left) Write(path, "half");
+  Start();
+  Run(20s);
+  for (const auto& path : left) EXPECT_FALSE(files.Stat(path, false).ok()) << path;
 }
 
 TEST_F(IdentityTest, ANodeWithoutAddressSignsForItsName) {
@@ -551,7 +629,7 @@ TEST_F(IdentityTest, KilledAnywhereItGoesOn) {
     EXPECT_EQ(NameIn(kCurrent), "system:node:n1") << point;
     EXPECT_EQ(Requests(), 1u) << point;
     EXPECT_FALSE(files.Stat(kFolder + "/kubelet-client.key.tmp", false).ok()) << point;
-    EXPECT_TRUE(apiclient::LoadKubeconfig(files, kConfig).ok()) << point;
+    EXPECT_TRUE(apiclient::LoadKubeconfig(files, kConfig, ::geteuid()).ok()) << point;
     Kill();
     FailPoints::SetCurrent(nullptr);
   }

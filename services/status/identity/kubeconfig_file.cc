@@ -1,8 +1,11 @@
 #include "services/status/identity/kubeconfig_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
 #include "libs/kube/encode.h"
 #include "services/status/identity/pem_files.h"
 #include "services/status/identity/rotation.h"
@@ -16,8 +19,19 @@ StatusOr<std::string> TextOf(fs::FileSystem& files, const apiclient::Pem& pem) {
   return Annotate(files.Read(pem.file, kMaxPemFile), pem.file);
 }
 
-Status Judge(fs::FileSystem& files, const std::string& path, WallTime now, KubeconfigState& out) {
-  const auto config = apiclient::LoadKubeconfig(files, path);
+/// As the processes of root see it, to whom this process's own file is a stranger's.
+constexpr uint32_t kRoot = 0;
+
+struct Judged {
+  fs::FileSystem& files;
+  const std::string& path;
+  WallTime now;
+  bool for_group;
+};
+
+Status Judge(const Judged& judged, KubeconfigState& out) {
+  const auto& [files, path, now, for_group] = judged;
+  const auto config = apiclient::LoadKubeconfig(files, path, for_group ? kRoot : ::geteuid());
   if (!config.ok()) return config.status();
   if (config->certificate.empty())
     return FailedPrecondition("{} names no client certificate", path);
@@ -29,22 +43,29 @@ Status Judge(fs::FileSystem& files, const std::string& path, WallTime now, Kubec
   const auto all = x509::ReadCertificates(chain);
   if (!all.ok()) return Annotate(all.status(), path);
   const bool expired = std::ranges::any_of(
-      *all, [now](const x509::Certificate& one) { return IsExpired(one, now); });
+      *all, [&judged](const x509::Certificate& one) { return IsExpired(one, judged.now); });
   if (expired) return FailedPrecondition("the certificate of {} has expired", path);
   return OkStatus();
 }
 
 }  // namespace
 
-KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now) {
+KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now,
+                                  bool for_group) {
   KubeconfigState state;
-  state.usable = Judge(files, path, now, state);
+  state.usable = Judge({files, path, now, for_group}, state);
   return state;
 }
 
 Status WriteKubeconfig(fs::FileSystem& files, const KubeconfigWrite& write) {
   ASSIGN_OR_RETURN(const apiclient::ClientConfig from,
-                   apiclient::LoadKubeconfig(files, write.bootstrap), "bootstrap kubeconfig");
+                   apiclient::LoadKubeconfig(files, write.bootstrap, ::geteuid()),
+                   "bootstrap kubeconfig");
+  if (write.for_group && !write.certificate.starts_with(fs::ParentOf(write.path) + "/"))
+    return FailedPrecondition(
+        "{} is outside of the folder of {}, and the processes of other users read nothing else; "
+        "give a --kubeconfig beside or above --cert-dir",
+        write.certificate, write.path);
   v1::KubeConfig config;
   auto& named = *config.add_clusters();
   named.set_name("default-cluster");
@@ -52,8 +73,13 @@ Status WriteKubeconfig(fs::FileSystem& files, const KubeconfigWrite& write) {
   cluster.set_server(from.server);
   cluster.set_tls_server_name(from.tls_server_name);
   cluster.set_insecure_skip_tls_verify(from.insecure);
-  cluster.set_certificate_authority(from.ca.file);
-  cluster.set_certificate_authority_data(from.ca.data);
+  if (write.for_group) {
+    ASSIGN_OR_RETURN(*cluster.mutable_certificate_authority_data(), TextOf(files, from.ca),
+                     "bootstrap kubeconfig: certificate-authority");
+  } else {
+    cluster.set_certificate_authority(from.ca.file);
+    cluster.set_certificate_authority_data(from.ca.data);
+  }
   cluster.set_proxy_url(from.proxy_url);
   cluster.set_disable_compression(!from.compression);
   auto& user = *config.add_users();

@@ -24,13 +24,16 @@ struct KubeconfigState {
   std::optional<x509::Pair> inlined;  // certificate and key within it
   std::optional<x509::Certificate> certificate;
 };
-KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now);
+/// `for_group`: processes of other users have to be able to use it, as they judge it.
+KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now,
+                                  bool for_group);
 
 struct KubeconfigWrite {
   std::string path;
   std::string bootstrap;    // where server and authority come from
   std::string certificate;  // file of certificate and key
   uint32_t mode = 0600;
+  bool for_group = false;  // of processes of other users, which read no file outside of its folder
 };
 /// Whole, in one step.
 Status WriteKubeconfig(fs::FileSystem& files, const KubeconfigWrite& write);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/fs/unfinished.h"
 #include "libs/x509/authority.h"
 #include "services/status/identity/pem_files.h"
 
@@ -38,6 +39,8 @@ void SelfSigned::OnAddresses(const x509::Names& names) {
 }
 
 StatusOr<bool> SelfSigned::Look() const {
+  RETURN_IF_ERROR(fs::RemoveUnfinished(deps_.files, options_.folder, "kubelet."),
+                  "what was being written");
   const auto certificate = deps_.files.Read(certificate_, kMaxPemFile);
   const auto key = deps_.files.Read(key_, kMaxPemFile);
   for (const Status& status : {certificate.status(), key.status()})

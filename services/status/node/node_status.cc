@@ -122,7 +122,9 @@ void NodeStatus::Refresh() {
     (*node.mutable_capacity())[name] = amount.ToString();
   for (const auto& [name, amount] : resources_->allocatable)
     (*node.mutable_allocatable())[name] = amount.ToString();
+  AddDevices(node);
   for (const auto& ip : addresses_) node.add_addresses(ip);
+  for (const auto& ip : deps_.host_ips()) node.add_host_ips(ip);
   *node.mutable_features() = deps_.peers.runtime().features;
   node.mutable_features()->set_apparmor(machine_->apparmor);
   node.mutable_features()->set_selinux(machine_->selinux);
@@ -133,6 +135,16 @@ void NodeStatus::Refresh() {
   }
   PutNode(std::move(node));
   if (changed) deps_.on_conditions();
+}
+
+/// Of device plugins, as pod-worker knows them.
+void NodeStatus::AddDevices(v1::NodeRecord& node) const {
+  const auto worker = deps_.workers.Find(bus::kNodeKey);
+  if (worker == nullptr) return;
+  for (const auto& device : worker->node().devices()) {
+    (*node.mutable_capacity())[device.name()] = fmt::format("{}", device.capacity());
+    (*node.mutable_allocatable())[device.name()] = fmt::format("{}", device.allocatable());
+  }
 }
 
 void NodeStatus::OnServerNode(const kube::Node& node) {

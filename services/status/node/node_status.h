@@ -42,13 +42,16 @@ class NodeStatus {
     fs::FileSystem& files;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::PressureRecord>& pressure;
+    const bus::View<v1::WorkerRecord>& workers;
     const PeerMonitor& peers;
     node::ListAddresses list_addresses;   // on a strand
     node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
     StatusMetrics& metrics;
     const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
-    std::function<void()> on_addresses;   // pods show the node's address
+    std::function<void()> on_addresses;  // pods show the node's address
+    /// Now, as pods show them: those of an external cloud, or those that were found.
+    std::function<const std::vector<std::string>&()> host_ips;
     std::function<void()> on_conditions;  // the status of one has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);
@@ -75,6 +78,7 @@ class NodeStatus {
   void OnMachine(const StatusOr<node::Machine>& machine);
   void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
   void AddLabelsAndTaints(v1::NodeRecord& node) const;
+  void AddDevices(v1::NodeRecord& node) const;
   void PutNode(v1::NodeRecord node);
   void RecordEvents(const std::vector<v1::NodeCondition>& after);
 

@@ -48,6 +48,7 @@ class NodeRecordTest : public ::testing::Test {
   std::vector<std::string> Shown() const {
     const auto record = podstatus.Find("node");
     if (record == nullptr) return {"no record"};
+    EXPECT_TRUE(std::ranges::equal(record->node().addresses(), record->node().host_ips()));
     return {record->node().addresses().begin(), record->node().addresses().end()};
   }
   std::string ConditionOf(const std::string& type) const {
@@ -67,7 +68,8 @@ class NodeRecordTest : public ::testing::Test {
   exec::FakeStrands strands{loop};
   fs::FakeFileSystem files{clock};
   bus::FakeBus own{network, "status", loop}, gc{network, "gc", others},
-      reader{network, "reader", others};
+      reader{network, "reader", others}, pod_worker{network, "pod-worker", others};
+  bus::Table<v1::WorkerRecord> workers = *bus::Own<v1::WorkerRecord>(pod_worker, "workers");
   bus::Table<v1::PressureRecord> pressure = *bus::Own<v1::PressureRecord>(gc, "pressure");
   bus::View<v1::PodStatusRecord> podstatus = *bus::ViewOf<v1::PodStatusRecord>(reader, "podstatus");
   using Addresses = std::vector<node::InterfaceAddress>;
@@ -91,6 +93,27 @@ TEST_F(NodeRecordTest, TheNodesAddressesFollowTheMachines) {
   addresses = Unavailable("busy");
   all.Advance(11s);
   EXPECT_EQ(Shown(), Texts{"192.0.2.2"}) << "not known is not gone";
+}
+
+TEST_F(NodeRecordTest, DevicesAreWhatPodWorkerKnowsOfThem) {
+  const auto shown = [this](const char* name) {
+    const auto record = podstatus.Find("node");
+    const auto& node = record->node();
+    const auto of = [name](const auto& amounts) {
+      const auto at = amounts.find(name);
+      return at == amounts.end() ? std::string("none") : at->second;
+    };
+    return of(node.capacity()) + "/" + of(node.allocatable());
+  };
+  Start();
+  EXPECT_EQ(shown("nvidia.com/gpu"), "none/none");
+  v1::WorkerRecord devices;
+  devices.mutable_node()->add_devices()->set_name("nvidia.com/gpu");
+  ASSERT_TRUE(workers.Put("node", devices).ok());
+  all.Advance(1s);
+  EXPECT_EQ(shown("nvidia.com/gpu"), "0/0");
+  EXPECT_EQ(shown("pods"), "110/110") << "the others stay";
+  EXPECT_TRUE(podstatus.Contains("node")) << "it is no pod that has gone";
 }
 
 /// As the events of a kubelet that starts, and no more of them: they come with each start.

@@ -81,6 +81,9 @@ std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& rec
 }
 
 constexpr std::string_view kPostStartHookError = "PostStartHookError";
+constexpr std::string_view kLostWhileRunning =
+    "The container could not be located when the pod was deleted.  The container used to be "
+    "Running";
 
 void SetLost(core::ContainerState* state, std::string_view message) {
   auto* terminated = state->mutable_terminated();
@@ -176,7 +179,8 @@ class Builder {
         container_(container),
         kind_(kind),
         seen_(seen),
-        previous_(FindStatus(in.previous, kind, container.name())) {}
+        previous_(FindStatus(in.previous, kind, container.name())),
+        mirror_(FindStatus(in.mirror, kind, container.name())) {}
 
   kube::ContainerStatus Build(bool any_regular_seen) {
     SetBase();
@@ -226,10 +230,7 @@ class Builder {
     if (in_.restarting) return SetRemoved();
     const bool was_running = previous_->state().has_running();
     if (!was_running || previous_->last_state().has_terminated()) return;
-    SetLost(
-        status_.mutable_last_state(),
-        "The container could not be located when the pod was deleted.  The container used to be "
-        "Running");
+    SetLost(status_.mutable_last_state(), kLostWhileRunning);
     if (!in_.deleted) status_.set_restart_count(previous_->restart_count() + 1);
   }
 
@@ -270,12 +271,7 @@ class Builder {
     SetMounts(container_, in_, previous_, status);
     SetUser(record, status);
     SetResources(record, status);
-    if (had) {
-      const bool another = previous_->container_id() != status.container_id();
-      *status.mutable_last_state() = another && previous_->state().has_terminated()
-                                         ? previous_->state()
-                                         : previous_->last_state();
-    }
+    if (had) SetLastState(record, status);
     if (seen_.second != nullptr) *status.mutable_last_state() = StateOf(observed, *seen_.second);
     if (record.state() == v1::ContainerRecord::UNKNOWN && had && previous_->state().has_running()) {
       status.mutable_state()->Clear();
@@ -284,6 +280,20 @@ class Builder {
       status.set_restart_count(previous_->restart_count() + 1);
     }
     status_ = std::move(status);
+  }
+
+  /// One that ran and made room for another, without a record of how it ended, is lost.
+  void SetLastState(const v1::ContainerRecord& record, kube::ContainerStatus& status) const {
+    auto& last = *status.mutable_last_state();
+    last = previous_->last_state();
+    if (previous_->container_id() == status.container_id()) return;
+    if (previous_->state().has_terminated()) {
+      last = previous_->state();
+    } else if (previous_->state().has_running() && !cri::IsLost(record) && !in_.restarting &&
+               record.restart_count() > previous_->restart_count()) {
+      last.Clear();
+      SetLost(&last, kLostWhileRunning);
+    }
   }
 
   /// A finished init container whose record is gone, while the pod has moved on.
@@ -326,37 +336,46 @@ class Builder {
     if (!note->message().empty()) waiting->set_message(note->message());
   }
 
+  /// What was shown of this very container, be it by the agent before; nullptr: nothing.
+  const kube::ContainerStatus* ShownBefore() const {
+    for (const auto* shown : {previous_, mirror_})
+      if (shown != nullptr && !status_.container_id().empty() &&
+          shown->container_id() == status_.container_id())
+        return shown;
+    return nullptr;
+  }
+
   void SetFlags() {
     bool started = false, ready = false;
     const bool running = status_.state().has_running();
-    const bool same = previous_ != nullptr && !status_.container_id().empty() &&
-                      previous_->container_id() == status_.container_id();
-    if (running) started = IsStarted(same);
+    const kube::ContainerStatus* const shown = ShownBefore();
+    if (running) started = IsStarted(shown);
     if (IsPlainInit()) {
       ready = status_.state().has_terminated() && status_.state().terminated().exit_code() == 0;
     } else if (started) {
-      ready = IsReady();
+      ready = IsReady(shown);
     }
     if (!in_.workers_live && running) {
-      started = same && previous_->started();
-      ready = started && previous_->ready();
+      started = shown != nullptr && shown->started();
+      ready = started && shown->ready();
     }
     status_.set_started(started);
     status_.set_ready(ready);
   }
 
-  bool IsStarted(bool same) const {
+  bool IsStarted(const kube::ContainerStatus* shown) const {
     if (!container_.has_startup_probe() || seen_.newest == nullptr) return true;
     const auto* result = FindProbe(in_.worker, seen_.newest->id(), "startup");
     if (result != nullptr) return result->success();
-    return same && previous_->started();
+    return shown != nullptr && shown->started();
   }
 
-  bool IsReady() const {
+  bool IsReady(const kube::ContainerStatus* shown) const {
     if (!container_.has_readiness_probe()) return true;
     if (seen_.newest == nullptr) return previous_ != nullptr && previous_->ready();
     const auto* result = FindProbe(in_.worker, seen_.newest->id(), "readiness");
-    return result != nullptr && result->success();
+    if (result != nullptr) return result->success();
+    return shown != nullptr && shown->ready();
   }
 
   static void SetUser(const v1::ContainerRecord& record, kube::ContainerStatus& status) {
@@ -387,6 +406,7 @@ class Builder {
   Kind kind_;
   Seen seen_;
   const kube::ContainerStatus* previous_;
+  const kube::ContainerStatus* mirror_;
   kube::ContainerStatus status_;
 };
 

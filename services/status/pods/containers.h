@@ -25,6 +25,7 @@ struct ContainerInputs {
   const v1::ObservedPod* observed = nullptr;  // nullptr: nothing is known
   const v1::WorkerRecord* worker = nullptr;   // of this incarnation
   const kube::PodStatus* previous = nullptr;  // of this incarnation
+  const kube::PodStatus* mirror = nullptr;    // of a static pod, for flags that `previous` lacks
   bool covers = false;       // what `observed` does not hold is gone, not merely unseen
   bool workers_live = true;  // else flags are kept or lowered, never raised
   bool deleted = false;      // asked to go: nothing is started again

@@ -249,6 +249,37 @@ TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {
   EXPECT_FALSE(status.container_statuses(0).ready()) << "no result of readiness yet";
 }
 
+/// Between two looks one was lost, and the next attempt began.
+TEST(Restarted, WithoutARecordOfHowItEndedTheOneBeforeIsLost) {
+  const struct {
+    const char* name;
+    int restarts;  // of the one that runs now
+    bool record;   // of the one before
+    const char* last;
+  } kCases[] = {
+      {"its record is gone", 1, false, "137 ContainerStatusUnknown"},
+      {"its record is there", 1, true, "3 Error"},
+      {"no attempt of before", 0, false, "0 "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    PodWithSandbox pod("containers: [{name: a, image: x}]");
+    pod.pod.mutable_spec()->set_restart_policy("OnFailure");
+    pod.Add("a", State::RUNNING);
+    pod.Compute();
+    pod.seen.clear_containers();
+    auto& now = pod.Add("a", State::RUNNING);
+    now.set_id("a-2");
+    now.set_restart_count(c.restarts);
+    if (c.record) pod.Add("a", State::EXITED, 3);
+    const auto status = pod.Compute();
+    const auto& last = status.container_statuses(0).last_state().terminated();
+    EXPECT_EQ(fmt::format("{} {}", last.exit_code(), last.reason()), c.last);
+    EXPECT_EQ(status.container_statuses(0).restart_count(), c.restarts);
+    EXPECT_EQ(status.phase(), "Running");
+  }
+}
+
 TEST(Succeeded, ThePodIsCompletedAndNotReady) {
   PodWithSandbox pod("containers: [{name: a, image: x}]");
   pod.pod.mutable_spec()->set_restart_policy("Never");

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -60,6 +61,111 @@ TEST(FinishedStatus, APodThatPassedItsOwnLimitIsEvictedAndNotDisrupted) {
   EXPECT_TRUE(conditions().contains("DisruptionTarget"));
   worker.set_own_limit(true);
   EXPECT_FALSE(conditions().contains("DisruptionTarget"));
+}
+
+/// Pod default/web of an API server, with one container, and its records.
+struct Told {
+  kube::Pod pod;
+  v1::DesiredRecord desired;
+  v1::AdmissionRecord admission;
+  v1::WorkerRecord worker;
+  v1::ObservedPod runtime;
+  bool rejected = false;
+
+  Told() {
+    pod.mutable_metadata()->set_name("web");
+    pod.mutable_metadata()->set_uid("u1");
+    pod.mutable_metadata()->set_generation(7);
+    pod.mutable_spec()->set_restart_policy("Always");
+    pod.mutable_spec()->add_containers()->set_name("a");
+    desired.set_source("api");
+    desired.set_state(v1::DesiredRecord::WANTED);
+    worker.set_state(v1::SYNCING);
+    worker.set_granted(true);
+  }
+  void Run() {
+    auto& sandbox = *runtime.add_sandboxes();
+    sandbox.set_id("s1");
+    sandbox.set_state(v1::SandboxRecord::READY);
+    auto& container = *runtime.add_containers();
+    container.set_id("c1");
+    container.set_sandbox_id("s1");
+    container.set_name("a");
+    container.set_state(v1::ContainerRecord::RUNNING);
+  }
+  kube::PodStatus Compute(const kube::PodStatus* previous = nullptr) const {
+    return ComputePodStatus({.pod = pod,
+                             .desired = desired,
+                             .admission = &admission,
+                             .worker = &worker,
+                             .runtime = &runtime,
+                             .previous = previous,
+                             .rejected = rejected,
+                             .now = WallFromNanos(1)});
+  }
+};
+
+TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
+  using Edit = std::function<void(Told&)>;
+  const struct {
+    const char* name;
+    Edit edit;
+    const char* phase;
+  } kCases[] = {
+      {"refused before anything was told of it", [](Told& t) { t.rejected = true; }, "Failed"},
+      {"a static pod that waits for room",
+       [](Told& t) {
+         t.desired.set_source("file");
+         t.admission.set_verdict(v1::AdmissionRecord::WAITING);
+         t.worker.set_granted(false);
+       },
+       "Pending"},
+      {"a manifest that says that its pod is being deleted",
+       [](Told& t) {
+         t.desired.set_source("file");
+         t.pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
+         t.worker.set_granted(false);
+       },
+       "Pending"},
+      {"new", [](Told&) {}, "Pending"},
+      {"running", [](Told& t) { t.Run(); }, "Running"},
+      {"ended",
+       [](Told& t) {
+         t.worker.set_state(v1::TERMINATED);
+         t.worker.mutable_verdict()->set_phase("Failed");
+       },
+       "Failed"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Told told;
+    c.edit(told);
+    EXPECT_EQ(told.Compute().phase(), c.phase);
+    EXPECT_EQ(told.Compute().observed_generation(), 7);
+  }
+}
+
+TEST(RefusedGrant, IsTheReasonOfThePodUntilOneIsTaken) {
+  const std::string why = "spec.containers[0].name: Invalid value";
+  Told told;
+  told.worker.set_granted(false);
+  told.worker.set_refusal(why);
+  auto& note = *told.worker.add_containers();
+  note.set_name("a");
+  note.set_reason("CreateContainerConfigError");
+  note.set_message(why);
+  const kube::PodStatus waits = told.Compute();
+  EXPECT_EQ(waits.phase(), "Pending");
+  EXPECT_EQ(waits.reason(), "FailedValidation");
+  EXPECT_EQ(waits.message(), why);
+  EXPECT_EQ(waits.container_statuses(0).state().waiting().reason(), "CreateContainerConfigError");
+  told.Run();
+  const kube::PodStatus runs = told.Compute(&waits);
+  EXPECT_EQ(runs.phase(), "Running") << "of another agent";
+  EXPECT_EQ(runs.reason(), "FailedValidation");
+  told.worker.clear_refusal();
+  EXPECT_EQ(told.Compute(&runs).reason(), "");
+  EXPECT_EQ(told.Compute(&runs).message(), "");
 }
 
 }  // namespace

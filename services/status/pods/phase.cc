@@ -259,7 +259,7 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   } else if (in.observed != nullptr &&
              cri::CheckSandbox(in.pod, *in.observed) == cri::SandboxCheck::kUsable)
     sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};
-  Add(in, "PodReadyToStartContainers", sandbox, status);
+  if (in.sandbox_condition) Add(in, "PodReadyToStartContainers", sandbox, status);
   Add(in, "Initialized", JudgeInitialized(in, status), status);
   const Verdict containers = JudgeContainersReady(in, status);
   Add(in, "Ready", JudgeReady(in, containers), status);

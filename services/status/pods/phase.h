@@ -37,7 +37,8 @@ struct ConditionInputs {
   const kube::PodStatus* previous = nullptr;
   bool restarting = false;      // all containers begin anew
   bool resize_refused = false;  // other resources are wanted than the pod has
-  std::string disrupted;        // message of DisruptionTarget; empty: no such condition
+  bool sandbox_condition = true;
+  std::string disrupted;  // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };
 inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";

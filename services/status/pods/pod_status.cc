@@ -1,5 +1,7 @@
 #include "services/status/pods/pod_status.h"
 
+#include <algorithm>
+
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
 #include "services/status/pods/containers.h"
@@ -7,6 +9,9 @@
 
 namespace splitlet::status {
 namespace {
+
+/// A kubelet's reason of an event for a pod that it ignores.
+constexpr const char* kRefusedGrant = "FailedValidation";
 
 /// What the statuses rest on: the runtime while the pod is synced, the worker's own look from then
 /// on.
@@ -104,8 +109,6 @@ bool IsDeletedFromTheStart(const StatusInputs& in) {
 /// Pending, and no container is shown as being created.
 kube::PodStatus NotBegun(const StatusInputs& in) {
   kube::PodStatus status;
-  if (in.pod.metadata().generation() > 0)
-    status.set_observed_generation(in.pod.metadata().generation());
   status.set_phase(std::string(kPending));
   if (Waits(in)) {
     status.set_reason(in.admission->reason());
@@ -113,9 +116,28 @@ kube::PodStatus NotBegun(const StatusInputs& in) {
   }
   if (auto qos = QosName(in.pod); !qos.empty()) status.set_qos_class(std::move(qos));
   const ContainerStatuses none;
-  AddConditions({.pod = in.pod, .containers = none, .previous = in.previous, .now = in.now},
+  AddConditions({.pod = in.pod,
+                 .containers = none,
+                 .previous = in.previous,
+                 .sandbox_condition = in.sandbox_condition,
+                 .now = in.now},
                 status);
   return status;
+}
+
+/// An API pod that was over before this node had to do with it, such as one of the agent before:
+/// nobody knows better how it ended.
+bool HadEnded(const StatusInputs& in) {
+  if (in.previous == nullptr || !IsTerminal(in.previous->phase()) ||
+      kube::IsStaticSource(in.desired.source()))
+    return false;
+  if (IsGranted(in) || (in.worker != nullptr && !in.worker->verdict().phase().empty()))
+    return false;
+  const auto runs = [](const auto& statuses) {
+    return std::any_of(statuses.begin(), statuses.end(),
+                       [](const auto& status) { return status.state().has_running(); });
+  };
+  return !runs(in.previous->container_statuses()) && !runs(in.previous->init_container_statuses());
 }
 
 bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
@@ -238,6 +260,15 @@ bool WasRestarting(const kube::PodStatus* previous) {
   });
 }
 
+/// pod-worker takes no grant of the pod as it is wanted now: what runs is of an older one, or of
+/// another agent.
+void SetRefusal(const StatusInputs& in, Shown& shown) {
+  const bool refused = in.worker != nullptr && !in.worker->refusal().empty();
+  if (IsTerminal(shown.phase) || (!refused && shown.reason != kRefusedGrant)) return;
+  shown.reason = refused ? kRefusedGrant : "";
+  shown.message = refused ? in.worker->refusal() : "";
+}
+
 /// A static pod that was refused and is granted after all, or that has waited: what was shown of it
 /// then is no floor, nothing had run.
 bool WasHeldBackOnly(const StatusInputs& in) {
@@ -248,17 +279,8 @@ bool WasHeldBackOnly(const StatusInputs& in) {
   return in.previous->phase() == kPending && !in.previous->reason().empty();
 }
 
-}  // namespace
-
-bool IsWorkerDone(const v1::WorkerRecord* worker) {
-  return worker != nullptr &&
-         (worker->state() == v1::TERMINATED || worker->state() == v1::FINISHED);
-}
-
-kube::PodStatus ComputePodStatus(const StatusInputs& all) {
-  if (all.rejected) return Rejected(all);
-  if (Waits(all) || IsDeletedFromTheStart(all)) return NotBegun(all);
-  StatusInputs in = all;
+/// Of a pod that its worker tends, or soon will.
+kube::PodStatus Tended(StatusInputs in) {
   if (WasHeldBackOnly(in)) in.previous = nullptr;
   Observation seen = Choose(in);
   const v1::ObservedPod present = PresentIncarnation(in, seen);
@@ -270,6 +292,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                          .observed = seen.pod,
                          .worker = in.worker,
                          .previous = in.previous,
+                         .mirror = in.mirror,
                          .covers = seen.covers,
                          .workers_live = in.workers_live,
                          .deleted = IsDeleted(in) || done,
@@ -286,10 +309,9 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   Shown shown = ChoosePhase(in, computed);
   if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
     shown.phase = std::string(kPending);
+  SetRefusal(in, shown);
 
   kube::PodStatus status;
-  if (in.pod.metadata().generation() > 0)
-    status.set_observed_generation(in.pod.metadata().generation());
   status.set_phase(shown.phase);
   if (!shown.reason.empty()) status.set_reason(shown.reason);
   if (!shown.message.empty()) status.set_message(shown.message);
@@ -304,6 +326,7 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
                  .previous = in.previous,
                  .restarting = restarting,
                  .resize_refused = in.resize_refused && !done,
+                 .sandbox_condition = in.sandbox_condition,
                  .disrupted = Disrupted(in, shown.phase),
                  .now = in.now},
                 status);
@@ -311,6 +334,27 @@ kube::PodStatus ComputePodStatus(const StatusInputs& all) {
   for (auto& one : containers.regular) *status.add_container_statuses() = std::move(one);
   for (auto& one : containers.ephemeral)
     *status.add_ephemeral_container_statuses() = std::move(one);
+  return status;
+}
+
+kube::PodStatus ComputeContent(const StatusInputs& in) {
+  if (in.rejected) return Rejected(in);
+  return Waits(in) || IsDeletedFromTheStart(in) ? NotBegun(in) : Tended(in);
+}
+
+}  // namespace
+
+bool IsWorkerDone(const v1::WorkerRecord* worker) {
+  return worker != nullptr &&
+         (worker->state() == v1::TERMINATED || worker->state() == v1::FINISHED);
+}
+
+kube::PodStatus ComputePodStatus(const StatusInputs& in) {
+  if (!in.rejected && HadEnded(in)) return *in.previous;
+  kube::PodStatus status = ComputeContent(in);
+  // Here, for every status: also one of a pod that is refused before anything else was told of it.
+  if (in.pod.metadata().generation() > 0)
+    status.set_observed_generation(in.pod.metadata().generation());
   return status;
 }
 

@@ -23,9 +23,11 @@ struct StatusInputs {
   const v1::WorkerRecord* worker = nullptr;
   const v1::ObservedPod* runtime = nullptr;
   const kube::PodStatus* previous = nullptr;
+  const kube::PodStatus* mirror = nullptr;  // of a static pod that shows no container yet
   bool rejected = false;  // the admission says so, and complete workers show no grant
   bool resize_refused =
       false;  // `pod` has the resources it was admitted with, and others are wanted
+  bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
   bool workers_live = true;
   bool listing_covers = false;  // a complete listing that vouches for the pod began after our last
                                 // record of it and after the worker's last action

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/status/status_fixture.h"
 
 /// What the API shows of one of its pods when status starts, or when somebody else ends it there.
@@ -89,6 +90,39 @@ TEST_F(Seed, ATerminalPhaseThatTheApiShowsIsTheFirstThatIsTold) {
   EXPECT_EQ(Shown("u1").reason(), "Evicted");
 }
 
+/// Its sandbox is still there, without the address that the pod had.
+TEST_F(Seed, APodThatHadEndedIsShownAsItWas) {
+  auto shown = MakeShown("Succeeded");
+  shown.mutable_conditions(0)->set_status("False");
+  shown.mutable_conditions(0)->set_reason("PodCompleted");
+  shown.set_host_ip("192.0.2.77");
+  shown.add_host_ips()->set_ip("192.0.2.77");
+  shown.set_pod_ip("10.0.0.9");
+  shown.add_pod_ips()->set_ip("10.0.0.9");
+  auto& container = *shown.mutable_container_statuses(0);
+  container.set_ready(false);
+  container.set_started(false);
+  container.mutable_state()->Clear();
+  auto& ended = *container.mutable_state()->mutable_terminated();
+  ended.set_exit_code(0);
+  ended.set_reason("Completed");
+  WantFromApi(shown);
+  v1::RuntimeRecord record;
+  auto& pod = *record.mutable_pod();
+  pod.set_uid("u1");
+  pod.set_runtime_name("containerd");
+  pod.add_sandboxes()->set_state(v1::SandboxRecord::NOT_READY);
+  auto& left = *pod.add_containers();
+  left.set_id("c1");
+  left.set_name("a");
+  left.set_state(v1::ContainerRecord::EXITED);
+  ASSERT_TRUE(runtime->rows.Put("u1", record).ok());
+  runtime->Complete(clock.Now());
+  Start();
+  all.Advance(20s);
+  EXPECT_EQ(Shown("u1").DebugString(), shown.DebugString());
+}
+
 TEST_F(Seed, TheStartTimeAndTheTimesOfConditionsAreThoseOfBefore) {
   WantFromApi(MakeShown("Running"));
   Work("u1", v1::SYNCING);
@@ -102,6 +136,52 @@ TEST_F(Seed, TheStartTimeAndTheTimesOfConditionsAreThoseOfBefore) {
   for (const auto& condition : status.conditions()) {
     if (condition.type() != "Ready") continue;
     EXPECT_EQ(condition.last_transition_time().seconds(), 1001);
+  }
+}
+
+/// Its mirror pod is what the API knows of it.
+TEST_F(Seed, OfAStaticPodTheFlagsOfItsMirrorPodStandUntilAProbeAnswers) {
+  for (const bool same : {true, false}) {
+    SCOPED_TRACE(same);
+    kube::Pod pod;
+    pod.mutable_metadata()->set_name("web");
+    pod.mutable_metadata()->set_namespace_("default");
+    pod.mutable_metadata()->set_uid("u1");
+    auto& annotations = *pod.mutable_metadata()->mutable_annotations();
+    annotations[std::string(kube::kConfigHash)] = "h1";
+    annotations[std::string(kube::kConfigSource)] = "file";
+    auto& container = *pod.mutable_spec()->add_containers();
+    container.set_name("a");
+    container.mutable_readiness_probe()->set_period_seconds(1);
+    kube::Pod mirror = pod;
+    mirror.mutable_metadata()->set_uid("m1");
+    (*mirror.mutable_metadata()->mutable_annotations())[std::string(kube::kConfigMirror)] =
+        same ? "h1" : "h0";
+    *mirror.mutable_status() = MakeShown("Running");
+    const auto put = [this](const kube::Pod& of, v1::DesiredRecord::State state) {
+      v1::DesiredRecord record;
+      record.set_uid(of.metadata().uid());
+      record.set_name("web");
+      record.set_namespace_("default");
+      record.set_source(state == v1::DesiredRecord::MIRROR ? "api" : "file");
+      record.set_state(state);
+      record.set_incarnation(1);
+      record.set_generation(1);
+      record.set_pod(of.SerializeAsString());
+      ASSERT_TRUE(desired->rows.Put(of.metadata().uid(), record).ok());
+    };
+    put(mirror, v1::DesiredRecord::MIRROR);
+    put(pod, v1::DesiredRecord::WANTED);
+    Work("u1", v1::SYNCING);
+    Observe("u1", true);
+    runtime->Complete(clock.Now());
+    Start();
+    all.Advance(2s);
+    ASSERT_EQ(Shown("u1").container_statuses_size(), 1);
+    EXPECT_EQ(Shown("u1").container_statuses(0).ready(), same);
+    all.Advance(30s);
+    EXPECT_EQ(Shown("u1").container_statuses(0).ready(), same);
+    Crash();
   }
 }
 

@@ -52,12 +52,39 @@ bool TakeFromApi(const kube::Pod& pod, bool has_previous, kube::PodStatus& previ
   return true;
 }
 
+/// Without version and `deletable`.
+v1::PodStatusRecord StatusRecordOf(const v1::DesiredRecord& desired,
+                                   const kube::PodStatus& status) {
+  v1::PodStatusRecord record;
+  record.set_uid(desired.uid());
+  record.set_name(desired.name());
+  record.set_namespace_(desired.namespace_());
+  record.set_source(desired.source());
+  record.set_incarnation(desired.incarnation());
+  record.set_generation(desired.generation());
+  record.set_status(bus::SerializeSorted(status));
+  return record;
+}
+
+bool ShowsContainerId(const kube::PodStatus& status) {
+  const auto has_id = [](const auto& statuses) {
+    return std::any_of(statuses.begin(), statuses.end(),
+                       [](const auto& one) { return !one.container_id().empty(); });
+  };
+  return has_id(status.container_statuses()) || has_id(status.init_container_statuses());
+}
+
 const kube::ContainerStatus* FindIn(
     const google::protobuf::RepeatedPtrField<kube::ContainerStatus>& list,
     const std::string& name) {
   const auto it = std::find_if(list.begin(), list.end(),
                                [&](const auto& status) { return status.name() == name; });
   return it == list.end() ? nullptr : &*it;
+}
+
+bool HasStatus(const v1::DesiredRecord& desired) {
+  return desired.state() == v1::DesiredRecord::WANTED ||
+         desired.state() == v1::DesiredRecord::REMOVED;
 }
 
 }  // namespace
@@ -227,9 +254,7 @@ bool StatusTable::IsRejected(const std::string& key, const v1::AdmissionRecord* 
 void StatusTable::Refresh(const std::string& key) {
   const auto desired = deps_.desired.Find(key);
   if (desired == nullptr) return;  // absent or unknown: its last status stands
-  const bool ours = desired->state() == v1::DesiredRecord::WANTED ||
-                    desired->state() == v1::DesiredRecord::REMOVED;
-  if (!ours) return;
+  if (!HasStatus(*desired)) return;
   kube::Pod pod;
   if (!pod.ParseFromString(desired->pod())) {
     deps_.log.Warn("a desired pod cannot be decoded", {KV("podUID", desired->uid())});
@@ -256,14 +281,19 @@ void StatusTable::Refresh(const std::string& key) {
   const bool resize_refused =
       is_api && has_last &&
       TakeAllocated(previous, admission == nullptr ? 0 : admission->decided_at_wall_ns(), pod);
+  // Flags of the agent before. Once containers were shown, they are in the last status.
+  const bool has_flags = is_api || (has_last && ShowsContainerId(previous));
+  const auto mirror = has_flags ? std::nullopt : MirrorStatusOf(pod);
   StatusInputs in{.pod = pod,
                   .desired = *desired,
                   .admission = admission,
                   .worker = worker,
                   .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
                   .previous = has_last ? &previous : nullptr,
+                  .mirror = mirror ? &*mirror : nullptr,
                   .rejected = IsRejected(key, admission, worker, has_last ? &previous : nullptr),
                   .resize_refused = resize_refused,
+                  .sandbox_condition = deps_.sandbox_condition,
                   .workers_live = deps_.workers.live(),
                   .listing_covers = ListingCovers(key, worker),
                   .features = &deps_.features,
@@ -273,14 +303,7 @@ void StatusTable::Refresh(const std::string& key) {
   await_listing_.erase(key);
   if (!in.listing_covers && HasUnseen(status, in.runtime)) await_listing_.insert(key);
 
-  v1::PodStatusRecord record;
-  record.set_uid(desired->uid());
-  record.set_name(desired->name());
-  record.set_namespace_(desired->namespace_());
-  record.set_source(desired->source());
-  record.set_incarnation(incarnation);
-  record.set_generation(desired->generation());
-  record.set_status(bus::SerializeSorted(status));
+  v1::PodStatusRecord record = StatusRecordOf(*desired, status);
   record.set_deletable(worker != nullptr && worker->state() == v1::FINISHED);
   record.set_version(before == nullptr ? 0 : before->version());
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
@@ -293,6 +316,22 @@ void StatusTable::Refresh(const std::string& key) {
                     KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
   PutPodStatus(key, before.get(), std::move(record));
   SetSeen(key, status);
+}
+
+std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod) const {
+  const std::string hash = kube::AnnotationOf(pod, kube::kConfigHash);
+  std::optional<kube::PodStatus> status;
+  deps_.desired.ForEach([&](const std::string&, const auto& record) {
+    if (record == nullptr || record->state() != v1::DesiredRecord::MIRROR ||
+        record->name() != pod.metadata().name() ||
+        record->namespace_() != pod.metadata().namespace_())
+      return;
+    kube::Pod mirror;
+    if (mirror.ParseFromString(record->pod()) &&
+        kube::AnnotationOf(mirror, kube::kConfigMirror) == hash)
+      status = std::move(*mirror.mutable_status());
+  });
+  return status;
 }
 
 void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ class StatusTable {
     const v1::NodeFeatures& features;           // of the runtime, now
     StatusMetrics& metrics;
     const Log& log;
+    bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
     /// A record was put or removed; may be left out.
     std::function<void(const std::string& key)> on_told = nullptr;
     /// May be left out.
@@ -89,6 +91,8 @@ class StatusTable {
   void FlushSoon();
   void FlushChanged();
   void Refresh(const std::string& key);
+  /// Of a static pod, as its mirror pod shows it; nothing: it has none.
+  std::optional<kube::PodStatus> MirrorStatusOf(const kube::Pod& pod) const;
   void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                     v1::PodStatusRecord record);
   void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,

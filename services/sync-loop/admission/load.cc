@@ -15,11 +15,20 @@ bool Ends(const LoadQuestion& question) {
   return pod.state == PodDigest::State::kRemoved || pod.ending || pod.terminal;
 }
 
+/// Another version of the pod or of pod-worker may come; what runs meanwhile takes room.
+bool IsRefused(const LoadQuestion& question) {
+  const WorkerDigest* worker = question.worker;
+  const PodDigest& pod = *question.pod;
+  return !question.running && worker != nullptr && worker->incarnation == pod.incarnation &&
+         worker->Refuses(pod.generation);
+}
+
 /// It will be granted as soon as pod-worker answers.
 bool WillBeGranted(const LoadQuestion& question) {
   if (question.admitted_incarnation == 0 || question.pod == nullptr) return false;
   const PodDigest& pod = *question.pod;
   if (pod.state == PodDigest::State::kUnknown) return true;
+  if (IsRefused(question)) return false;
   return pod.state == PodDigest::State::kWanted && !pod.ending && !pod.terminal &&
          pod.incarnation == question.admitted_incarnation;
 }

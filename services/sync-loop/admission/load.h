@@ -1,8 +1,9 @@
 #pragma once
 
 /// Which pods are the load of the node: those with a grant whose worker is not terminated, and own
-/// admissions that are not granted yet. Nothing else counts, however its record came to be there.
-/// room.h asks for each pod; it is decided here alone.
+/// admissions that are not granted yet. An admission whose grant pod-worker refuses whenever it
+/// comes holds nothing, unless something of the pod runs already. Nothing else counts, however its
+/// record came to be there. room.h asks for each pod; it is decided here alone.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Source: docs/safety.md, rule 12.
@@ -23,6 +24,7 @@ struct LoadQuestion {
   const WorkerDigest* worker = nullptr;  // of complete `workers`; nullptr: it has none
   int64_t admitted_incarnation = 0;      // own admission; 0: none
   bool called = false;                   // a call was sent just now: a grant may not show yet
+  bool running = false;                  // the runtime shows something of it running
 };
 
 struct Standing {

@@ -33,6 +33,16 @@ WorkerDigest WorkerAs(Worker state, bool granted = true, int64_t incarnation = 5
   return worker;
 }
 
+PodDigest Of(int64_t generation, PodDigest pod) {
+  pod.generation = generation;
+  return pod;
+}
+
+WorkerDigest Refusing(int64_t generation, WorkerDigest worker) {
+  worker.refused_generation = generation;
+  return worker;
+}
+
 constexpr Standing kNothing{};
 constexpr Standing kCounts{.counts = true};
 constexpr Standing kEnds{.counts = true, .ends = true};
@@ -47,6 +57,7 @@ const struct {
   int64_t admitted = 0;
   Standing want;
   bool called = false;
+  bool running = false;
 } kStandings[] = {
     {"granted and running", kWanted, WorkerAs(Worker::kSyncing), 5, kCounts},
     {"granted, and its file is gone", kWanted, WorkerAs(Worker::kSyncing), 0, kCounts},
@@ -75,6 +86,16 @@ const struct {
     {"admitted, and its record is not understood", PodAs(Pod::kUnknown, 0), std::nullopt, 5,
      kCounts},
     {"not admitted", kWanted, std::nullopt, 0, kNothing},
+    {"admitted, and its grant is refused whenever it comes", Of(7, kWanted),
+     Refusing(7, WorkerAs(Worker::kSyncing, false)), 5, kNothing},
+    {"the same, and it runs", Of(7, kWanted), Refusing(7, WorkerAs(Worker::kSyncing, false)), 5,
+     kCounts, false, true},
+    {"the same, and it has changed since", Of(8, kWanted),
+     Refusing(7, WorkerAs(Worker::kSyncing, false)), 5, kCounts},
+    {"granted, and its change is refused", Of(8, kWanted), Refusing(8, WorkerAs(Worker::kSyncing)),
+     5, kCounts},
+    {"admitted after an earlier life that was refused", Of(7, kWanted),
+     Refusing(7, WorkerAs(Worker::kFinished, false, 4)), 5, kCounts},
     {"the worker knows a later life", kRemoved, WorkerAs(Worker::kFinished, true, 6), 5, kNothing},
 };
 
@@ -84,7 +105,8 @@ TEST(Load, IsWhatIsGrantedAndNotTerminatedAndWhatIsAdmittedAndNotGranted) {
     const Standing got = ComputeStanding({.pod = c.pod ? &*c.pod : nullptr,
                                           .worker = c.worker ? &*c.worker : nullptr,
                                           .admitted_incarnation = c.admitted,
-                                          .called = c.called});
+                                          .called = c.called,
+                                          .running = c.running});
     EXPECT_EQ(got.counts, c.want.counts);
     EXPECT_EQ(got.ends, c.want.ends);
   }

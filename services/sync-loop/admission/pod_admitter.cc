@@ -58,6 +58,7 @@ PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
       sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
       node_name_(config.node_name),
       max_pods_(config.max_pods),
+      pod_resources_(config.pod_resources),
       offline_start_(config.offline_start),
       room_({deps_.known, deps_.store, deps_.victims, deps_.grants}),
       waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
@@ -88,6 +89,14 @@ void PodAdmitter::DecideAllWaiting() {
 void PodAdmitter::OnNodeChanged() {
   const auto record = deps_.podstatus.Find(bus::kNodeKey);
   if (record != nullptr && record->has_node()) node_ = ReadNode(record->node());
+  DecideAllWaiting();
+}
+
+void PodAdmitter::OnDevices(const v1::WorkerRecord* record) {
+  devices_.clear();
+  if (record != nullptr)
+    for (const auto& device : record->node().devices())
+      devices_.emplace(device.name(), device.allocatable());
   DecideAllWaiting();
 }
 
@@ -296,7 +305,9 @@ std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest
                              .shutting_down = pressure != nullptr && pressure->shutting_down(),
                              .sysctls = sysctls_,
                              .node_name = node_name_,
-                             .max_pods = max_pods_};
+                             .max_pods = max_pods_,
+                             .devices = &devices_,
+                             .pod_resources = pod_resources_};
   Decision decision{.refusal = FindRefusal(input, load), .requests = *requests};
   if (decision.refusal) {
     const bool lacks_room = LacksRoom(decision.refusal);

@@ -33,6 +33,7 @@
 namespace splitlet::v1 {
 class PodStatusRecord;
 class PressureRecord;
+class WorkerRecord;
 }  // namespace splitlet::v1
 
 namespace splitlet::sync_loop {
@@ -71,6 +72,8 @@ class PodAdmitter {
   /// The same for all that wait: something may have come free, or become known.
   void DecideAllWaiting();
   void OnNodeChanged();
+  /// What pod-worker knows of the node; nullptr: nothing.
+  void OnDevices(const v1::WorkerRecord* record);
   /// Its record is there, or changed.
   void OnDesired(const std::string& key);
   /// From one generation to a later one. An admitted pod is not judged again; what the node lacks
@@ -139,7 +142,9 @@ class PodAdmitter {
   Deps deps_;
   SysctlPolicy sysctls_;
   std::string node_name_;
+  Amounts devices_;  // of device plugins: how many pods may be given
   int64_t max_pods_;
+  bool pod_resources_;  // the feature gate PodLevelResources
   bool offline_start_;
   std::optional<NodeDigest> node_;
   Clock::Time started_;

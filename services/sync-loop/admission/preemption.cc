@@ -85,6 +85,7 @@ Needs FindNeeds(const AdmissionInput& input, const NodeLoad& load) {
   for (const auto& [resource, requested] : input.requests.amounts) {
     const auto it = allocatable.find(resource);
     if (it == allocatable.end() && IsExtended(resource)) continue;
+    if (input.devices != nullptr && input.devices->contains(resource)) continue;
     const int64_t missing =
         requested + load.Used(resource) - (it == allocatable.end() ? 0 : it->second);
     if (missing > 0) needs.emplace_back(resource, missing);

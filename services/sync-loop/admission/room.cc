@@ -29,7 +29,8 @@ Standing StandingOf(const RoomInput& input, const std::string& key) {
       {.pod = input.known.Pod(key),
        .worker = input.known.Worker(key),
        .admitted_incarnation = entry != nullptr && entry->admitted() ? entry->incarnation() : 0,
-       .called = input.grants.MayBeGranted(key)});
+       .called = input.grants.MayBeGranted(key),
+       .running = input.known.IsRunning(key)});
 }
 
 void HeldRoom::BeginTurn() {

@@ -35,7 +35,8 @@ class HeldRoom {
  public:
   explicit HeldRoom(const RoomInput& input) : input_(input) {}
 
-  /// Its record, its worker, its admission, a call for it or its fate as a victim has changed.
+  /// Its record, its worker, its admission, what runs of it, a call for it or its fate as a victim
+  /// has changed.
   void OnChanged(const std::string& key) { changed_.insert(key); }
   /// The room as it is now, and nobody waits for it yet.
   void BeginTurn();

@@ -34,6 +34,16 @@ std::optional<Refusal> PressureRefusal(const AdmissionInput& input, const NodeLo
                  fmt::format("The node had condition: [{}]. ", fmt::join(input.pressure, " "))};
 }
 
+bool IsDevice(const AdmissionInput& input, const std::string& resource) {
+  return input.devices != nullptr && input.devices->contains(resource);
+}
+
+/// Whoever ran this node then gave it what it needs.
+bool HasRun(const kube::Pod& pod) {
+  const std::string& phase = pod.status().phase();
+  return !phase.empty() && phase != "Pending";
+}
+
 /// What this node declares nowhere, and API servers let nobody ask for without being told to.
 std::vector<std::string_view> LackingFeatures(const kube::PodSpec& spec) {
   std::vector<std::string_view> lacking;
@@ -49,11 +59,15 @@ std::string LackText(const std::vector<std::string_view>& lacking) {
                      fmt::join(lacking, ", "));
 }
 
+std::optional<Refusal> PodResourcesRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  if (input.pod_resources || !input.pod.spec().has_resources()) return std::nullopt;
+  return Refusal{Ground::kPod, "PodLevelResourcesNotSupported",
+                 "PodLevelResources feature gate is disabled"};
+}
+
 std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   auto lacking = LackingFeatures(input.pod.spec());
-  // One that has run got its devices from whoever ran this node then.
-  const std::string& phase = input.pod.status().phase();
-  if (!phase.empty() && phase != "Pending") std::erase(lacking, kClaims);
+  if (HasRun(input.pod)) std::erase(lacking, kClaims);
   if (lacking.empty()) return std::nullopt;
   return Refusal{Ground::kPod, "PodFeatureUnsupported", LackText(lacking)};
 }
@@ -69,6 +83,20 @@ std::optional<Refusal> SysctlRefusal(const AdmissionInput& input, const NodeLoad
   std::string why = input.sysctls.WhyForbidden(input.pod.spec());
   if (why.empty()) return std::nullopt;
   return Refusal{Ground::kPod, "SysctlForbidden", std::move(why)};
+}
+
+/// No process allocates devices: a resource that has some would be none of pod-worker's.
+std::optional<Refusal> DeviceRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
+  if (input.devices == nullptr || HasRun(input.pod)) return std::nullopt;
+  for (const auto& [resource, requested] : input.requests.amounts) {
+    const auto device = input.devices->find(resource);
+    if (device == input.devices->end() || device->second > 0) continue;
+    return Refusal{Ground::kPod, "UnexpectedAdmissionError",
+                   fmt::format("Allocate failed due to no healthy devices present; cannot allocate "
+                               "unhealthy devices {}, which is unexpected",
+                               resource)};
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> OsRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
@@ -100,9 +128,7 @@ std::optional<Refusal> GroupsRefusal(const AdmissionInput& input, const NodeLoad
 }
 
 std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  // One that has run was enforced then.
-  const std::string& phase = input.pod.status().phase();
-  if (!phase.empty() && phase != "Pending") return std::nullopt;
+  if (HasRun(input.pod)) return std::nullopt;  // it was enforced then
   if (!AsksForAppArmor(input.pod) || AbilitiesOf(input).apparmor) return std::nullopt;
   return Refusal{Ground::kPod, "AppArmor",
                  "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
@@ -125,6 +151,7 @@ Refusal Lack(std::string_view resource, int64_t requested, int64_t used, int64_t
 std::optional<Refusal> LackOf(const AdmissionInput& input, const NodeLoad& load,
                               const std::string& resource, int64_t requested) {
   const auto it = input.node->allocatable.find(resource);
+  if (IsDevice(input, resource)) return std::nullopt;
   // Of a resource that the node does not know somebody else takes care (cluster-level resources).
   if (it == input.node->allocatable.end() && IsExtended(resource)) return std::nullopt;
   const int64_t capacity = it == input.node->allocatable.end() ? 0 : it->second;
@@ -210,9 +237,10 @@ std::string LackAfterEdit(const kube::PodSpec& before, const kube::PodSpec& afte
 
 std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& load) {
   using Find = std::optional<Refusal> (*)(const AdmissionInput&, const NodeLoad&);
-  std::array<Find, 10> order = {
-      PressureRefusal,  SysctlRefusal,   OsRefusal,      GroupsRefusal,   ResourceRefusal,
-      PlacementRefusal, AppArmorRefusal, FeatureRefusal, ShutdownRefusal, UserNamespaceRefusal};
+  std::array<Find, 12> order = {PressureRefusal,  SysctlRefusal,   DeviceRefusal,
+                                OsRefusal,        GroupsRefusal,   ResourceRefusal,
+                                PlacementRefusal, AppArmorRefusal, PodResourcesRefusal,
+                                FeatureRefusal,   ShutdownRefusal, UserNamespaceRefusal};
   // For a critical pod room could be made; so what cannot be mended is reported first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);
@@ -227,8 +255,9 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& 
 namespace {
 
 constexpr std::string_view kExtended = "OutOfExtendedResources", kOther = "Other";
-constexpr std::array<std::string_view, 14> kKept = {"AppArmor",
+constexpr std::array<std::string_view, 15> kKept = {"AppArmor",
                                                     "SupplementalGroupsPolicyNotSupported",
+                                                    "PodLevelResourcesNotSupported",
                                                     "PodFeatureUnsupported",
                                                     "Evicted",
                                                     "SysctlForbidden",

@@ -52,6 +52,10 @@ struct AdmissionInput {
   const SysctlPolicy& sysctls;
   const std::string& node_name;
   int64_t max_pods = 110;  // where allocatable does not say
+  /// Resources of device plugins, with how many devices a pod may be given: they decide of these,
+  /// and not what the Node shows. nullptr: there are none.
+  const Amounts* devices = nullptr;
+  bool pod_resources = true;  // the feature gate PodLevelResources
 };
 
 /// The first refusal in the kubelet's order; nothing: admitted. A pod that asks for abilities of

@@ -44,6 +44,8 @@ struct World {
   bool shutting_down = false;
   SysctlPolicy sysctls{"6.1.0-13-amd64", {"net.core.*", "kernel.msgmax"}};
   std::string name = "n1";
+  Amounts devices;
+  bool pod_resources = true;
 
   std::string Judge(const std::string& yaml, bool node_known = true) {
     const kube::Pod pod = PodOf(yaml);
@@ -54,7 +56,9 @@ struct World {
                                       .pressure = pressure,
                                       .shutting_down = shutting_down,
                                       .sysctls = sysctls,
-                                      .node_name = name},
+                                      .node_name = name,
+                                      .devices = &devices,
+                                      .pod_resources = pod_resources},
                                      load);
     return refusal ? refusal->reason + ": " + refusal->message : "admitted";
   }
@@ -287,6 +291,43 @@ TEST(Admission, NobodyBeginsOnANodeThatShutsDown) {
   world.pressure = {"DiskPressure"};
   EXPECT_EQ(world.Judge(Wants("cpu: 1m")), "Evicted: The node had condition: [DiskPressure]. ")
       << "the kubelet's order";
+}
+
+TEST(Admission, DevicesOfAFormerKubeletAreGivenToNoPod) {
+  World world;
+  world.devices = {{"example.com/gpu", 0}};
+  const std::string refused =
+      "UnexpectedAdmissionError: Allocate failed due to no healthy devices present; cannot "
+      "allocate "
+      "unhealthy devices example.com/gpu, which is unexpected";
+  const struct {
+    const char* name;
+    std::string yaml, want;
+  } kCases[] = {
+      {"one is asked for", Wants("example.com/gpu: 1"), refused},
+      {"none is asked for", Wants("example.com/gpu: 0"), "admitted"},
+      {"what a user set in the status of the Node", Wants("example.com/fpga: 1"), "admitted"},
+      {"a pod that ran before", "status: {phase: Running}\n" + Wants("example.com/gpu: 5"),
+       "admitted"},
+      {"before room is made", Wants("example.com/gpu: 1, cpu: 9"), refused},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(world.Judge(c.yaml), c.want);
+    EXPECT_EQ(world.Judge(c.yaml, false), c.want) << "with a node that is not known";
+  }
+  world.node.allocatable["example.com/gpu"] = 8;
+  EXPECT_EQ(world.Judge(Wants("example.com/gpu: 1")), refused) << "whatever the Node shows";
+}
+
+TEST(Admission, ResourcesOfThePodNeedTheirFeatureGate) {
+  World world;
+  const std::string pod = "spec: {resources: {requests: {cpu: 1m}}, containers: [{name: c}]}";
+  EXPECT_EQ(world.Judge(pod), "admitted");
+  world.pod_resources = false;
+  EXPECT_EQ(world.Judge(pod),
+            "PodLevelResourcesNotSupported: PodLevelResources feature gate is disabled");
+  EXPECT_EQ(world.Judge(Wants("cpu: 1m")), "admitted");
 }
 
 TEST(Admission, ACriticalPodHearsFirstOfWhatRoomCannotMend) {

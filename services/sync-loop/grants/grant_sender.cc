@@ -35,6 +35,13 @@ std::string OperationOf(Kind kind) {
   UNREACHABLE();
 }
 
+/// The grant is wrong, whenever it comes.
+bool IsRefusedForGood(Kind kind, const Status& status) {
+  return (kind == Kind::kCreate || kind == Kind::kUpdate) &&
+         (status.code() == StatusCode::kInvalidArgument ||
+          status.code() == StatusCode::kPermissionDenied);
+}
+
 Status UpdatePod(peers::GrantClient& client, const v1::UpdatePodRequest& request,
                  const std::string& traceparent, const Deadline& deadline) {
   FAIL_POINT("sync-loop.update-pod.before");
@@ -90,7 +97,7 @@ void GrantSender::ForgetSent(const std::string& key) {
 bool GrantSender::MayBeGranted(const std::string& key) const {
   if (in_flight_.contains(key)) return true;
   const auto sent = sent_.find(key);
-  return sent != sent_.end() && sent->second.what.kind == Kind::kCreate &&
+  return sent != sent_.end() && sent->second.what.kind == Kind::kCreate && !sent->second.refused &&
          deps_.clock.Now() - sent->second.at < kEcho;
 }
 
@@ -113,12 +120,15 @@ void GrantSender::OnDue(const std::string& key) {
     return;
   }
   const NextCall what = Compare(key);
+  const WorkerDigest* worker = deps_.known.Worker(key);
+  // The record says so now; another version of pod-worker, without it, is asked at once.
+  if (worker != nullptr && worker->refused_generation != 0) sent_.erase(key);
   if (what.kind == Kind::kNone) return;
   const auto sent = sent_.find(key);
   if (sent != sent_.end() && what.kind != Kind::kSync && sent->second.what == what) {
     const Duration age = deps_.clock.Now() - sent->second.at;
-    if (age < kEcho) {
-      queue_.Add(key, kEcho - age);
+    if (age < sent->second.Quiet()) {
+      queue_.Add(key, sent->second.Quiet() - age);
       return;
     }
   }
@@ -213,6 +223,7 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
     sent_[key] = {call.what, deps_.clock.Now()};
   } else {
     wait = OnFailed(key, call, status);
+    if (IsRefusedForGood(kind, status)) sent_[key] = {call.what, deps_.clock.Now(), true};
   }
   if (deps_.known.Pod(key) == nullptr) return ForgetSent(key);
   if (!status.ok() && kind == Kind::kSync && !sync_due_.contains(key))

@@ -4,7 +4,8 @@
 /// regular looks are pod-worker's own: nothing is sent while nothing changes.
 /// At most one call is in flight per pod, always the one that a fresh comparison asks for, and at
 /// most kGrantsAtOnce are for all pods: more wait in line, each pod once. A call whose effect does
-/// not show within kEcho is sent again; one that failed waits for its back-off.
+/// not show within kEcho is sent again; one that failed waits for its back-off. A grant that
+/// is refused as no retry can change it is sent again after kRefusedRetry, or when another is due.
 /// In:    keys to compare, from SyncLoopService; the answers of pod-worker.
 /// Owns:  what was sent and when, what is in flight, who waits for a place, back-offs, which pods
 /// are due for a sync.
@@ -39,6 +40,8 @@ namespace splitlet::sync_loop {
 
 /// What a worker took shows in its record long before this.
 inline constexpr Duration kEcho = std::chrono::seconds{3};
+/// The same version of pod-worker would refuse the same bytes again.
+inline constexpr Duration kRefusedRetry = std::chrono::seconds{60};
 
 class GrantSender {
  public:
@@ -87,6 +90,8 @@ class GrantSender {
   struct Sent {
     NextCall what;
     Clock::Time at;
+    bool refused = false;  // as no retry can change
+    Duration Quiet() const { return refused ? kRefusedRetry : kEcho; }
   };
   void OnDue(const std::string& key);
   /// After an answer: those that wait longest are compared again, and called.

@@ -39,12 +39,12 @@ struct CallsRig {
     workers.Complete();
     Admit("web");
   }
-  void Admit(const std::string& uid) {
-    loop.Post([this, uid] {
+  void Admit(const std::string& uid, int64_t generation = 1) {
+    loop.Post([this, uid, generation] {
       v1::DesiredRecord record;
       record.set_uid(uid);
       record.set_incarnation(1);
-      record.set_generation(1);
+      record.set_generation(generation);
       record.set_state(v1::DesiredRecord::WANTED);
       known.TakeDesired({.key = uid,
                          .present_after = true,
@@ -173,6 +173,27 @@ TEST(WorkerCalls, AFailureIsToldOnceAndAgainWhenItChanges) {
   rig.client.failure = DeadlineExceeded("slow");
   rig.scheduler.Advance(1min);
   EXPECT_EQ(rig.sink.lines().size(), 2u);
+}
+
+TEST(WorkerCalls, WhatNoRetryCanChangeIsSentAgainOnceAMinuteOrWhenItDiffers) {
+  for (const Status& answer : {InvalidArgument("no such pod"), PermissionDenied("another pod")}) {
+    SCOPED_TRACE(ToString(answer));
+    CallsRig rig;
+    rig.client.failure = answer;
+    rig.Check();
+    for (int i = 0; i < 29; ++i) {
+      rig.scheduler.Advance(2s);
+      rig.Check();
+    }
+    EXPECT_EQ(rig.client.called.size(), 1u);
+    EXPECT_FALSE(rig.calls.MayBeGranted("web"));
+    rig.scheduler.Advance(4s);
+    EXPECT_EQ(rig.client.called.size(), 2u);
+    rig.Admit("web", 2);
+    rig.Check();
+    rig.scheduler.Advance(10s);
+    EXPECT_EQ(rig.client.called.size(), 3u) << "another generation";
+  }
 }
 
 }  // namespace

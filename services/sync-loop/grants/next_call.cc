@@ -26,10 +26,12 @@ NextCall CallForAdmitted(const CallInput& input) {
   if (worker->incarnation < pod.incarnation)
     return create;  // the earlier incarnation is finished, see the caller
   if (worker->state == Worker::kTerminated || worker->state == Worker::kFinished) return {};
-  if (!worker->granted) return create;
-  if (worker->generation < pod.generation) return {Kind::kUpdate, pod.incarnation, pod.generation};
+  const bool refused = worker->Refuses(pod.generation);
+  if (!worker->granted) return refused ? NextCall{} : create;
+  if (worker->generation < pod.generation && !refused)
+    return {Kind::kUpdate, pod.incarnation, pod.generation};
   if (input.sync_due && worker->state == Worker::kSyncing)
-    return {Kind::kSync, pod.incarnation, pod.generation};
+    return {Kind::kSync, pod.incarnation, std::min(worker->generation, pod.generation)};
   return {};
 }
 

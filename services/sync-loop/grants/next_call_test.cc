@@ -31,7 +31,8 @@ PodDigest PodAs(const std::string& text) {
   return pod;
 }
 
-/// "syncing 5/7": incarnation and generation, generation 0 without a grant.
+/// "syncing 5/7": incarnation and generation, generation 0 without a grant. "syncing 5/6 refuses
+/// 7".
 WorkerDigest WorkerAs(const std::string& text) {
   using State = WorkerDigest::State;
   WorkerDigest worker;
@@ -44,6 +45,8 @@ WorkerDigest WorkerAs(const std::string& text) {
   std::string word;
   std::istringstream(text) >> word >> worker.incarnation >> slash >> worker.generation;
   worker.granted = worker.generation > 0;
+  if (const size_t at = text.find("refuses "); at != std::string::npos)
+    worker.refused_generation = std::stoll(text.substr(at + std::string("refuses ").size()));
   return worker;
 }
 
@@ -65,6 +68,16 @@ const struct {
     {"without an incarnation, not admitted", "wanted unnumbered", "", "known", ""},
     {"admitted in an earlier life only", "wanted", "finished 4/3", "known", ""},
     {"not granted", "wanted", "syncing 5/0", "admitted", "create 5/7"},
+    {"not granted, and refused whenever it comes", "wanted", "syncing 5/0 refuses 7",
+     "admitted known", ""},
+    {"an older generation was refused", "wanted", "syncing 5/0 refuses 6", "admitted known",
+     "create 5/7"},
+    {"an earlier life was refused", "wanted", "finished 4/0 refuses 9", "admitted known",
+     "create 5/7"},
+    {"refused, and removed", "removed", "syncing 5/0 refuses 7", "admitted known", "kill 5/0"},
+    {"an update that is refused", "wanted", "syncing 5/6 refuses 7", "admitted known", ""},
+    {"an update that is refused, and due", "wanted", "syncing 5/6 refuses 7", "admitted known due",
+     "sync 5/6"},
     {"lower generation", "wanted", "syncing 5/6", "admitted known", "update 5/7"},
     {"granted and quiet", "wanted", "syncing 5/7", "admitted running", ""},
     {"granted and due", "wanted", "syncing 5/7", "admitted running due", "sync 5/7"},

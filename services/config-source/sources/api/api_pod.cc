@@ -57,7 +57,8 @@ Status CheckField(const char* path, const std::string& value, const std::string&
 
 }  // namespace
 
-StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod) {
+StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& off,
+                                  std::vector<std::string>& taken_out) {
   const auto& meta = pod.metadata();
   Status good = CheckField("metadata.uid", meta.uid(), kube::CheckUid(meta.uid()));
   if (good.ok())
@@ -68,6 +69,7 @@ StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod) {
   if (!good.ok()) return good;
   kube::Pod taken = pod;
   taken.mutable_metadata()->clear_managed_fields();
+  taken_out = kube::TakeOutGatedFields(taken, off);
   if (const size_t size = taken.ByteSizeLong(); size > kMaxPodBytes)
     return InvalidArgument("the pod takes {} bytes, more than {}", size, kMaxPodBytes);
   if (const std::string field = FindNoText(taken); !field.empty())

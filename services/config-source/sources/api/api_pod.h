@@ -7,13 +7,19 @@
 /// Errors: INVALID_ARGUMENT that names the field.
 /// Source: docs/behaviour/config-sources.md, "API server"; docs/safety.md, rule 27.
 
+#include <string>
+#include <vector>
+
 #include "libs/base/status.h"
+#include "libs/kube/gated_fields.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
 
-/// Without managed fields, which nobody here reads.
-StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod);
+/// Without managed fields, which nobody here reads, and without fields whose gate is off, which
+/// `taken_out` is told of.
+StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& off,
+                                  std::vector<std::string>& taken_out);
 
 }  // namespace splitlet::config_source

@@ -22,6 +22,11 @@ kube::Pod WebOfTheServer() {
   return pod;
 }
 
+StatusOr<SourcePodRef> Taken(const kube::Pod& pod) {
+  std::vector<std::string> taken_out;
+  return TakeApiPod(pod, {}, taken_out);
+}
+
 TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
   using Edit = std::function<void(kube::Pod&)>;
   const struct {
@@ -57,7 +62,7 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
     SCOPED_TRACE(c.name);
     kube::Pod pod = WebOfTheServer();
     c.edit(pod);
-    const auto taken = TakeApiPod(pod);
+    const auto taken = Taken(pod);
     EXPECT_EQ(taken.ok(), *c.want == 0) << taken.status();
     if (!taken.ok()) {
       EXPECT_TRUE(Message(taken.status()).starts_with(c.want)) << taken.status();
@@ -68,7 +73,7 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
 TEST(TakeApiPod, KeepsStatusAndDropsManagedFields) {
   kube::Pod pod = WebOfTheServer(), out;
   pod.mutable_metadata()->add_managed_fields()->set_manager("kubectl");
-  const auto taken = TakeApiPod(pod);
+  const auto taken = Taken(pod);
   ASSERT_TRUE(taken.ok());
   ASSERT_TRUE(out.ParseFromString(*(*taken)->bytes));
   EXPECT_EQ(out.status().phase(), "Pending");
@@ -76,7 +81,7 @@ TEST(TakeApiPod, KeepsStatusAndDropsManagedFields) {
   EXPECT_EQ((*taken)->origin, "");
   EXPECT_FALSE((*taken)->mirror);
   (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.mirror"] = "h";
-  EXPECT_TRUE((*TakeApiPod(pod))->mirror);
+  EXPECT_TRUE((*Taken(pod))->mirror);
 }
 
 TEST(WhyNotOffline, ThoseThatMayBeGoneOrElsewhereWait) {
@@ -93,6 +98,22 @@ TEST(WhyNotOffline, ThoseThatMayBeGoneOrElsewhereWait) {
   EXPECT_EQ(WhyNotOffline(pod), "");
   pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
   EXPECT_NE(WhyNotOffline(pod), "");
+}
+
+TEST(TakeApiPod, FieldsWhoseGateIsOffAreTakenOutAndNamed) {
+  kube::Pod pod;
+  pod.mutable_metadata()->set_uid("uid-1");
+  pod.mutable_metadata()->set_name("web");
+  pod.mutable_metadata()->set_namespace_("default");
+  pod.mutable_spec()->set_hostname_override("other");
+  std::vector<std::string> taken_out;
+  const auto taken = TakeApiPod(pod, {.hostname_override = true}, taken_out);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  kube::Pod out;
+  ASSERT_TRUE(out.ParseFromString(*(*taken)->bytes));
+  EXPECT_FALSE(out.spec().has_hostname_override());
+  EXPECT_EQ(taken_out,
+            std::vector<std::string>{"hostnameOverride: the feature gate HostnameOverride is off"});
 }
 
 }  // namespace

@@ -134,8 +134,13 @@ void ApiSource::OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod)
 
 void ApiSource::Take(const kube::Pod& pod, const Entries& before) {
   const std::string key = kube::PodKey(pod);
-  auto taken = TakeApiPod(pod);
+  std::vector<std::string> taken_out;
+  auto taken = TakeApiPod(pod, options_.gates_off, taken_out);
   if (taken.ok()) {
+    if (!taken_out.empty() && !before.contains(key))
+      deps_.log.Warn("fields of a pod are passed over",
+                     {KV("pod", key), KV("podUID", pod.metadata().uid()),
+                      KV("fields", fmt::format("{}", fmt::join(taken_out, "; ")))});
     unusable_.erase(key);
     pods_[key] = {.pod = *std::move(taken), .problem = {}, .problem_since = {}};
     return;

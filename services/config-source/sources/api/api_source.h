@@ -25,6 +25,7 @@
 #include "libs/base/random.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "libs/kube/gated_fields.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/sources/source.h"
 
@@ -48,6 +49,7 @@ class ApiSource final : public Source {
     std::string place;  // of the server, for people
     apiclient::ContentType content = apiclient::ContentType::kProtobuf;
     bool offline_start = false;
+    kube::GatesOff gates_off = {};
   };
   ApiSource(Deps deps, Options options);
   ~ApiSource() override;

@@ -19,34 +19,7 @@ StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Dead
   return reply;
 }
 
-constexpr std::string_view kHidden = "xxxxx";
-
 }  // namespace
-
-std::string WithoutSecrets(std::string_view url) {
-  const size_t scheme = url.find("://");
-  const size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
-  std::string text(url.substr(0, begin));
-  url =
-      url.substr(begin, url.find('#') == std::string_view::npos ? url.npos : url.find('#') - begin);
-  const size_t at = url.substr(0, url.find_first_of("/?")).rfind('@');
-  if (at != std::string_view::npos) {
-    text.append(kHidden);
-    url.remove_prefix(at);
-  }
-  const size_t query = url.find('?');
-  text += url.substr(0, query);
-  if (query == std::string_view::npos) return text;
-  url.remove_prefix(query);
-  while (!url.empty()) {  // each part has its '?' or '&' in front
-    const std::string_view part = url.substr(0, url.find('&', 1));
-    const size_t equals = part.find('=');
-    text += equals == std::string_view::npos ? part.substr(0, 1) : part.substr(0, equals + 1);
-    text += kHidden;
-    url.remove_prefix(part.size());
-  }
-  return text;
-}
 
 PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
                           const Origin& origin, decltype(DecodePayload)& decode) {
@@ -88,7 +61,7 @@ void HttpSource::Poll() {
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
     PollResult result = InterpretReply(reply, last,
                                        {std::string(kube::kHttpSource), options_.node_name, place_,
-                                        options_.url, options_.has_objects});
+                                        options_.url, options_.has_objects, options_.gates_off});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);
       OnPolled(r);

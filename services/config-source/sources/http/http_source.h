@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/base/url_secrets.h"
 #include "libs/exec/exec.h"
 #include "services/config-source/sources/http/http_fetcher.h"
 #include "services/config-source/sources/manifest.h"
@@ -26,9 +27,6 @@
 namespace splitlet::config_source {
 
 inline constexpr Duration kHttpTimeout = std::chrono::seconds{10};
-
-/// "https://xxxxx@host/pods?token=xxxxx".
-std::string WithoutSecrets(std::string_view url);
 
 /// What one poll says.
 struct PollResult {
@@ -58,6 +56,7 @@ class HttpSource final : public Source {
     std::string node_name;
     Duration period;
     bool has_objects = false;
+    kube::GatesOff gates_off = {};
   };
   HttpSource(Deps deps, Options options);
   ~HttpSource() override;

@@ -1,0 +1,163 @@
+#include "libs/cri/exec_calls.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <string>
+#include <utility>
+
+#include "libs/cri/exec_answer.h"
+#include "libs/cri/grpc_runtime.h"
+#include "libs/rpc/rpc.h"
+#include "runtime/v1/api.grpc.pb.h"
+
+namespace splitlet::cri {
+
+namespace {
+
+namespace v1 = runtime::v1;
+
+constexpr const char* kExecOperation = "exec_sync";
+
+v1::ExecSyncRequest ExecRequest(const ContainerId& id, const ExecCommand& command) {
+  v1::ExecSyncRequest request;
+  request.set_container_id(id.str());
+  for (const auto& word : command.words) request.add_cmd(word);
+  request.set_timeout(std::chrono::ceil<std::chrono::seconds>(command.timeout).count());
+  return request;
+}
+
+}  // namespace
+
+void AnswerTurns::Enter(Start start) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (free_ == 0) {
+      waiting_.push_back(std::move(start));
+      return;
+    }
+    --free_;
+  }
+  start();
+}
+
+void AnswerTurns::Leave() {
+  Start next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.empty()) {
+      ++free_;
+      return;
+    }
+    next = std::move(waiting_.front());
+    waiting_.pop_front();
+  }
+  next();
+}
+
+struct ExecCalls::Stub {
+  explicit Stub(const std::shared_ptr<grpc::Channel>& channel) : generic(channel) {}
+  const std::string method = "/runtime.v1.RuntimeService/ExecSync";  // calls point at it
+  grpc::TemplatedGenericStub<v1::ExecSyncRequest, grpc::ByteBuffer> generic;
+};
+
+/// To gRPC it is a stream of messages: of such a call nothing is read before it is asked for.
+/// Deletes itself when its answer has been told.
+class ExecCalls::Call final
+    : public grpc::ClientBidiReactor<v1::ExecSyncRequest, grpc::ByteBuffer> {
+ public:
+  struct Order {
+    v1::ExecSyncRequest request;
+    OutputLimit keep;
+    const Deadline& deadline;
+    Done done;
+  };
+  Call(ExecCalls& calls, Order order)
+      : calls_(calls),
+        request_(std::move(order.request)),
+        keep_(order.keep),
+        done_(std::move(order.done)),
+        begin_(calls.deps_.clock.Now()),
+        client_(calls.deps_.clock, order.deadline, TraceScope::Current()) {}
+
+  /// This is alive while one of the two holds is there: that of the start, and that of the answer,
+  /// which is asked for from elsewhere.
+  void Start() {
+    calls_.stub_->generic.PrepareBidiStreamingCall(&client_.context(), calls_.stub_->method, {},
+                                                   this);
+    AddMultipleHolds(2);
+    told_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
+    StartWriteLast(&request_, {});
+    StartCall();
+    RemoveHold();
+  }
+
+  /// A runtime sends it together with the answer, when the command has ended.
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (!ok) return RemoveHold();
+    calls_.turns_.Enter([this] {
+      has_turn_ = true;
+      StartRead(&answer_);
+      RemoveHold();
+    });
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    {
+      grpc::ProtoBufferReader reader(&answer_);
+      result_ = ReadExecAnswer(reader, keep_);
+    }
+    answer_.Clear();
+  }
+
+  /// The turn goes on last: what came in is gone then, for whoever counts it too.
+  void OnDone(const grpc::Status& answer) override {
+    ExecCalls& calls = calls_;
+    calls.deps_.given_up.Remove(told_);
+    const Status status = rpc::FromGrpc(answer);
+    calls.deps_.metrics.Note(kExecOperation, calls.deps_.clock.Now() - begin_, !status.ok());
+    done_(status.ok() ? std::move(result_) : StatusOr<ExecResult>(status));
+    const bool had_turn = has_turn_;
+    delete this;
+    if (had_turn) calls.turns_.Leave();
+    const std::lock_guard lock(calls.mutex_);
+    if (--calls.under_way_ == 0) calls.none_left_.notify_all();
+  }
+
+ private:
+  ExecCalls& calls_;
+  const v1::ExecSyncRequest request_;
+  const OutputLimit keep_;
+  const Done done_;
+  const Clock::Time begin_;
+  rpc::ClientCall client_;
+  grpc::ByteBuffer answer_;
+  StatusOr<ExecResult> result_ = Internal("the runtime has not answered to ExecSync");
+  int told_ = 0;  // of `given_up`
+  bool has_turn_ = false;
+};
+
+ExecCalls::ExecCalls(Deps deps)
+    : deps_(std::move(deps)), stub_(std::make_unique<Stub>(deps_.channel)) {}
+
+ExecCalls::~ExecCalls() { WaitEnded(); }
+
+void ExecCalls::Begin(const ContainerId& id, const ExecCommand& command, const Deadline& deadline,
+                      Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++under_way_;
+  }
+  auto call = std::make_unique<Call>(
+      *this, Call::Order{ExecRequest(id, command), command.keep, deadline, std::move(done)});
+  call.release()->Start();
+}
+
+void ExecCalls::WaitEnded() {
+  std::unique_lock lock(mutex_);
+  none_left_.wait(lock, [this] { return under_way_ == 0; });
+}
+
+}  // namespace splitlet::cri

@@ -1,0 +1,71 @@
+#pragma once
+
+/// Reads one request of HTTP/1.1 from the bytes of a connection. All that it keeps is bounded, also
+/// what is not yet a whole line: fields are counted one by one, trailers are refused.
+/// Owns:    what has been read of the request.
+/// Threads: one.
+/// Errors:  refusal(), the code of the answer; nothing may be given to it after one.
+/// Source:  RFC 9112; docs/behaviour/node-api.md, "Listeners".
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <string>
+#include <string_view>
+
+#include "libs/https/server.h"
+
+namespace splitlet::https {
+
+class RequestParser final : private boost::beast::http::basic_parser<true> {
+ public:
+  struct Bounds {
+    size_t header_bytes = 64 << 10, body_bytes = 1 << 20;
+  };
+  /// Each field takes far more memory than its bytes.
+  static constexpr size_t kMaxFields = 256, kFieldOverhead = 64;
+  /// Of the lines before chunks: all extensions of a request, and a line that has no end yet.
+  static constexpr size_t kMaxChunkLine = 16 << 10;
+
+  explicit RequestParser(const Bounds& bounds);
+
+  /// Takes what it can use from the front of `bytes`, which begin with what it left the last time.
+  /// Returns how many. Not once it is done or has refused.
+  size_t Take(std::string_view bytes);
+
+  int refusal() const { return refusal_; }  // 0: none; else 400, 413 or 431
+  const std::string& why() const { return why_; }
+  bool done() const { return is_done(); }
+  bool has_head() const { return is_header_done(); }
+  bool asks_to_continue() const;
+  bool keeps_alive() const { return keep_alive(); }
+  bool is_http11() const { return version_ >= 11; }
+  /// About what is kept, in bytes.
+  size_t held() const { return head_bytes_ + fields_ * kFieldOverhead + request_.body.size(); }
+  /// Method, target, headers and body, once.
+  Request Release() { return std::move(request_); }
+
+ private:
+  using error_code = boost::beast::error_code;
+  using string_view = boost::beast::string_view;
+
+  void on_request_impl(boost::beast::http::verb verb, string_view method, string_view target,
+                       int version, error_code& error) override;
+  void on_response_impl(int, string_view, int, error_code&) override {}
+  void on_field_impl(boost::beast::http::field field, string_view name, string_view value,
+                     error_code& error) override;
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  size_t on_body_impl(string_view body, error_code& error) override;
+  void on_chunk_header_impl(std::uint64_t size, string_view extensions, error_code& error) override;
+  size_t on_chunk_body_impl(std::uint64_t remain, string_view body, error_code& error) override;
+  void on_finish_impl(error_code&) override {}
+
+  void Refuse(int code, std::string why);
+
+  const Bounds bounds_;
+  Request request_;
+  int version_ = 0, refusal_ = 0;
+  size_t fields_ = 0, head_bytes_ = 0, extension_bytes_ = 0;
+  std::string why_;
+};
+
+}  // namespace splitlet::https

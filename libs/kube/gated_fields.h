@@ -1,0 +1,27 @@
+#pragma once
+
+/// Fields of a pod that mean nothing on this node, because the feature gate of each is off. They
+/// are taken out where a pod enters, so that no process has to know of the gates.
+/// Threads: pure functions, any; nothing fails.
+/// Source: docs/configuration.md, "Feature gates"; kubelet's own use of each gate.
+
+#include <string>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::kube {
+
+/// Which gates are off.
+struct GatesOff {
+  bool restart_rules = false;      // ContainerRestartRules
+  bool restart_all = false;        // RestartAllContainersOnContainerExits
+  bool env_files = false;          // EnvFiles
+  bool hostname_override = false;  // HostnameOverride
+  bool stop_signals = false;       // ContainerStopSignals
+};
+
+/// Takes them out of `pod`. One line for each kind of field that was there: what, and which gate.
+std::vector<std::string> TakeOutGatedFields(Pod& pod, const GatesOff& off);
+
+}  // namespace splitlet::kube
