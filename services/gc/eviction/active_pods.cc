@@ -42,6 +42,14 @@ std::optional<Candidate> ActivePods::ReadEvictable(const std::string& key) const
   return pod;
 }
 
+bool ActivePods::AnyUnread() const {
+  bool any = false;
+  workers_.ForEach([&](const std::string& key, const auto& worker) {
+    any = any || worker == nullptr || (IsOnItsWay(*worker) && !Read(key, IsOnItsWay));
+  });
+  return any;
+}
+
 std::vector<Candidate> ActivePods::NotEnded(
     const std::function<bool(const std::string& uid, int64_t incarnation)>& which) const {
   std::vector<Candidate> pods;

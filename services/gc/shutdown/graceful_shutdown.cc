@@ -186,7 +186,7 @@ void GracefulShutdown::AskForEnds() {
 
 bool GracefulShutdown::GroupIsOver() const {
   if (deps_.clock.Now() >= GroupEnd()) return true;
-  if (!pods_.known()) return false;  // whether there are any
+  if (!pods_.known() || pods_.AnyUnread()) return false;  // whether there are any
   return std::ranges::all_of(asked_, [this](const auto& entry) {
     return entry.second.group != progress_.group || IsGone(entry.second);
   });

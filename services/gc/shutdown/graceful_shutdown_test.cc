@@ -415,6 +415,43 @@ TEST_F(NodeShutdown, NobodyIsTakenForGoneUnderAViewThatIsNotLive) {
   EXPECT_THAT(Killed(), ElementsAre("a"));
 }
 
+TEST_F(NodeShutdown, NobodyIsTakenForGoneBeforePodWorkerHasReadAllItsPods) {
+  node.Start();
+  Say(true);
+  node.all.Advance(10s);
+  EXPECT_TRUE(node.machine.locked) << "there may be pods";
+  Add("a");
+  node.CompleteViews();
+  EXPECT_THAT(Killed(), ElementsAre("a"));
+  EXPECT_TRUE(node.machine.locked);
+}
+
+TEST_F(NodeShutdown, APodThatRunsIsWaitedForBeforeItIsKnownWhoItIs) {
+  PutWorker("a", v1::SYNCING);
+  Start();
+  Say(true);
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), IsEmpty()) << "its priority is not known";
+  EXPECT_TRUE(node.machine.locked);
+  Add("a");
+  node.all.RunUntilIdle();
+  EXPECT_THAT(Killed(), ElementsAre("a"));
+  EXPECT_TRUE(node.machine.locked);
+  Finish("a");
+  EXPECT_FALSE(node.machine.locked);
+}
+
+TEST_F(NodeShutdown, APodThatNobodyWantsAnyMoreHoldsUpItsGroupUntilItHasEnded) {
+  PutWorker("a", v1::TERMINATING);
+  Start();
+  Say(true);
+  node.all.Advance(10s);
+  EXPECT_THAT(Killed(), IsEmpty()) << "it ends already";
+  EXPECT_TRUE(node.machine.locked);
+  Finish("a");
+  EXPECT_FALSE(node.machine.locked);
+}
+
 TEST_F(NodeShutdown, FilesThatCannotBeUsedHoldUpNothing) {
   ASSERT_TRUE(node.files.Replace(kTimesFile, "what?", {}).ok());
   ASSERT_TRUE(node.files.Replace("/run/gc/shutdown/progress", "what?", {}).ok());
