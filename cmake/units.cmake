@@ -10,8 +10,14 @@ set(SPLITLET_UNIT_SOURCES 12)  # at most in a unit of a folder
 set(SPLITLET_UNIT_LINES 1800)       # about, in a unit of lines
 set(SPLITLET_TEST_UNIT_LINES 2500)  # of tests
 
-# splitlet_write_unit(OUT TARGET NAME SOURCE...): appends to OUT the unit that includes the sources.
+# splitlet_write_unit(OUT TARGET NAME SOURCE...): appends to OUT the unit that includes the sources. A second one of the
+# name would take the sources of the first out of the build without a word.
 function(splitlet_write_unit out target name)
+  get_property(written GLOBAL PROPERTY "SPLITLET_UNIT_${target}_${name}" SET)
+  if(written)
+    message(FATAL_ERROR "unit ${name} of ${target} is written twice")
+  endif()
+  set_property(GLOBAL PROPERTY "SPLITLET_UNIT_${target}_${name}" TRUE)
   list(TRANSFORM ARGN REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
   list(JOIN lines "" content)
   set(unit "${CMAKE_BINARY_DIR}/units/${target}/${name}.cc")
@@ -67,7 +73,12 @@ function(splitlet_units_of_lines out target)
     if(seen GREATER_EQUAL end)
       splitlet_write_unit(units ${target} "${part}" ${sources})
       set(sources)
-      math(EXPR part "${seen} * ${parts} / ${total} + 1")
+      # The part that the next source belongs to. Rounding may give the one that is just written.
+      math(EXPR next "${seen} * ${parts} / ${total} + 1")
+      math(EXPR part "${part} + 1")
+      if(next GREATER part)
+        set(part ${next})
+      endif()
     endif()
   endforeach()
   if(sources)
