@@ -34,7 +34,7 @@ class EndWatch {
     const auto found = up_.find(uid);
     if (found == up_.end()) return {};
     for (const auto& [other, group] : up_)
-      if (group < found->second && running.contains(other) && now < EarliestAfter(group))
+      if (group < found->second && running.contains(other) && now < EarliestAfter(group, running))
         return fmt::format("{} is asked to end before {} of a lower priority has ended", uid,
                            other);
     return {};
@@ -49,10 +49,14 @@ class EndWatch {
   }
 
  private:
-  /// When the time of this group and those below it can be over.
-  Clock::Time EarliestAfter(size_t group) const {
+  /// When this group can be over though pods of it run. Each group below takes its whole time when
+  /// pods of it run still, and may have taken none else.
+  Clock::Time EarliestAfter(size_t group, const std::set<std::string>& running) const {
+    std::set<size_t> unfinished;
+    for (const auto& [uid, of] : up_)
+      if (of <= group && running.contains(uid)) unfinished.insert(of);
     int64_t seconds = 0;
-    for (size_t i = 0; i <= group; ++i) seconds += groups_[i].seconds;
+    for (const size_t each : unfinished) seconds += groups_[each].seconds;
     return began_ + std::chrono::seconds{seconds};
   }
 

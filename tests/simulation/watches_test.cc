@@ -23,6 +23,20 @@ TEST(EndWatch, FindsAGroupThatIsAskedTooEarly) {
   EXPECT_EQ(watch.OnAsked(clock.Now() + 20s, "high", {"low", "high"}), "") << "its time is over";
 }
 
+TEST(EndWatch, AGroupThatEndsEarlyLeavesItsTimeToNobody) {
+  FakeClock clock;
+  EndWatch watch;
+  watch.Begin(clock.Now(),
+              {{.priority = 0, .seconds = 20},
+               {.priority = 1000, .seconds = 15},
+               {.priority = 2000, .seconds = 10}},
+              {{"low", 0}, {"middle", 1}, {"high", 2}});
+  EXPECT_EQ(watch.OnAsked(clock.Now() + 15s, "high", {"middle", "high"}), "") << "low has ended";
+  EXPECT_NE(watch.OnAsked(clock.Now() + 14s, "high", {"middle", "high"}), "");
+  EXPECT_NE(watch.OnAsked(clock.Now() + 34s, "high", {"low", "middle", "high"}), "");
+  EXPECT_EQ(watch.OnAsked(clock.Now() + 35s, "high", {"low", "middle", "high"}), "");
+}
+
 TEST(EndWatch, FindsWhoRunsOn) {
   FakeClock clock;
   EndWatch watch;
