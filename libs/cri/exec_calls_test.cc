@@ -125,6 +125,7 @@ class CountedWire {
     thread_ = std::thread([this] { Serve(); });
   }
   ~CountedWire() {
+    Hold(false);
     shutdown(listening_.fd(), SHUT_RDWR);
     thread_.join();
   }
