@@ -221,8 +221,8 @@ std::string Quantity::ToString() const {
   if (nano_ == 0) return "0";
   const bool small = nano_ > -1024 * kNano && nano_ < 1024 * kNano;
   if (format_ == Format::kExponent) return FormatDecimal(true);
-  if (format_ == Format::kDecimal || small) return FormatDecimal(false);
-  Int128 mantissa = DivideAwayFromZero(nano_, kNano);
+  if (format_ == Format::kDecimal || small || !IsInteger()) return FormatDecimal(false);
+  Int128 mantissa = nano_ / kNano;
   int power = 0;
   while (mantissa % 1024 == 0 && power < 60) {
     mantissa /= 1024;
