@@ -180,8 +180,13 @@ TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
       {"a number where a string belongs", head + "metadata: {name: 1}\n",
        "web.yaml: metadata.name: expected a string, found the number 1; quote it (line 3)"},
       {"a bare yes is a boolean", head + "metadata: {labels: {a: yes}}\n",
-       "web.yaml: metadata.labels[a]: expected a string, found the boolean true; quote it (line "
-       "3)"},
+       "web.yaml: metadata.labels[a]: expected a string, found the boolean true (written yes); "
+       "quote it (line 3)"},
+      {"a number that is written in octal", head + "metadata: {labels: {a: 0o17}}\n",
+       "web.yaml: metadata.labels[a]: expected a string, found the number 15 (written 0o17); quote "
+       "it (line 3)"},
+      {"a number with underscores", head + "spec: {priority: 1_0.5}\n",
+       "web.yaml: spec.priority: 10.5 (written 1_0.5) is not a whole number of 32 bits (line 3)"},
       {"a bad quantity", head + "spec: {overhead: {cpu: 1x}}\n",
        "web.yaml: spec.overhead[cpu]: \"1x\" is not a quantity: \"x\" is no unit of quantities "
        "(line 3)"},

@@ -17,11 +17,18 @@ constexpr size_t kMaxWarnings = 100;
 // One string that is no text makes all of a message unreadable, also in the runtime that echoes it.
 constexpr const char* kNoText = "has bytes that are no UTF-8, a lone surrogate or NUL";
 
+/// Also as it is written in the document, so that a reader can search for it there.
+std::string BothTexts(const Scalar& scalar) {
+  const std::string text(scalar.text.substr(0, 40));
+  if (scalar.written.empty() || scalar.written == scalar.text) return text;
+  return fmt::format("{} (written {})", text, ToText(scalar.written, 40));
+}
+
 std::string Describe(const Scalar& scalar) {
   switch (scalar.kind) {
     case Scalar::Kind::kNull: return "null";
-    case Scalar::Kind::kBool: return fmt::format("the boolean {}", scalar.text);
-    case Scalar::Kind::kNumber: return fmt::format("the number {}", scalar.text.substr(0, 40));
+    case Scalar::Kind::kBool: return fmt::format("the boolean {}", BothTexts(scalar));
+    case Scalar::Kind::kNumber: return fmt::format("the number {}", BothTexts(scalar));
     case Scalar::Kind::kString: return fmt::format("\"{}\"", ToText(scalar.text, 40));
   }
   UNREACHABLE();
@@ -182,7 +189,7 @@ bool MessageBuilder::SetNumber(const Target& target, const Scalar& scalar, size_
   const auto* reflection = target.reflection;
   const auto type = target.field->cpp_type();
   const auto bad = [&](std::string_view what) {
-    return Fail(position, fmt::format("{} is not {}", scalar.text.substr(0, 40), what));
+    return Fail(position, fmt::format("{} is not {}", BothTexts(scalar), what));
   };
   if (type == FieldDescriptor::CPPTYPE_INT32) {
     int32_t value = 0;

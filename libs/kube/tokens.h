@@ -23,6 +23,8 @@ struct Scalar {
   Kind kind = Kind::kNull;
   /// The string; the number as JSON writes it; "true" or "false"; empty.
   std::string_view text;
+  /// As the document has it, where YAML makes another text of it: "0o17", "yes"; empty: as `text`.
+  std::string_view written = {};
 };
 
 /// Views are valid during the call only. `position` is for TokenSource::LineOf. False stops the

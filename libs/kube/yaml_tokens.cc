@@ -142,7 +142,7 @@ class Walker {
   bool EmitScalar(const Event& event) {
     if (!event.plain) return sink_.OnScalar({Scalar::Kind::kString, event.text}, event.line);
     const auto resolved = ResolveYamlScalar(event.text);
-    return sink_.OnScalar({resolved.kind, resolved.text}, event.line);
+    return sink_.OnScalar({resolved.kind, resolved.text, event.text}, event.line);
   }
   static bool IsMerge(const Event& key) { return key.plain && key.text == "<<"; }
 
