@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "k8s.io/api/authorization/v1/authorization.pb.h"
 #include "k8s.io/api/core/v1/config.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -122,6 +124,55 @@ TEST(Decode, AQuoteInAnErrorIsCutBetweenCharacters) {
   EXPECT_TRUE(IsText(splitlet::Message(ParseTime(letters).status())));
 }
 
+/// As the kubelet's reader of YAML does, gopkg.in/yaml.v2.
+TEST(Decode, ScalarsOfYamlThatAreText) {
+  const struct {
+    const char *name, *scalar, *want;
+  } kCases[] = {
+      {"in base64", "!!binary aGVsbG8=", "hello"},
+      {"in base64 and quotes", "!!binary \"aGVs\\nbG8=\"", "hello"},
+      {"bytes in base64 that are no UTF-8", "!!binary /2E=", "\ufffda"},
+      {"a number that is too large", "1e400", "1e400"},
+      {"one below zero", "-1.5E+309", "-1.5E+309"},
+      {"one without a whole part", ".1e400", ".1e400"},
+      {"one with a huge exponent", "1e99999999999999999999", "1e99999999999999999999"},
+      {"another spelling of what is infinite", ".iNf", ".iNf"},
+      {"a sign before what is no number", "+.nan", "+.nan"},
+      {"a word of Go", "+Inf", "+Inf"},
+      {"in quotes", "\".inf\"", ".inf"},
+      {"by its tag", "!!str .inf", ".inf"},
+      {"with a tag that means nothing here", "!mine 1", "1"},
+      {"a day", "2026-01-02", "2026-01-02"},
+      {"a day by its tag", "!!timestamp 2026-01-02", "2026-01-02"},
+  };
+  const std::string digits(350, '7');
+  EXPECT_EQ(
+      MustDecode("apiVersion: v1\nkind: Pod\nmetadata: {name: " + digits + "}\n").metadata().name(),
+      digits);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const Pod pod = MustDecode(
+        fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{labels: {{a: {}}}}}\n", c.scalar));
+    EXPECT_EQ(pod.metadata().labels().at("a"), c.want);
+  }
+}
+
+TEST(Decode, ScalarsOfYamlThatAreKeysOrNumbers) {
+  const Pod pod = MustDecode(
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {!!binary aGVsbG8=: a, +.Inf: b, -.INF: c, "
+      ".nan: d, 1e400: e, 1e-400: f}\nspec: {priority: !!int 0o17, overhead: {cpu: 1e-400}}\n");
+  const auto& labels = pod.metadata().labels();
+  EXPECT_EQ((std::map<std::string, std::string>(labels.begin(), labels.end())),
+            (std::map<std::string, std::string>{{"hello", "a"},
+                                                {".inf", "b"},
+                                                {"-.inf", "c"},
+                                                {".nan", "d"},
+                                                {"1e400", "e"},
+                                                {"0", "f"}}));
+  EXPECT_EQ(pod.spec().priority(), 15);
+  EXPECT_EQ(pod.spec().overhead().at("cpu").string(), "0");
+}
+
 TEST(Decode, AnchorsAliasesAndMergeKeysAreFollowed) {
   const Pod pod = MustDecode(R"(
 apiVersion: v1
@@ -187,6 +238,19 @@ TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
        "it (line 3)"},
       {"a number with underscores", head + "spec: {priority: 1_0.5}\n",
        "web.yaml: spec.priority: 10.5 (written 1_0.5) is not a whole number of 32 bits (line 3)"},
+      {"a number that is infinite", head + "spec: {priority: -.inf}\n",
+       "web.yaml: -.inf is no number of JSON; quote it (line 3)"},
+      {"a number that is none", head + "metadata: {labels: {a: .NaN}}\n",
+       "web.yaml: .NaN is no number of JSON; quote it (line 3)"},
+      {"one by its tag", head + "metadata: {labels: {a: !!float .Inf}}\n",
+       "web.yaml: .Inf is no number of JSON; quote it (line 3)"},
+      {"a tag that its text is not of", head + "spec: {priority: !!int x}\n",
+       "web.yaml: \"x\" is no !!int (line 3)"},
+      {"base64 that is none", head + "metadata: {labels: {a: !!binary a*}}\n",
+       "web.yaml: !!binary value contains invalid base64 data (line 3)"},
+      {"NUL in base64", head + "metadata: {labels: {a: !!binary AA==}}\n",
+       "web.yaml: metadata.labels[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line "
+       "3)"},
       {"a bad quantity", head + "spec: {overhead: {cpu: 1x}}\n",
        "web.yaml: spec.overhead[cpu]: \"1x\" is not a quantity: \"x\" is no unit of quantities "
        "(line 3)"},

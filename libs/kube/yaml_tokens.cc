@@ -5,21 +5,29 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <istream>
 #include <map>
 #include <streambuf>
+#include <utility>
 #include <vector>
 
 #include "libs/base/text.h"
 #include "libs/kube/json_tokens.h"
+#include "libs/kube/time_text.h"
 
 namespace splitlet::kube {
 namespace {
 
+/// What an explicit tag makes of a scalar. kNone: its text decides; kText: it is text, as one in
+/// quotes is.
+enum class Tag : uint8_t { kText, kNone, kInt, kFloat, kBool, kNull, kTimestamp, kBinary };
+
 struct Event {
   enum class Kind : uint8_t { kScalar, kAlias, kBeginMap, kEndMap, kBeginList, kEndList };
   Kind kind = Kind::kScalar;
-  bool plain = false;   // to be resolved by its text
+  Tag tag = Tag::kText;
   uint32_t line = 0;    // from 0
   uint32_t target = 0;  // alias: its anchored event; begin: its end
   std::string text;
@@ -38,7 +46,7 @@ class Collector final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Add(Event::Kind::kScalar, mark, anchor).plain = true;
+    Add(Event::Kind::kScalar, mark, anchor).tag = Tag::kNone;
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto target = anchors_.find(anchor);
@@ -50,7 +58,7 @@ class Collector final : public YAML::EventHandler {
                 const std::string& value) override {
     Event& event = Add(Event::Kind::kScalar, mark, anchor);
     event.text = value;
-    event.plain = tag == "?" || IsResolvedTag(tag);
+    event.tag = TagOf(tag);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -67,9 +75,16 @@ class Collector final : public YAML::EventHandler {
   static size_t LineOf(const YAML::Mark& mark) {
     return mark.line < 0 ? 0 : static_cast<size_t>(mark.line);
   }
-  static bool IsResolvedTag(const std::string& tag) {
-    return tag == "tag:yaml.org,2002:int" || tag == "tag:yaml.org,2002:bool" ||
-           tag == "tag:yaml.org,2002:float" || tag == "tag:yaml.org,2002:null";
+  static Tag TagOf(std::string_view tag) {
+    static constexpr std::pair<std::string_view, Tag> kTags[] = {
+        {"int", Tag::kInt},   {"float", Tag::kFloat},         {"bool", Tag::kBool},
+        {"null", Tag::kNull}, {"timestamp", Tag::kTimestamp}, {"binary", Tag::kBinary}};
+    static constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    if (tag == "?") return Tag::kNone;
+    if (!tag.starts_with(kCore)) return Tag::kText;
+    tag.remove_prefix(kCore.size());
+    const auto* found = std::ranges::find(kTags, tag, &std::pair<std::string_view, Tag>::first);
+    return found == std::end(kTags) ? Tag::kText : found->second;
   }
   Event& Add(Event::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (events.size() >= kMaxTokens) throw Refused{"too many values", LineOf(mark)};
@@ -97,6 +112,9 @@ class Collector final : public YAML::EventHandler {
   std::map<YAML::anchor_t, size_t> anchors_;
   std::vector<size_t> open_;
 };
+
+/// A scalar with a tag, or without quotes.
+StatusOr<ResolvedScalar> Resolve(Tag tag, const std::string& text);
 
 /// Walks the events for one sink; follows aliases and merge keys within the limits.
 class Walker {
@@ -140,21 +158,26 @@ class Walker {
     return (opens ? event.target : at) + 1;
   }
   bool EmitScalar(const Event& event) {
-    if (!event.plain) return sink_.OnScalar({Scalar::Kind::kString, event.text}, event.line);
-    const auto resolved = ResolveYamlScalar(event.text);
-    return sink_.OnScalar({resolved.kind, resolved.text, event.text}, event.line);
+    if (event.tag == Tag::kText)
+      return sink_.OnScalar({Scalar::Kind::kString, event.text}, event.line);
+    const auto resolved = Resolve(event.tag, event.text);
+    if (!resolved.ok()) return Refuse(splitlet::Message(resolved.status()), event.line);
+    if (resolved->number == ResolvedScalar::Number::kNotFinite)
+      return Refuse(fmt::format("{} is no number of JSON; quote it", event.text), event.line);
+    return sink_.OnScalar({resolved->kind, resolved->text, event.text}, event.line);
   }
-  static bool IsMerge(const Event& key) { return key.plain && key.text == "<<"; }
+  static bool IsMerge(const Event& key) { return key.tag == Tag::kNone && key.text == "<<"; }
 
   /// The text of a key; a null or a collection is none.
   bool KeyText(size_t at, std::string& text) {
     const Event& key = events_[Follow(at)];
     if (key.kind != Event::Kind::kScalar) return Refuse("a key is not a plain value", key.line);
     text = key.text;
-    if (!key.plain) return true;
-    auto resolved = ResolveYamlScalar(key.text);
-    if (resolved.kind == Scalar::Kind::kNull) return Refuse("a key is empty", key.line);
-    text = std::move(resolved.text);
+    if (key.tag == Tag::kText) return true;
+    auto resolved = Resolve(key.tag, key.text);
+    if (!resolved.ok()) return Refuse(splitlet::Message(resolved.status()), key.line);
+    if (resolved->kind == Scalar::Kind::kNull) return Refuse("a key is empty", key.line);
+    text = std::move(resolved->text);
     return true;
   }
 
@@ -287,48 +310,119 @@ std::string ResolveInteger(std::string_view text) {
   return sign + std::to_string(value);
 }
 
+constexpr size_t kSurelyInRange = 300;  // digits, of a double
+
+/// The digits at the start of `text`, which loses them.
+std::string_view TakeDecimals(std::string_view& text) {
+  const size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  return digits;
+}
+
+/// `number` as JSON writes it, with this whole part and fraction. One that is too large for a
+/// double is none; one that is too small is 0.
+std::string InRange(std::string number, std::string_view whole, std::string_view fraction,
+                    std::string_view exponent) {
+  const bool zero = whole.empty() && fraction.find_first_not_of('0') == std::string_view::npos;
+  double value = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (zero || (read.ec == std::errc() && std::isfinite(value) && value != 0)) return number;
+  constexpr int64_t kHuge = 1'000'000;
+  int64_t power = 0;
+  const bool down = exponent.starts_with('-');
+  if (down || exponent.starts_with('+')) exponent.remove_prefix(1);
+  const char* exponent_end = exponent.data() + exponent.size();
+  if (std::from_chars(exponent.data(), exponent_end, power).ec != std::errc()) power = kHuge;
+  if (down) power = -power;
+  const auto zeros =
+      static_cast<int64_t>(std::min(fraction.find_first_not_of('0'), fraction.size()));
+  power += whole.empty() ? -zeros : static_cast<int64_t>(whole.size());
+  return power > 0 ? std::string() : "0";
+}
+
 /// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? as JSON writes it; empty when it is none.
 std::string ResolveFloat(std::string_view text) {
-  std::string out;
-  if (text[0] == '-') out = "-";
+  std::string out = text[0] == '-' ? "-" : "";
   if (text[0] == '-' || text[0] == '+') text.remove_prefix(1);
-  const auto take_digits = [&text] {
-    size_t n = 0;
-    while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
-    const std::string_view digits = text.substr(0, n);
-    text.remove_prefix(n);
-    return digits;
-  };
-  std::string whole(take_digits());
-  std::string_view fraction;
-  if (!text.empty() && text[0] == '.') {
+  std::string_view whole = TakeDecimals(text), fraction;
+  if (text.starts_with('.')) {
     text.remove_prefix(1);
-    fraction = take_digits();
+    fraction = TakeDecimals(text);
   }
   if (whole.empty() && fraction.empty()) return {};
-  whole.erase(0, std::min(whole.find_first_not_of('0'), whole.size()));
+  whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
   out += whole.empty() ? "0" : whole;
   if (!fraction.empty()) out.append(".").append(fraction);
-  if (text.empty()) return out;
+  if (text.empty()) return InRange(std::move(out), whole, fraction, "0");
   if (text[0] != 'e' && text[0] != 'E') return {};
-  out += 'e';
   text.remove_prefix(1);
-  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
-    out += text[0];
-    text.remove_prefix(1);
-  }
-  const std::string_view exponent = take_digits();
-  if (exponent.empty() || !text.empty()) return {};
-  return out.append(exponent);
+  const std::string_view exponent = text;
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (TakeDecimals(text).empty() || !text.empty()) return {};
+  out.append("e").append(exponent);
+  return InRange(std::move(out), whole, fraction, exponent);
 }
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
+/// A number that is infinite or none; empty: another scalar.
+std::string ResolveNotFinite(std::string_view plain) {
+  if (IsOneOf(plain, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"})) return ".inf";
+  if (IsOneOf(plain, {"-.inf", "-.Inf", "-.INF"})) return "-.inf";
+  return IsOneOf(plain, {".nan", ".NaN", ".NAN"}) ? ".nan" : "";
+}
+
+bool IsOfTag(Tag tag, const ResolvedScalar& resolved) {
+  const bool number = resolved.kind == Scalar::Kind::kNumber;
+  switch (tag) {
+    case Tag::kInt: return number && resolved.number == ResolvedScalar::Number::kWhole;
+    case Tag::kFloat: return number;
+    case Tag::kBool: return resolved.kind == Scalar::Kind::kBool;
+    case Tag::kNull: return resolved.kind == Scalar::Kind::kNull;
+    case Tag::kText:
+    case Tag::kNone:
+    case Tag::kTimestamp:
+    case Tag::kBinary: return true;
+  }
+  UNREACHABLE();
+}
+
+const char* NameOf(Tag tag) {
+  switch (tag) {
+    case Tag::kInt: return "!!int";
+    case Tag::kFloat: return "!!float";
+    case Tag::kBool: return "!!bool";
+    case Tag::kNull: return "!!null";
+    case Tag::kTimestamp: return "!!timestamp";
+    case Tag::kBinary: return "!!binary";
+    case Tag::kText:
+    case Tag::kNone: break;
+  }
+  UNREACHABLE();
+}
+
+StatusOr<ResolvedScalar> Resolve(Tag tag, const std::string& text) {
+  if (tag == Tag::kTimestamp) return ResolvedScalar{Scalar::Kind::kString, text};
+  if (tag == Tag::kBinary) {
+    const auto bytes = DecodeBase64(text);
+    if (!bytes.ok()) return InvalidArgument("!!binary value contains invalid base64 data");
+    // NUL is left for the sink to refuse.
+    const bool nul = bytes->find('\0') != std::string::npos;
+    return ResolvedScalar{Scalar::Kind::kString, nul ? *bytes : ToText(*bytes, bytes->size() * 3)};
+  }
+  ResolvedScalar resolved = ResolveYamlScalar(text);
+  if (!IsOfTag(tag, resolved))
+    return InvalidArgument("\"{}\" is no {}", ToText(text, 40), NameOf(tag));
+  return resolved;
+}
+
 }  // namespace
 
 ResolvedScalar ResolveYamlScalar(std::string_view plain) {
+  using enum ResolvedScalar::Number;
   if (IsOneOf(plain, {"", "~", "null", "Null", "NULL"})) return {Scalar::Kind::kNull, {}};
   if (IsOneOf(plain, {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}))
     return {Scalar::Kind::kBool, "true"};
@@ -336,13 +430,16 @@ ResolvedScalar ResolveYamlScalar(std::string_view plain) {
     return {Scalar::Kind::kBool, "false"};
   const bool numeric = std::string_view("0123456789+-.").find(plain[0]) != std::string_view::npos;
   if (!numeric || plain.size() > 400) return {Scalar::Kind::kString, std::string(plain)};
+  if (std::string special = ResolveNotFinite(plain); !special.empty())
+    return {Scalar::Kind::kNumber, std::move(special), kNotFinite};
   std::string bare(plain);
   if (bare.find_first_of("0123456789") != std::string::npos)
     bare.erase(std::remove(bare.begin(), bare.end(), '_'), bare.end());
   std::string number = ResolveInteger(bare);
-  if (number.empty()) number = ResolveFloat(bare);
+  const bool whole = !number.empty();
+  if (!whole || number.size() > kSurelyInRange) number = ResolveFloat(bare);
   if (number.empty()) return {Scalar::Kind::kString, std::string(plain)};
-  return {Scalar::Kind::kNumber, std::move(number)};
+  return {Scalar::Kind::kNumber, std::move(number), whole ? kWhole : kReal};
 }
 
 StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text) {
