@@ -17,5 +17,6 @@ find_package(Boost REQUIRED)
 find_package(GTest REQUIRED)
 # cnats' own CMake file names a static library that Debian does not package.
 pkg_check_modules(NATS REQUIRED IMPORTED_TARGET libnats)
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 # Its headers; the library is loaded by who first needs a bus (libs/dbus/sd_bus_library.h).
 pkg_check_modules(SYSTEMD REQUIRED libsystemd)

@@ -9,6 +9,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "libs/kube/quantity.h"
+#include "services/pod-worker/runtime_config/quoted_text.h"
 #include "services/pod-worker/runtime_config/resources.h"
 
 namespace splitlet::pod_worker {
@@ -16,27 +17,6 @@ namespace splitlet::pod_worker {
 namespace {
 
 using k8s::io::api::core::v1::ResourceFieldSelector;
-
-/// As a kubelet writes it: what is no letter, number, mark or blank is escaped.
-std::string Quoted(std::string_view text) {
-  static constexpr std::pair<char, char> kShort[] = {{'"', '"'},  {'\\', '\\'}, {'\a', 'a'},
-                                                     {'\b', 'b'}, {'\f', 'f'},  {'\n', 'n'},
-                                                     {'\r', 'r'}, {'\t', 't'},  {'\v', 'v'}};
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto* found = std::ranges::find(kShort, c, &std::pair<char, char>::first);
-    const auto byte = static_cast<unsigned char>(c);
-    if (found != std::end(kShort)) {
-      out += '\\';
-      out += found->second;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 /// The first address of the node's family, then the first of the other.
 std::vector<std::string> InNodesOrder(const std::vector<std::string>& ips,
@@ -60,7 +40,7 @@ std::string Lines(const Map& map) {
   std::string text;
   for (const auto& [key, value] : sorted) {
     if (!text.empty()) text += '\n';
-    text += key + "=" + Quoted(value);
+    text += key + "=" + GoQuoted(value);
   }
   return text;
 }

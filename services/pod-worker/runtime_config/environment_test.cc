@@ -5,6 +5,7 @@
 #include "services/pod-worker/objects/object_set.h"
 #include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
+#include "services/pod-worker/runtime_config/quoted_text.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -85,6 +86,28 @@ TEST_F(EnvironmentTest, LabelsAndAnnotationsAreQuotedAsAKubeletDoes) {
   (*pod_.mutable_metadata()->mutable_annotations())["a"] = "<b>&\n\t\"\\\x01";
   Field("A", "metadata.annotations");
   EXPECT_EQ(Make(), (Environment{{"A", "a=\"<b>&\\n\\t\\\"\\\\\\x01\""}}));
+}
+
+TEST_F(EnvironmentTest, WhatIsNotPrintedIsEscapedAsAKubeletDoes) {
+  const struct {
+    const char* name;
+    std::string value, want;
+  } kCases[] = {
+      {"letters, marks, numbers, punctuation and symbols stay",
+       "é ß 日本 e\u0301 Ⅷ — € \U0001f600 \ufffd", "é ß 日本 e\u0301 Ⅷ — € \U0001f600 \ufffd"},
+      {"blanks other than the ASCII one", "\u00a0\u2003\u3000", R"(\u00a0\u2003\u3000)"},
+      {"ends of lines and paragraphs", "\u2028\u2029", R"(\u2028\u2029)"},
+      {"control characters", "\x7f\u0085\x1b", R"(\x7f\u0085\x1b)"},
+      {"what formats", "\u200b\ufeff\u00ad\u202e", R"(\u200b\ufeff\u00ad\u202e)"},
+      {"private use", "\ue000\U0010fffd", R"(\ue000\U0010fffd)"},
+      {"what is not assigned", "\u0378\U000e0fff", R"(\u0378\U000e0fff)"},
+      {"a tag above the basic plane", "\U000e0001", R"(\U000e0001)"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(GoQuoted(c.value), '"' + c.want + '"');
+  }
+  EXPECT_EQ(GoQuoted("a\xff\xe2\x80"), R"("a\xff\xe2\x80")") << "no UTF-8";
 }
 
 TEST_F(EnvironmentTest, AddressesComeInTheOrderOfTheNodesFamilies) {
