@@ -1,6 +1,7 @@
 #include "services/config-source/sources/file/catalog.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "libs/base/text.h"
@@ -69,9 +70,25 @@ FileCatalog::Files::iterator FileCatalog::OnAbsent(Files::iterator at, Clock::Ti
   File& file = at->second;
   const bool gone =
       file.good == nullptr || (file.missing_since && now - file.missing_since >= file.gap);
-  if (!file.missing_since) file.missing_since = now;
+  SetMissing(at, now);
   ++version_;
   return gone ? files_.erase(at) : std::next(at);
+}
+
+void FileCatalog::SetMissing(Files::iterator at, Clock::Time now) {
+  File& file = at->second;
+  if (file.missing_since) return;
+  file.missing_since = now;
+  file.shadowed = std::any_of(
+      files_.begin(), at, [&file](const auto& entry) { return AreOfOnePod(entry.second, file); });
+  for (auto next = std::next(at); next != files_.end(); ++next)
+    if (AreOfOnePod(file, next->second)) next->second.copy = true;
+}
+
+bool FileCatalog::AreOfOnePod(const File& one, const File& other) {
+  if (one.good == nullptr || other.good == nullptr) return false;
+  const SourcePod &a = *one.good, &b = *other.good;
+  return a.uid == b.uid || (a.name == b.name && a.name_space == b.name_space);
 }
 
 void FileCatalog::OnLook(const Look& look, const SeenAt& at) {
@@ -92,11 +109,11 @@ void FileCatalog::OnPathMissing(Clock::Time now) {
   std::erase_if(files_, [](const auto& entry) { return entry.second.good == nullptr; });
   if (!path_missing_since_) path_missing_since_ = now;
   if (now - path_missing_since_ >= kPathMissingGap) files_.clear();
-  for (auto& [path, file] : files_) {
-    file.judged = true;
+  for (auto at = files_.begin(); at != files_.end(); ++at) {
+    at->second.judged = true;
     // A folder that is made again may take a while to be filled.
-    if (!file.missing_since) file.missing_since = now;
-    file.gap = kPathMissingGap;
+    SetMissing(at, now);
+    at->second.gap = kPathMissingGap;
   }
   ++version_;
 }
@@ -134,41 +151,44 @@ void FileCatalog::OnRead(const ReadFile& read, const SeenAt& seen_at) {
 SourceSet FileCatalog::Set() const {
   SourceSet set;
   std::map<std::string, std::string> taken;  // full name or UID -> path
-  AddPods(true, set, taken);
-  AddPods(false, set, taken);
+  for (const auto& [path, file] : files_) {
+    // It did not give its pod while it was there, and does not begin to now.
+    if (!file.missing_since || !file.shadowed) AddPod(path, set, taken);
+  }
   AddCompleteness(set);
   return set;
 }
 
-void FileCatalog::AddPods(bool present, SourceSet& set,
-                          std::map<std::string, std::string>& taken) const {
-  for (const auto& [path, file] : files_) {
-    if (present == static_cast<bool>(file.missing_since)) continue;
-    const bool reported = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
-    const std::string problem = reported ? file.problem : std::string();
-    if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
-    for (const auto& warning : file.warnings)
-      set.problems.push_back({path, warning, file.problem_since});
-    if (file.good == nullptr) continue;
-    const SourcePod& pod = *file.good;
-    if (!file.judged) {
-      set.undecided.insert(pod.uid);
-      continue;
-    }
-    const auto [by_uid, new_uid] = taken.try_emplace("uid " + pod.uid, path);
-    const auto [by_name, new_name] =
-        taken.try_emplace(kube::FullName(pod.name, pod.name_space), path);
-    if (!new_uid || !new_name) {
-      if (!present) continue;
-      const auto& winner = new_uid ? by_name->second : by_uid->second;
-      set.problems.push_back({path,
-                              fmt::format("the same pod {} is in {}, which comes first",
-                                          kube::PodKey(pod.name_space, pod.name), winner),
-                              file.problem_since});
-      continue;
-    }
-    set.pods.push_back({file.good, problem});
+/// A manifest that is missing and not yet gone keeps its pod from its copies: it may be back at the
+/// second look.
+void FileCatalog::AddPod(const std::string& path, SourceSet& set,
+                         std::map<std::string, std::string>& taken) const {
+  const File& file = files_.at(path);
+  const bool reported = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
+  const std::string problem = reported ? file.problem : std::string();
+  if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
+  for (const auto& warning : file.warnings)
+    set.problems.push_back({path, warning, file.problem_since});
+  if (file.good == nullptr) return;
+  const SourcePod& pod = *file.good;
+  if (!file.judged) {
+    set.undecided.insert(pod.uid);
+    return;
   }
+  const auto [by_uid, new_uid] = taken.try_emplace("uid " + pod.uid, path);
+  const auto [by_name, new_name] =
+      taken.try_emplace(kube::FullName(pod.name, pod.name_space), path);
+  if (new_uid && new_name) {
+    set.pods.push_back({file.good, problem});
+    return;
+  }
+  const auto& winner = new_uid ? by_name->second : by_uid->second;
+  // One that has just come may be the other under its new name.
+  if (file.missing_since || (files_.at(winner).missing_since && !file.copy)) return;
+  set.problems.push_back({path,
+                          fmt::format("the same pod {} is in {}, which comes first",
+                                      kube::PodKey(pod.name_space, pod.name), winner),
+                          file.problem_since});
 }
 
 void FileCatalog::AddCompleteness(SourceSet& set) const {

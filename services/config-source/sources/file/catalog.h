@@ -2,9 +2,9 @@
 
 /// What the file source knows of each manifest, and the set of pods that follows from it. No I/O,
 /// no clock. A manifest that exists and cannot be used keeps its last good pod. One that vanished
-/// from a directory goes when a second look some milliseconds later misses it too; a configured
-/// path that does not exist empties the source only when it was missing on two looks
-/// kPathMissingGap apart, or when no pod was known.
+/// from a directory goes when a second look some milliseconds later misses it too, and until then
+/// no other manifest of its pod takes its place; a configured path that does not exist empties the
+/// source only when it was missing on two looks kPathMissingGap apart, or when no pod was known.
 /// Threads: one.
 /// Errors: none; broken manifests become problems of the set.
 /// Source: docs/behaviour/config-sources.md, "Manifest files"; docs/safety.md, rule 9.
@@ -99,6 +99,8 @@ class FileCatalog {
     int restless_looks = 0;     // in a row, each at another content that cannot be used
     Clock::Time look_again;     // without a problem: no time
     Clock::Time missing_since;  // no time: it is there
+    bool shadowed = false;      // missing: another manifest of its pod came first when it vanished
+    bool copy = false;          // it was there when an earlier manifest of its pod vanished
     Duration gap = kVanishedGap;  // how long it must be missing; longer when the whole path was
   };
   void OnListed(const Listing& listing, Clock::Time now);
@@ -108,8 +110,11 @@ class FileCatalog {
   void OnPresent(File& file);
   /// The one after `at`, which may be gone.
   Files::iterator OnAbsent(Files::iterator at, Clock::Time now);
+  void SetMissing(Files::iterator at, Clock::Time now);
+  static bool AreOfOnePod(const File& one, const File& other);
   std::optional<Duration> NextLookAt(const File& file, Clock::Time now) const;
-  void AddPods(bool present, SourceSet& set, std::map<std::string, std::string>& taken) const;
+  void AddPod(const std::string& path, SourceSet& set,
+              std::map<std::string, std::string>& taken) const;
   void AddCompleteness(SourceSet& set) const;
 
   const Duration period_;

@@ -28,6 +28,12 @@ struct Catalog {
             uint64_t content = 1) {
     files.OnRead({path, content, PodFrom(path, uid, name), {}}, {kStart, kWall});
   }
+  void Nothing(const std::string& path, Clock::Time at) {
+    Look look;
+    look.path = path;
+    look.found = Look::Found::kNone;
+    files.OnLook(look, {at, kWall});
+  }
   void Bad(const std::string& path, uint64_t content = 2) {
     BadOnce(path, content);
     BadOnce(path, content);
@@ -118,10 +124,10 @@ TEST(FileCatalog, AVanishedManifestGoesWhenASecondLookMissesItToo) {
   c.Good("/m/a", "u1", "a");
   c.Good("/m/b", "u2", "b");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s);
-  EXPECT_EQ(c.Show(), "u2 u1 complete");
+  EXPECT_EQ(c.Show(), "u1 u2 complete");
   EXPECT_EQ(c.files.NextLook(kStart + 1s), kVanishedGap);
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap / 2);
-  EXPECT_EQ(c.Show(), "u2 u1 complete");
+  EXPECT_EQ(c.Show(), "u1 u2 complete");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap);
   EXPECT_EQ(c.Show(), "u2 complete");
 }
@@ -136,13 +142,52 @@ TEST(FileCatalog, AnEditorMayMoveAManifestAwayForAMoment) {
   EXPECT_EQ(c.files.NextLook(kStart + 2s), 20s);
 }
 
-TEST(FileCatalog, ARenamedManifestTakesOverAtOnce) {
+TEST(FileCatalog, ARenamedManifestTakesOverAfterTheSecondLook) {
   Catalog c;
   c.files.OnListing(Listed({"/m/a"}), kStart);
   c.Good("/m/a", "u1", "web");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s);
   c.Good("/m/b", "u2", "web");
+  EXPECT_EQ(c.Show(), "u1 complete");
+  EXPECT_TRUE(c.files.Set().problems.empty()) << "which is not in two files";
+  EXPECT_EQ(c.files.NextLook(kStart + 1s), kVanishedGap);
+  c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap);
   EXPECT_EQ(c.Show(), "u2 complete");
+}
+
+/// An editor moves it away and back, while a copy of it is in the directory.
+TEST(FileCatalog, ACopyDoesNotTakeOverWhileAManifestIsAwayForAMoment) {
+  Catalog c;
+  c.files.OnListing(Listed({"/m/a", "/m/a~"}), kStart);
+  c.Good("/m/a", "u1", "web");
+  c.Good("/m/a~", "u2", "web");
+  c.Nothing("/m/a", kStart + 1s);
+  EXPECT_EQ(c.Show(), "u1 complete");
+  EXPECT_EQ(c.files.Set().problems.size(), 1u) << "of the copy, as before";
+  c.files.OnLook({.path = "/m/a",
+                  .found = Look::Found::kManifest,
+                  .read = {"/m/a", 1, PodFrom("/m/a", "u1", "web"), {}}},
+                 {kStart + 1s + kVanishedGap * 2, kWall});
+  EXPECT_EQ(c.Show(), "u1 complete");
+  EXPECT_EQ(c.files.Set().problems.size(), 1u);
+}
+
+TEST(FileCatalog, AManifestAndItsCopyGoTogether) {
+  for (const bool copy_first : {false, true}) {
+    SCOPED_TRACE(copy_first);
+    Catalog c;
+    c.files.OnListing(Listed({"/m/a", "/m/a~"}), kStart);
+    c.Good("/m/a", "u1", "web");
+    c.Good("/m/a~", "u2", "web");
+    c.Nothing(copy_first ? "/m/a~" : "/m/a", kStart + 1s);
+    EXPECT_EQ(c.Show(), "u1 complete");
+    c.Nothing(copy_first ? "/m/a" : "/m/a~", kStart + 1s + 1ms);
+    EXPECT_EQ(c.Show(), "u1 complete");
+    for (const char* path : {"/m/a", "/m/a~"}) {
+      c.Nothing(path, kStart + 1s + 1ms + kVanishedGap);
+      EXPECT_EQ(c.Show(), "complete") << "the copy never was the pod";
+    }
+  }
 }
 
 TEST(FileCatalog, AMissingPathRemovesOnlyAfterTwoLooksFarApart) {
@@ -189,7 +234,7 @@ TEST(FileCatalog, APathThatComesBackEmptyIsGivenTimeToBeFilled) {
   c.files.OnListing(Missing(), kStart + 1s);
   c.files.OnListing(Listed({}), kStart + 5s);
   c.files.OnListing(Listed({"/m/b"}), kStart + 6s);
-  EXPECT_EQ(c.Show(), "u2 u1 complete");
+  EXPECT_EQ(c.Show(), "u1 u2 complete");
   c.files.OnListing(Listed({"/m/b"}), kStart + 21s);
   EXPECT_EQ(c.Show(), "u2 complete");
 }
@@ -226,6 +271,8 @@ TEST(FileCatalog, OfTwoManifestsOfOnePodTheFirstByNameWins) {
   EXPECT_EQ(c.files.Set().problems[0].reason,
             "the same pod default/web is in /m/a, which comes first");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s);
+  EXPECT_EQ(c.Show(), "u1 complete");
+  c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap);
   EXPECT_EQ(c.Show(), "u2 complete");
 }
 
