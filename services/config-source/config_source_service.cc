@@ -313,7 +313,11 @@ void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ig
                          .uid = pod->uid});
   }
   state.events_recorded = std::move(events);
-  state.ignored_log.Report(deps_.log, source, state.ignored);
+  state.ignored_log.Report(deps_.log, source, state.ignored, [&state](const std::string& origin) {
+    return std::ranges::any_of(state.set.pods, [&origin](const WantedPod& wanted) {
+      return wanted.pod->origin == origin;
+    });
+  });
 }
 
 void ConfigSourceService::OnWorkers() {

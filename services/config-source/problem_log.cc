@@ -16,7 +16,8 @@ bool Holds(const std::multimap<std::string, std::string>& all, const std::string
 }  // namespace
 
 void ProblemLog::Report(const Log& log, const std::string& source,
-                        const std::vector<Problem>& problems) {
+                        const std::vector<Problem>& problems,
+                        const std::function<bool(const std::string& where)>& is_there) {
   std::multimap<std::string, std::string> now;
   for (const Problem& problem : problems) {
     now.emplace(problem.where, problem.reason);
@@ -25,8 +26,10 @@ void ProblemLog::Report(const Log& log, const std::string& source,
                {KV("source", source), KV("path", problem.where), KV("err", problem.reason)});
   }
   for (const auto& [where, reason] : reported_) {
-    if (!now.contains(where))
-      log.Info("manifest has no problem any more", {KV("source", source), KV("path", where)});
+    if (now.contains(where)) continue;
+    log.Info(is_there(where) ? "manifest has no problem any more"
+                             : "manifest with a problem was removed",
+             {KV("source", source), KV("path", where)});
   }
   reported_ = std::move(now);
 }

@@ -214,6 +214,11 @@ void FileCatalog::AddCompleteness(SourceSet& set) const {
   set.complete = true;
 }
 
+bool FileCatalog::IsThere(const std::string& path) const {
+  const auto at = files_.find(path);
+  return at != files_.end() && !at->second.missing_since;
+}
+
 Duration FileCatalog::NextLook(Clock::Time now) const {
   Duration wait = period_;
   if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);

@@ -79,6 +79,8 @@ class FileCatalog {
   void OnLook(const Look& look, const SeenAt& at);
 
   SourceSet Set() const;
+  /// Of a manifest, as far as the last look at it tells.
+  bool IsThere(const std::string& path) const;
   bool IsListed() const { return outcome_ == Listing::Outcome::kListed; }
   /// How long until the next look, when no event comes before.
   Duration NextLook(Clock::Time now) const;

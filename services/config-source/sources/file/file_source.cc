@@ -202,7 +202,8 @@ void FileSource::PutSet() {
   if (reported_version_ == catalog_.version()) return;
   reported_version_ = catalog_.version();
   const SourceSet set = catalog_.Set();
-  problems_.Report(deps_.log, name_, set.problems);
+  problems_.Report(deps_.log, name_, set.problems,
+                   [this](const std::string& path) { return catalog_.IsThere(path); });
   on_set_(set);
 }
 
