@@ -294,7 +294,7 @@ void ConfigSourceService::Update(const Change& change) {
 void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored) {
   const std::string& source = state.source->name();
   const auto reported = std::exchange(state.ignored, {});
-  std::set<std::string> events;
+  std::vector<SourcePodRef> duplicates = state.set.duplicates;
   for (const auto& [pod, duplicate_name, reason] : ignored) {
     Problem problem{pod->origin,
                     fmt::format("pod {}: {}", kube::PodKey(pod->name_space, pod->name), reason),
@@ -302,22 +302,32 @@ void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ig
     for (const auto& old : reported)
       if (old.where == problem.where && old.reason == problem.reason) problem.since = old.since;
     state.ignored.push_back(std::move(problem));
-    if (!duplicate_name) continue;
-    events.insert(pod->uid);
-    if (state.events_recorded.contains(pod->uid)) continue;
-    deps_.events.Record({.warning = true,
-                         .reason = "FailedValidation",
-                         .message = EventMessage(*pod, source, reason),
-                         .name_space = pod->name_space,
-                         .name = pod->name,
-                         .uid = pod->uid});
+    if (duplicate_name) duplicates.push_back(pod);
   }
-  state.events_recorded = std::move(events);
+  RecordDuplicates(state, duplicates);
   state.ignored_log.Report(deps_.log, source, state.ignored, [&state](const std::string& origin) {
     return std::ranges::any_of(state.set.pods, [&origin](const WantedPod& wanted) {
       return wanted.pod->origin == origin;
     });
   });
+}
+
+/// One event for each pod, as long as it is ignored.
+void ConfigSourceService::RecordDuplicates(SourceState& state,
+                                           const std::vector<SourcePodRef>& duplicates) {
+  std::set<std::string> uids;
+  for (const auto& pod : duplicates) {
+    uids.insert(pod->uid);
+    if (state.events_recorded.contains(pod->uid)) continue;
+    deps_.events.Record(
+        {.warning = true,
+         .reason = "FailedValidation",
+         .message = EventMessage(*pod, state.source->name(), DuplicateReason(pod->name)),
+         .name_space = pod->name_space,
+         .name = pod->name,
+         .uid = pod->uid});
+  }
+  state.events_recorded = std::move(uids);
 }
 
 void ConfigSourceService::OnWorkers() {

@@ -117,6 +117,7 @@ class ConfigSourceService {
   void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
   void WithdrawIfFinished(const std::string& uid);
   void CatchUpWith(const std::string& uid);
+  void RecordDuplicates(SourceState& state, const std::vector<SourcePodRef>& duplicates);
   std::optional<WorkerIncarnation> WorkerIncarnationOf(const std::string& uid) const;
   void PutCompleteness();
   bool AllPut(const SourceState& state) const;

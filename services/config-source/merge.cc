@@ -134,14 +134,17 @@ std::optional<Operation> Classify(const kube::Pod& stored, const kube::Pod& want
   return wanted.metadata().has_deletion_timestamp() ? Operation::kDelete : Operation::kUpdate;
 }
 
+std::string DuplicateReason(const std::string& name) {
+  return fmt::format("due to duplicate pod name \"{}\", ignoring", name);
+}
+
 MergeResult ComputeMerge(const KnownPods& known, const std::string& source, const SourceSet& set) {
   MergeResult result;
   std::set<std::string> names, uids;
   for (const WantedPod& wanted : set.pods) {
     const SourcePod& pod = *wanted.pod;
     if (!names.insert(kube::FullName(pod.name, pod.name_space)).second) {
-      result.ignored.push_back(
-          {wanted.pod, true, fmt::format("due to duplicate pod name \"{}\", ignoring", pod.name)});
+      result.ignored.push_back({wanted.pod, true, DuplicateReason(pod.name)});
       continue;
     }
     const auto at = known.find(pod.uid);

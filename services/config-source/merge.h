@@ -56,6 +56,9 @@ struct MergeResult {
   std::vector<Ignored> ignored;
 };
 
+/// Why a second pod of a full name is ignored, as a kubelet says it.
+std::string DuplicateReason(const std::string& name);
+
 MergeResult ComputeMerge(const KnownPods& known, const std::string& source, const SourceSet& set);
 
 /// What `wanted` is to a pod that is known as `stored`; nothing when they mean the same.

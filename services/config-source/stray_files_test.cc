@@ -25,5 +25,21 @@ TEST_F(StrayFiles, AProblemThatIsOverIsLoggedWithWhatEndedIt) {
             (std::vector<std::string>{"source=file path=/m/b.yaml "}));
 }
 
+TEST_F(StrayFiles, ASecondManifestOfAFullNameIsAnEventOfItsPod) {
+  Write("/m/a.yaml", Manifest("web", "nginx:1", "fixed-a"));
+  Write("/m/b.yaml", Manifest("web", "nginx:1", "fixed-b"));
+  StartAndRead(1s);
+  const auto events = [this] { return process->events.events(); };
+  ASSERT_EQ(events().size(), 1u);
+  EXPECT_EQ(events()[0].reason, "FailedValidation");
+  EXPECT_EQ(events()[0].uid, "fixed-b");
+  EXPECT_EQ(events()[0].message,
+            "Error validating pod web-node-a_default(fixed-b) from file due to duplicate pod name "
+            "\"web-node-a\", ignoring");
+  Write("/m/other.yaml", Manifest("other"));
+  RunFor(1min);
+  EXPECT_EQ(events().size(), 1u) << "once";
+}
+
 }  // namespace
 }  // namespace splitlet::config_source

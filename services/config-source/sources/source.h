@@ -48,6 +48,7 @@ struct SourceSet {
   bool complete = false;  // all that the source wants is in `pods`
   std::string reason;     // why not complete
   std::vector<Problem> problems;
+  std::vector<SourcePodRef> duplicates;  // second pods of a full name, left out of `pods`
 };
 
 class Source {

@@ -185,6 +185,7 @@ void FileCatalog::AddPod(const std::string& path, SourceSet& set,
   const auto& winner = new_uid ? by_name->second : by_uid->second;
   // One that has just come may be the other under its new name.
   if (file.missing_since || (files_.at(winner).missing_since && !file.copy)) return;
+  if (!new_name) set.duplicates.push_back(file.good);
   set.problems.push_back({path,
                           fmt::format("the same pod {} is in {}, which comes first",
                                       kube::PodKey(pod.name_space, pod.name), winner),

@@ -268,6 +268,8 @@ TEST(FileCatalog, OfTwoManifestsOfOnePodTheFirstByNameWins) {
   EXPECT_EQ(c.Show(), "u1 complete");
   ASSERT_EQ(c.files.Set().problems.size(), 1u);
   EXPECT_EQ(c.files.Set().problems[0].where, "/m/b");
+  ASSERT_EQ(c.files.Set().duplicates.size(), 1u);
+  EXPECT_EQ(c.files.Set().duplicates[0]->uid, "u2");
   EXPECT_EQ(c.files.Set().problems[0].reason,
             "the same pod default/web is in /m/a, which comes first");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s);
