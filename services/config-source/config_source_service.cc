@@ -538,10 +538,12 @@ void ConfigSourceService::DiscardRecord(
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     const std::string& uid, const std::string& source) const {
   if (!facts_read_) return Unavailable("remembered pods are not read yet");
+  if (store_.IsPut(uid) && !store_.IsUnknown(uid)) return store_.Get(uid);
   const bool one = sources_.contains(source);
   for (const auto& [name, state] : sources_) {
     if (!state.complete && (!one || name == source))
-      return Unavailable("source {} is not complete: {}", name, WhyIncomplete(state));
+      return Unavailable("the pod is not known, and source {} is not complete: {}", name,
+                         WhyIncomplete(state));
     if (state.uids.contains(uid) && !store_.pods().contains(uid))
       return Unavailable("source {} gives the pod, and {}", name, kWorkersUnknown);
   }

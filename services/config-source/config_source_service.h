@@ -75,7 +75,8 @@ class ConfigSourceService {
   void Start();
   daemon::Health GetHealth() const;
   std::vector<SourceView> GetSources() const;
-  /// nullptr: nobody wants it. UNAVAILABLE unless every configured source is complete.
+  /// What `desired` has of the pod. nullptr: nobody wants it. Of a pod that is not in `desired`
+  /// UNAVAILABLE, unless every configured source is complete.
   StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid,
                                                       const std::string& source = "") const;
   /// Pods whose file cannot be read, a line each.
@@ -115,9 +116,9 @@ class ConfigSourceService {
   void LogChange(const Change& change) const;
   void TakeStanding(SourceState& state, const MergeResult& result);
   void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
+  void RecordDuplicates(SourceState& state, const std::vector<SourcePodRef>& duplicates);
   void WithdrawIfFinished(const std::string& uid);
   void CatchUpWith(const std::string& uid);
-  void RecordDuplicates(SourceState& state, const std::vector<SourcePodRef>& duplicates);
   std::optional<WorkerIncarnation> WorkerIncarnationOf(const std::string& uid) const;
   void PutCompleteness();
   bool AllPut(const SourceState& state) const;

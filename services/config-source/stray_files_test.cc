@@ -41,5 +41,26 @@ TEST_F(StrayFiles, ASecondManifestOfAFullNameIsAnEventOfItsPod) {
   EXPECT_EQ(events().size(), 1u) << "once";
 }
 
+TEST_F(StrayFiles, GetPodTellsWhatIsInTheTableWhateverIsIncomplete) {
+  const auto web = StartWithWeb();
+  Write("/m/README", "no manifest");
+  RunFor(1s);
+  ASSERT_FALSE(Complete("file"));
+  for (const auto state : {v1::DesiredRecord::WANTED, v1::DesiredRecord::REMOVED}) {
+    const auto found = process->service->GetPod(web->uid());
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_NE(*found, nullptr);
+    EXPECT_EQ((*found)->state(), state);
+    PutWorker(*web, v1::SYNCING);
+    if (state == v1::DesiredRecord::WANTED) Delete("/m/web.yaml");
+    RunFor(1s);
+  }
+  const auto other = process->service->GetPod("other");
+  EXPECT_TRUE(Message(other.status())
+                  .starts_with("the pod is not known, and source file is not "
+                               "complete: "))
+      << other.status();
+}
+
 }  // namespace
 }  // namespace splitlet::config_source
