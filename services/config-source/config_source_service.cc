@@ -540,8 +540,10 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
   if (!facts_read_) return Unavailable("remembered pods are not read yet");
   if (store_.IsPut(uid) && !store_.IsUnknown(uid)) return store_.Get(uid);
   const bool one = sources_.contains(source);
+  // Removed as its file says, and finished: no source that is incomplete can want that life again.
+  const bool withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid)).has_value();
   for (const auto& [name, state] : sources_) {
-    if (!state.complete && (!one || name == source))
+    if (!withdrawn && !state.complete && (!one || name == source))
       return Unavailable("the pod is not known, and source {} is not complete: {}", name,
                          WhyIncomplete(state));
     if (state.uids.contains(uid) && !store_.pods().contains(uid))

@@ -76,7 +76,8 @@ class ConfigSourceService {
   daemon::Health GetHealth() const;
   std::vector<SourceView> GetSources() const;
   /// What `desired` has of the pod. nullptr: nobody wants it. Of a pod that is not in `desired`
-  /// UNAVAILABLE, unless every configured source is complete.
+  /// UNAVAILABLE, unless every configured source is complete, or the pod was removed here and its
+  /// worker has finished.
   StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid,
                                                       const std::string& source = "") const;
   /// Pods whose file cannot be read, a line each.

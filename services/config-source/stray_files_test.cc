@@ -41,6 +41,40 @@ TEST_F(StrayFiles, ASecondManifestOfAFullNameIsAnEventOfItsPod) {
   EXPECT_EQ(events().size(), 1u) << "once";
 }
 
+/// One file that is no manifest says nothing of a pod whose removal was seen.
+TEST_F(StrayFiles, GetPodSaysOfARemovedPodThatItIsGoneWhateverIsIncomplete) {
+  const auto web = StartWithWeb();
+  Write("/m/README", "no manifest");
+  RunFor(1s);
+  ASSERT_FALSE(Complete("file"));
+  PutWorker(*web, v1::SYNCING);
+  Delete("/m/web.yaml");
+  RunFor(1s);
+  ASSERT_EQ(Show(), "web-");
+  ASSERT_TRUE(process->service->GetPod(web->uid(), "file").ok());
+  EXPECT_NE(*process->service->GetPod(web->uid(), "file"), nullptr) << "it has not finished";
+  PutWorker(*web, v1::FINISHED);
+  RunFor(1s);
+  for (int starts = 0; starts < 3; ++starts) {
+    SCOPED_TRACE(starts);
+    ASSERT_EQ(Show(), "");
+    for (const char* source : {"", "file", "http"}) {
+      ASSERT_TRUE(process->service->GetPod(web->uid(), source).ok());
+      EXPECT_EQ(*process->service->GetPod(web->uid(), source), nullptr);
+      EXPECT_EQ(process->service->GetPod("other", source).status().code(),
+                StatusCode::kUnavailable);
+    }
+    Restart();
+  }
+  Write("/m/web.yaml", Manifest("web"));
+  RunFor(1s);
+  EXPECT_GT(Find("web")->incarnation(), web->incarnation());
+  const auto again = process->service->GetPod(web->uid(), "file");
+  ASSERT_TRUE(again.ok());
+  ASSERT_NE(*again, nullptr) << "it is wanted again";
+  EXPECT_EQ((*again)->state(), v1::DesiredRecord::WANTED);
+}
+
 TEST_F(StrayFiles, GetPodTellsWhatIsInTheTableWhateverIsIncomplete) {
   const auto web = StartWithWeb();
   Write("/m/README", "no manifest");

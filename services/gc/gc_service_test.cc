@@ -140,6 +140,34 @@ TEST(GcService, OfAPodWithoutASandboxItsMarkNamesTheSource) {
   } kCases[] = {{"file", true}, {"http", false}, {"", false}};
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.source);
+TEST(GcService, WhatARemovedPodLeftGoesWhileItsSourceIsIncomplete) {
+  for (const bool removed : {false, true}) {
+    SCOPED_TRACE(removed);
+    TestNode node;
+    node.MakeEndedPod("u1");
+    v1::WorkerRecord worker;
+    worker.set_uid("u1");
+    worker.set_incarnation(1);
+    worker.set_state(v1::FINISHED);
+    worker.set_removed(removed);
+    ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+    node.known = Unavailable("source file is not complete: README: not a manifest");
+    node.Start();
+    node.CompleteViews("http");
+    node.Run();
+    if (!removed) {
+      node.ExpectUntouched("u1");
+      continue;
+    }
+    EXPECT_TRUE(node.runtime.Containers().empty());
+    EXPECT_TRUE(node.runtime.Sandboxes().empty());
+    EXPECT_FALSE(node.Exists(node.LogDir("u1")));
+    EXPECT_FALSE(node.Exists("/state/pods/u1"));
+    EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
+    EXPECT_TRUE(node.asked_sources.empty()) << "its worker has said so";
+  }
+}
+
     TestNode node;
     node.MakePodDir("u1", c.source);
     ASSERT_TRUE(node.files.MakeDirs(node.LogDir("u1"), 0755).ok());

@@ -30,6 +30,13 @@ v1::WorkerRecord Worker(v1::WorkerState state, bool evicted = false) {
   return record;
 }
 
+/// Its source has given it up.
+v1::WorkerRecord RemovedWorker(v1::WorkerState state) {
+  v1::WorkerRecord record = Worker(state);
+  record.set_removed(true);
+  return record;
+}
+
 struct FateCase {
   const char* name;
   ScopeInput in;
@@ -51,6 +58,8 @@ struct Records {
   v1::WorkerRecord syncing = Worker(v1::SYNCING);
   v1::WorkerRecord terminated = Worker(v1::TERMINATED);
   v1::WorkerRecord finished = Worker(v1::FINISHED);
+  v1::WorkerRecord finished_removed = RemovedWorker(v1::FINISHED);
+  v1::WorkerRecord ending_removed = RemovedWorker(v1::TERMINATED);
   v1::WorkerRecord evicted = Worker(v1::TERMINATED, true);
   v1::WorkerRecord evicting = Worker(v1::TERMINATING, true);
 };
@@ -83,6 +92,18 @@ TEST(PodFate, OfPodsThatAreKnown) {
        {RemovalScope::kEverything, true}},
       {"finished and not shown by an incomplete view keeps the newest",
        {{}, W{true, &r.finished}, false, true},
+       {RemovalScope::kWanted}},
+      {"finished, and removed as its worker says, is gone whatever is incomplete",
+       {{}, W{true, &r.finished_removed}, false, true},
+       {RemovalScope::kEverything}},
+      {"removed as its worker says and not finished is wanted",
+       {{}, W{true, &r.ending_removed}, true, true},
+       {RemovalScope::kWanted}},
+      {"the next life of a removed pod is wanted",
+       {D{true, &r.next_life}, W{true, &r.finished_removed}, false, true},
+       {RemovalScope::kWanted}},
+      {"what an API server has deleted and still shows is wanted",
+       {D{true, &r.wanted}, W{true, &r.finished_removed}, true, true},
        {RemovalScope::kWanted}},
       {"the next life of the UID is wanted",
        {D{true, &r.next_life}, W{true, &r.finished}, true, true},

@@ -150,21 +150,24 @@ class Crashes : public TestNode {
     return newest != nullptr && newest->state == cri::ContainerState::kExited;
   }
 
-  /// A pod that completes and is removed.
-  void LiveAndBeRemoved() {
+  /// A pod that completes and is removed, while these sources are complete.
+  void LiveAndBeRemoved(const std::set<std::string>& complete = {"file", "api"}) {
     const auto job = TestPod{.name = "job", .uid = "uid-job", .policy = "Never"}.Make();
     Start();
     Post(job, 1, 1);
     Supervise(10s);
     runtime.ExitContainer("uid-job", "app", 0).IgnoreError();
     Supervise(120s);
+    desired.SetComplete({complete, clock.Now(), {}});
     Remove(job);
     Gone("uid-job");
     wanted_.erase("uid-job");
     Supervise(5s);
     for (const auto& sandbox : runtime.Sandboxes())  // gc
       EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
-    Supervise(130s);
+    EXPECT_TRUE(files.RemoveTree("/kubelet/pods/uid-job").ok());
+    EXPECT_TRUE(files.RemoveTree("/state/pods/uid-job").ok());
+    Supervise(complete.contains("file") ? 130s : 400s);
   }
 
   /// It comes back for a moment: whoever wants it goes while nobody looks.
@@ -382,6 +385,38 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
         EXPECT_EQ(node.files.List(kind)->size(), 0u) << kind;
       if (node.deaths == 0) {
         EXPECT_GT(n, 2) << "both files are forgotten";
+        break;
+      }
+    }
+  }
+}
+
+/// Its record stays until nothing is left of it, and leaves then.
+TEST(Forgetting, UnderAnIncompleteSourceIsAsSureWhereverItIsKilled) {
+  for (const char* point : {"fs.save-fact.before", "fs.save-fact.after", "fs.forget-fact.before",
+                            "fs.forget-fact.after", "pod-worker.put-workers.before"}) {
+    for (int n = 1; n <= 16; ++n) {
+      SCOPED_TRACE(fmt::format("killed the {}th time it passes {}", n, point));
+      Crashes node;
+      node.CrashAt(point, n);
+      bool finished = false, removed = false;
+      std::string back;
+      node.workers.OnChange([&](const auto& change) {
+        const auto& record = change.after;
+        if (record == nullptr || record->state() != v1::FINISHED) return;
+        if (removed && !record->removed()) back = record->ShortDebugString();
+        finished = true;
+        removed = record->removed();
+      });
+      node.LiveAndBeRemoved({"api"});
+      EXPECT_TRUE(finished && removed) << "gc is told";
+      EXPECT_EQ(back, "") << "it is never taken back";
+      EXPECT_FALSE(node.workers.Contains("uid-job"));
+      node.BeForgotten();
+      for (const char* kind : {"/run/pod-worker/workers", "/state/pod-worker/pods"})
+        EXPECT_EQ(node.files.List(kind)->size(), 0u) << kind;
+      if (node.deaths == 0) {
+        EXPECT_GT(n, 2) << "it passes";
         break;
       }
     }

@@ -362,6 +362,61 @@ TEST_F(Lives, AVerdictIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
       << "no other source keeps it";
 }
 
+/// Only the record tells gc that the pod was removed: nothing else does while a source is
+/// incomplete.
+TEST_F(Lives, UnderAnIncompleteSourceAPodIsForgottenWhenNothingIsLeftOfIt) {
+  for (const bool seen : {false, true}) {
+    SCOPED_TRACE(seen ? "REMOVED was seen" : "it ended by itself, and left while nobody looked");
+    const std::string uid = seen ? "uid-seen" : "uid-unseen";
+    const auto pod = TestPod{.name = uid, .uid = uid, .policy = "Never"}.Make();
+    desired.SetComplete({{"file", "api"}, clock.Now(), {}});
+    ASSERT_TRUE(RunPod(pod).ok());
+    TestNode::Exit("app", 0, uid);
+    desired.SetComplete({{"api"}, clock.Now(), {}});
+    RunFor(120s);
+    EXPECT_FALSE(Record(uid)->removed());
+    owner.silent = true;
+    if (seen) Remove(pod);
+    Gone(uid);
+    RunFor(120s);
+    EXPECT_EQ(Record(uid)->removed(), seen);
+    owner.silent = false;
+    RunFor(120s);
+    EXPECT_TRUE(Record(uid)->removed()) << "config-source has said so";
+    Restart();
+    RunFor(1h);
+    EXPECT_TRUE(Record(uid)->removed()) << "what it left is there";
+    for (const auto& sandbox : runtime.Sandboxes())  // gc
+      EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+    RunFor(120s);
+    EXPECT_TRUE(workers.Contains(uid)) << "its directory is there";
+    ASSERT_TRUE(files.RemoveTree("/kubelet/pods/" + uid).ok());
+    ASSERT_TRUE(files.RemoveTree("/state/pods/" + uid).ok());
+    RunFor(70s);
+    EXPECT_FALSE(workers.Contains(uid));
+    EXPECT_EQ(files.List("/state/pod-worker/pods")->size(), 0u);
+  }
+}
+
+/// status and gc may be away for a moment.
+TEST_F(Lives, UnderAnIncompleteSourceARemovedPodIsShownForAWhile) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  desired.SetComplete({{"api"}, clock.Now(), {}});
+  Remove(pod);
+  Gone("uid-web");
+  RunFor(40s);
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  for (const auto& sandbox : runtime.Sandboxes())  // gc
+    EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+  ASSERT_TRUE(files.RemoveTree("/kubelet/pods/uid-web").ok());
+  ASSERT_TRUE(files.RemoveTree("/state/pods/uid-web").ok());
+  RunFor(4min);
+  EXPECT_TRUE(Record()->removed());
+  RunFor(3min);
+  EXPECT_FALSE(workers.Contains("uid-web"));
+}
+
 /// config-source has died before it saw that the record is gone, and shows the removed pod again.
 TEST_F(Lives, AfterAStartAPodThatWasForgottenHasEndedAsBefore) {
   const auto pod = TestPod{.policy = "Never"}.Make();

@@ -20,7 +20,6 @@ namespace {
 constexpr Duration kWaitForDesired = 3s;
 constexpr Duration kCollectPeriod = 60s;
 constexpr Duration kMissingPeriod = 10s;
-constexpr Duration kRememberFinished = 3600s;
 constexpr Duration kLeftoverRetry = 1s;
 constexpr Duration kIdsRetry = 10s;
 constexpr const char* kPastDeadline =
@@ -141,6 +140,17 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
            .workers = workers_,
            .log = deps_.log,
            .is_unreadable = [this](const std::string& key) { return unreadable_.Contains(key); }}),
+      gone_({.clock = deps_.clock,
+             .loop = deps_.loop,
+             .runtime_strands = deps_.runtime_strands,
+             .desired = deps_.desired,
+             .table = deps_.table,
+             .owner = owner_,
+             .runtime = stop_,
+             .volumes = volumes_,
+             .workers = workers_,
+             .store = store_,
+             .found = found_}),
       probe_results_({.loop = deps_.loop,
                       .strands = deps_.strands,
                       .records = records_,
@@ -385,7 +395,7 @@ void PodWorkerService::OnDesiredReady() {
   const bool first = !desired_ready_;
   desired_ready_ = true;
   for (const auto& uid : workers_.Uids())
-    if (Worker* worker = Find(uid)) ForgetIfGone(*worker);
+    if (const Worker* worker = Find(uid)) gone_.ForgetIfGone(*worker);
   if (first) AdvanceAll();
 }
 
@@ -419,63 +429,12 @@ std::vector<v1::WorkerRecord> PodWorkerService::GetWorkers() const {
   return records;
 }
 
-/// A finished pod leaves the table, and its terminal status the disk for ever, when its desired
-/// record is gone and config-source says so too, as far as its own source is concerned. With its
-/// terminal status it is remembered for an hour more, over starts too: longer than any call that
-/// could start it again lives, and for whoever did not see that its record left.
-void PodWorkerService::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
-  if (!IsGone(worker)) return;
-  owner_.WhenGone(worker.uid, worker.source, [this, uid = worker.uid, traceparent] {
-    Worker* gone = Find(uid);
-    if (gone == nullptr || !IsGone(*gone)) return;
-    gone->removed = true;
-    gone->forgotten = true;
-    store_.Save(*gone, {}, [this, uid, traceparent](const Status& saved) {
-      if (saved.ok()) OnForgotten(uid, traceparent);
-    });
-  });
-}
-
-/// The file says that it is forgotten. Its desired record may have come back meanwhile: whoever put
-/// it waits for an answer.
-void PodWorkerService::OnForgotten(const std::string& uid, const std::string& traceparent) {
-  Worker* worker = Find(uid);
-  if (worker == nullptr || !worker->forgotten) return;
-  const std::string key = bus::KeyOf(uid);
-  if (deps_.desired.Contains(key)) {
-    worker->forgotten = false;
-    return store_.PutWorkers(*worker);
-  }
-  found_.ForgetForEver(uid);
-  deps_.table.Remove(key, traceparent.empty() ? worker->traceparent : traceparent);
-}
-
-bool PodWorkerService::IsGone(const Worker& worker) const {
-  const std::string key = bus::KeyOf(worker.uid);
-  return worker.state == WorkerState::kFinished && !IsSaving(worker.activity) &&
-         deps_.table.Contains(key) && !deps_.desired.Contains(key) &&
-         deps_.desired.LiveAndComplete(worker.source);
-}
-
 void PodWorkerService::Collect() {
-  const Clock::Time now = deps_.clock.Now();
-  std::vector<std::string> old;
   CountWorkers(workers_, deps_.desired, metrics_);
   found_.Collect();
   if (recovery_.is_read() && !stopping_) unreadable_.Collect();
   if (recovery_.is_listed() && !stopping_) keeper_.OnTick();
-  for (const auto& [uid, worker] : workers_) {
-    ForgetIfGone(*worker);
-    const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
-    if (worker->state == WorkerState::kFinished && gone &&
-        now - worker->finished_at > kRememberFinished)
-      old.push_back(uid);
-  }
-  for (const auto& uid : old) {
-    workers_.Erase(uid);
-    puller_.Forget(uid);
-    store_.ForgetForEver(uid);
-  }
+  gone_.Collect([this](const std::string& uid) { puller_.Forget(uid); });
 }
 
 /// OK: of a pod whose files are read.
@@ -509,7 +468,7 @@ void PodWorkerService::OnDesired(const std::string& key,
     requests_.OnDesired(*record, traceparent);
   } else if (!present) {
     const Worker* worker = workers_.FindByKey(key);
-    if (worker != nullptr) ForgetIfGone(*worker, traceparent);
+    if (worker != nullptr) gone_.ForgetIfGone(*worker, traceparent);
   }
 }
 
@@ -664,7 +623,7 @@ void PodWorkerService::AfterFinish(Worker& worker) {
     // A source that came to know of the pod meanwhile, and wants it no more, waits for an answer.
     requests_.ApplyDesired(uid);
   } else {
-    ForgetIfGone(worker);
+    gone_.ForgetIfGone(worker);
     if (const auto record = deps_.desired.Find(bus::KeyOf(uid));
         record && record->incarnation() > worker.incarnation)
       requests_.ApplyDesired(uid);

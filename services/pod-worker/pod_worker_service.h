@@ -56,6 +56,7 @@
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/found_incarnations.h"
 #include "services/pod-worker/worker/full_name_gate.h"
+#include "services/pod-worker/worker/gone_pods.h"
 #include "services/pod-worker/worker/grant_judge.h"
 #include "services/pod-worker/worker/owner_question.h"
 #include "services/pod-worker/worker/recovery.h"
@@ -183,11 +184,6 @@ class PodWorkerService {
   Worker* Find(const std::string& uid) const { return workers_.Find(uid); }
   Worker& Add(std::unique_ptr<Worker> worker);
   void Collect();
-  /// `traceparent`: of the change that took the pod away, where that is known.
-  void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
-  bool IsGone(const Worker& worker) const;
-  void OnForgotten(const std::string& uid, const std::string& traceparent);
-
   Status MayServe(const std::string& uid) const;
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
@@ -245,6 +241,7 @@ class PodWorkerService {
   FullNameGate gate_;
   OwnerQuestion owner_;
   FoundIncarnations found_;
+  GonePods gone_;
   ProbeResults probe_results_;
   ExecProber exec_prober_;
   NetworkProber network_prober_;

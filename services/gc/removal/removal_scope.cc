@@ -17,6 +17,8 @@ Scope ScopeOfWorker(const v1::WorkerRecord& worker, const ScopeInput& input) {
   const bool finished = worker.state() == v1::FINISHED;
   if (finished && desired != nullptr && desired->state() == v1::DesiredRecord::REMOVED)
     return {RemovalScope::kEverything};
+  // Both are never taken back: an incomplete source cannot want this incarnation again.
+  if (finished && desired == nullptr && worker.removed()) return {RemovalScope::kEverything};
   if (finished && desired == nullptr && input.views_complete)
     return {RemovalScope::kEverything, true};
   if (worker.evicted() && Ended(worker)) return {RemovalScope::kKeepDirectory};

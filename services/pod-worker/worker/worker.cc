@@ -153,6 +153,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_reason(worker.reason);
   record.set_message(worker.message);
   record.set_evicted(worker.evicted);
+  record.set_removed(worker.removed);
   record.set_own_limit(worker.own_limit);
   record.set_shutdown_boot(worker.shutdown_boot);
   if (worker.end.terminal_status) *record.mutable_verdict() = *worker.end.terminal_status;
