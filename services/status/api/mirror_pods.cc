@@ -233,6 +233,13 @@ bool MirrorPods::IsUnfinished(const std::string& key) const {
   return worker->state() != v1::FINISHED;
 }
 
+/// Neither is taken back: a source that is incomplete cannot want it again.
+bool MirrorPods::IsRemoved(const std::string& key) const {
+  const auto worker = deps_.workers.Find(key);
+  return worker != nullptr && worker->state() == v1::FINISHED && worker->removed() &&
+         !deps_.desired.Contains(key);
+}
+
 MirrorFacts MirrorPods::FactsOf(const Name& name) const {
   MirrorFacts facts{.mirror = Current(name), .node_known = !node_uid_.empty()};
   for (const auto& [key, one] : name.statics)
@@ -244,9 +251,10 @@ MirrorFacts MirrorPods::FactsOf(const Name& name) const {
   const std::string& hash = facts.mirror->hash;
   const bool of_another = facts.wanted == nullptr || hash != *facts.wanted;
   if (of_another && IsUnfinished(bus::KeyOf(hash))) facts.still_ends = true;
-  facts.certain = deps_.desired.LiveAndComplete(kube::kFileSource) &&
-                  deps_.desired.LiveAndComplete(kube::kHttpSource) &&
-                  deps_.workers.LiveAndComplete();
+  facts.certain =
+      IsRemoved(bus::KeyOf(hash)) ||
+      (deps_.desired.LiveAndComplete(kube::kFileSource) &&
+       deps_.desired.LiveAndComplete(kube::kHttpSource) && deps_.workers.LiveAndComplete());
   return facts;
 }
 

@@ -42,8 +42,10 @@ struct MirrorFacts {
   const Mirror* mirror = nullptr;       // null: there is none
   bool node_known = false;
   bool still_ends =
-      false;             // another static pod of the name, whose status it shows, is not finished
-  bool certain = false;  // that none is wanted: the static sources and the workers are complete
+      false;  // another static pod of the name, whose status it shows, is not finished
+  /// That none is wanted: the static sources and the workers are complete, or the pod that it shows
+  /// was removed, and has finished.
+  bool certain = false;
 };
 enum class MirrorAct { kNone, kMake, kDelete };
 MirrorAct NextMirrorAct(const MirrorFacts& facts);
@@ -111,6 +113,7 @@ class MirrorPods {
   void AddAll();
   const Mirror* Current(const Name& name) const;
   MirrorFacts FactsOf(const Name& name) const;
+  bool IsRemoved(const std::string& key) const;
   bool IsUnfinished(const std::string& key) const;
   void Reconcile(const std::string& full_name);
   void Make(const std::string& full_name, Name& name);

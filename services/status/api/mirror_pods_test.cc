@@ -224,6 +224,25 @@ TEST_F(MirrorPodsTest, NoneGoesWhileItIsNotCertainThatNobodyWantsIt) {
   EXPECT_FALSE(server.Has(kWebPath));
 }
 
+TEST_F(MirrorPodsTest, OfAPodThatWasRemovedItGoesWhateverIsIncomplete) {
+  Start();
+  WantStatic("web-node-a", "hash1");
+  Run(1s);
+  desired_rows.SetComplete({.scopes = {"api", "http"}});
+  v1::WorkerRecord worker;
+  worker.set_uid("hash1");
+  worker.set_incarnation(1);
+  worker.set_state(v1::FINISHED);
+  ASSERT_TRUE(worker_rows.Put("hash1", worker).ok());
+  Forget("hash1");
+  Run(30s);
+  EXPECT_TRUE(server.Has(kWebPath)) << "no process says that it was removed";
+  worker.set_removed(true);
+  ASSERT_TRUE(worker_rows.Put("hash1", worker).ok());
+  Run(70s);
+  EXPECT_FALSE(server.Has(kWebPath));
+}
+
 TEST_F(MirrorPodsTest, APodOfItsNameThatMirrorsNoneIsLeftAlone) {
   const std::string uid = CreatePod("web-node-a");
   Start();
