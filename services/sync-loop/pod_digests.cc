@@ -75,6 +75,7 @@ WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
   digest.incarnation = record.incarnation();
   digest.generation = record.generation();
   digest.granted = record.granted();
+  digest.removed = record.removed();
   digest.refused_generation = record.refused_generation();
   return digest;
 }

@@ -45,6 +45,7 @@ struct WorkerDigest {
   std::string uid;
   int64_t incarnation = 0, generation = 0;
   bool granted = false;
+  bool removed = false;            // no source wants the worker's incarnation any more
   int64_t refused_generation = 0;  // whose grant pod-worker refuses whenever it comes; 0: none
 
   /// No grant of this generation of the worker's incarnation will be taken.

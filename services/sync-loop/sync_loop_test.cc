@@ -37,6 +37,29 @@ TEST(SyncLoop, AnApiPodIsAdmittedGrantedUpdatedAndEnded) {
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
+/// It was not there when the record of the pod left.
+TEST(SyncLoop, AnAdmissionGoesWithARemovedPodWhateverIsIncomplete) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  ASSERT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  node.Crash();
+  node.worker.Set("web", v1::FINISHED);
+  node.desired.table.SetComplete({});
+  node.desired.table.Remove("web");
+  node.StartLoop();
+  node.Advance(1min);
+  EXPECT_EQ(node.Verdict("web"), "admitted") << "no process says that it was removed";
+  auto record = node.workers.table.Get("web");
+  ASSERT_NE(record, nullptr);
+  record->set_removed(true);
+  ASSERT_TRUE(node.workers.table.Put("web", *record).ok());
+  node.Advance(3s);
+  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_TRUE(node.files.List("/run/sync-loop/admission")->empty());
+}
+
 TEST(SyncLoop, ARefusedPodIsToldAndTheOthersRun) {
   Node node;
   node.PutNode();

@@ -476,7 +476,9 @@ void PodAdmitter::ForgetOldAdmissions() {
   std::vector<std::string> old;
   for (const auto& [key, entry] : deps_.store.entries()) {
     if (!IsOver(key)) continue;  // before its pod is parsed: nearly all are wanted
-    if (removed_.contains(key) || deps_.desired.IsComplete(SourceOf(entry))) old.push_back(key);
+    const WorkerDigest* worker = deps_.known.Worker(key);
+    const bool removed = removed_.contains(key) || (worker != nullptr && worker->removed);
+    if (removed || deps_.desired.IsComplete(SourceOf(entry))) old.push_back(key);
   }
   for (const auto& key : deps_.store.Broken()) {
     if (deps_.desired.IsComplete() && IsOver(key)) old.push_back(key);
