@@ -99,6 +99,10 @@ void SimNode::PutManifest(const std::string& name) {
   CHECK(files_.Replace(ManifestPathOf(name), yaml, {}).ok());
 }
 
+void SimNode::PutStrayFile() {
+  CHECK(files_.Replace("/manifests/README", "what is in this directory", {}).ok());
+}
+
 void SimNode::BreakManifest(const std::string& name) {
   if (wanted_.at(name).away) return;
   CHECK(files_.Replace(ManifestPathOf(name), "kind: Pod\nmetadata: {name: ", {}).ok());

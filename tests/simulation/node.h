@@ -30,8 +30,10 @@
 #include "tests/simulation/eviction_watch.h"
 
 namespace splitlet::v1 {
+class DesiredRecord;
 class PodStatusRecord;
-}
+class WorkerRecord;
+}  // namespace splitlet::v1
 
 namespace splitlet::daemon {
 struct PodEvent;
@@ -119,6 +121,8 @@ class SimNode {
   /// There is little of it for that long, while the node is disturbed as planned.
   void RunShort(Shortage what, Duration duration, const FaultPlan& plan);
   size_t evicted() const { return evictions_.shown().size(); }
+  /// A file that is no manifest is beside them: the source is never complete.
+  void PutStrayFile();
   /// Before the start: its pods come from an API server too.
   void JoinCluster(uint64_t seed);
   ApiServer* api() { return api_.get(); }  // null: it has none
@@ -261,6 +265,9 @@ class SimNode {
   std::set<std::string> RunningPods() const;  // UIDs
   /// Pods that were asked to end do so in their time.
   void WatchEnds();
+  /// Of pods that are gone nothing is left on disk and in `workers`.
+  std::vector<std::string> CheckRemains(const bus::View<v1::DesiredRecord>& desired,
+                                        const bus::View<v1::WorkerRecord>& workers);
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
   /// Where the API server differs from what is true, and from what `podstatus` says
   /// (server_checks.cc).

@@ -211,6 +211,23 @@ TEST(Simulation, UnderPressureWhoWasChosenGoesWhateverDies) {
   }
 }
 
+/// One file that is no manifest says nothing of the pods that were removed: what they left goes, on
+/// disk, in the runtime, in the tables and at the API server.
+TEST(Simulation, AStrayFileHoldsUpNothingOfRemovedPods) {
+  for (uint64_t seed = first_seed; seed < first_seed + shutdown_count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    SimNode node(seed);
+    if (seed % 6 == 3) node.JoinCluster(seed);
+    node.PutStrayFile();
+    AddServices(node);
+    node.StartAll();
+    node.RunFor(3min, FaultPlan::All());
+    node.HealAndSettle(10min);
+    const auto violations = node.Violations();
+    ASSERT_TRUE(violations.empty()) << Join(violations) << node.Describe();
+  }
+}
+
 TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(7, FaultPlan::All()).digest, RunSeed(7, FaultPlan::All()).digest);
   EXPECT_NE(RunSeed(7, FaultPlan::All()).digest, RunSeed(8, FaultPlan::All()).digest);

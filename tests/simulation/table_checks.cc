@@ -227,6 +227,27 @@ std::vector<std::string> SimNode::CheckStatusTable(
   return found;
 }
 
+Found SimNode::CheckRemains(const bus::View<v1::DesiredRecord>& desired,
+                            const bus::View<v1::WorkerRecord>& workers) {
+  Found found;
+  workers.ForEach([&](const std::string& key, const auto& record) {
+    if (key != bus::kNodeKey && record != nullptr && !desired.Contains(key))
+      found.push_back(fmt::format("`workers` still has {} {}", record->name(), key));
+  });
+  for (const char* dir : {"/state/pods", "/kubelet/pods", "/state/config-source"}) {
+    const auto entries = files_.List(dir);
+    if (!entries.ok()) continue;
+    for (const auto& entry : *entries)
+      if (!desired.Contains(entry.name))
+        found.push_back(fmt::format("{}/{} is left behind", dir, entry.name));
+  }
+  for (const auto& sandbox : runtime_->Sandboxes())
+    if (!desired.Contains(sandbox.pod_uid))
+      found.push_back(
+          fmt::format("a sandbox of {} {} is left behind", sandbox.pod_name, sandbox.pod_uid));
+  return found;
+}
+
 std::vector<std::string> SimNode::CheckTables() {
   bus::FakeBus reader(network_, "reader", world_);
   auto runtime = *bus::ViewOf<v1::RuntimeRecord>(reader, "runtime");
@@ -240,7 +261,8 @@ std::vector<std::string> SimNode::CheckTables() {
   do {
     scheduler_.Advance(100ms);
     found = CheckRuntimeTable(*runtime_, runtime);
-    for (const auto& wrong : {CheckStatusTable(podstatus), CheckServer(podstatus)})
+    for (const auto& wrong :
+         {CheckStatusTable(podstatus), CheckServer(podstatus), CheckRemains(desired, workers)})
       found.insert(found.end(), wrong.begin(), wrong.end());
   } while (!found.empty() && clock_.Now() < end);
   if (found.empty()) return found;
