@@ -109,7 +109,9 @@ std::string ImageCollector::WhyImagesStay(const ImageListing& listing, bool read
   if (!deps_.desired.live()) return "the wanted pods are not known";
   const bool given_up = !deps_.desired.completeness().scopes.empty() && incomplete_since_ &&
                         deps_.images.clock.Now() - incomplete_since_ >= kSourcePatience;
-  if (!deps_.desired.IsComplete() && !given_up) return "the wanted pods are not all known";
+  if (!deps_.desired.IsComplete() && !given_up)
+    return "a source is not complete, so that not all wanted pods are known; \"splitletctl get "
+           "sources\" says why";
   if (!listing.sandbox_image_known)
     return "the runtime does not say which one its sandboxes are made of; "
            "splitlet.sandboxImage may";
