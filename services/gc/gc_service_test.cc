@@ -44,6 +44,13 @@ TEST(GcService, WhatIsRemovedOfAPodIsToldWithItsTrace) {
   node.Start();
   node.CompleteViews();
   ASSERT_FALSE(node.Run().items.empty());
+  std::string rounds;
+  for (const auto& line : node.sink.lines()) {
+    if (line.message == "garbage removed") EXPECT_EQ(line.level, LogLevel::kDebug);
+    if (line.message != "garbage collected") continue;
+    for (const auto& field : line.fields) rounds += field.key + "=" + field.value + " ";
+  }
+  EXPECT_EQ(rounds, "pods=1 containers=1 sandboxes=1 logDirs=1 podDirs=1 logLinks=0 ");
   int told = 0;
   for (const auto& line : node.sink.lines()) {
     if (line.message != "garbage removed") continue;
@@ -133,13 +140,6 @@ TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
   }
 }
 
-TEST(GcService, OfAPodWithoutASandboxItsMarkNamesTheSource) {
-  const struct {
-    const char* source;
-    bool goes;
-  } kCases[] = {{"file", true}, {"http", false}, {"", false}};
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.source);
 TEST(GcService, WhatARemovedPodLeftGoesWhileItsSourceIsIncomplete) {
   for (const bool removed : {false, true}) {
     SCOPED_TRACE(removed);
@@ -168,6 +168,13 @@ TEST(GcService, WhatARemovedPodLeftGoesWhileItsSourceIsIncomplete) {
   }
 }
 
+TEST(GcService, OfAPodWithoutASandboxItsMarkNamesTheSource) {
+  const struct {
+    const char* source;
+    bool goes;
+  } kCases[] = {{"file", true}, {"http", false}, {"", false}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.source);
     TestNode node;
     node.MakePodDir("u1", c.source);
     ASSERT_TRUE(node.files.MakeDirs(node.LogDir("u1"), 0755).ok());

@@ -1,5 +1,6 @@
 #include "services/gc/removal_log.h"
 
+#include <set>
 #include <utility>
 
 #include "libs/base/trace.h"
@@ -22,6 +23,8 @@ void RemovalLog::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
 
 void RemovalLog::Record(const Report& report) {
   if (!report.error.empty()) metrics_.errors.Add({{"kind", "round"}}).Increment();
+  std::map<std::string, int> removed;  // by kind
+  std::set<std::string> pods;
   for (const auto& item : report.items) {
     if (!item.error.empty()) {
       RecordFailure(item);
@@ -29,11 +32,19 @@ void RemovalLog::Record(const Report& report) {
     }
     if (item.kind == "image") {
       metrics_.images.Add({{"reason", item.reason}}).Increment();
-    } else {
-      metrics_.removed.Add({{"kind", item.kind}}).Increment();
+      log_.Info("image removed", FieldsOf(item));
+      continue;
     }
-    log_.Info("garbage removed", FieldsOf(item));
+    metrics_.removed.Add({{"kind", item.kind}}).Increment();
+    log_.Debug("garbage removed", FieldsOf(item));
+    ++removed[item.kind];
+    if (!item.uid.empty()) pods.insert(item.uid);
   }
+  if (!removed.empty())
+    log_.Info("garbage collected",
+              {KV("pods", pods.size()), KV("containers", removed["container"]),
+               KV("sandboxes", removed["sandbox"]), KV("logDirs", removed["log-dir"]),
+               KV("podDirs", removed["pod-dir"]), KV("logLinks", removed["log-link"])});
 }
 
 void RemovalLog::RecordEmptied(const std::vector<ReportItem>& items) {

@@ -31,7 +31,7 @@ class RemovalLog {
              std::string node_name);
 
   void OnWorker(const bus::View<v1::WorkerRecord>::Change& change);
-  /// What a round did.
+  /// What a round did: a line for the round and one for each image; the rest at debug level.
   void Record(const Report& report);
   /// Logs that were emptied because the disk is full.
   void RecordEmptied(const std::vector<ReportItem>& items);
