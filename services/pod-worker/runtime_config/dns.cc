@@ -30,6 +30,13 @@ void SetOption(const std::string& option, std::vector<std::string>& options) {
   options.push_back(option);
 }
 
+/// "timeout:" sets nothing but "timeout".
+/// Source: kubelet mergeDNSOptions.
+void DropEmptyValues(std::vector<std::string>& options) {
+  for (std::string& option : options)
+    if (option.ends_with(':') && option.find(':') + 1 == option.size()) option.pop_back();
+}
+
 Dns ClusterDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host) {
   Dns dns{.servers = node.cluster_dns, .options = {"ndots:5"}};
   if (!node.cluster_domain.empty()) {
@@ -142,6 +149,7 @@ PodDns MakeDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host) {
   for (const auto& option : wishes.options())
     SetOption(option.has_value() ? option.name() + ":" + option.value() : option.name(),
               out.dns.options);
+  if (pod.spec().has_dns_config()) DropEmptyValues(out.dns.options);
   CutToLimits(out);
   return out;
 }

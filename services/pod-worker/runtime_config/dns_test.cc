@@ -61,6 +61,23 @@ TEST(Dns, WishesLimitsAndWarnings) {
   EXPECT_EQ(MakeDns(pod, bare, {}).warnings.at(0).reason, "MissingClusterDNS");
 }
 
+TEST(Dns, AnOptionWithAnEmptyValueIsItsName) {
+  const Dns host{{"8.8.8.8"}, {}, {"attempts:", "ndots:2", "rotate"}};
+  kube::Pod pod = TestPod{}.Make();
+  pod.mutable_spec()->set_dns_policy("Default");
+  EXPECT_EQ(MakeDns(pod, kNode, host).dns.options, host.options) << "the file of the host as it is";
+  const auto wish = [&](const char* name, const char* value) {
+    auto& option = *pod.mutable_spec()->mutable_dns_config()->add_options();
+    option.set_name(name);
+    option.set_value(value);
+  };
+  wish("timeout", "");
+  wish("ndots", "");
+  wish("rotate", "a:");
+  EXPECT_EQ(MakeDns(pod, kNode, host).dns.options,
+            (std::vector<std::string>{"attempts", "ndots", "rotate:a:", "timeout"}));
+}
+
 TEST(Dns, ResolverFile) {
   const auto parsed = ParseResolverFile(
       "# a comment\nnameserver 1.1.1.1\nsearch old.example\nsearch a.example. . b.example\n"
