@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/pod-worker/pod_worker_fixture.h"
 #include "services/pod-worker/probes/exec_prober.h"
@@ -101,6 +103,23 @@ TEST_F(Probed, AContainerWhoseResultsAreLostHasStartedAndIsAskedAtOnceForTheRest
   EXPECT_EQ(Results(), "startup=1");
   EXPECT_EQ(runtime.Calls("ExecSync"), before + 1) << "readiness, at once";
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+}
+
+TEST_F(Probed, AStartupProbeThatMayFailAsOftenAsCanBeSaidIsNotOver) {
+  auto pod = TestPod{}.Make();
+  Fill(*App(pod).mutable_startup_probe(), std::numeric_limits<int32_t>::max());
+  App(pod).mutable_startup_probe()->set_period_seconds(5);
+  Answer(1);
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(60s);
+  ASSERT_EQ(Results(), "");
+  Kill();
+  ASSERT_TRUE(files.RemoveTree("/run/pod-worker/probes").ok());
+  Start();
+  EXPECT_EQ(Results(), "") << "it may be starting still";
+  Answer(0);
+  RunFor(6s);
+  EXPECT_EQ(Results(), "startup=1");
 }
 
 TEST_F(Probed, LivenessThatFailsRestartsTheContainerAndThenBacksOff) {

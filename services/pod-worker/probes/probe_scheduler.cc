@@ -152,8 +152,7 @@ void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
   const ProbeTiming& timing = probe.timing;
   const Clock::Time now = deps_.clock.Now();
   probe.due = std::max(now, target.started + timing.initial_delay);
-  const Duration may_start = timing.initial_delay + timing.period * timing.failure_threshold;
-  if (probe.kind == ProbeKind::kStartup && now - target.started > may_start)
+  if (probe.kind == ProbeKind::kStartup && HasHadItsRuns(timing, now - target.started))
     HoldStarted(target, probe);
 }
 

@@ -6,7 +6,8 @@ namespace splitlet::pod_worker {
 
 ProbeState Count(ProbeKind kind, const ProbeTiming& timing, ProbeState state, bool success) {
   const int threshold = success ? timing.success_threshold : timing.failure_threshold;
-  state.row = state.row > 0 && state.last == success ? std::min(state.row + 1, threshold) : 1;
+  const bool in_row = state.row > 0 && state.last == success;
+  state.row = in_row ? std::min(state.row, threshold - 1) + 1 : 1;
   state.last = success;
   if (state.row < threshold) return state;
   state.result = success;
@@ -29,6 +30,14 @@ Clock::Time NextDue(Clock::Time due, Duration period, Clock::Time now) {
   const Clock::Time next = due + period;
   if (next >= now) return next;
   return next + period * ((now - next) / period);
+}
+
+/// By division: the product of the greatest period and threshold fits into no Duration.
+bool HasHadItsRuns(const ProbeTiming& timing, Duration age) {
+  const Duration probed = age - timing.initial_delay;
+  const auto runs = probed / timing.period;
+  if (runs != timing.failure_threshold) return runs > timing.failure_threshold;
+  return probed % timing.period > Duration{0};
 }
 
 Clock::Time ResumeDue(Clock::Time due, Duration period, Clock::Time now) {

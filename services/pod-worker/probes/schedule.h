@@ -38,6 +38,9 @@ Clock::Time FirstDue(const ProbeTiming& timing, const FirstRun& first);
 /// made up for, at once.
 Clock::Time NextDue(Clock::Time due, Duration period, Clock::Time now);
 
+/// A container of this age has had as many runs of the probe as its failure threshold allows.
+bool HasHadItsRuns(const ProbeTiming& timing, Duration age);
+
 /// The tick at or after `now`, in the step that an earlier start of the process had.
 Clock::Time ResumeDue(Clock::Time due, Duration period, Clock::Time now);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace splitlet::pod_worker {
@@ -43,6 +44,31 @@ TEST(ProbeCount, ThresholdsInARow) {
     SCOPED_TRACE(c.name);
     const ProbeTiming timing{.success_threshold = c.success, .failure_threshold = c.failure};
     EXPECT_EQ(ResultsOf(c.kind, timing, c.runs), c.want);
+  }
+}
+
+TEST(ProbeCount, HasHadItsRuns) {
+  constexpr int kMost = std::numeric_limits<int32_t>::max();
+  const struct {
+    const char* name;
+    Duration initial_delay, period;
+    int failures;
+    Duration age;
+    bool want;
+  } kCases[] = {
+      {"just begun", 0s, 10s, 3, 0s, false},
+      {"before its delay", 60s, 10s, 3, 30s, false},
+      {"at its last run", 5s, 10s, 3, 35s, false},
+      {"after its last run", 5s, 10s, 3, 35s + 1ns, true},
+      {"long after", 5s, 10s, 3, 1h, true},
+      {"as many runs as there can be", 0s, 5s, kMost, 1h, false},
+      {"as long and many as there can be", 0s, std::chrono::seconds{kMost}, kMost, 1h, false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const ProbeTiming timing{
+        .initial_delay = c.initial_delay, .period = c.period, .failure_threshold = c.failures};
+    EXPECT_EQ(HasHadItsRuns(timing, c.age), c.want);
   }
 }
 
