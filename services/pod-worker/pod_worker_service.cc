@@ -567,7 +567,7 @@ void PodWorkerService::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
       PullsText(puller_.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
   for (const auto& [container, note] : result.notes) worker.notes[container] = note;
-  if (result.retry_at) due_.Add(worker.uid, *result.retry_at - deps_.clock.Now());
+  if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.clock.Now());
   result.look_now ? Advance(worker.uid) : store_.PutWorkers(worker);
 }
 

@@ -16,6 +16,11 @@ constexpr double kPullBackoffJitter = 0.2;
 constexpr const char* kBackOff = "ImagePullBackOff";
 constexpr const char* kNeverPull = "ErrImageNeverPull";
 
+/// A kubelet looks at the pod again after some 10 s, and finds the back-off.
+Clock::Time EndOfError(const PullMemory& memory) {
+  return memory.failed_at + std::min(memory.wait / 2, kPullBackoffInitial);
+}
+
 bool InBackoff(const PullMemory& memory, Clock::Time now) {
   return memory.wait > Duration{0} && now - memory.failed_at < memory.wait;
 }
@@ -58,13 +63,15 @@ ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory
   if (memory.failed_anew) {
     ImageDecision failed = Fail(memory.reason, memory.message);
     failed.retry_at = memory.failed_at + memory.wait;
+    failed.sync_at = EndOfError(memory);
     return failed;
   }
   const std::string short_text = fmt::format("Back-off pulling image \"{}\"", question.image);
   std::string message = short_text;
   if (!memory.reason.empty()) message += fmt::format(": {}: {}", memory.reason, memory.message);
   ImageDecision decision = Fail(kBackOff, message, {{false, "BackOff", short_text}});
-  decision.retry_at = memory.failed_at + memory.wait;
+  decision.retry_at = decision.sync_at = memory.failed_at + memory.wait;
+  decision.backs_off = true;
   return decision;
 }
 
@@ -150,10 +157,12 @@ ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Ran
   memory.delay = anew ? kPullBackoffInitial : std::min(memory.delay * 2, kPullBackoffMax);
   memory.wait = random.Jitter(memory.delay, kPullBackoffJitter);
   memory.failed_at = question.now;
+  memory.backed_off.clear();
   ImageDecision decision = Fail(
       memory.reason, memory.message,
       {{true, "Failed", fmt::format("Failed to pull image \"{}\": {}", question.image, text)}});
   decision.retry_at = memory.failed_at + memory.wait;
+  decision.sync_at = EndOfError(memory);
   return decision;
 }
 

@@ -40,6 +40,8 @@ struct PullMemory {
   Clock::Time failed_at;
   std::string reason, message;  // of the last real failure
   bool failed_anew = false;     // that of a volume's image, which no sync has shown yet
+  /// Containers that have the events of the wait that runs; "": a volume.
+  std::set<std::string> backed_off;
 };
 
 struct ImageDecision {
@@ -47,7 +49,11 @@ struct ImageDecision {
   Kind kind = Kind::kFail;
   std::string ref;                      // kUse
   std::string reason, message;          // kFail; who waits gets the event "Error: <reason>" too
-  std::optional<Clock::Time> retry_at;  // back-off
+  std::optional<Clock::Time> retry_at;  // end of the back-off
+  /// With `retry_at`: when the next sync decides otherwise. That may be earlier, as the error of a
+  /// pull gives way to ImagePullBackOff while the back-off lasts.
+  std::optional<Clock::Time> sync_at;
+  bool backs_off = false;  // its events are written once for each wait and container
   std::vector<ImageEvent> events;
 };
 
@@ -77,7 +83,7 @@ std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullM
 std::string PullErrorText(const Status& error);
 
 /// After a failed pull: remembers it, doubles the delay, returns reason and message of the
-/// container.
+/// container. They are shown for half of the back-off, 10 s at most.
 ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Random& random,
                          PullMemory& memory);
 

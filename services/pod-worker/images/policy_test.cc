@@ -144,18 +144,27 @@ TEST(Images, BackOffAfterFailures) {
   EXPECT_EQ(waiting.reason, "ImagePullBackOff");
   EXPECT_EQ(waiting.message, "Back-off pulling image \"img:1\": ErrImagePull: " + failed.message);
   EXPECT_EQ(waiting.retry_at, clock.Now() + memory.wait);
+  EXPECT_EQ(waiting.sync_at, waiting.retry_at);
+  EXPECT_TRUE(waiting.backs_off);
+  EXPECT_EQ(failed.retry_at, waiting.retry_at);
+  EXPECT_EQ(failed.sync_at, clock.Now() + memory.wait / 2) << "the back-off is shown then";
+  EXPECT_FALSE(failed.backs_off);
   memory.failed_anew = true;
   const auto shown = DecideImage(question(), memory, nullptr);
   EXPECT_EQ(shown.reason, "ErrImagePull");
   EXPECT_EQ(shown.message, failed.message);
   EXPECT_EQ(shown.retry_at, waiting.retry_at);
+  EXPECT_EQ(shown.sync_at, failed.sync_at);
+  memory.backed_off = {"a"};
   for (const Duration want : {10s, 20s, 40s, 80s, 160s, 300s, 300s}) {
     EXPECT_EQ(memory.delay, want);
     EXPECT_GE(memory.wait, want);
     EXPECT_LE(memory.wait, want * 12 / 10);
     clock.Advance(memory.wait);
     EXPECT_EQ(DecideImage(question(), memory, nullptr).kind, ImageDecision::Kind::kPull);
-    PullFailed(question(), NotFound("no such image"), random, memory);
+    const auto again = PullFailed(question(), NotFound("no such image"), random, memory);
+    EXPECT_EQ(again.sync_at, clock.Now() + std::min<Duration>(memory.wait / 2, 10s));
+    EXPECT_TRUE(memory.backed_off.empty()) << "each wait has its events";
   }
 }
 

@@ -102,6 +102,11 @@ void ImagePuller::MarkUsed(const std::string& uid, const std::string& image,
   memory.failed_anew = false;
 }
 
+void ImagePuller::MarkBackedOff(const std::string& uid, const std::string& image,
+                                const std::set<std::string>& containers) {
+  memories_[uid][image].backed_off.insert(containers.begin(), containers.end());
+}
+
 /// Of an image that is pulled now the intent stays what it is. Whoever is not listed has no records
 /// any more: this runs where they are written, so the list is newer than all of them.
 void ImagePuller::Settle() {
@@ -387,12 +392,13 @@ void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Statu
   PullMemory& memory = memories_[worker.uid][image];
   const ImageQuestion question{image, "", deps_.clock.Now()};
   ImageDecision failed = PullFailed(question, why, deps_.random, memory);
-  PullResult result{.look_now = containers.contains(""), .retry_at = failed.retry_at};
+  PullResult result{.look_now = containers.contains(""), .sync_at = failed.sync_at};
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers) {
     for (const auto& event : failed.events)
       event.warning ? events.Warning(event.reason, event.message, container)
                     : events.Normal(event.reason, event.message, container);
+    if (failed.backs_off) memory.backed_off.insert(container);
     if (!container.empty()) {
       events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
       deps_.metrics.CountStartError("container", failed.reason);

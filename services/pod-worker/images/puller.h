@@ -45,9 +45,9 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool look_now = false;                // containers may start
-  std::map<std::string, Note> notes;    // by container, of those that waited for it in vain
-  std::optional<Clock::Time> retry_at;  // the end of the back-off
+  bool look_now = false;               // containers may start
+  std::map<std::string, Note> notes;   // by container, of those that waited for it in vain
+  std::optional<Clock::Time> sync_at;  // what they wait for changes then
 };
 
 class ImagePuller {
@@ -92,6 +92,9 @@ class ImagePuller {
   /// that the answer is kept for.
   void MarkUsed(const std::string& uid, const std::string& image,
                 const std::set<std::string>& kept_for);
+  /// These containers have the events of the back-off that runs.
+  void MarkBackedOff(const std::string& uid, const std::string& image,
+                     const std::set<std::string>& containers);
   /// A pod has shown credentials that are as good as those that the image was pulled with.
   void AddAccess(const ImageIdentity& image, const Credential& shown);
   /// The incarnation is over.

@@ -258,14 +258,16 @@ bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs
   return own.usable;
 }
 
-void ContainerStarter::WaitFor(const Note& failed, const std::string& container) {
-  context_.events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
-  out_.notes[container] = failed;
-  if (!failed.back_off_until) {
-    if (first_error_.ok())
-      first_error_ = FailedPrecondition("{}: {}", failed.reason, failed.message);
-  } else if (!out_.retry_at || *failed.back_off_until < *out_.retry_at) {
-    out_.retry_at = failed.back_off_until;
+void ContainerStarter::WaitFor(const ImageFailure& failed, const std::string& container) {
+  const auto& [reason, message, until] = failed.note;
+  if (!failed.backs_off || !failed.backed_off.contains(container))
+    context_.events.Warning("Failed", fmt::format("Error: {}", reason), container);
+  if (failed.backs_off) out_.backed_off[failed.image].insert(container);
+  out_.notes[container] = failed.note;
+  if (!failed.sync_at) {
+    if (first_error_.ok()) first_error_ = FailedPrecondition("{}: {}", reason, message);
+  } else if (!out_.retry_at || *failed.sync_at < *out_.retry_at) {
+    out_.retry_at = failed.sync_at;
   }
 }
 

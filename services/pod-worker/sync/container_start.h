@@ -77,7 +77,7 @@ class ContainerStarter {
   void MarkVolumeImagesUsed();
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
-  void WaitFor(const Note& failed, const std::string& container);
+  void WaitFor(const ImageFailure& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
                                     const ImageRefs& images, std::string& reason);

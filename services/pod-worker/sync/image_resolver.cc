@@ -49,7 +49,10 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   if (const auto request = RequestOf(question, memory, present, decision))
     context_.deps.metrics.CountImageRequest(request->policy, request->present, request->pull);
   Answer answer{.image = local.ok() ? *local : std::nullopt};
+  const bool known_wait = decision.backs_off && (!out_.backed_off[image].insert(container).second ||
+                                                 memory.backed_off.contains(container));
   for (const auto& event : decision.events) {
+    if (known_wait) break;
     event.warning ? context_.events.Warning(event.reason, event.message, container)
                   : context_.events.Normal(event.reason, event.message, container);
   }
@@ -64,7 +67,11 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
     case ImageDecision::Kind::kWaitForPull: out_.awaited[image].insert(container); return answer;
     case ImageDecision::Kind::kFail: break;
   }
-  answer.failed = Note{decision.reason, decision.message, decision.retry_at};
+  answer.failed = ImageFailure{.note = {decision.reason, decision.message, decision.retry_at},
+                               .image = image,
+                               .sync_at = decision.sync_at,
+                               .backs_off = decision.backs_off,
+                               .backed_off = std::move(memory.backed_off)};
   return answer;
 }
 

@@ -18,6 +18,16 @@
 
 namespace splitlet::pod_worker {
 
+/// Why there is no image to start with.
+struct ImageFailure {
+  Note note;
+  std::string image;  // as in the spec
+  /// Unset: whoever starts with it tries again as after any error.
+  std::optional<Clock::Time> sync_at = std::nullopt;
+  bool backs_off = false;
+  std::set<std::string> backed_off = {};  // containers that have the events of this wait
+};
+
 class ImageResolver {
  public:
   struct Context {
@@ -40,7 +50,7 @@ class ImageResolver {
     std::optional<cri::Image> image;  // where the runtime was asked for it
     bool pulled = false;              // by a pull whose answer is still to be used
     std::set<std::string> kept_for;   // of it, as in PullMemory
-    std::optional<Note> failed;       // what whoever starts with it waits for
+    std::optional<ImageFailure> failed;
   };
   Answer Resolve(const Wanted& wanted);
 

@@ -86,6 +86,8 @@ struct SyncOutcome {
   cri::Begun begun;
   /// Images whose pull has been used -> containers that its answer is kept for.
   std::map<std::string, std::set<std::string>> used_pulls;
+  /// Images -> containers that have got the events of the back-off of their pull.
+  std::map<std::string, std::set<std::string>> backed_off;
   std::vector<std::pair<ImageIdentity, Credential>> shown;  // as good as those of the pull
   KilledSince killed;
   std::optional<Clock::Time> retry_at;

@@ -92,6 +92,8 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   ApplyNotes(worker, outcome);
   for (const auto& [image, kept_for] : outcome.used_pulls)
     deps_.puller.MarkUsed(worker.uid, image, kept_for);
+  for (const auto& [image, containers] : outcome.backed_off)
+    deps_.puller.MarkBackedOff(worker.uid, image, containers);
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
   if (outcome.acted) worker.last_action = deps_.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
