@@ -221,6 +221,29 @@ Status FakeFileSystem::MakeDirs(const std::string& path, uint32_t) {
   return OkStatus();
 }
 
+Status FakeFileSystem::MakeDirsBelow(const std::string& root, const std::string& below, uint32_t) {
+  std::string path = root;
+  for (const std::string& name : NamesOf(below)) path += "/" + name;
+  RETURN_IF_ERROR(Enter("make-dirs", path), "make directories");
+  {
+    const std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(CheckRoom(path), "make directory");
+    RETURN_IF_ERROR(MakeDirsAt(root), "make {}", root);
+    std::string step = root;
+    for (const std::string& name : NamesOf(below)) {
+      if (name == "..") return InvalidArgument("it leads out");
+      step += "/" + name;
+      ASSIGN_OR_RETURN(const std::string real, Resolve(step, false), "resolve");
+      const auto [node, made] = nodes_.try_emplace(real);
+      if (made) node->second = durable_[real] = NewNode(FileInfo::Kind::kDirectory, "");
+      if (node->second.kind != FileInfo::Kind::kDirectory)
+        return AlreadyExists("make {}: not a directory", step);
+    }
+  }
+  Changed(path);
+  return OkStatus();
+}
+
 Status FakeFileSystem::MakeSymlink(const std::string& target, const std::string& path) {
   RETURN_IF_ERROR(Enter("make-symlink", path), "make symlink");
   {

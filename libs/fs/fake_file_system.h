@@ -27,8 +27,8 @@ class FakeFileSystem final : public FileSystem {
   /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
   /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
   void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
-  /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs and MakeSymlink
-  /// give RESOURCE_EXHAUSTED; ReplaceFrom does not.
+  /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs, MakeDirsBelow and
+  /// MakeSymlink give RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
   /// Nothing is mounted there any more, and what was there is gone.
@@ -45,6 +45,7 @@ class FakeFileSystem final : public FileSystem {
   StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
   StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
   Status MakeDirs(const std::string& path, uint32_t mode) override;
+  Status MakeDirsBelow(const std::string& root, const std::string& below, uint32_t mode) override;
   Status MakeSymlink(const std::string& target, const std::string& path) override;
   StatusOr<std::string> ReadSymlink(const std::string& path) override;
   Status Remove(const std::string& path) override;

@@ -65,6 +65,10 @@ class FileSystem {
   /// Those that are missing, with exactly this mode whatever the umask. Links on the way to what is
   /// there are followed, one that takes the place of what is made is not.
   virtual Status MakeDirs(const std::string& path, uint32_t mode) = 0;
+  /// The folder `below` in the folder `root`, and those on the way, as MakeDirs does; but below the
+  /// root no link is followed, whoever made it: ALREADY_EXISTS where something is no directory.
+  virtual Status MakeDirsBelow(const std::string& root, const std::string& below,
+                               uint32_t mode) = 0;
   virtual Status MakeSymlink(const std::string& target, const std::string& path) = 0;
   virtual StatusOr<std::string> ReadSymlink(const std::string& path) = 0;
   /// One file, symlink or empty directory; one that is not there is OK.

@@ -135,6 +135,25 @@ TEST_P(FileSystemContract, SymlinksAreFollowedAndLoopsFound) {
   EXPECT_EQ(files_->MakeSymlink("z", At("x")).code(), StatusCode::kAlreadyExists);
 }
 
+TEST_P(FileSystemContract, FoldersBelowARootAreMadeWithoutALinkOnTheirWay) {
+  EXPECT_TRUE(files_->MakeDirsBelow(At("root"), "/a/b", 0755).ok()) << "with the root";
+  EXPECT_TRUE(files_->MakeDirsBelow(At("root"), "a/b", 0755).ok()) << "again";
+  EXPECT_EQ(files_->Stat(At("root/a/b"), false)->kind, FileInfo::Kind::kDirectory);
+  EXPECT_TRUE(files_->MakeDirs(At("outside"), 0755).ok());
+  EXPECT_TRUE(files_->MakeSymlink(At("outside"), At("root/link")).ok());
+  EXPECT_TRUE(files_->MakeSymlink(At("nothing"), At("root/dangling")).ok());
+  EXPECT_TRUE(files_->Replace(At("root/file"), "", {}).ok());
+  for (const char* below : {"link", "link/c", "dangling", "dangling/c", "file", "file/c"})
+    EXPECT_EQ(files_->MakeDirsBelow(At("root"), below, 0755).code(), StatusCode::kAlreadyExists)
+        << below;
+  EXPECT_FALSE(files_->MakeDirsBelow(At("root"), "a/../../out", 0755).ok());
+  EXPECT_EQ(Names("outside"), std::vector<std::string>{});
+  EXPECT_EQ(Names(""), (std::vector<std::string>{"outside", "root"}));
+  EXPECT_TRUE(files_->MakeSymlink("root", At("alias")).ok());
+  EXPECT_TRUE(files_->MakeDirsBelow(At("alias"), "c", 0755).ok()) << "the root may be a link";
+  EXPECT_EQ(files_->Stat(At("root/c"), false)->kind, FileInfo::Kind::kDirectory);
+}
+
 TEST_P(FileSystemContract, RemovingWhatIsGoneIsOk) {
   EXPECT_TRUE(files_->Replace(At("d/f"), "x", {}).ok());
   EXPECT_FALSE(files_->Remove(At("d")).ok()) << "not empty";

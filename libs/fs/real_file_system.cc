@@ -129,6 +129,20 @@ Status SetMode(const Fd& fd, mode_t mode) {
   return ::fchmod(fd.get(), mode | (info.st_mode & S_ISGID)) == 0 ? OkStatus() : LastError();
 }
 
+/// One folder in another, opened; no link is followed.
+StatusOr<Fd> MakeFolderIn(const Fd& parent, const std::string& name, mode_t mode) {
+  if (name == "..") return InvalidArgument("it leads out");
+  const bool made = ::mkdirat(parent.get(), name.c_str(), mode) == 0;
+  if (!made && errno != EEXIST) return LastError();
+  Fd fd(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.ok()) {
+    if (errno == ENOTDIR || errno == ELOOP) return AlreadyExists("not a directory");
+    return LastError();
+  }
+  if (made) RETURN_IF_ERROR(SetMode(fd, mode), "mode of {}", name);
+  return fd;
+}
+
 /// The folder, opened; every missing one on the way is made with `mode`. What is made is held open
 /// while the next is made in it, so that nobody can put a link in its place.
 StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
@@ -146,13 +160,9 @@ StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
       continue;
     }
     for (; !missing.empty(); missing.pop_back()) {
-      const char* const name = missing.back().c_str();
-      const bool made = ::mkdirat(fd.get(), name, mode) == 0;
-      if (!made && errno != EEXIST) return LastError();
-      Fd next(::openat(fd.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!next.ok()) return LastError();
-      if (made) RETURN_IF_ERROR(SetMode(next, mode), "mode of {}", name);
-      fd = std::move(next);
+      auto next = MakeFolderIn(fd, missing.back(), mode);
+      if (!next.ok()) return next;
+      fd = *std::move(next);
     }
     return fd;
   }
@@ -250,6 +260,17 @@ StatusOr<FileInfo> RealFileSystem::Stat(const std::string& path, bool follow) {
 
 Status RealFileSystem::MakeDirs(const std::string& path, uint32_t mode) {
   return MakeFolder(path, mode).status();
+}
+
+Status RealFileSystem::MakeDirsBelow(const std::string& root, const std::string& below,
+                                     uint32_t mode) {
+  ASSIGN_OR_RETURN(Fd fd, MakeFolder(root, mode), "make {}", root);
+  std::string path = root;
+  for (const std::string& name : NamesOf(below)) {
+    path += "/" + name;
+    ASSIGN_OR_RETURN(fd, MakeFolderIn(fd, name, mode), "make {}", path);
+  }
+  return OkStatus();
 }
 
 Status RealFileSystem::MakeSymlink(const std::string& target, const std::string& path) {

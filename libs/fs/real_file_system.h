@@ -19,6 +19,7 @@ class RealFileSystem final : public FileSystem {
   StatusOr<std::vector<DirEntry>> List(const std::string& path) override;
   StatusOr<FileInfo> Stat(const std::string& path, bool follow) override;
   Status MakeDirs(const std::string& path, uint32_t mode) override;
+  Status MakeDirsBelow(const std::string& root, const std::string& below, uint32_t mode) override;
   Status MakeSymlink(const std::string& target, const std::string& path) override;
   StatusOr<std::string> ReadSymlink(const std::string& path) override;
   Status Remove(const std::string& path) override;

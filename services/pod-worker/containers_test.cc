@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
+#include "libs/fs/path.h"
 #include "prometheus/registry.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/pod_worker_fixture.h"
@@ -38,6 +39,20 @@ class Containers : public testing::Test, public TestNode {
 
   void WriteLog(const std::string& file) {
     ASSERT_TRUE(files.Replace("/logs/pods/default_web_uid-web/" + file, "", {}).ok());
+  }
+  /// A pod that has the logs of the node mounted can put a link where those of others go.
+  void ExpectNoLogsThrough(const std::string& link) {
+    ASSERT_TRUE(files.MakeDirs("/etc/here", 0755).ok());
+    ASSERT_TRUE(files.MakeDirs(fs::ParentOf(link), 0755).ok());
+    ASSERT_TRUE(files.MakeSymlink("/etc/here", link).ok());
+    ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+    EXPECT_TRUE(runtime.Running("uid-web").empty());
+    EXPECT_TRUE(files.List("/etc/here")->empty());
+    EXPECT_NE(Record()->sync_error().find("make " + link + ": not a directory"), std::string::npos)
+        << Record()->sync_error();
+    ASSERT_TRUE(files.Remove(link).ok());
+    RunFor(20s);
+    EXPECT_EQ(runtime.Running("uid-web").size(), 1u) << Show();
   }
   bool HasLog(const std::string& file) {
     return files.Stat("/logs/pods/default_web_uid-web/" + file, false).ok();
@@ -385,6 +400,30 @@ TEST_F(Containers, AHookThatFailsWhileTheRuntimeIsLookedAtSaysWhyItsContainerWai
   process->calls.execs[0](cri::ExecResult{1, "no", ""});
   Settle();
   EXPECT_EQ(NoteOf("app").reason(), "PostStartHookError");
+}
+
+TEST_F(Containers, NoFolderOfThePodsLogsIsMadeThroughALink) {
+  ExpectNoLogsThrough("/logs/pods/default_web_uid-web");
+  EXPECT_GT(events.Count("FailedCreatePodSandBox"), 0);
+}
+
+TEST_F(Containers, NoFolderOfAContainersLogsIsMadeThroughALink) {
+  ExpectNoLogsThrough("/logs/pods/default_web_uid-web/app");
+}
+
+TEST_F(Containers, NoLogIsRemovedThroughALink) {
+  ASSERT_TRUE(RunPod(TestPod{.policy = "OnFailure", .inits = {"one", "two"}}.Make()).ok());
+  Exit("one", 0);
+  Exit("two", 0);
+  ASSERT_TRUE(files.RemoveTree("/logs/pods/default_web_uid-web/two").ok());
+  ASSERT_TRUE(files.Replace("/elsewhere/0.log", "", {}).ok());
+  ASSERT_TRUE(files.MakeSymlink("/elsewhere", "/logs/pods/default_web_uid-web/two").ok());
+  runtime.BreakSandbox("uid-web");
+  Changed();
+  RunFor(2s);
+  EXPECT_EQ(Show(),
+            "app/0=exited(137) one/0=exited(0) one/1=running sandbox/0=dead sandbox/1=ready");
+  EXPECT_TRUE(files.Stat("/elsewhere/0.log", false).ok());
 }
 
 TEST_F(Containers, WhatInitContainersLeftInAnEarlierSandboxIsRemoved) {

@@ -56,6 +56,13 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
   return removed.code() == StatusCode::kNotFound ? OkStatus() : removed;
 }
 
+Status MakeLogDir(fs::FileSystem& files, const NodeInfo& node, const std::string& path) {
+  CHECK(path.starts_with(node.pod_logs_dir + "/"), "{}", path);
+  return Annotate(
+      files.MakeDirsBelow(node.pod_logs_dir, path.substr(node.pod_logs_dir.size()), kLogDirMode),
+      "make log directory");
+}
+
 Status ContainerStarter::StartAll(const PodActions& todo) {
   Status status = StartEach(todo);
   MarkVolumeImagesUsed();
@@ -459,11 +466,8 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
   if (start.ephemeral) {
     if (const Status set = SetTarget(start.name, config); !set.ok()) return set;
   }
-  return Annotate(
-      context_.deps.files.MakeDirs(
-          fmt::format("{}/{}", context_.sandbox_config.log_directory(), container.name()),
-          kLogDirMode),
-      "make log directory");
+  return MakeLogDir(context_.deps.files, context_.deps.node,
+                    context_.sandbox_config.log_directory() + "/" + container.name());
 }
 
 StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& container,

@@ -28,6 +28,9 @@ namespace splitlet::pod_worker {
 
 /// Of a pod's log directory and those of its containers in it.
 inline constexpr uint32_t kLogDirMode = 0755;
+/// A folder of logs of a pod. Who has the logs mounted may have put a link in its place, which
+/// leads nobody.
+Status MakeLogDir(fs::FileSystem& files, const NodeInfo& node, const std::string& path);
 
 /// One that is gone is OK.
 Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline);

@@ -316,8 +316,10 @@ class Pass {
     if (slash == std::string::npos) return;
     const std::string dir = record.log_path().substr(0, slash);
     const std::string base = record.log_path().substr(slash + 1);
+    const auto folder = deps_.files.Stat(dir, false);
+    const bool is_link = folder.ok() && folder->kind == fs::FileInfo::Kind::kSymlink;
     const auto listed = deps_.files.List(dir);
-    if (listed.ok())
+    if (listed.ok() && !is_link)
       for (const auto& entry : *listed)
         if (entry.name.starts_with(base))
           deps_.log.LogIfError(deps_.files.Remove(dir + "/" + entry.name), "remove container log");
@@ -495,8 +497,11 @@ class Pass {
   StatusOr<cri::Sandbox> CreateSandbox(const runtime::v1::PodSandboxConfig& config,
                                        uint32_t attempt) {
     if (Ending()) return Cancelled("the pod is ending");
-    RETURN_IF_ERROR(deps_.files.MakeDirs(config.log_directory(), kLogDirMode),
-                    "make log directory");
+    if (Status made = MakeLogDir(deps_.files, deps_.node, config.log_directory()); !made.ok()) {
+      events_.Warning("FailedCreatePodSandBox",
+                      fmt::format("Failed to create pod sandbox: {}", Message(made)));
+      return made;
+    }
     const bool own_users = kube::HasUserNamespace(pod_.spec());
     deps_.metrics.CountPod(own_users);
     const Clock::Time begin = deps_.clock.Now();
