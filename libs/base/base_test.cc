@@ -29,6 +29,7 @@ TEST(StatusTest, ContextIsPutBeforeTheReasonAndTheCodeIsKept) {
   EXPECT_EQ(ToString(Fails()), "stop abc: no pod web (NOT_FOUND)");
   EXPECT_EQ(Doubles(21).value(), 42);
   EXPECT_EQ(ToString(Doubles(Unavailable("away")).status()), "read n: away (UNAVAILABLE)");
+  EXPECT_EQ(ToString(Unknown("exec format error")), "exec format error");
 }
 
 Status Guarded() {

@@ -35,6 +35,7 @@ std::string_view CodeName(StatusCode code) {
 
 std::string ToString(const Status& status) {
   if (status.ok()) return "OK";
+  if (status.code() == StatusCode::kUnknown) return Message(status);  // the code says nothing
   return fmt::format("{} ({})", Message(status), CodeName(status.code()));
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
@@ -400,6 +402,32 @@ TEST_F(Containers, AHookThatFailsWhileTheRuntimeIsLookedAtSaysWhyItsContainerWai
   process->calls.execs[0](cri::ExecResult{1, "no", ""});
   Settle();
   EXPECT_EQ(NoteOf("app").reason(), "PostStartHookError");
+}
+
+/// Killed in StartContainer, and the runtime gives the call up.
+TEST_F(Containers, AStartThatWasCutOffSaysWhoEndedWhenItFails) {
+  runtime.AddFault({.method = "StartContainer", .code = StatusCode::kUnknown, .times = 2});
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  ASSERT_EQ(Show(), "app/0=created sandbox/0=ready");
+  const std::string before = events.Text("Failed");
+  const auto is_told = [this] {
+    return std::ranges::any_of(sink.lines(), [](const auto& line) {
+      return line.message == "pod-worker ended while it started this container, starting it again";
+    });
+  };
+  EXPECT_FALSE(is_told()) << "a start that has failed is another matter";
+  events.events.clear();
+  Restart();
+  RunFor(1s);
+  EXPECT_EQ(events.Text("Failed"), "Error: pod-worker ended while it started this container: " +
+                                       before.substr(std::strlen("Error: ")));
+  EXPECT_EQ(NoteOf("app").reason(), "RunContainerError");
+  EXPECT_TRUE(is_told());
+  for (const auto& line : sink.lines())
+    for (const auto& field : line.fields)
+      EXPECT_FALSE(field.value.ends_with("(UNKNOWN)")) << field.value;
+  RunFor(20s);
+  EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
 TEST_F(Containers, NoFolderOfThePodsLogsIsMadeThroughALink) {

@@ -70,6 +70,7 @@ struct SyncInput {
   std::shared_ptr<const cri::PodListing> listing;  // of this look; null: the pod is listed for it
   std::optional<UserIds> user_ids = {};            // of its user namespace
   std::vector<std::string> host_ips = {};          // of the node; empty: not known
+  bool first = false;                              // of this pod since the process started
 };
 
 struct SyncOutcome {

@@ -32,11 +32,12 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
   deps_.looks.Forget(worker.uid);
   if (!worker.synced_once && worker.granted_at)
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{
-      worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid), worker.ending,
-      worker.killed, worker.traceparent, worker.known_running, worker.incarnation, worker.begun,
-      worker.probes, worker.post_start.waits_for(), worker.post_start.failed(),
-      deps_.objects(worker), std::move(listing), worker.user_ids, deps_.addresses.Get()});
+  auto input = std::make_shared<SyncInput>(
+      SyncInput{worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid),
+                worker.ending, worker.killed, worker.traceparent, worker.known_running,
+                worker.incarnation, worker.begun, worker.probes, worker.post_start.waits_for(),
+                worker.post_start.failed(), deps_.objects(worker), std::move(listing),
+                worker.user_ids, deps_.addresses.Get(), !worker.synced_once});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
@@ -149,9 +150,10 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         .Warning("FailedPostStartHook", "PostStartHook failed", container.name);
     deps_.metrics.CountStartError(container.init ? "init_container" : "container",
                                   "PostStartHookError");
-    deps_.log.Warn("postStart hook failed",
-                   {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
-                    KV("containerName", container.name), KV("err", status), TraceField(*worker)});
+    deps_.log.Warn(
+        "postStart hook failed",
+        {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
+         KV("containerName", container.name), KV("err", Message(status)), TraceField(*worker)});
     worker->notes[container.name] =
         Note{"PostStartHookError", std::string(Message(status)), std::nullopt};
     deps_.store.PutWorkers(*worker);
@@ -165,7 +167,7 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
                                 : Message(outcome.status);
   if (!error.empty() && error != worker.sync_error)
     deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
-                                       KV("err", outcome.status), TraceField(worker)});
+                                       KV("err", error), TraceField(worker)});
   worker.sync_error = error;
 }
 
