@@ -29,6 +29,7 @@ StatusConfig LoadStatusConfig(const config::KubeletConfig& file, const daemon::F
   StatusConfig config;
   config.node_name = flags.node_name;
   config.root_dir = flags.root_dir;
+  config.run_dir = flags.run_dir;
   config.node_ips = flags.node_ips;
   config.limits = {.max_pods = file.max_pods,
                    .pods_per_core = file.pods_per_core,

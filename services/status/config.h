@@ -31,6 +31,7 @@ std::map<std::string, Duration> HealthLimits();
 struct StatusConfig {
   std::string node_name;
   std::string root_dir;  // its file system is the storage of the node
+  std::string run_dir = "/run/splitlet";
   node::NodeLimits limits;
   std::vector<std::string> node_ips;  // of --node-ip; empty: found out
   Duration reconcile_period = std::chrono::seconds{10};

@@ -38,6 +38,18 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
       config_(std::move(config)),
       metrics_(deps_.metrics, config_.node_name),
       events_(deps_.clock),
+      event_file_({.clock = deps_.clock,
+                   .loop = deps_.loop,
+                   .strands = deps_.strands,
+                   .files = deps_.files,
+                   .log = deps_.log,
+                   .directory = config_.run_dir + "/status/events",
+                   .list = [this] { return events_.List(""); },
+                   .on_read =
+                       [this](auto events) {
+                         events_.Restore(std::move(events));
+                         metrics_.events.Set(static_cast<double>(events_.size()));
+                       }}),
       peers_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
@@ -228,6 +240,7 @@ void StatusService::MakeNodeApi() {
 
 void StatusService::Start() {
   CHECK(deps_.loop.IsCurrent());
+  event_file_.Start();
   pods_.Start();
   reconcile_ = std::make_unique<exec::Periodic>(deps_.loop, config_.reconcile_period,
                                                 [this] { OnReconcileTimer(); });
@@ -239,6 +252,7 @@ void StatusService::Start() {
 }
 
 void StatusService::BeginStop() {
+  event_file_.BeginStop();
   if (identity_ != nullptr) identity_->BeginStop();
   if (server_pods_ != nullptr) server_pods_->BeginStop();
   if (lease_ != nullptr) lease_->BeginStop();
@@ -291,6 +305,7 @@ void StatusService::OnEvents(std::vector<v1::EventRecord> events) {
   const auto gone = static_cast<double>(events_.displaced() - displaced);
   if (gone > 0) metrics_.events_handled.Add({{"result", "displaced"}}).Increment(gone);
   metrics_.events.Set(static_cast<double>(events_.size()));
+  if (!events.empty()) event_file_.OnRecorded();
 }
 
 std::vector<v1::EventRecord> StatusService::ListEvents(const std::string& uid) const {

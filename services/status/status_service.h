@@ -6,12 +6,12 @@
 /// health calls; events recorded by all of them; a pass over everything each 10 s; the node as the
 /// API server has it.
 /// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
-/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, and, where there is an
-/// API server, NodeSync, NodeLease, PodsAtServer and Identity.
+/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile, and, where
+/// there is an API server, NodeSync, NodeLease, PodsAtServer and Identity.
 /// Out:   puts to `podstatus`; at the API server the Node and its Lease, statuses of pods, mirror
 /// pods and events; the node's certificates.
-/// Killed at any line: nothing is lost but the events; the next start computes every record again
-/// from its views.
+/// Killed at any line: nothing is lost but events of the last seconds; the next start computes
+/// every record again from its views.
 /// Threads: loop thread only.
 /// Errors: as said at each.
 /// Source: docs/safety.md, rules 20 to 24.
@@ -35,6 +35,7 @@
 #include "services/status/api/node_sync.h"
 #include "services/status/api/pods_at_server.h"
 #include "services/status/config.h"
+#include "services/status/events/event_file.h"
 #include "services/status/events/event_store.h"
 #include "services/status/identity/identity.h"
 #include "services/status/metrics.h"
@@ -110,6 +111,7 @@ class StatusService {
   StatusConfig config_;
   StatusMetrics metrics_;
   EventStore events_;
+  EventFile event_file_;
   PeerMonitor peers_;
   NodeStatus node_;
   // Of an external cloud, which says where the node is reached.

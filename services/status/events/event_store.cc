@@ -24,6 +24,13 @@ std::string FullKey(const v1::EventRecord& e) {
   return ObjectKey(e) + Join({e.reason(), e.field_path(), e.message()});
 }
 
+bool IsCombined(const v1::EventRecord& e) { return e.message().starts_with(kCombined); }
+
+/// Combined events are one whatever their message; it shows the last.
+std::string KeyOf(const v1::EventRecord& e) {
+  return IsCombined(e) ? ObjectKey(e) + Join({e.reason(), kCombined}) : FullKey(e);
+}
+
 /// Forgets the entry that was used longest ago.
 template <class Map>
 void Bound(Map& map, size_t limit) {
@@ -89,13 +96,10 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
   const bool passes = TakeToken(event);
   Aggregate(event);
   const int64_t now = ToNanos(clock_.WallNow());
-  const bool combined = event.message().rfind(kCombined, 0) == 0;
   if (event.last_wall_ns() == 0) event.set_last_wall_ns(now);
   if (event.first_wall_ns() == 0) event.set_first_wall_ns(event.last_wall_ns());
   if (event.count() == 0) event.set_count(1);
-  // Combined events are one whatever their message; it shows the last.
-  const std::string key =
-      combined ? ObjectKey(event) + Join({event.reason(), kCombined}) : FullKey(event);
+  const std::string key = KeyOf(event);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
     auto& old = known->second->event;
@@ -110,6 +114,25 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
   events_.back().key = &by_key_.emplace(key, std::prev(events_.end())).first->first;
   Trim();
   return passes ? Result::kNew : Result::kSpam;
+}
+
+/// Their wall times were this machine's, and it may have been set back since.
+void EventStore::Restore(std::vector<v1::EventRecord> older) {
+  const Clock::Time now = clock_.Now();
+  const int64_t wall_ns = ToNanos(clock_.WallNow());
+  for (auto event = older.rbegin(); event != older.rend(); ++event) {
+    const std::string key = KeyOf(*event);
+    if (const auto known = by_key_.find(key); known != by_key_.end()) {
+      auto& newer = known->second->event;
+      newer.set_count(newer.count() + event->count());
+      newer.set_first_wall_ns(std::min(newer.first_wall_ns(), event->first_wall_ns()));
+      continue;
+    }
+    const Duration age{std::max<int64_t>(wall_ns - event->last_wall_ns(), 0)};
+    events_.push_front({std::move(*event), now - age, nullptr});
+    events_.front().key = &by_key_.emplace(key, events_.begin()).first->first;
+  }
+  Trim();
 }
 
 void EventStore::Trim() {

@@ -40,6 +40,8 @@ class EventStore {
 
   /// Times and count of `event` are the recorder's where set, else now and 1.
   Result Record(v1::EventRecord event);
+  /// Those that an earlier start has listed. What was recorded since is newer.
+  void Restore(std::vector<v1::EventRecord> older);
   /// In the order of their last occurrence; of one object, or of all for an empty uid.
   std::vector<v1::EventRecord> List(const std::string& uid) const;
   /// Of the last one that was recorded: all its occurrences, and which one it is.

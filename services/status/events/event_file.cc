@@ -1,0 +1,100 @@
+#include "services/status/events/event_file.h"
+
+#include <iterator>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+
+namespace splitlet::status {
+namespace {
+
+constexpr Duration kSavePeriod = std::chrono::seconds{2};
+constexpr size_t kMaxKeptBytes = 1u << 20;
+constexpr const char* kEventsStrand = "events";
+constexpr const char* kEventsKey = "all";
+
+StatusOr<std::vector<v1::EventRecord>> ReadEvents(const fs::FactStore& store) {
+  std::vector<v1::EventRecord> events;
+  ASSIGN_OR_RETURN(const auto all, store.ReadAll(), "read");
+  if (!all.unreadable.empty())
+    return DataLoss("{}: {}", all.unreadable.front().key, all.unreadable.front().reason);
+  for (const auto& fact : all.facts) {
+    v1::ListEventsReply kept;
+    if (fact.key != kEventsKey || !kept.ParseFromString(fact.bytes))
+      return DataLoss("{}: does not parse", fact.key);
+    events.assign(kept.events().begin(), kept.events().end());
+  }
+  return events;
+}
+
+/// The newest, as far as there is room.
+v1::ListEventsReply Bounded(std::vector<v1::EventRecord> events) {
+  auto first = events.end();
+  for (size_t bytes = 0; first != events.begin(); --first) {
+    bytes += std::prev(first)->ByteSizeLong();
+    if (bytes > kMaxKeptBytes) break;
+  }
+  v1::ListEventsReply kept;
+  for (; first != events.end(); ++first) *kept.add_events() = std::move(*first);
+  return kept;
+}
+
+Status SaveEvents(const fs::FactStore& store, std::vector<v1::EventRecord> events) {
+  const v1::ListEventsReply kept = Bounded(std::move(events));
+  FAIL_POINT("status.save-events.before");
+  RETURN_IF_ERROR(store.Save(kEventsKey, kept.SerializeAsString(), false), "save");
+  FAIL_POINT("status.save-events.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+void EventFile::Start() {
+  deps_.strands.Run(kEventsStrand, [this] {
+    deps_.loop.Post([this, events = ReadEvents(store_)] { OnRead(events); });
+  });
+}
+
+void EventFile::OnRead(const StatusOr<std::vector<v1::EventRecord>>& events) {
+  if (!events.ok())
+    deps_.log.Warn("the events from before this start are lost", {KV("err", events.status())});
+  read_ = true;
+  deps_.on_read(events.ok() ? *events : std::vector<v1::EventRecord>{});
+  if (changed_) OnRecorded();
+}
+
+void EventFile::OnRecorded() {
+  changed_ = true;
+  if (!read_ || saving_ || timer_ != 0) return;
+  const Clock::Time now = deps_.clock.Now();
+  if (!saved_at_ || now - *saved_at_ >= kSavePeriod) return Save();
+  timer_ = deps_.loop.RunAfter(*saved_at_ + kSavePeriod - now, [this] {
+    timer_ = 0;
+    Save();
+  });
+}
+
+void EventFile::BeginStop() {
+  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  if (read_ && changed_) Save();
+}
+
+void EventFile::Save() {
+  changed_ = false;
+  saving_ = true;
+  saved_at_ = deps_.clock.Now();
+  deps_.strands.Run(kEventsStrand, [this, events = deps_.list()]() mutable {
+    const Status saved = SaveEvents(store_, std::move(events));
+    deps_.loop.Post([this, saved] { OnSaved(saved); });
+  });
+}
+
+void EventFile::OnSaved(const Status& status) {
+  saving_ = false;
+  const std::string trouble = status.ok() ? "" : Message(status);
+  if (std::exchange(trouble_, trouble) != trouble && !trouble.empty())
+    deps_.log.Warn("cannot save events, will try again", {KV("err", status)});
+  if (!status.ok() || changed_) OnRecorded();
+}
+
+}  // namespace splitlet::status
