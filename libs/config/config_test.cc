@@ -360,7 +360,7 @@ TEST(ConfigFile, FieldsWithoutEffectAreNamed) {
             Paths{});
   EXPECT_EQ(
       ignored(
-          "evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -999\n"
+          "evictionSoft: {memory.available: 1Gi}\noomScoreAdj: -500\n"
           "evictionSoftGracePeriod: {memory.available: 1m}\nport: 10250\n"
           "kernelMemcgNotification: true\nvolumePluginDir: /p\nsplitlet: {offlineStart: true}\n"),
       (Paths{"volumePluginDir", "oomScoreAdj"}));
@@ -404,6 +404,34 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
                    "providerID: null\n")
                 .without_effect,
             std::vector<std::string>{});
+}
+
+/// kubeadm spells out every field of a kubelet's configuration.
+TEST(ConfigFile, AZeroOrAKubeletsDefaultSetsNothing) {
+  using Paths = std::vector<std::string>;
+  const auto ignored = [](const std::string& body) { return Loaded(body).without_effect; };
+  const char* const kNothing[] = {
+      "logging: {flushFrequency: 0, verbosity: 0}\n",
+      "logging: {options: {json: {infoBufferSize: \"0\"}, text: {splitStream: false}}}\n",
+      "logging: {flushFrequency: 5s, options: {}, vmodule: []}\n",
+      "logging: {flushFrequency: 5000000000}\n",
+      "cpuManagerReconcilePeriod: 0s\n",
+      "cpuManagerReconcilePeriod: 10000ms\n",
+      "cpuManagerPolicyOptions: {}\ntopologyManagerPolicyOptions: {}\nreservedMemory: []\n",
+      "topologyManagerScope: container\nmemoryManagerPolicy: None\n",
+      "volumePluginDir: /usr/libexec/kubernetes/kubelet-plugins/volume/exec/\n",
+      "volumePluginDir: \"\"\nimageServiceEndpoint: \"\"\nsystemCgroups: \"\"\n",
+      "imageServiceEndpoint: unix:///a\ncontainerRuntimeEndpoint: unix:///a\n",
+      "oomScoreAdj: -999\nmaxOpenFiles: 1000000\nenableContentionProfiling: false\n",
+  };
+  for (const char* body : kNothing) EXPECT_EQ(ignored(body), Paths{}) << body;
+  EXPECT_EQ(ignored("logging: {options: {json: {infoBufferSize: 1Ki}}}\n"),
+            Paths{"logging.options"});
+  EXPECT_EQ(ignored("logging: {options: {text: {splitStream: true}}}\n"), Paths{"logging.options"});
+  EXPECT_EQ(ignored("cpuManagerReconcilePeriod: 5s\n"), Paths{"cpuManagerReconcilePeriod"});
+  EXPECT_EQ(ignored("oomScoreAdj: 0\n"), Paths{"oomScoreAdj"});
+  EXPECT_EQ(ignored("imageServiceEndpoint: unix:///b\ncontainerRuntimeEndpoint: unix:///a\n"),
+            Paths{"imageServiceEndpoint"});
 }
 
 TEST(ConfigFile, TheApiServer) {

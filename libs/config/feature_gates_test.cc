@@ -126,6 +126,9 @@ TEST(FeatureGatesOfAFile, WhatTheyTurnOff) {
   ASSERT_TRUE(off.ok()) << off.status();
   EXPECT_TRUE(off->shutdown_grace_period_by_pod_priority.empty());
   EXPECT_EQ(off->without_effect, std::vector<std::string>{"shutdownGracePeriodByPodPriority"});
+  EXPECT_TRUE(LoadGates("featureGates: {GracefulNodeShutdown: false}\n"
+                        "shutdownGracePeriodByPodPriority: []\n")
+                  ->without_effect.empty());
   EXPECT_EQ(off->image_pull_credentials_verification_policy, "NeverVerify");
 }
 

@@ -54,6 +54,10 @@ constexpr std::string_view kWithReserved =
     "with `enforceNodeAllocatable`; it has to be there when pod-worker starts";
 constexpr std::string_view kMemoryQos =
     "with `featureGates.MemoryQoS: true` and version 2 of cgroups";
+/// A kubelet's default.
+constexpr std::string_view kFlexVolumes =
+    "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/|"
+    "/usr/libexec/kubernetes/kubelet-plugins/volume/exec";
 constexpr std::string_view kManagers =
     "the managers of CPUs, memory and topology are not built yet";
 
@@ -175,7 +179,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"crashLoopBackOff.maxContainerRestartPeriod", kDuration, kCounts, "", kSecond, 300 * kSecond},
     {"seccompDefault", kBool, kCounts},
     {"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
-    NotYet({"volumePluginDir", kString}, "FlexVolume is not built"),
+    NotYet({"volumePluginDir", kString}, "FlexVolume is not built", kFlexVolumes),
     Works({"volumeStatsAggPeriod", kDuration}, "below zero: volumes are not measured"),
     // cgroups, resources, managers.
     Works({"cgroupRoot", kString}, kWithTree),
@@ -202,7 +206,7 @@ constexpr auto kFields = std::to_array<Field>({
     OrRefused(NotYet({"cpuManagerPolicy", kString, kUnset, "none|static"}, kManagers, "none"),
               "none"),
     NotYet({"cpuManagerPolicyOptions", kStringMap}, kManagers),
-    NotYet({"cpuManagerReconcilePeriod", kDuration, kUnset, "", 0, kMax}, kManagers),
+    NotYet({"cpuManagerReconcilePeriod", kDuration, kUnset, "", 0, kMax}, kManagers, "10s"),
     OrRefused(NotYet({"memoryManagerPolicy", kString, kUnset, "None|Static"}, kManagers, "None"),
               "None"),
     NotYet({"reservedMemory", kObjects}, kManagers),
@@ -228,9 +232,9 @@ constexpr auto kFields = std::to_array<Field>({
           "LimitedSwap needs version 2 of cgroups"),
     Works({"failCgroupV1", kBool, kCounts}, "unset: false, where a kubelet's is true"),
     Never({"oomScoreAdj", kInt, kCounts, "", -1000, 1000},
-          "the supervisor sets it: `OOMScoreAdjust=` of the units"),
+          "the supervisor sets it: `OOMScoreAdjust=` of the units", "-999"),
     Never({"maxOpenFiles", kInt, kUnset, "", 0, kMax},
-          "the supervisor sets it: `LimitNOFILE=` of the units"),
+          "the supervisor sets it: `LimitNOFILE=` of the units", "1000000"),
     Works({"protectKernelDefaults", kBool},
           "true: pod-worker does not start where they are otherwise; else they are set, with "
           "`splitlet.machineSetup`"),
@@ -262,7 +266,7 @@ constexpr auto kFields = std::to_array<Field>({
           "no metric of 1.36 is hidden here"),
     Works({"logging.format", kString, kUnset, "text|json"}, "`--log-format` wins"),
     Never({"logging.flushFrequency", kDurationOrNanos, kUnset, "", 1, kMax},
-          "a line is written at once"),
+          "a line is written at once", "5s|5000000000"),
     Works({"logging.verbosity", kInt, kUnset, "", 0, kInt32Max},
           "4 and more: debug; `--log-level` wins"),
     Never({"logging.vmodule", kObjects}, "levels are for the whole process"),

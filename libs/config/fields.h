@@ -48,7 +48,8 @@ struct Field {
   int64_t max = INT64_MAX;
   Effect effect = Effect::kWorks;
   std::string_view note = {};  // kWorks: what to know of it; else why not
-  /// Without effect: values that ask for what is done anyway, "a|b|c". "<1" is every such number.
+  /// Without effect: values that ask for what is done anyway, and a kubelet's default, which every
+  /// file may spell out: "a|b|c". "<1" is every such number.
   std::string_view same = {};
   /// Without effect: when not empty, a value that is none of these is refused.
   std::string_view allowed = {};

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "libs/base/one_line.h"
+#include "libs/config/memory_qos.h"
 #include "libs/config/reader.h"
 #include "libs/config/rules.h"
 #include "libs/config/scalars.h"
@@ -104,9 +105,11 @@ StatusOr<Checked> Check(const YAML::Node& document, Reading reading) {
 
 /// Fields that do nothing without their gate, and gates of what is not here.
 void NameGated(const ConfigReader& read, KubeletConfig& c) {
-  if (!c.gates.Enabled("MemoryQoS") && read.Has("memoryThrottlingFactor"))
+  const auto factor = read.Float("memoryThrottlingFactor");
+  if (!c.gates.Enabled("MemoryQoS") && factor && *factor != MemoryQos().throttling_factor)
     c.without_effect.emplace_back("memoryThrottlingFactor");
-  if (!c.gates.Enabled("GracefulNodeShutdown") && read.Has("shutdownGracePeriodByPodPriority"))
+  const YAML::Node groups = read.Node("shutdownGracePeriodByPodPriority");
+  if (!c.gates.Enabled("GracefulNodeShutdown") && groups.IsDefined() && groups.size() > 0)
     c.without_effect.emplace_back("shutdownGracePeriodByPodPriority");
   for (const std::string& gate : c.gates.TurnedOnInVain())
     c.without_effect.push_back("featureGates." + gate);

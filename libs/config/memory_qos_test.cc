@@ -43,6 +43,7 @@ TEST(MemoryQosOfAFile, WhatDoesNothingWithoutItIsNamed) {
   using Paths = std::vector<std::string>;
   EXPECT_EQ(ignored("featureGates: {MemoryQoS: true}\nmemoryThrottlingFactor: 0.8\n"), Paths{});
   EXPECT_EQ(ignored("memoryThrottlingFactor: 0.8\n"), Paths{"memoryThrottlingFactor"});
+  EXPECT_EQ(ignored("memoryThrottlingFactor: 0.9\n"), Paths{}) << "the default";
   EXPECT_EQ(ignored("featureGates: {AllAlpha: true, MemoryQoS: false}\n"
                     "memoryThrottlingFactor: 0.8\n")
                 .front(),

@@ -4,7 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <string>
 
 #include "libs/config/fields.h"
@@ -14,6 +14,12 @@
 namespace splitlet::config {
 namespace {
 
+/// Set when the text is a duration: "10s" and "10000ms" are the same.
+std::optional<Duration> DurationOf(const std::string& text) {
+  const auto duration = ParseGoDuration(text);
+  return duration.ok() ? std::optional(*duration) : std::nullopt;
+}
+
 /// "a|b|c"; the word "<1" stands for every number below one.
 bool Among(std::string_view words, const YAML::Node& value) {
   const auto number = ReadInt(value);
@@ -21,24 +27,38 @@ bool Among(std::string_view words, const YAML::Node& value) {
   const std::string text = number  ? fmt::format("{}", *number)
                            : truth ? (*truth ? "true" : "false")
                                    : value.Scalar();
+  const auto duration = DurationOf(text);
   while (!words.empty()) {
     const size_t end = words.find('|');
     const std::string_view word = words.substr(0, end);
     if (word == text || (word == "<1" && number && *number < 1)) return true;
+    if (duration && DurationOf(std::string(word)) == duration) return true;
     words.remove_prefix(end == std::string_view::npos ? words.size() : end + 1);
   }
   return false;
 }
 
-/// A zero of most fields means that they are not set, and so does an empty list or map.
-bool IsSet(const Field& field, const YAML::Node& value) {
+/// "", 0, 0s, false: what a file has that spells out every field.
+bool IsZero(const YAML::Node& scalar) {
+  const std::string& text = scalar.Scalar();
+  if (text.empty() || ReadInt(scalar) == 0 || ReadBool(scalar) == false) return true;
+  return DurationOf(text) == Duration{0} || ParseQuantityMillis(text).value_or(1) == 0;
+}
+
+/// A list or map of nothing but zeros sets nothing, at any depth.
+bool HasContent(const YAML::Node& value) {
   if (!value.IsDefined() || value.IsNull()) return false;
-  if (!value.IsScalar()) return value.size() > 0;
-  if (field.zero == Zero::kCounts) return true;
-  if (value.Scalar().empty() || ReadInt(value) == 0) return false;
-  const bool duration =
-      field.kind == FieldKind::kDuration || field.kind == FieldKind::kDurationOrNanos;
-  return !duration || ParseGoDuration(value.Scalar()).value_or(Duration{1}) != Duration{0};
+  if (value.IsScalar()) return !IsZero(value);
+  if (value.IsMap())
+    return std::any_of(value.begin(), value.end(),
+                       [](const auto& entry) { return HasContent(entry.second); });
+  return std::any_of(value.begin(), value.end(), [](const auto& item) { return HasContent(item); });
+}
+
+/// A zero of most fields means that they are not set.
+bool IsSet(const Field& field, const YAML::Node& value) {
+  const bool counts = field.zero == Zero::kCounts && value.IsScalar();
+  return counts ? !value.IsNull() : HasContent(value);
 }
 
 /// True for "a: x" and "a: [x, y]" when x and y are among `words`.
@@ -55,6 +75,13 @@ std::string ValuesOf(const YAML::Node& value) {
   for (const YAML::Node& item : value)
     text += (text.empty() ? "" : ", ") + (item.IsScalar() ? item.Scalar() : std::string("..."));
   return "[" + text + "]";
+}
+
+/// What is done anyway: images are asked for where containers are.
+bool NamesTheRuntime(const Field& field, const YAML::Node& value, const YAML::Node& document) {
+  if (field.path != "imageServiceEndpoint") return false;
+  const YAML::Node runtime = At(document, "containerRuntimeEndpoint");
+  return runtime.IsDefined() && runtime.IsScalar() && runtime.Scalar() == value.Scalar();
 }
 
 /// `prefix`: "" or "authentication." or "registerWithTaints[].".
@@ -97,6 +124,7 @@ Unmet FindUnmet(const YAML::Node& document) {
     const std::string path(field.path);
     const YAML::Node value = At(document, path);
     if (!IsSet(field, value) || AllAmong(field.same, value)) continue;
+    if (NamesTheRuntime(field, value, document)) continue;
     if (field.allowed.empty() || AllAmong(field.allowed, value)) {
       unmet.ignored.push_back(path);
     } else {
