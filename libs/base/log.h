@@ -57,6 +57,10 @@ class Log {
   void Debug(std::string_view message, const std::vector<LogField>& fields = {}) const {
     Write(LogLevel::kDebug, message, fields);
   }
+  void At(LogLevel level, std::string_view message,
+          const std::vector<LogField>& fields = {}) const {
+    Write(level, message, fields);
+  }
   /// The end of an error that nobody above can use: one Warn line.
   void LogIfError(const Status& status, std::string_view what) const {
     if (!status.ok()) Warn("an action failed", {KV("action", what), KV("err", status)});

@@ -9,6 +9,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/one_line.h"
+#include "libs/base/processes.h"
 #include "libs/base/text.h"
 #include "libs/bus/nats_bus.h"
 #include "libs/daemon/admin.h"
@@ -34,6 +35,11 @@ constexpr Duration kRpcGrace = 300ms;
 constexpr Duration kDiscardLimit = 10s;
 constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
 constexpr Duration kLongestCall = 60s;
+
+/// All processes of a node read the same file, and one of them says what is wrong with it.
+bool TellsOfTheFile(std::string_view process) {
+  return process == "status" || FindProcess(process) == nullptr;
+}
 
 std::string_view StateName(bus::ViewState state) {
   switch (state) {
@@ -124,14 +130,15 @@ std::string Process::RunPath(const std::string& name) const {
 
 /// Without it a node would look as safe as its file reads.
 void Process::TellOfConfig() {
+  const LogLevel level = TellsOfTheFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
   if (!config_.passed_over.empty())
-    log_.Warn("Using lenient decoding as strict decoding failed",
-              {KV("file", flags_.config_file), KV("err", config_.passed_over)});
+    log_.At(level, "Using lenient decoding as strict decoding failed",
+            {KV("file", flags_.config_file), KV("err", config_.passed_over)});
   if (config_.without_effect.empty()) return;
-  log_.Warn("the configuration sets fields that have no effect",
-            {KV("file", flags_.config_file),
-             KV("fields", fmt::format("{}", fmt::join(config_.without_effect, ", "))),
-             KV("see", "docs/configuration.md")});
+  log_.At(level, "the configuration sets fields that have no effect",
+          {KV("file", flags_.config_file),
+           KV("fields", fmt::format("{}", fmt::join(config_.without_effect, ", "))),
+           KV("see", "docs/configuration.md")});
   for (const std::string& field : config_.without_effect)
     metrics_.config_ignored.Add({{"field", field}}).Set(1);
 }
