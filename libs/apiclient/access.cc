@@ -40,7 +40,12 @@ StatusOr<std::shared_ptr<const ServerAccess>> AccessReader::Read(const ServerAcc
 
 StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
   const auto owned = deps_.files.ReadOwned(kubeconfig_, kMaxFile);
-  if (!owned.ok()) return Unavailable("{}: {}", kubeconfig_, Message(owned.status()));
+  if (!owned.ok()) {
+    const Status missing = Unavailable("{}: {}", kubeconfig_, Message(owned.status()));
+    const bool being_made =
+        owned.status().code() == StatusCode::kNotFound && deps_.clock.Now() < made_by_;
+    return being_made ? Awaited(missing) : missing;
+  }
   std::string why_not_trusted = WhyNotTrusted(*owned, deps_.user);
   if (config_ && owned->text == text_ && why_not_trusted == why_not_trusted_) return &*config_;
   auto config = ReadKubeconfig(owned->text, kubeconfig_, why_not_trusted);

@@ -3,6 +3,7 @@
 /// What a request to the API server is made with: a kubeconfig and all files that it names, read.
 /// Threads: values; AccessReader blocks on files and on a plugin, and is one thread's.
 /// Errors:  UNAVAILABLE while there is no kubeconfig, it is bad, or a file of it cannot be read;
+///          marked as awaited (status.h) while a TLS bootstrap is making the kubeconfig;
 ///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
 /// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
 
@@ -41,6 +42,8 @@ class AccessReader {
     process::ProgramRunner run;
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
     uint32_t user = ::geteuid();                              // of this process
+    /// For how long from now on a kubeconfig that is missing is being made.
+    Duration made_within{0};
   };
   /// `rotated`: a file with certificate and key that take the place of those of the kubeconfig, if
   /// it has some, while they are good; empty: none.
@@ -48,6 +51,7 @@ class AccessReader {
       : deps_(std::move(deps)),
         kubeconfig_(std::move(kubeconfig)),
         rotated_(std::move(rotated)),
+        made_by_(deps_.clock.Now() + deps_.made_within),
         plugin_({deps_.clock, deps_.run, deps_.plugin_metrics}) {}
 
   /// As it is now. The same object while nothing has changed. `refused`: what the server did not
@@ -66,6 +70,7 @@ class AccessReader {
 
   const Deps deps_;
   const std::string kubeconfig_, rotated_;
+  const Clock::Time made_by_;
   std::string text_, why_not_trusted_;  // that was read last
   std::optional<ClientConfig> config_;
   std::string rotated_text_;  // that was read last

@@ -79,6 +79,9 @@ class Reading : public testing::Test {
     return 0;
   }
 
+  /// Of one that is being made.
+  bool IsAwaitedBy(AccessReader& by) { return IsAwaited(by.Read(nullptr).status()); }
+
   FakeClock clock;
   fs::FakeFileSystem files{clock};
   std::vector<process::Program> runs;
@@ -98,6 +101,20 @@ class Reading : public testing::Test {
                       kKubeconfig,
                       kRotated};
 };
+
+TEST_F(Reading, AKubeconfigThatATlsBootstrapIsMakingIsAwaitedForAWhile) {
+  EXPECT_FALSE(IsAwaitedBy(reader)) << "nobody makes it";
+  AccessReader bootstraps({.clock = clock, .files = files, .run = {}, .made_within = 30s},
+                          kKubeconfig, "");
+  EXPECT_TRUE(IsAwaitedBy(bootstraps));
+  Write(kKubeconfig, "this is no kubeconfig");
+  EXPECT_FALSE(IsAwaitedBy(bootstraps));
+  ASSERT_TRUE(files.Remove(kKubeconfig).ok());
+  clock.Advance(29s);
+  EXPECT_TRUE(IsAwaitedBy(bootstraps));
+  clock.Advance(1s);
+  EXPECT_FALSE(IsAwaitedBy(bootstraps));
+}
 
 TEST_F(Reading, AKubeconfigThatIsNotThereMayCome) {
   EXPECT_EQ(Error().find("UNAVAILABLE /etc/kubelet.conf: "), 0u);

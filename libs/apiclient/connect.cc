@@ -22,7 +22,8 @@ StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options) {
                            .plugin_metrics = std::move(options.plugin_metrics)},
       HttpsTransport::Options{.kubeconfig = std::move(options.kubeconfig),
                               .user_agent = std::move(options.user_agent),
-                              .rotated_certificate = std::move(options.rotated_certificate)});
+                              .rotated_certificate = std::move(options.rotated_certificate),
+                              .made_within = options.made_within});
 }
 
 }  // namespace splitlet::apiclient

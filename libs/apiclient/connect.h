@@ -29,6 +29,8 @@ struct ConnectOptions {
   std::string user_agent;           // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
   std::string rotated_certificate;  // instead of the kubeconfig's, while it is good; empty: none
   std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
+  /// For how long from now on a kubeconfig that is missing is being made (https_transport.h).
+  Duration made_within{0};
 };
 
 /// One for each purpose of a process, so that none delays another.

@@ -173,6 +173,8 @@ class HttpsTransport::Engine {
     noted_ = status;
     if (status.ok()) {
       owner_.deps_.log.Info("the API server's access is read", {});
+    } else if (IsAwaited(status)) {
+      owner_.deps_.log.Debug("waiting for the API server's access", {KV("err", status)});
     } else {
       owner_.deps_.log.Warn("the API server's access cannot be read",
                             {KV("err", status), KV("usesLast", access_.ok())});
@@ -251,7 +253,8 @@ HttpsTransport::HttpsTransport(Deps deps, Options options)
       reader_({.clock = deps_.clock,
                .files = deps_.files,
                .run = deps_.run,
-               .plugin_metrics = deps_.plugin_metrics},
+               .plugin_metrics = deps_.plugin_metrics,
+               .made_within = options_.made_within},
               options_.kubeconfig, options_.rotated_certificate) {}
 
 HttpsTransport::~HttpsTransport() {

@@ -15,7 +15,8 @@
 ///          The process ignores SIGPIPE, which a connection that breaks may give.
 /// Errors:  as Transport says; RESOURCE_EXHAUSTED also above 4,096 requests at once. Without a
 ///          kubeconfig UNAVAILABLE. When one that was there goes, or becomes bad, or a file of it
-///          does, what was read last stays in use, and the log says so.
+///          does, what was read last stays in use, and the log says so. While a TLS bootstrap is
+///          making the kubeconfig the error is marked as awaited, and the log says it at debug.
 /// Killed:  its end gives up all that is under way, with CANCELLED, and waits for no name that is
 ///          looked up.
 /// Source:  docs/behaviour/api-client.md, "The way there"; client-go transport.
@@ -52,6 +53,8 @@ class HttpsTransport final : public Transport {
     std::string user_agent;
     std::string rotated_certificate;  // as AccessReader's; empty: none
     Duration read_every = std::chrono::seconds{10};
+    /// For how long from now on a kubeconfig that is missing is being made (AccessReader).
+    Duration made_within{0};
     size_t max_calls = 4096;
     /// A request that timed out earlier says nothing of its connection.
     Duration least_wait = std::chrono::seconds{3};

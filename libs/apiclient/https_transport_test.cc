@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -46,7 +47,8 @@ class Https : public testing::Test {
   std::shared_ptr<SSL_CTX> Tls(const std::string& names = "IP:127.0.0.1") const {
     return authority.Server(names);
   }
-  void Start(Duration read_every = 10s, Duration quiet_limit = 150s, Duration least_wait = 100ms) {
+  void Start(Duration read_every = 10s, Duration quiet_limit = 150s, Duration least_wait = 100ms,
+             Duration made_within = 0s) {
     const auto curl = http::LoadCurl();
     ASSERT_TRUE(curl.ok()) << curl.status();
     transport = std::make_unique<HttpsTransport>(
@@ -59,6 +61,7 @@ class Https : public testing::Test {
                                 .user_agent = "kubelet/v1 test",
                                 .rotated_certificate = folder + "/rotated.pem",
                                 .read_every = read_every,
+                                .made_within = made_within,
                                 .least_wait = least_wait,
                                 .quiet_limit = quiet_limit});
   }
@@ -310,6 +313,20 @@ TEST_F(Https, ThereMayBeNoKubeconfigYet) {
   const auto until = After(clock, 20s);
   while (shown != "200 well" && Remaining(clock, until) > 0s) shown = Get();
   EXPECT_EQ(shown, "200 well");
+}
+
+TEST_F(Https, AKubeconfigThatIsBeingMadeIsNotMissed) {
+  const auto warnings = [this] {
+    const auto lines = sink.lines();
+    return std::ranges::count(lines, LogLevel::kWarn, &FakeLogSink::Line::level);
+  };
+  Start(10s, 150s, 100ms, 1h);
+  const auto awaited = Begin({.path = "/x"}, After(clock, 20s)).get();
+  EXPECT_TRUE(IsAwaited(awaited.status())) << awaited.status();
+  EXPECT_EQ(warnings(), 0);
+  Start();
+  EXPECT_FALSE(IsAwaited(Begin({.path = "/x"}, After(clock, 20s)).get().status()));
+  EXPECT_EQ(warnings(), 1);
 }
 
 TEST_F(Https, AProgramSaysTheToken) {

@@ -455,7 +455,7 @@ void Reflector::Impl::CancelTimer() { deps_.loop.CancelTimer(std::exchange(timer
 void Reflector::Impl::SetSync(const Status& status) {
   if (callbacks_ == nullptr || sync_ == status) return;
   sync_ = status;
-  if (!status.ok())
+  if (!status.ok() && !IsAwaited(status))
     deps_.log.Warn("the API server cannot be followed",
                    {KV("path", options_.path), KV("err", status)});
   if (callbacks_->on_sync) {

@@ -281,6 +281,19 @@ TEST_F(Following, FailuresAreTriedAgainLaterAndLater) {
   EXPECT_EQ(TakeSeen(), (Seen{"list", "sync OK"}));
 }
 
+TEST_F(Following, WhatATlsBootstrapIsMakingIsNotMissed) {
+  const Status missing = Unavailable("kubelet.conf: no such file");
+  reflector->Start();
+  Answer(Awaited(missing));
+  UntilAsked();
+  Answer(Awaited(missing));
+  EXPECT_EQ(sink.lines().size(), 0u);
+  EXPECT_EQ(TakeSeen(), (Seen{"sync UNAVAILABLE"}));
+  UntilAsked();
+  Answer(missing);
+  EXPECT_EQ(sink.lines().size(), 1u);
+}
+
 TEST_F(Following, RetryAfterIsHeeded) {
   reflector->Start();
   Answer(Asking(429, 40s));

@@ -32,6 +32,16 @@ TEST(StatusTest, ContextIsPutBeforeTheReasonAndTheCodeIsKept) {
   EXPECT_EQ(ToString(Unknown("exec format error")), "exec format error");
 }
 
+TEST(StatusTest, AnAwaitedErrorStaysOneWithContextAndIsAnotherThanTheSameError) {
+  const Status plain = Unavailable("no kubeconfig");
+  EXPECT_FALSE(IsAwaited(plain));
+  EXPECT_FALSE(IsAwaited(OkStatus()));
+  const Status awaited = Awaited(plain);
+  EXPECT_TRUE(IsAwaited(Annotate(awaited, "list")));
+  EXPECT_EQ(ToString(awaited), ToString(plain));
+  EXPECT_NE(awaited, plain);
+}
+
 Status Guarded() {
   FAIL_POINT("base.test.before");
   return OkStatus();

@@ -7,6 +7,11 @@
 #include <system_error>
 
 namespace splitlet {
+namespace {
+
+constexpr const char* kAwaited = "splitlet/awaited";
+
+}  // namespace
 
 std::string_view CodeName(StatusCode code) {
   switch (code) {
@@ -39,9 +44,17 @@ std::string ToString(const Status& status) {
   return fmt::format("{} ({})", Message(status), CodeName(status.code()));
 }
 
+Status Awaited(Status error) {
+  error.SetPayload(kAwaited, absl::Cord());
+  return error;
+}
+
+bool IsAwaited(const Status& status) { return status.GetPayload(kAwaited).has_value(); }
+
 Status Annotate(const Status& status, std::string_view context) {
   if (status.ok()) return status;
-  return MakeStatus(status.code(), "{}: {}", context, Message(status));
+  Status annotated = MakeStatus(status.code(), "{}: {}", context, Message(status));
+  return IsAwaited(status) ? Awaited(std::move(annotated)) : annotated;
 }
 
 Status ErrnoStatus(int error) {

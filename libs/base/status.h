@@ -73,7 +73,13 @@ std::string_view CodeName(StatusCode code);
 /// For logs: "no pod default/web (NOT_FOUND)"; "OK".
 std::string ToString(const Status& status);
 
-/// Puts "context: " before the message of an error; success stays as it is. The code is kept.
+/// An error that every start meets for a while, since what is missing is being made: whoever marks
+/// it says it, and nobody else logs it. The mark stays in this process and counts in `==`.
+Status Awaited(Status error);
+bool IsAwaited(const Status& status);
+
+/// Puts "context: " before the message of an error; success stays as it is. The code is kept, and
+/// so is the mark of Awaited.
 Status Annotate(const Status& status, std::string_view context);
 template <class T>
 StatusOr<T> Annotate(StatusOr<T> value, std::string_view context) {

@@ -16,6 +16,8 @@ namespace {
 // Source: client-go rest DefaultQPS and DefaultBurst.
 constexpr double kDefaultQps = 5;
 constexpr int kDefaultBurst = 10;
+/// A signer that approves by itself answers long before this.
+constexpr Duration kBootstrapPatience = std::chrono::seconds{30};
 
 }  // namespace
 
@@ -44,6 +46,7 @@ StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& conte
   if (purpose.kubeconfig.empty()) return std::unique_ptr<apiclient::Transport>();
   // By the bootstrap kubeconfig a node comes that has no certificate yet.
   const bool own = purpose.kubeconfig == flags.kubeconfig;
+  const bool bootstraps = own && !flags.bootstrap_kubeconfig.empty();
   ASSIGN_OR_RETURN(
       auto transport,
       apiclient::Connect(
@@ -54,7 +57,8 @@ StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& conte
            .user_agent = UserAgentOf(flags.process),
            .rotated_certificate =
                own ? RotatedCertificateOf(context.config(), flags.cert_dir) : std::string(),
-           .plugin_metrics = std::make_shared<apiclient::PluginMetrics>(context.metrics())}),
+           .plugin_metrics = std::make_shared<apiclient::PluginMetrics>(context.metrics()),
+           .made_within = bootstraps ? kBootstrapPatience : Duration{0}}),
       "API server");
   if (!purpose.limited) return transport;
   const auto& api = context.config().api;

@@ -23,7 +23,8 @@ namespace splitlet::status {
 /// A way to the server that can be cut, or swallow requests.
 struct Way {
   bool cut = false, swallows = false;
-  apiclient::Transport* instead = nullptr;  // another server; null: the first
+  Status error = Unavailable("connection refused");  // of one that is cut
+  apiclient::Transport* instead = nullptr;           // another server; null: the first
   std::string unknown;  // a field of JSON that the server has never heard of; empty: none
 };
 
@@ -32,7 +33,7 @@ class Relay final : public apiclient::Transport {
   Relay(apiclient::Transport& to, const Way& way) : to_(to), way_(way) {}
   void Begin(apiclient::Request request, Deadline deadline, Done done) override {
     if (way_.swallows) return;
-    if (way_.cut) return done(Unavailable("connection refused"));
+    if (way_.cut) return done(way_.error);
     const std::string field = "\"" + way_.unknown + "\":";
     const size_t at = way_.unknown.empty() ? std::string::npos : request.body.find(field);
     if (at != std::string::npos) request.body.insert(at + 1, "not");
@@ -41,7 +42,7 @@ class Relay final : public apiclient::Transport {
   void BeginStream(apiclient::Request request, Deadline deadline, OnData on_data,
                    Done done) override {
     if (way_.swallows) return;
-    if (way_.cut) return done(Unavailable("connection refused"));
+    if (way_.cut) return done(way_.error);
     To().BeginStream(std::move(request), std::move(deadline), std::move(on_data), std::move(done));
   }
 

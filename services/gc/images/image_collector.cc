@@ -84,8 +84,10 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
     return end();
   }
   const std::string stay = WhyImagesStay(found, readable);
+  // After a start the wanted pods show within moments; config-source says when a source is away.
   if (std::exchange(problem_, stay) != stay && !stay.empty())
-    deps_.log.Warn("images are not removed", {KV("reason", stay)});
+    deps_.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn, "images are not removed",
+                 {KV("reason", stay)});
   if (!stay.empty()) {
     report.kept.push_back("images: " + stay);
     return end();

@@ -222,6 +222,7 @@ void EventSink::OnSent(const std::string& key, uint32_t count, const Status& sta
   const auto entry = at->second;
   if (!status.ok() && !IsRefusal(status)) return OnUnreached(entry, status);
   failures_ = 0;
+  logged_ = false;
   if (!status.ok()) {
     deps_.log.Warn("the API server refused an event",
                    {KV("object", kube::PodKey(entry->event.namespace_(), entry->event.name())),
@@ -249,8 +250,9 @@ void EventSink::OnUnreached(Queue::iterator entry, const Status& status) {
   if (failures_ == 2) {
     // Another one on each node, so that a server that comes back is not asked by all at once.
     wait = std::chrono::duration_cast<Duration>(wait * random_.Unit());
-    deps_.log.Warn("events cannot be sent", {KV("waiting", waiting_.size()), KV("err", status)});
   }
+  if (away && !IsAwaited(status) && !std::exchange(logged_, true))
+    deps_.log.Warn("events cannot be sent", {KV("waiting", waiting_.size()), KV("err", status)});
   const auto again_at = deps_.clock.Now() + wait;
   waiting_.splice(waiting_.end(), waiting_, entry);
   for (auto it = waiting_.begin(); it != waiting_.end();) {

@@ -102,6 +102,7 @@ class EventSink {
   std::list<std::string> used_;  // keys of known_, longest ago first
   std::string sending_;          // key of the one that is on its way; empty: none
   int failures_ = 0;             // in a row
+  bool logged_ = false;          // these failures
   int64_t last_ns_ = 0;          // in names
   exec::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_;

@@ -196,7 +196,8 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
   if (renewed.status.ok()) {
     problem_.clear();
     deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
-  } else if (const std::string problem = ToString(renewed.status); problem != problem_) {
+  } else if (const std::string problem = ToString(renewed.status);
+             problem != problem_ && !IsAwaited(renewed.status)) {
     // Before it registers a node has no lease.
     if (!renewed.waits_for_node)
       deps_.log.Error("cannot renew the lease of the node",

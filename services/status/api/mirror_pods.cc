@@ -335,8 +335,8 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
   if (!answer.status.ok()) {
     deps_.metrics.errors.Add({{"call", answer.call}}).Increment();
     queue_.Add(full_name, backoff_.Next(full_name, &random_));
-    const std::string problem = ToString(answer.status);
-    if (problem != name.problem)
+    const std::string problem = IsAwaited(answer.status) ? "" : ToString(answer.status);
+    if (!problem.empty() && problem != name.problem)
       deps_.log.Warn("mirror pod is not as it should be",
                      {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
     name.problem = problem;

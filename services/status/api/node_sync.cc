@@ -374,6 +374,7 @@ void NodeSync::OnReported(const Reported& reported) {
 }
 
 void NodeSync::NoteFailure(const char* what, const Status& status) {
+  if (IsAwaited(status)) return;
   std::string problem = std::string(what) + ToString(status);
   if (problem != problem_)
     deps_.log.Error(what, {KV("node", config_.node.name), KV("err", status)});

@@ -114,6 +114,20 @@ TEST_F(NodeSyncTest, BeforeItIsRegisteredTheRecordHasWhatItAsksFor) {
   EXPECT_EQ(ServerCondition("Ready").status(), "True");
 }
 
+TEST_F(NodeSyncTest, WhatATlsBootstrapIsMakingIsNotMissed) {
+  const Status missing = Unavailable("kubelet.conf: no such file");
+  node_way = lease_way = {.cut = true, .error = Awaited(missing)};
+  Start();
+  all.Advance(25s);
+  EXPECT_EQ(Logged(LogLevel::kError) + Logged(LogLevel::kWarn), 0U);
+  node_way.error = lease_way.error = missing;
+  all.Advance(10s);
+  EXPECT_EQ(Logged(LogLevel::kError), 2U) << "one line for the node and one for the lease";
+  node_way.cut = lease_way.cut = false;
+  all.Advance(10s);
+  EXPECT_TRUE(Record().registered());
+}
+
 TEST_F(NodeSyncTest, AttemptsToRegisterAreEverFurtherApartUpToSevenSeconds) {
   server.Inject({.method = "POST", .prefix = kNodesPath, .code = 500});
   const auto begun = clock.Now();

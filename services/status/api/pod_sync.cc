@@ -301,8 +301,8 @@ void PodSync::Fail(const std::string& key, const char* call, const Status& statu
   pod.failed = true;
   if (apiclient::IsOutOfReach(status)) unreached_.insert(key);
   queue_.Add(key, backoff_.Next(key, &random_));
-  const std::string problem = ToString(status);
-  if (problem != pod.problem)
+  const std::string problem = IsAwaited(status) ? "" : ToString(status);
+  if (!problem.empty() && problem != pod.problem)
     deps_.log.Warn("the API server does not have the status of a pod",
                    {KV("podUID", key), KV("call", call), KV("err", status)});
   pod.problem = problem;

@@ -110,8 +110,8 @@ void Identity::OnFound(const Found& found) {
   write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !shown);
   trouble_.clear();
   if (plan != ClientPlan::kUse)
-    deps_.log.Info("the node is let in by its bootstrap kubeconfig",
-                   {KV("reason", found.kubeconfig.usable)});
+    deps_.log.Info("waiting for the client certificate (TLS bootstrap)",
+                   {KV("kubeconfig", options_.kubeconfig), KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
   // Every process shows it all the same.
   if (client_ && plan == ClientPlan::kUse && !named)
