@@ -73,9 +73,12 @@ void ApiSource::OnNode(const Status& status) {
   SetTrouble(status.code() == StatusCode::kNotFound
                  ? fmt::format("the API server does not have node {} yet", options_.node_name)
                  : fmt::format("the node cannot be read: {}", Message(status)));
-  if (trouble_ != before)
-    deps_.log.Warn("pods of the API server are not known yet",
-                   {KV("node", options_.node_name), KV("err", trouble_)});
+  // status registers the node in the same moment.
+  const bool usual = status.code() == StatusCode::kNotFound;
+  if (trouble_ != before && !IsAwaited(status))
+    deps_.log.At(usual ? LogLevel::kInfo : LogLevel::kWarn,
+                 "pods of the API server are not known yet",
+                 {KV("node", options_.node_name), KV("err", trouble_)});
   node_timer_ = deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { AskForNode(); });
 }
 
