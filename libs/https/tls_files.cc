@@ -20,7 +20,7 @@ StatusOr<std::pair<std::string, std::string>> TlsFiles::ReadPair() {
     ASSIGN_OR_RETURN(std::string key, files_.Read(pair.key, kMaxPair), "{}", pair.key);
     return std::pair(*std::move(certificate), std::move(key));
   }
-  return missing;
+  return places_.made_here ? Awaited(missing) : missing;
 }
 
 Status TlsFiles::LookAtAuthority(Found& found) {

@@ -29,6 +29,7 @@ class TlsFiles {
     std::string client_ca;    // empty: clients are not asked for certificates
     // False: what was good first stays, whatever the file is later.
     bool reload_pair = true, reload_client_ca = true;
+    bool made_here = false;  // another process makes the pair: a missing one is awaited (status.h)
   };
   TlsFiles(fs::FileSystem& files, TlsSettings settings, Places places)
       : files_(files), settings_(std::move(settings)), places_(std::move(places)) {}

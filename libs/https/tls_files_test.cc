@@ -63,10 +63,21 @@ TEST_F(TlsFilesTest, APairThatComesLaterIsReadWhenItIsThere) {
   places.reload_pair = places.reload_client_ca = false;
   TlsFiles tls(files_, {}, places);
   EXPECT_EQ(tls.Look().problem.code(), StatusCode::kNotFound);
+  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "somebody has forgotten it";
   WriteAll();
   const auto found = tls.Look();
   EXPECT_EQ(found.problem, OkStatus());
   EXPECT_NE(found.context, nullptr);
+}
+
+TEST_F(TlsFilesTest, APairThatTheNodeMakesItselfIsAwaited) {
+  ASSERT_TRUE(files_.Remove("/s.crt").ok());
+  auto places = Places();
+  places.made_here = true;
+  TlsFiles tls(files_, {}, places);
+  EXPECT_TRUE(IsAwaited(tls.Look().problem));
+  ASSERT_TRUE(files_.Remove("/ca.crt").ok());
+  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "nobody makes the authority";
 }
 
 }  // namespace

@@ -29,6 +29,13 @@ bool ReloadsCertificate(const config::KubeletConfig& file) {
   return !given || file.gates.Enabled("ReloadKubeletServerCertificateFile");
 }
 
+/// As long as the one who makes it has patience: for the signer, or for the node's addresses.
+Duration CertificatePatience(const config::KubeletConfig& file) {
+  if (file.api.server_tls_bootstrap) return std::chrono::minutes{15};
+  const bool given = !file.server.tls_cert_file.empty() || !file.server.tls_key_file.empty();
+  return given ? Duration{0} : std::chrono::seconds{30};
+}
+
 /// Under a kubelet's names.
 std::map<std::string, std::string> FlagsOf(const daemon::Flags& flags) {
   std::string node_ips;
@@ -78,7 +85,8 @@ StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
                        .configz = ConfigzText(file, flags, fields),
                        .flags = FlagsOf(flags),
                        .certificate = CertificateOf(file, flags.cert_dir),
-                       .reload_certificate = ReloadsCertificate(file)};
+                       .reload_certificate = ReloadsCertificate(file),
+                       .certificate_patience = CertificatePatience(file)};
 }
 
 }  // namespace splitlet::node_api

@@ -34,6 +34,8 @@ struct NodeApiConfig {
   std::map<std::string, std::string> flags;         // what /flagz shows
   std::pair<std::string, std::string> certificate;  // that is served, and its key: paths
   bool reload_certificate = true;                   // when its file changes
+  /// In which time after a start status makes the certificate, or says why not; 0: it is given.
+  Duration certificate_patience{0};
 };
 
 /// `content`: of the file, for what nobody else asks it; empty: there is none.

@@ -70,6 +70,17 @@ TEST(NodeApiConfig, ACertificateThatIsGivenIsReadOnceWithoutItsFeatureGate) {
   EXPECT_TRUE(reloads()) << "it is the node's own";
 }
 
+TEST(NodeApiConfig, ACertificateThatTheNodeMakesIsWaitedForAsLongAsItTakes) {
+  config::KubeletConfig file;
+  const auto patience = [&file] { return LoadNodeApiConfig(file, {}, "")->certificate_patience; };
+  EXPECT_EQ(patience(), Duration{30s}) << "the node's addresses";
+  file.api.server_tls_bootstrap = true;
+  EXPECT_EQ(patience(), Duration{15min}) << "somebody has to approve it";
+  file.api.server_tls_bootstrap = false;
+  file.server.tls_cert_file = "/s.crt";
+  EXPECT_EQ(patience(), Duration{0});
+}
+
 TEST(NodeApiConfig, FeatureGatesAreHandlersToo) {
   config::KubeletConfig file;
   EXPECT_TRUE(LoadNodeApiConfig(file, {}, "")->handlers.checkpoint);

@@ -19,13 +19,16 @@ https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
   return {.pairs = {{certificate, key}},
           .client_ca = config.server.client_ca_file,
           .reload_pair = config.reload_certificate,
-          .reload_client_ca = config.gates.Enabled("ReloadKubeletClientCAFile")};
+          .reload_client_ca = config.gates.Enabled("ReloadKubeletClientCAFile"),
+          .made_here = config.certificate_patience > Duration{0}};
 }
 
 }  // namespace
 
 Listeners::Listeners(Deps deps, const NodeApiConfig& config)
-    : deps_(std::move(deps)), timer_(deps_.loop, kPeriod, [this] { OnTimer(); }) {
+    : deps_(std::move(deps)),
+      certificate_patience_(config.certificate_patience),
+      timer_(deps_.loop, kPeriod, [this] { OnTimer(); }) {
   const auto& server = config.server;
   if (server.enabled && server.port > 0) {
     AddPort(Surface::kSecured, "secured",
@@ -60,7 +63,10 @@ void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions 
                     .trouble = "it does not listen yet"});
 }
 
-void Listeners::Start() { OnTimer(); }
+void Listeners::Start() {
+  certificate_by_ = deps_.clock.Now() + certificate_patience_;
+  OnTimer();
+}
 
 void Listeners::OnTimer() {
   if (std::exchange(looking_, true)) return;
@@ -121,11 +127,19 @@ void Listeners::LookAtFiles() {
       if (found.context != nullptr) server->SetTls(found.context);
     }
     deps_.loop.Post([this, problem = found.problem, has = found.context != nullptr] {
-      looking_ = false;
-      has_certificate_ = has;
-      Tell(tls_trouble_, problem, "secured");
+      OnLooked(problem, has);
     });
   });
+}
+
+void Listeners::OnLooked(const Status& problem, bool has_certificate) {
+  looking_ = false;
+  has_certificate_ = has_certificate;
+  const bool is_new = tls_trouble_ != Message(problem);
+  tls_trouble_ = Message(problem);
+  if (!IsAwaited(problem) || deps_.clock.Now() >= certificate_by_)
+    return Tell(tls_logged_, problem, "secured");
+  if (is_new) deps_.log.Info("waiting for the serving certificate", {KV("err", problem)});
 }
 
 void Listeners::UpdateMetrics() {

@@ -7,12 +7,14 @@
 /// Out:   requests, to the loop.
 /// Killed at any line: connections end with the process.
 /// Threads: loop thread; listening and files on a strand; the servers have their own.
-/// Errors: in problem(), and once in the log.
+/// Errors: in problem(), and once in the log: that of a certificate that status is making when it
+///         should have been there.
 /// Source: docs/behaviour/node-api.md, "Ports".
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,7 @@ class Listeners {
   using OnRequest = std::function<void(Surface surface, https::Request request,
                                        std::shared_ptr<https::Responder> responder)>;
   struct Deps {
+    const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
     fs::FileSystem& files;
@@ -69,13 +72,16 @@ class Listeners {
   void Listen(size_t index);
   void OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server);
   void LookAtFiles();
+  void OnLooked(const Status& problem, bool has_certificate);
   void Tell(std::string& known, const Status& now, const char* what);
   void UpdateMetrics();
 
   Deps deps_;
   std::vector<Port> ports_;
   std::shared_ptr<https::TlsFiles> tls_;  // of the strand
-  std::string tls_trouble_;
+  const Duration certificate_patience_;
+  std::optional<Clock::Time> certificate_by_;  // from then on a missing one is logged
+  std::string tls_trouble_, tls_logged_;
   bool has_certificate_ = false, looking_ = false, stopped_ = false;
   exec::Periodic timer_;
 };
