@@ -58,10 +58,12 @@ GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
         .step = Step::kRefused,
         .why = Unavailable("cannot ask config-source for the pod: {}", Message(asked->status()))};
   deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
-  deps_.log.Warn("a grant is refused",
-                 {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
-                  KV("generation", request.generation()), KV("err", answer.why),
-                  KV(kTraceIdField, TraceIdOf(traceparent))});
+  // Of the others sync-loop says so, when the next grants are refused too.
+  const bool for_good = answer.kind == GrantAnswer::Kind::kUnsafe;
+  deps_.log.At(for_good ? LogLevel::kWarn : LogLevel::kDebug, "a grant is refused",
+               {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
+                KV("generation", request.generation()), KV("err", answer.why),
+                KV(kTraceIdField, TraceIdOf(traceparent))});
   return {.step = StepOf(answer.kind), .why = answer.why, .record = std::move(record)};
 }
 

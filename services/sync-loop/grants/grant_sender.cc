@@ -13,6 +13,9 @@ namespace {
 
 using Kind = NextCall::Kind;
 
+/// In a row, of one pod.
+constexpr int kRacesUntold = 2;
+
 v1::UpdatePodRequest::Kind ToProto(Kind kind) {
   switch (kind) {
     case Kind::kCreate: return v1::UpdatePodRequest::CREATE;
@@ -40,6 +43,12 @@ bool IsRefusedForGood(Kind kind, const Status& status) {
   return (kind == Kind::kCreate || kind == Kind::kUpdate) &&
          (status.code() == StatusCode::kInvalidArgument ||
           status.code() == StatusCode::kPermissionDenied);
+}
+
+/// The pod changed between two messages, and the next try has the newer one.
+bool IsRace(const Status& status) {
+  return status.code() == StatusCode::kPermissionDenied ||
+         status.code() == StatusCode::kFailedPrecondition;
 }
 
 Status UpdatePod(peers::GrantClient& client, const v1::UpdatePodRequest& request,
@@ -89,7 +98,7 @@ void GrantSender::Forget(const std::string& key) {
 void GrantSender::ForgetSent(const std::string& key) {
   queue_.Remove(key);
   sent_.erase(key);
-  logged_.erase(key);
+  failures_.erase(key);
   again_.erase(key);
   backoff_.Reset(key);
 }
@@ -219,7 +228,7 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
   Duration wait{0};
   if (status.ok()) {
     backoff_.Reset(key);
-    logged_.erase(key);
+    failures_.erase(key);
     sent_[key] = {call.what, deps_.clock.Now()};
   } else {
     wait = OnFailed(key, call, status);
@@ -233,14 +242,18 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
 
 Duration GrantSender::OnFailed(const std::string& key, const Call& call, const Status& status) {
   const Duration wait = backoff_.Next(key, &random_);
-  const auto logged = logged_.find(key);
-  if (logged == logged_.end() || logged->second != status.code()) {
-    logged_[key] = status.code();
-    deps_.log.Warn(
-        "pod-worker did not take a call",
+  Failures& failures = failures_[key];
+  if (failures.code != status.code()) failures = {.code = status.code()};
+  ++failures.times;
+  const bool race = IsRace(status);
+  const LogLevel level = !race                                ? LogLevel::kWarn
+                         : failures.times == kRacesUntold + 1 ? LogLevel::kInfo
+                                                              : LogLevel::kDebug;
+  if (race || failures.times == 1)
+    deps_.log.At(
+        level, "pod-worker did not take a call",
         {KV("podUID", key), KV("operation", OperationOf(call.what.kind)), KV("err", status),
          KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
-  }
   return wait;
 }
 

@@ -13,7 +13,8 @@
 /// Killed at any line: nothing is lost; the next start compares every pod and sends what is
 /// missing.
 /// Threads: loop thread; the calls run on strands.
-/// Errors: logged once for each code, counted, tried again.
+/// Errors: logged once for each code, counted, tried again. That a pod changed between two messages
+///         is logged at info when it comes a third time in a row.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
 #include <deque>
@@ -76,7 +77,7 @@ class GrantSender {
   size_t in_flight() const { return in_flight_.size(); }
   /// Entries that are kept between calls.
   size_t remembered() const {
-    return sent_.size() + backoff_.size() + logged_.size() + sync_due_.size() + waiting_.size();
+    return sent_.size() + backoff_.size() + failures_.size() + sync_due_.size() + waiting_.size();
   }
 
  private:
@@ -92,6 +93,11 @@ class GrantSender {
     Clock::Time at;
     bool refused = false;  // as no retry can change
     Duration Quiet() const { return refused ? kRefusedRetry : kEcho; }
+  };
+  /// In a row, with the same code.
+  struct Failures {
+    StatusCode code = StatusCode::kOk;
+    int times = 0;
   };
   void OnDue(const std::string& key);
   /// After an answer: those that wait longest are compared again, and called.
@@ -113,7 +119,7 @@ class GrantSender {
   uint64_t last_request_ = 0;
 
   std::map<std::string, Sent> sent_;
-  std::map<std::string, StatusCode> logged_;  // failures that are in the log already
+  std::map<std::string, Failures> failures_;
   std::set<std::string> in_flight_;
   std::set<std::string> again_;      // to be compared after the call in flight
   std::deque<std::string> waiting_;  // for a place; each once

@@ -105,6 +105,30 @@ TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
   }
 }
 
+TEST(WorkerCalls, APodThatChangedBetweenTwoMessagesIsNoTrouble) {
+  const auto levels_of = [](const Status& failure, int times) {
+    CallsRig rig;
+    rig.client.failure = failure;
+    rig.client.during = [&rig, &times] {
+      if (--times == 0) rig.client.failure = OkStatus();
+    };
+    rig.Check();
+    rig.scheduler.Advance(10min);
+    std::vector<LogLevel> levels;
+    for (const auto& line : rig.sink.lines())
+      if (line.message == "pod-worker did not take a call") levels.push_back(line.level);
+    return levels;
+  };
+  using enum LogLevel;
+  using Levels = std::vector<LogLevel>;
+  const Status other_pod = PermissionDenied("the pod is not the one that config-source wants");
+  EXPECT_EQ(levels_of(other_pod, 2), (Levels{kDebug}));
+  EXPECT_EQ(levels_of(FailedPrecondition("other generation"), 5),
+            (Levels{kDebug, kDebug, kInfo, kDebug}));
+  EXPECT_EQ(levels_of(Unavailable("away"), 4), (Levels{kWarn}));
+  EXPECT_EQ(levels_of(InvalidArgument("unsafe"), 2), (Levels{kWarn}));
+}
+
 // It would refuse them, and each would be logged and wait.
 TEST(WorkerCalls, PodWorkerIsAskedNoMoreAtOnceThanItTakes) {
   constexpr size_t kPods = 3 * peers::kGrantsAtOnce;
