@@ -15,7 +15,7 @@ std::string ChooseDriver(const DriverChoice& choice, fs::FileSystem& files, cons
   const StatusOr<std::string> said = choice.ask();
   if (said.ok()) {
     if (*said != choice.configured)
-      log.Warn(
+      log.Info(
           "the runtime has another driver of cgroups than the configuration; the runtime's counts",
           {KV("runtime", *said), KV("cgroupDriver", choice.configured)});
     log.LogIfError(files.Replace(choice.kept_path, *said, {.fsync = true}),

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libs/fs/fake_file_system.h"
 
 namespace splitlet::pod_worker {
@@ -52,6 +54,10 @@ TEST(ChooseDriver, TheRuntimesGoesFirst) {
                            files, Log(sink)),
               c.want);
     EXPECT_EQ(files.Read(kPath, 64).value_or(""), c.kept_then);
+    const auto lines = sink.lines();
+    const bool away = !c.said.ok() && c.said.status().code() != StatusCode::kUnimplemented;
+    EXPECT_EQ(std::ranges::count(lines, LogLevel::kWarn, &FakeLogSink::Line::level), away ? 1 : 0)
+        << "a file without cgroupDriver has the default, and the runtime's counts";
     EXPECT_EQ(LosingSupport(registry),
               c.said.status().code() == StatusCode::kUnimplemented ? "1.37.0" : "");
   }
