@@ -21,7 +21,7 @@ namespace splitlet::fake_cri {
 namespace {
 
 struct Flags {
-  std::string socket, control, events = "cri", state;
+  std::string socket, control, events = "cri", state, image_fs;
 };
 
 /// The state on disk, written whole on each change: a kill -9 right after an answer loses nothing.
@@ -99,6 +99,7 @@ int Run(const Flags& flags) {
         << content;  // as a runtime: a folder that is not there is the agent's fault
   };
   cri::FakeRuntime runtime(clock, {.waiter = waiter.get(), .append_file = append});
+  if (!flags.image_fs.empty()) runtime.SetImageFs({flags.image_fs, 1 << 30, 1000});
   Commands commands(runtime);
   StateFile state(flags.state);
   state.Load(runtime, commands);
@@ -144,6 +145,7 @@ int main(int argc, char** argv) {
   app.add_option("--control", flags.control, "where commands are taken")->required();
   app.add_option("--events", flags.events)->check(CLI::IsMember({"none", "cri", "containerd"}));
   app.add_option("--state", flags.state, "file that keeps the state over restarts");
+  app.add_option("--image-fs", flags.image_fs, "where images are said to be; it has to be there");
   CLI11_PARSE(app, argc, argv);
   return splitlet::fake_cri::Run(flags);
 }

@@ -12,11 +12,13 @@ void IntegrationTest::StartFakeCri(const std::string& events) {
 }
 
 void IntegrationTest::StartFakeCriAgain() {
-  runtime_.Start("fake-cri", {.argv = {harness::BinDir() + "/fake-cri", "--socket", socket_,
-                                       "--control", control_, "--events", events_, "--state",
-                                       runtime_dir_->path() + "/state"},
-                              .env = {},
-                              .output = runtime_dir_->path() + "/log"});
+  harness::Command command{
+      .argv = {harness::BinDir() + "/fake-cri", "--socket", socket_, "--control", control_,
+               "--events", events_, "--state", runtime_dir_->path() + "/state"},
+      .env = {},
+      .output = runtime_dir_->path() + "/log"};
+  if (has_image_fs_) command.argv.insert(command.argv.end(), {"--image-fs", runtime_dir_->path()});
+  runtime_.Start("fake-cri", command);
 }
 
 void IntegrationTest::StartNode(harness::NodeOptions options, const std::string& events) {

@@ -33,6 +33,7 @@ class IntegrationTest : public harness::NodeTest {
   harness::Keeper runtime_;
   std::unique_ptr<harness::TempDir> runtime_dir_;
   std::string socket_, control_, events_;
+  bool has_image_fs_ = false;  // the folder where the runtime says that images are is there
 };
 
 }  // namespace splitlet::integration

@@ -6,10 +6,8 @@
 #include "libs/fs/fd.h"
 
 namespace splitlet::integration {
-namespace {
 
-/// One that the kernel gives; nobody else is likely to be given it before the node takes it.
-uint16_t FreePort() {
+uint16_t ServingTest::FreePort() {
   const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -19,8 +17,6 @@ uint16_t FreePort() {
   CHECK(::bind(socket.get(), any, length) == 0 && ::getsockname(socket.get(), any, &length) == 0);
   return ntohs(address.sin_port);
 }
-
-}  // namespace
 
 void ServingTest::StartNodeToServe(const std::string& more_config,
                                    const std::map<std::string, uint32_t>& users) {

@@ -22,6 +22,8 @@ class ServingTest : public IntegrationTest {
     StartNodeToServe();
     node_->StartProcess("node-api");
   }
+  /// One that the kernel gives; nobody else is likely to be given it before the node takes it.
+  static uint16_t FreePort();
   /// Null: nobody listens, or the handshake failed.
   std::unique_ptr<https::TestClient> Connect();
   /// "200 body"; empty: no answer.
