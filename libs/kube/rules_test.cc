@@ -419,6 +419,8 @@ TEST(StaticPod, RefusesWhatOnlyAnApiServerHas) {
        "static pods may not reference configmaps"},
       {"a claim", good + ", volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]",
        "static pods may not reference persistentvolumeclaims"},
+      {"a claim on devices", good + ", resourceClaims: [{name: gpu, resourceClaimName: g}]",
+       "static pods may not reference resourceclaims"},
       {"a token without service account is invalid first",
        good + ", volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]",
        "invalid pod: [spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must "
