@@ -215,10 +215,11 @@ TEST_F(RunServiceTest, EachUserMayCallItsMethodsOnly) {
     grpc::StatusCode get_process, set_fault;
   };
   using enum grpc::StatusCode;
-  for (const Case& c : {Case{"a process that asks for health", 12345, OK, PERMISSION_DENIED},
-                        Case{"splitletctl", 12347, OK, OK},
-                        Case{"a process without a call here", 12346, UNAVAILABLE, UNAVAILABLE},
-                        Case{"a stranger", 999, UNAVAILABLE, UNAVAILABLE}}) {
+  for (const Case& c :
+       {Case{"a process that asks for health", 12345, OK, PERMISSION_DENIED},
+        Case{"splitletctl", 12347, OK, OK},
+        Case{"a process without a call here", 12346, PERMISSION_DENIED, PERMISSION_DENIED},
+        Case{"a stranger", 999, PERMISSION_DENIED, PERMISSION_DENIED}}) {
     SCOPED_TRACE(c.name);
     const int fd = ConnectAs(c.uid, rpc::SocketPath(dir_ + "/run", "probe"));
     ASSERT_GE(fd, 0) << "the socket is for the group";

@@ -274,8 +274,17 @@ TEST(Rpc, AUserWhoIsNotAllowedIsRefusedAndLoggedOnce) {
   World world;
   world.options.allowed_uids = {geteuid() + 12345};
   world.Start();
-  EXPECT_EQ(world.GetProcess(500ms).status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(world.GetProcess(500ms).status().code(), StatusCode::kDeadlineExceeded);
+  const Status refused = PermissionDenied(
+      "user {} is not served, whatever its groups: this process serves the users {}", geteuid(),
+      geteuid() + 12345);
+  EXPECT_EQ(world.GetProcess(1min).status(), refused) << "no waiting";
+  EXPECT_EQ(world.GetProcess(1min).status(), refused);
+  v1::SetFaultRequest large;
+  large.set_name(std::string(1 << 20, 'x'));
+  ClientCall call(world.clock, After(world.clock, 1min));
+  v1::FaultList list;
+  EXPECT_EQ(FromGrpc(world.stub->SetFault(&call.context(), large, &list)), refused)
+      << "a request that does not fit the window";
   const auto lines = world.sink.lines();
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].message, "refused a connection");

@@ -1,6 +1,7 @@
 #include "libs/rpc/server.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,7 +27,9 @@
 #include "libs/rpc/call_limits.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/peer.h"
+#include "libs/rpc/refusals.h"
 #include "libs/rpc/rpc.h"
+#include "libs/rpc/socket_fd.h"
 #include "libs/rpc/watch.h"
 
 namespace splitlet::rpc {
@@ -38,28 +42,6 @@ constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
 constexpr int kLookMs = 5000;  // for calls that last too long
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(other.Release()) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) {
-      Close();
-      fd_ = other.Release();
-    }
-    return *this;
-  }
-  ~Fd() { Close(); }
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-  void Close() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
-
 StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -70,18 +52,18 @@ StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-StatusOr<Fd> NewSocket() {
-  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+StatusOr<SocketFd> NewSocket() {
+  SocketFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0) return Annotate(ErrnoStatus(errno), "make a socket");
   return fd;
 }
 
-StatusOr<Fd> Listen(const std::string& path) {
+StatusOr<SocketFd> Listen(const std::string& path) {
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(path), "listen");
   const std::string dir = path.substr(0, path.rfind('/'));
   if (mkdir(dir.c_str(), 0750) != 0 && errno != EEXIST)
     return Annotate(ErrnoStatus(errno), "make " + dir);
-  ASSIGN_OR_RETURN(Fd fd, NewSocket(), "listen");
+  ASSIGN_OR_RETURN(SocketFd fd, NewSocket(), "listen");
   if (unlink(path.c_str()) != 0 && errno != ENOENT)
     return Annotate(ErrnoStatus(errno), "remove " + path);
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -93,11 +75,17 @@ StatusOr<Fd> Listen(const std::string& path) {
   return fd;
 }
 
+std::vector<uint32_t> OwnAndRoot() {
+  if (geteuid() == 0) return {0};
+  return {0, geteuid()};
+}
+
 class UnixServer final : public Server {
  public:
-  UnixServer(ServerOptions options, Log log, Fd listener, Fd wake)
+  UnixServer(ServerOptions options, Log log, SocketFd listener, SocketFd wake)
       : options_(std::move(options)),
         log_(log),
+        allowed_uids_(options_.allowed_uids.empty() ? OwnAndRoot() : options_.allowed_uids),
         listener_(std::move(listener)),
         wake_(std::move(wake)) {}
   ~UnixServer() override { Stop(Duration{0}); }
@@ -145,36 +133,48 @@ class UnixServer final : public Server {
 
  private:
   void AcceptUntilStopped() {
-    const int patience = options_.limits == nullptr ? -1 : kLookMs;
     while (true) {
       std::vector<pollfd> fds = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
       for (const auto& connection : connections_)
         fds.push_back({connection.watch.get(), POLLRDHUP, 0});
-      if (poll(fds.data(), fds.size(), patience) < 0 && errno != EINTR) return;
+      const size_t of_refused = fds.size();
+      refusals_.AppendTo(fds);
+      if (poll(fds.data(), fds.size(), PatienceMs()) < 0 && errno != EINTR) return;
       if ((fds[1].revents & POLLIN) != 0) return;
+      refusals_.Serve(std::span(fds).subspan(of_refused));
       ForgetEnded(fds);
       if ((fds[0].revents & POLLIN) != 0) AcceptOne();
       if (options_.limits != nullptr) options_.limits->CancelOverdue();
     }
   }
 
+  /// -1: nothing is due.
+  int PatienceMs() const {
+    const int refused = refusals_.PatienceMs();
+    if (options_.limits == nullptr) return refused;
+    return refused < 0 ? kLookMs : std::min(refused, kLookMs);
+  }
+
   void AcceptOne() {
-    Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    SocketFd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.get() < 0) {
       if (errno == EMFILE || errno == ENFILE) WaitForFds();
       return;
     }
     const Peer peer = PeerOfSocket(fd.get());
-    if (!Allowed(peer.uid)) return Refuse(peer, "refused a connection");
-    if (!HasRoom(peer)) return Refuse(peer, "refused a connection: it has too many");
-    Fd watch(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!Allowed(peer.uid)) {
+      refusals_.Add(std::move(fd), peer.uid, WhyRefused(peer.uid));
+      return NoteRefused(peer, "refused a connection");
+    }
+    if (!HasRoom(peer)) return NoteRefused(peer, "refused a connection: it has too many");
+    SocketFd watch(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (watch.get() < 0) return WaitForFds();
     connections_.push_back({std::move(watch), peer});
     grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
   }
 
   /// Once for each user and reason.
-  void Refuse(const Peer& peer, const char* what) {
+  void NoteRefused(const Peer& peer, const char* what) {
     if (refused_.emplace(peer.uid, what).second)
       log_.Warn(what, {KV("uid", peer.uid), KV("pid", peer.pid)});
   }
@@ -206,20 +206,28 @@ class UnixServer final : public Server {
   }
 
   bool Allowed(uint32_t uid) const {
-    if (options_.allowed_uids.empty()) return uid == geteuid() || uid == 0;
-    return std::ranges::find(options_.allowed_uids, uid) != options_.allowed_uids.end();
+    return std::ranges::find(allowed_uids_, uid) != allowed_uids_.end();
+  }
+
+  Status WhyRefused(uint32_t uid) const {
+    return PermissionDenied(
+        "user {} is not served, whatever its groups: this process serves the users {}", uid,
+        fmt::join(allowed_uids_, ", "));
   }
 
   const ServerOptions options_;
   const Log log_;
-  Fd listener_, wake_;
+  const std::vector<uint32_t> allowed_uids_;
+  const RealClock clock_;
+  SocketFd listener_, wake_;
   std::unique_ptr<grpc::Server> server_;
   /// gRPC has the socket; a second descriptor of it shows when it ends.
   struct Connection {
-    Fd watch;
+    SocketFd watch;
     Peer peer;
   };
   std::vector<Connection> connections_;                 // acceptor's thread
+  Refusals refusals_{clock_};                           // likewise
   std::set<std::pair<uint32_t, std::string>> refused_;  // likewise
   std::jthread acceptor_;
 };
@@ -235,7 +243,7 @@ Peer PeerOfSocket(int fd) {
 
 StatusOr<Peer> ListenerOf(const std::string& socket_path) {
   ASSIGN_OR_RETURN(const sockaddr_un address, AddressOf(socket_path), "connect");
-  ASSIGN_OR_RETURN(const Fd fd, NewSocket(), "connect");
+  ASSIGN_OR_RETURN(const SocketFd fd, NewSocket(), "connect");
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return PeerOfSocket(fd.get());
   if (errno == EAGAIN) return Peer{};  // its queue is full, so it is there
@@ -270,8 +278,8 @@ std::string TraceparentOf(const grpc::ServerContextBase& context) {
 }
 
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Log log) {
-  ASSIGN_OR_RETURN(Fd listener, Listen(options.socket_path), "open socket");
-  Fd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  ASSIGN_OR_RETURN(SocketFd listener, Listen(options.socket_path), "open socket");
+  SocketFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) return Annotate(ErrnoStatus(errno), "make an eventfd");
   auto server =
       std::make_unique<UnixServer>(std::move(options), log, std::move(listener), std::move(wake));

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The serving side: peers checked by SO_PEERCRED, threads and connections bounded.
+/// The serving side: peers checked by SO_PEERCRED, threads and connections bounded. A caller that
+/// is not served gets PERMISSION_DENIED for each call, before gRPC reads anything of it.
 /// Threads: handlers run on gRPC's.
 /// Errors: as said at each.
 /// Source: docs/design.md, "The calls"; docs/libraries.md, "gRPC".
