@@ -16,6 +16,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/nats_link.h"
 #include "libs/operate/bus_text.h"
+#include "libs/operate/caller.h"
 #include "libs/operate/layout.h"
 #include "libs/rpc/rpc.h"
 
@@ -42,7 +43,7 @@ Status FromNats(natsStatus status) {
   if (status == NATS_INVALID_ARG) return InvalidArgument(text);
   const bool refused = status == NATS_NOT_PERMITTED || status == NATS_CONNECTION_AUTH_FAILED ||
                        status == NATS_SSL_ERROR || status == NATS_SECURE_CONNECTION_WANTED;
-  return refused ? PermissionDenied(text) : Unavailable(text);
+  return refused ? Unauthenticated(text) : Unavailable(text);
 }
 
 struct Credentials {
@@ -52,9 +53,10 @@ struct Credentials {
 StatusOr<Credentials> ReadCredentials(const std::string& path) {
   Credentials credentials;
   if (path.empty()) return credentials;
+  if (Status may = operate::CheckMay(operate::Use::kRead, path, "the bus"); !may.ok()) return may;
   std::ifstream file(path);
   if (!std::getline(file, credentials.user) || !std::getline(file, credentials.password))
-    return NotFound("{} cannot be read: run as the user that started the stack", path);
+    return NotFound("{} has no user and password: is the stack started?", path);
   return credentials;
 }
 
@@ -62,9 +64,10 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
 Status JoinNetwork(const std::string& run_dir) {
   pid_t pid = 0;
   for (const auto& process : ProcessNames()) {
-    const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir, process));
+    const std::string path = rpc::SocketPath(run_dir, process);
+    const auto listener = rpc::ListenerOf(path);
     if (listener.status().code() == StatusCode::kPermissionDenied)
-      return Annotate(listener.status(), "of the stack (are you root?)");
+      return operate::RefusedBy(process, operate::WhoMay(operate::Use::kConnect, path));
     if (listener.ok() && listener->pid > 0) pid = listener->pid;
   }
   if (pid == 0) return FailedPrecondition("no process of the stack runs");

@@ -177,7 +177,7 @@ TEST_F(BusSourceTest, WhatGoesWrongIsSaid) {
   harness::WriteFile(dir_ / "wrong", "ctl\nnonsense\n");
   access.creds = dir_ / "wrong";
   const auto refused = CheckBus(access);
-  EXPECT_EQ(refused.status().code(), StatusCode::kPermissionDenied) << refused.status();
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnauthenticated) << refused.status();
   access = As("ctl");
   access.ca = dir_ / "none";
   EXPECT_EQ(Message(CheckBus(access).status()),

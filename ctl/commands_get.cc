@@ -23,6 +23,7 @@
 #include "libs/fs/real_file_system.h"
 #include "libs/node/machine.h"
 #include "libs/node/system_info.h"
+#include "libs/operate/caller.h"
 #include "libs/operate/client.h"
 #include "libs/operate/pod_view.h"
 #include "splitlet/v1/services.pb.h"
@@ -267,6 +268,8 @@ Status GetProcesses(const operate::Context& context, const std::string& output) 
   const auto processes = context.client.ListProcesses();
   const WallTime now = context.client.clock().WallNow();
   context.out << (output == "json" ? ProcessJson(processes, now) : ProcessTable(processes, now));
+  if (std::ranges::all_of(processes, &operate::ProcessView::refused))
+    return PermissionDenied("no process answers this user: {}", operate::kWhoMayAsk);
   // "desired incomplete" alone does not say which manifest is broken.
   const auto sources = context.client.GetSources();
   if (output != "json" && sources.ok())

@@ -268,6 +268,15 @@ TEST(ProcessTables, OneThatIsDownHidesNoOther) {
             "\ngc is down: gc does not run (nothing listens on run/gc/rpc.sock)\n");
 }
 
+TEST(ProcessTables, OneThatRefusesIsNotCalledDown) {
+  const operate::ProcessView refused{
+      .name = "gc", .problem = "gc refuses user 7, groups 7: it is for user 0", .refused = true};
+  EXPECT_EQ(ProcessTable({refused}, kNow),
+            "NAME   PID   VERSION   STARTED   RESTARTS   HEALTH    BUS   VIEWS   LAST ERROR\n"
+            "gc     -     -         -         0          refused   -     -       -\n"
+            "\ngc refuses user 7, groups 7: it is for user 0\n");
+}
+
 TEST(ProcessTables, HealthAndViewsAreInWords) {
   operate::ProcessView view = RunningProcess();
   AddViewTo(view, "desired", "live", true);

@@ -14,6 +14,7 @@
 #include "ctl/processes.h"
 #include "libs/base/one_line.h"
 #include "libs/operate/bus_text.h"
+#include "libs/operate/caller.h"
 #include "libs/operate/flight_recorder.h"
 #include "libs/operate/layout.h"
 #include "libs/operate/process_view.h"
@@ -29,11 +30,10 @@ using Grade = Finding::Grade;
 constexpr Duration kCallLimit = 3s;
 
 Finding ExamineUser(const operate::Layout& layout) {
-  if (geteuid() == 0) return {Grade::kOk, "user", "root", ""};
-  if (access(layout.run_dir.c_str(), R_OK | X_OK) == 0)
-    return {Grade::kOk, "user", fmt::format("uid {}, may read {}", geteuid(), layout.run_dir), ""};
-  return {Grade::kBad, "user", fmt::format("uid {} may not read {}", geteuid(), layout.run_dir),
-          "run as root, or as a member of the group splitlet"};
+  const std::string caller = operate::CallerText();
+  const Status may = operate::CheckMay(operate::Use::kRead, layout.run_dir, layout.run_dir);
+  if (may.ok()) return {Grade::kOk, "user", caller, ""};
+  return {Grade::kBad, "user", caller + " may not read " + layout.run_dir, operate::kWhoMayAsk};
 }
 
 Finding ExamineKernel() {
@@ -58,11 +58,7 @@ Finding ExamineDisk(const std::string& directory) {
 
 void ExamineBus(const operate::Client& client, std::vector<Finding>& findings) {
   const auto bus = CheckBus(client.layout().bus);
-  if (!bus.ok()) {
-    findings.push_back({Grade::kBad, "bus", Message(bus.status()),
-                        "start nats-server; until then the processes go on by asking each other"});
-    return;
-  }
+  if (!bus.ok()) return findings.push_back(JudgeNoBus(bus.status()));
   findings.push_back({Grade::kOk, "bus", *bus, ""});
   const RealClock clock;
   bool any = false;
@@ -88,6 +84,8 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
   struct stat socket {};
   if (stat(path.c_str(), &socket) != 0) return JudgeNoSocket(path, errno);
+  if (!operate::CheckMay(operate::Use::kConnect, path, kName).ok())
+    return JudgeNoSocket(path, EACCES);
   const auto stub = runtime::v1::RuntimeService::NewStub(rpc::ConnectEndpoint("unix:" + path));
   runtime::v1::VersionResponse version;
   rpc::ClientCall call(clock, After(clock, kCallLimit));
@@ -166,6 +164,16 @@ Finding JudgeNoSocket(const std::string& path, int error) {
           "start containerd or CRI-O"};
 }
 
+Finding JudgeNoBus(const Status& status) {
+  if (status.code() == StatusCode::kPermissionDenied)
+    return {Grade::kNote, "bus", Message(status), "run as root to have it looked at"};
+  if (status.code() == StatusCode::kUnauthenticated)
+    return {Grade::kBad, "bus", Message(status),
+            "are password and CA those of the bus? Start the stack again"};
+  return {Grade::kBad, "bus", Message(status),
+          "start nats-server; until then the processes go on by asking each other"};
+}
+
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
   std::string armed;
   for (const v1::Fault& fault : faults.faults())
@@ -177,6 +185,7 @@ Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
 }
 
 Finding JudgeProcess(const operate::ProcessView& view) {
+  if (view.refused) return {Grade::kBad, view.name, view.problem, operate::kWhoMayAsk};
   if (view.info == nullptr && view.listens)
     return {Grade::kBad, view.name, view.problem,
             fmt::format("it listens and does not answer: splitletctl process cont {0} if it was "

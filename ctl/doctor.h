@@ -39,6 +39,8 @@ Finding JudgeProcess(const operate::ProcessView& view);
 std::vector<Finding> NotesOf(const operate::ProcessView& view);
 /// `error`: of stat. What may not be looked at is not known to be absent.
 Finding JudgeNoSocket(const std::string& path, int error);
+/// `status`: of the attempt to connect. PERMISSION_DENIED is about this user, not about the bus.
+Finding JudgeNoBus(const Status& status);
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults);
 
 }  // namespace splitlet::ctl

@@ -35,6 +35,7 @@ void Warn(const operate::Context& context, const std::vector<std::string>& probl
 StatusOr<std::vector<operate::PodView>> FindPods(const operate::Context& context,
                                                  const PodSelector& selector) {
   operate::NodePods node = context.client.ListPods(selector.detail);
+  if (node.refused) return PermissionDenied("{}", node.problems.front());
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;

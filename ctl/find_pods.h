@@ -2,7 +2,8 @@
 
 /// Which pods a command is about.
 /// Threads: the main one.
-/// Errors: UNAVAILABLE when no process tells which pods there are; those of PickPod.
+/// Errors: UNAVAILABLE when no process tells which pods there are, PERMISSION_DENIED when none
+/// tells this user; those of PickPod.
 
 #include <string>
 #include <vector>

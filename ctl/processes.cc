@@ -18,7 +18,7 @@ std::string PidText(int32_t pid, const char* none) {
 }
 
 std::string HealthText(const operate::ProcessView& view) {
-  if (view.info == nullptr) return "down";
+  if (view.info == nullptr) return view.refused ? "refused" : "down";
   if (view.info->live() && view.info->ready()) return "ok";
   return view.info->live() ? "not ready" : "hung";
 }
@@ -52,7 +52,9 @@ std::string Notes(const std::vector<operate::ProcessView>& processes) {
   std::string notes;
   for (const operate::ProcessView& view : processes) {
     const std::string reason = view.info == nullptr ? view.problem : view.info->reason();
-    if (HealthText(view) != "ok")
+    if (view.refused)
+      notes += OneLine(reason) + "\n";
+    else if (HealthText(view) != "ok")
       notes += fmt::format("{} is {}: {}\n", view.name, HealthText(view), OneLine(reason));
     const std::string odd = view.info == nullptr ? "" : OddViews(*view.info);
     if (!odd.empty()) notes += fmt::format("{} views: {}\n", view.name, OneLine(odd));
@@ -136,8 +138,8 @@ std::string ProcessTable(const std::vector<operate::ProcessView>& processes, Wal
       {"NAME", "PID", "VERSION", "STARTED", "RESTARTS", "HEALTH", "BUS", "VIEWS", "LAST ERROR"});
   for (const operate::ProcessView& view : processes) {
     if (view.info == nullptr) {
-      table.Add(
-          {view.name, "-", "-", "-", fmt::format("{}", view.restarts), "down", "-", "-", "-"});
+      table.Add({view.name, "-", "-", "-", fmt::format("{}", view.restarts), HealthText(view), "-",
+                 "-", "-"});
       continue;
     }
     const v1::ProcessInfo& info = *view.info;

@@ -31,6 +31,7 @@ std::string NameOf(const operate::PodView& view) { return view.name_space + "/" 
 
 /// What is wrong with the manifests themselves; nothing: every source was read whole.
 struct SourceState {
+  Status refused;  // this user may not ask, however long it waits
   bool complete = false;
   std::string waits_for;
   std::vector<std::string> problems;
@@ -41,6 +42,7 @@ SourceState LookAtSources(const operate::Client& client) {
   const auto sources = client.GetSources();
   if (!sources.ok()) {
     state.waits_for = Message(sources.status());
+    if (sources.status().code() == StatusCode::kPermissionDenied) state.refused = sources.status();
     return state;
   }
   state.complete = true;
@@ -65,8 +67,12 @@ class Round {
     const SourceState sources = LookAtSources(context_.client);
     problems_ = sources.problems;
     waits_for_ = sources.waits_for;
+    refused_ = sources.refused;
+    if (!refused_.ok()) return true;
     if (!sources.complete) return false;
     const operate::NodePods node = context_.client.ListPods(operate::Client::Detail::kAll);
+    if (node.refused) refused_ = PermissionDenied("{}", node.problems.front());
+    if (!refused_.ok()) return true;
     if (!node.listed) {
       waits_for_ = node.problems.empty() ? "no process tells of pods" : node.problems.front();
       return false;
@@ -80,6 +86,7 @@ class Round {
   }
 
   Status Result(bool over) const {
+    if (!refused_.ok()) return refused_;
     for (const std::string& problem : problems_) context_.out << OneLine(problem) << "\n";
     for (const auto& [uid, text] : waiting_) context_.out << OneLine(text) << "\n";
     if (!waits_for_.empty() && over) return DeadlineExceeded("{}", waits_for_);
@@ -120,6 +127,7 @@ class Round {
   std::map<std::string, bool> failed_;
   std::vector<std::string> problems_;
   std::string waits_for_;
+  Status refused_;
   size_t seen_ = 0;
 };
 

@@ -134,6 +134,18 @@ TEST(DoctorsJudgement, AProcessThatListensAndIsSilentIsNotCalledDead) {
   EXPECT_NE(silent.to_do.find("splitletctl process cont gc"), std::string::npos) << silent.to_do;
 }
 
+TEST(DoctorsJudgement, ARefusalIsAboutTheCaller) {
+  const Finding refused = JudgeProcess(
+      {.name = "gc", .problem = "gc refuses user 7, groups 7: it is for user 0", .refused = true});
+  EXPECT_EQ(refused.grade, Finding::Grade::kBad);
+  EXPECT_EQ(refused.found, "gc refuses user 7, groups 7: it is for user 0");
+  EXPECT_EQ(refused.to_do, "run as root, or as the user that splitlet.users names ctl");
+  EXPECT_EQ(JudgeNoBus(PermissionDenied("no")).grade, Finding::Grade::kNote);
+  EXPECT_EQ(JudgeNoBus(PermissionDenied("no")).to_do, "run as root to have it looked at");
+  EXPECT_EQ(JudgeNoBus(Unauthenticated("no")).grade, Finding::Grade::kBad);
+  EXPECT_EQ(JudgeNoBus(Unavailable("no")).to_do.find("start nats-server"), 0u);
+}
+
 TEST(ProcessIds, BelongToAProgramOfThatName) {
   EXPECT_FALSE(operate::IsProcess(getpid(), "pleg")) << "this is a test";
   EXPECT_FALSE(operate::IsProcess(-1, "pleg"));

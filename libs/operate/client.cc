@@ -11,7 +11,9 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/processes.h"
+#include "libs/bus/boot_time.h"
 #include "libs/bus/bus.h"
+#include "libs/operate/caller.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -24,6 +26,7 @@ constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 constexpr Duration kDiscardLimit = 15s;
 constexpr Duration kStreamLimit = 25s;
+constexpr const char* kDoesNotAnswer = " does not answer";
 
 /// How often the process was started in this boot.
 std::string StartsFile(const Layout& layout, const std::string& process) {
@@ -33,9 +36,16 @@ std::string StartsFile(const Layout& layout, const std::string& process) {
 struct Callee {
   const Clock& clock;
   const StatusOr<std::shared_ptr<grpc::Channel>>& channel;
-  std::string context;  // what an error of the call begins with
+  std::string process;
   Duration limit = kCallLimit;
+  const char* doing = "";  // what an error of the call says after the process
 };
+
+/// An error of a call. A refusal names who is refused.
+Status Explain(const Status& status, const std::string& process, const char* doing) {
+  if (status.code() == StatusCode::kPermissionDenied) return RefusedBy(process, Message(status));
+  return Annotate(status, process + doing);
+}
 
 /// One unary call. The reply is on the heap, because our headers know it by name only.
 template <class Service, class Request, class Reply>
@@ -47,7 +57,7 @@ StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
   const auto stub = Service::NewStub(*callee.channel);
   rpc::ClientCall call(callee.clock, After(callee.clock, callee.limit));
   auto reply = rpc::Unary(call, *stub, method, request);
-  if (!reply.ok()) return Annotate(reply.status(), callee.context);
+  if (!reply.ok()) return Explain(reply.status(), callee.process, callee.doing);
   return std::make_shared<Reply>(*std::move(reply));
 }
 
@@ -117,7 +127,7 @@ Status Client::CheckRuns(const std::string& process) const {
   std::error_code unknown;
   const std::string shown = std::filesystem::absolute(path, unknown).string();
   if (listens.code() == StatusCode::kPermissionDenied)
-    return PermissionDenied("{}: no permission for its socket {}", process, shown);
+    return RefusedBy(process, WhoMay(Use::kConnect, path));
   if (listens.code() == StatusCode::kUnavailable)
     return Unavailable("{} does not run (nothing listens on {})", process, shown);
   return listens;
@@ -143,8 +153,7 @@ StatusOr<Records> Client::ListTable(const std::string& table, Duration limit) co
     if (item.has_change() && !item.change().removal())
       records[item.change().key()] = item.change().record();
   const grpc::Status status = reader->Finish();
-  if (!status.ok())
-    return Annotate(rpc::FromGrpc(status), fmt::format("{} does not answer", owner));
+  if (!status.ok()) return Explain(rpc::FromGrpc(status), owner, kDoesNotAnswer);
   return records;
 }
 
@@ -158,7 +167,9 @@ NodePods Client::ListPods(Detail detail) const {
       threads.emplace_back([this, &answers, &names, i] { answers[i] = ListTable(names[i]); });
   }
   Tables tables;
-  NodePods node;
+  NodePods node{.refused = std::ranges::all_of(answers, [](const auto& answer) {
+                  return answer.status().code() == StatusCode::kPermissionDenied;
+                })};
   for (size_t i = 0; i < names.size(); ++i) {
     if (answers[i].ok())
       tables.by_name[names[i]] = std::move(*answers[i]);
@@ -195,11 +206,12 @@ ProcessView Client::Ask(const std::string& process) const {
   std::ifstream starts(StartsFile(layout_, process));
   uint64_t boot = 0, count = 0;
   if (starts >> boot >> count && count > 0) view.restarts = count - 1;
-  auto info = Call<v1::Admin>({clock_, ChannelTo(process), process + " does not answer"},
+  auto info = Call<v1::Admin>({clock_, ChannelTo(process), process, kCallLimit, kDoesNotAnswer},
                               &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
   if (!info.ok()) {
     view.problem = Message(info.status());
-    view.listens = CheckRuns(process).ok();
+    view.refused = info.status().code() == StatusCode::kPermissionDenied;
+    view.listens = !view.refused && CheckRuns(process).ok();
     return view;
   }
   view.info = *std::move(info);

@@ -3,7 +3,8 @@
 /// Calls from splitletctl to the processes. A process that is down is found out at once, without
 /// waiting.
 /// Threads: any; calls block, each with a deadline.
-/// Errors: UNAVAILABLE naming the process and what to do.
+/// Errors: UNAVAILABLE naming the process and what to do; PERMISSION_DENIED naming the process, the
+/// caller, and who may.
 
 #include <functional>
 #include <map>
@@ -39,6 +40,7 @@ struct NodePods {
   std::vector<PodView> pods;          // by namespace, then name
   std::vector<std::string> problems;  // "status does not run: ..."
   bool listed = false;                // at least one process listed its pods
+  bool refused = false;               // no process lists them for this user
 };
 
 class Client {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "libs/operate/caller.h"
+
 namespace splitlet::operate {
 namespace {
 
@@ -190,7 +192,7 @@ Status RecorderFiles::OpenSegment() {
 Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMessage& message) {
   const auto numbers = Segments(folder);
   if (numbers.status().code() == StatusCode::kPermissionDenied)
-    return Annotate(numbers.status(), folder + " (are you root?)");
+    return RefusedBy("the flight recorder", WhoMay(Use::kRead, folder));
   if (!numbers.ok() || numbers->empty())
     return NotFound("there is no flight recorder in {}", folder);
   for (const uint64_t number : *numbers) {

@@ -19,6 +19,7 @@ struct ProcessView {
   std::shared_ptr<v1::ProcessInfo> info;  // null: no answer
   std::string problem;                    // why there is no answer
   bool listens = false;                   // without an answer: something has its socket
+  bool refused = false;                   // without an answer: this user may not ask it
   uint64_t restarts = 0;                  // without an answer: from its run folder
 };
 

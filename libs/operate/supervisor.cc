@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libs/base/clock.h"
+#include "libs/operate/caller.h"
 #include "libs/process/run_program.h"
 #include "libs/rpc/rpc.h"
 
@@ -53,8 +54,10 @@ class Runit final : public Supervisor {
   std::string Name() const override { return "runit"; }
 
   StatusOr<pid_t> PidOf(const std::string& service) override {
-    RETURN_IF_ERROR(Check(service), "runit");
-    const std::string pid = FirstWord(Home(service) + "/supervise/pid");
+    if (Status known = Check(service); !known.ok()) return known;
+    const std::string path = Home(service) + "/supervise/pid";
+    if (Status may = CheckMay(Use::kRead, path, Name()); !may.ok()) return may;
+    const std::string pid = FirstWord(path);
     return pid.empty() ? 0 : static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10));
   }
   Status TakeDown(const std::string& service) override {
@@ -80,8 +83,9 @@ class Runit final : public Supervisor {
   static std::string StatPath(const std::string& service) {
     return Home(service) + "/supervise/stat";
   }
-  static Status Check(const std::string& service) {
+  Status Check(const std::string& service) const {
     std::error_code error;
+    if (Status may = CheckMay(Use::kRead, Home(service), Name()); !may.ok()) return may;
     if (!std::filesystem::exists(Home(service), error))
       return NotFound("there is no service {} in {}", service,
                       std::filesystem::absolute("sv", error).string());
@@ -93,11 +97,12 @@ class Runit final : public Supervisor {
                : DeadlineExceeded("{} did not get there in {} s", service, kPatience / 1s);
   }
   Status Command(const std::string& service, std::string_view bytes) {
-    RETURN_IF_ERROR(Check(service), "runit");
+    if (Status known = Check(service); !known.ok()) return known;
     const std::string path = Home(service) + "/supervise/control";
     const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && (errno == ENXIO || errno == ENOENT))
       return FailedPrecondition("runit does not run (make run starts the stack)");
+    if (fd < 0 && errno == EACCES) return RefusedBy(Name(), WhoMay(Use::kWrite, path));
     if (fd < 0) return ErrnoStatus(errno);
     const ssize_t written = write(fd, bytes.data(), bytes.size());
     close(fd);
@@ -259,6 +264,8 @@ class Unsupervised final : public Supervisor {
   StatusOr<pid_t> PidOf(const std::string& service) override {
     const auto listener = rpc::ListenerOf(rpc::SocketPath(run_dir_, service));
     if (listener.status().code() == StatusCode::kUnavailable) return 0;
+    if (listener.status().code() == StatusCode::kPermissionDenied)
+      return RefusedBy(service, WhoMay(Use::kConnect, rpc::SocketPath(run_dir_, service)));
     if (!listener.ok()) return listener.status();
     if (listener->pid == 0)
       return FailedPrecondition(
@@ -282,11 +289,14 @@ class Unsupervised final : public Supervisor {
 }  // namespace
 
 StatusOr<pid_t> Supervisor::Signal(const std::string& service, int signal) {
-  ASSIGN_OR_RETURN(const pid_t pid, PidOf(service), "{}", Name());
+  const auto found = PidOf(service);
+  if (found.status().code() == StatusCode::kPermissionDenied) return found.status();
+  ASSIGN_OR_RETURN(const pid_t pid, found, "{}", Name());
   if (pid <= 0) return FailedPrecondition("{} does not run", service);
-  if (kill(pid, signal) != 0)
-    return Annotate(ErrnoStatus(errno), fmt::format("signal {} (pid {})", service, pid));
-  return pid;
+  if (kill(pid, signal) == 0) return pid;
+  if (errno == EPERM)
+    return RefusedBy(service, fmt::format("its process {} is another user's", pid));
+  return Annotate(ErrnoStatus(errno), fmt::format("signal {} (pid {})", service, pid));
 }
 
 std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout,

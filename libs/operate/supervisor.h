@@ -6,7 +6,8 @@
 /// signals work, to the process that listens on the socket.
 /// Threads: one; calls block for some seconds at most.
 /// Errors: NOT_FOUND for a service that is not supervised, FAILED_PRECONDITION for one that does
-/// not run, PERMISSION_DENIED, UNIMPLEMENTED for what cannot be done here.
+/// not run, PERMISSION_DENIED naming the caller and who may, UNIMPLEMENTED for what cannot be done
+/// here.
 
 #include <sys/types.h>
 
