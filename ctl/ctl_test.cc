@@ -159,6 +159,24 @@ TEST(Picking, PrefersThePodThatStays) {
             "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
 }
 
+TEST(Picking, WhatOneProcessStillRemembersGivesWay) {
+  operate::PodView finished = ViewOf(kTwo, "{}"), wanted = finished, unknown = finished;
+  finished.worker = std::make_shared<v1::WorkerRecord>();
+  finished.worker->set_state(v1::FINISHED);
+  wanted.uid = "u2";
+  wanted.desired = std::make_shared<v1::DesiredRecord>();
+  unknown.uid = "u3";
+  EXPECT_EQ(PickPod({finished, wanted, unknown}, "web").value_or(operate::PodView{}).uid, "u2");
+  EXPECT_EQ(PickPod({finished, unknown}, "web").value_or(operate::PodView{}).uid, "u3")
+      << "config-source did not answer";
+  EXPECT_EQ(PickPod({finished}, "web").value_or(operate::PodView{}).uid, "u1");
+  EXPECT_EQ(PickPod({finished, wanted}, "u1").value_or(operate::PodView{}).uid, "u1");
+  operate::PodView again = wanted;
+  again.worker = finished.worker;
+  EXPECT_EQ(PickPod({finished, again}, "web").value_or(operate::PodView{}).uid, "u2")
+      << "a later life of a pod that has ended";
+}
+
 operate::PodView RestartedView() {
   return ViewOf(
       R"({"nodeName": "n1", "containers": [{"name": "a"}]})",

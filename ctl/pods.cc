@@ -10,6 +10,7 @@
 #include "ctl/objects.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/operate/text.h"
+#include "splitlet/v1/records.pb.h"
 
 namespace splitlet::ctl {
 namespace {
@@ -142,6 +143,14 @@ std::vector<ApiObject> ObjectsOf(const std::vector<operate::PodView>& pods) {
   return objects;
 }
 
+/// Of two pods of one name the higher is meant: a wanted one goes before one that only other
+/// processes know, and that before one that ends or of which only remains are left.
+int Standing(const operate::PodView& view) {
+  const bool finished = view.worker != nullptr && view.worker->state() == v1::FINISHED;
+  if (view.removed || (view.desired == nullptr && finished)) return 0;
+  return view.desired == nullptr ? 1 : 2;
+}
+
 }  // namespace
 
 int64_t CreatedAt(const operate::PodView& view) {
@@ -161,8 +170,9 @@ StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
   for (const operate::PodView& view : pods)
     if (IsNamed(view, name)) named.push_back(&view);
   if (named.empty()) return NotFound("there is no pod \"{}\" on this node", name);
-  const auto stays = [](const operate::PodView* view) { return !view->removed; };
-  if (std::ranges::count_if(named, stays) == 1) return **std::ranges::find_if(named, stays);
+  int best = 0;
+  for (const operate::PodView* view : named) best = std::max(best, Standing(*view));
+  std::erase_if(named, [best](const operate::PodView* view) { return Standing(*view) < best; });
   if (named.size() == 1) return *named.front();
   std::string list;
   for (const operate::PodView* view : named)
