@@ -205,6 +205,24 @@ TEST(PodObjects, AreThoseOfTheApi) {
   EXPECT_TRUE(PodYaml(view).starts_with("apiVersion: v1\nkind: Pod\n")) << PodYaml(view);
 }
 
+TEST(PodObjects, OneThatEndsIsToldFromOneThatRuns) {
+  operate::PodView view =
+      ViewOf(R"({"terminationGracePeriodSeconds": 40, "containers": [{"name": "a"}]})",
+             R"({"phase": "Running"})");
+  EXPECT_TRUE(Has(PodJson(view), R"("creationTimestamp": "2026-11-21T11:55:00Z")"))
+      << PodJson(view);
+  EXPECT_FALSE(Has(PodJson(view), "deletion")) << PodJson(view);
+  view.removed = true;
+  view.removed_at_wall_ns = Before(10s);
+  EXPECT_TRUE(Has(PodJson(view), R"("deletionTimestamp": "2026-11-21T12:00:30Z")"))
+      << PodJson(view);
+  EXPECT_TRUE(Has(PodJson(view), R"("deletionGracePeriodSeconds": 40)")) << PodJson(view);
+  EXPECT_TRUE(Has(PodListJson({view}), R"("deletionTimestamp": "2026-11-21T12:00:30Z")"));
+  EXPECT_TRUE(Has(PodListYaml({view}), "deletionGracePeriodSeconds: 40"));
+  view.removed_at_wall_ns = 0;
+  EXPECT_FALSE(Has(PodJson(view), "deletionTimestamp")) << "no time is made up";
+}
+
 TEST(PodObjects, ListsHoldWholeObjects) {
   const operate::PodView view =
       ViewOf(R"({"containers": [{"name": "a"}]})", R"({"phase": "Running"})");

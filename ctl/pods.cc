@@ -137,10 +137,39 @@ const core::Pod& PodOf(const operate::PodView& view) {
   return view.pod == nullptr ? none : *view.pod;
 }
 
-std::vector<ApiObject> ObjectsOf(const std::vector<operate::PodView>& pods) {
+Time TimeOf(int64_t wall_ns) {
+  Time time;
+  time.set_seconds(wall_ns / 1'000'000'000);
+  return time;
+}
+
+/// With what an API server would have in the metadata of a static pod: when it came, and once its
+/// source has taken it away, when its grace period is over.
+core::Pod ObjectOf(const operate::PodView& view) {
+  core::Pod pod = PodOf(view);
+  auto& metadata = *pod.mutable_metadata();
+  if (const int64_t created = CreatedAt(view); created != 0 && !metadata.has_creation_timestamp())
+    *metadata.mutable_creation_timestamp() = TimeOf(created);
+  if (!view.removed || metadata.has_deletion_timestamp()) return pod;
+  const int64_t grace = pod.spec().termination_grace_period_seconds();
+  if (view.removed_at_wall_ns != 0)
+    *metadata.mutable_deletion_timestamp() =
+        TimeOf(view.removed_at_wall_ns + grace * 1'000'000'000);
+  metadata.set_deletion_grace_period_seconds(grace);
+  return pod;
+}
+
+/// The objects stay in `pods`.
+std::vector<ApiObject> ObjectsOf(const std::vector<core::Pod>& pods) {
   std::vector<ApiObject> objects;
-  for (const operate::PodView& view : pods) objects.push_back({"Pod", PodOf(view)});
+  for (const core::Pod& pod : pods) objects.push_back({"Pod", pod});
   return objects;
+}
+
+std::vector<core::Pod> PodsOf(const std::vector<operate::PodView>& views) {
+  std::vector<core::Pod> pods;
+  for (const operate::PodView& view : views) pods.push_back(ObjectOf(view));
+  return pods;
 }
 
 /// Of two pods of one name the higher is meant: a wanted one goes before one that only other
@@ -225,16 +254,16 @@ std::string PodTable(const std::vector<operate::PodView>& pods, WallTime now,
   return table.Text(options.header);
 }
 
-std::string PodJson(const operate::PodView& view) { return ObjectJson({"Pod", PodOf(view)}); }
+std::string PodJson(const operate::PodView& view) { return ObjectJson({"Pod", ObjectOf(view)}); }
 
-std::string PodYaml(const operate::PodView& view) { return ObjectYaml({"Pod", PodOf(view)}); }
+std::string PodYaml(const operate::PodView& view) { return ObjectYaml({"Pod", ObjectOf(view)}); }
 
 std::string PodListJson(const std::vector<operate::PodView>& pods) {
-  return ListJson(ObjectsOf(pods));
+  return ListJson(ObjectsOf(PodsOf(pods)));
 }
 
 std::string PodListYaml(const std::vector<operate::PodView>& pods) {
-  return ListYaml(ObjectsOf(pods));
+  return ListYaml(ObjectsOf(PodsOf(pods)));
 }
 
 }  // namespace splitlet::ctl

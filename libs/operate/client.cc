@@ -86,7 +86,13 @@ struct Tables {
   }
 };
 
-PodView MakeView(const std::string& uid, const Tables& tables) {
+/// 0 for a time of another boot.
+int64_t WallOf(const v1::BootTime& time, const Clock& clock) {
+  const Clock::Time at = bus::FromProto(time), now = clock.Now();
+  return at && now.SameBoot(at) ? ToNanos(clock.WallNow() - (now - at)) : 0;
+}
+
+PodView MakeView(const std::string& uid, const Tables& tables, const Clock& clock) {
   PodView view;
   view.uid = uid;
   view.desired = Parsed<v1::DesiredRecord>(tables.Of("desired"), uid);
@@ -102,6 +108,7 @@ PodView MakeView(const std::string& uid, const Tables& tables) {
     view.source = view.desired->source();
     view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
     view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
+    if (view.removed) view.removed_at_wall_ns = WallOf(view.desired->put_at(), clock);
     view.pod->ParseFromString(view.desired->pod());
   } else {
     view.pod->mutable_metadata()->set_name(view.name);
@@ -183,7 +190,8 @@ NodePods Client::ListPods(Detail detail) const {
   }
   uids.erase("node");
   for (const std::string& uid : uids)
-    if (PodView view = MakeView(uid, tables); IsShown(view)) node.pods.push_back(std::move(view));
+    if (PodView view = MakeView(uid, tables, clock_); IsShown(view))
+      node.pods.push_back(std::move(view));
   std::ranges::sort(node.pods, {},
                     [](const PodView& v) { return std::tie(v.name_space, v.name, v.uid); });
   return node;

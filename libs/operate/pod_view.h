@@ -26,6 +26,7 @@ struct PodView {
   bool has_status = false;
   bool removed = false;  // its source has taken it away
   int64_t seen_at_wall_ns = 0;
+  int64_t removed_at_wall_ns = 0;  // of a removed one; 0: not known, as after a reboot
   std::shared_ptr<v1::DesiredRecord> desired;
   std::shared_ptr<v1::AdmissionRecord> admission;
   std::shared_ptr<v1::WorkerRecord> worker;
