@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 
 #include "ctl/describe.h"
@@ -12,6 +11,7 @@
 #include "ctl/find_pods.h"
 #include "ctl/node.h"
 #include "ctl/objects.h"
+#include "ctl/pod_changes.h"
 #include "ctl/processes.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/apiclient/client.h"
@@ -44,50 +44,20 @@ PodSelector SelectorOf(const GetOptions& options,
   return {.name = options.name, .name_space = options.name_space, .detail = detail};
 }
 
-PodTableOptions TableOptions(const GetOptions& options, const std::vector<operate::PodView>& pods) {
-  const bool several = std::ranges::any_of(
-      pods, [&pods](const operate::PodView& v) { return v.name_space != pods.front().name_space; });
-  return {.wide = options.output == "wide",
-          .namespaces = options.all_namespaces || several,
-          .header = !options.no_headers};
-}
-
-/// What is shown of a pod, without the ages: they change by themselves.
-std::string RowKey(const operate::PodView& view, WallTime now, bool wide) {
-  const PodRow row = MakePodRow(view, now);
-  return fmt::format("{} {} {} {} {}", row.ready, row.total, row.status, row.restarts,
-                     wide ? row.ip : "");
-}
-
-/// Prints each pod when it comes, changes, or goes.
+/// Prints each pod when it comes or changes. What is away for a while is warned of, once.
 Status WatchPods(const operate::Context& context, const GetOptions& options) {
-  std::map<std::string, std::string> shown;
-  std::vector<size_t> widths;
-  bool first = true;
+  PodChanges changes(options);
   std::string last_error;
   while (!context.stopped()) {
     PodSelector selector = SelectorOf(options);
-    selector.quiet = !first;
+    selector.quiet = !changes.first();
     const auto pods = FindPods(context, selector);
+    if (pods.status().code() == StatusCode::kPermissionDenied) return pods.status();
     const std::string error = pods.ok() ? "" : Message(pods.status());
     if (error != last_error && !error.empty()) context.err << "warning: " << OneLine(error) << "\n";
     last_error = error;
-    const WallTime now = context.client.clock().WallNow();
-    std::vector<operate::PodView> changed;
-    std::map<std::string, std::string> present;
-    for (const operate::PodView& view : pods.ok() ? *pods : std::vector<operate::PodView>{}) {
-      present[view.uid] = RowKey(view, now, options.output == "wide");
-      if (!shown.contains(view.uid) || shown[view.uid] != present[view.uid])
-        changed.push_back(view);
-    }
-    if (pods.ok()) shown = std::move(present);
-    PodTableOptions table = TableOptions(options, changed);
-    table.header = first && !options.no_headers;
-    table.widths = &widths;
-    if (pods.ok() && (first || !changed.empty())) {
-      context.out << PodTable(changed, now, table) << std::flush;
-      first = false;
-    }
+    if (pods.ok())
+      context.out << changes.Take(*pods, context.client.clock().WallNow()) << std::flush;
     poll(nullptr, 0, kWatchMs);
   }
   return OkStatus();
@@ -162,7 +132,9 @@ Status GetPods(const operate::Context& context, const GetOptions& options) {
   else if (options.output == "yaml")
     context.out << PodListYaml(*pods);
   else if (options.output == "name")
-    for (const operate::PodView& pod : *pods) context.out << "pod/" << OneLine(pod.name) << "\n";
+    context.out << NameLines(*pods);
+  else if (pods->empty() && !options.name_space.empty())
+    context.err << "no pods in namespace " << OneLine(options.name_space) << " on this node\n";
   else if (pods->empty())
     context.err << "no pods on this node\n";
   else
@@ -181,7 +153,7 @@ Status GetPod(const operate::Context& context, const GetOptions& options) {
   else if (options.output == "yaml")
     context.out << PodYaml(*pod);
   else if (options.output == "name")
-    context.out << "pod/" << OneLine(pod->name) << "\n";
+    context.out << NameLines({*pod});
   else
     context.out << PodTable({*pod}, context.client.clock().WallNow(),
                             TableOptions(options, {*pod}));
