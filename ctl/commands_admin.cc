@@ -30,6 +30,17 @@ Status CheckProcess(const std::string& process) {
   return InvalidArgument("there is no process {}: want one of {}", process, ListOfProcesses());
 }
 
+/// The process has a fail point of this name.
+Status CheckPoint(const operate::Context& context, const FaultOptions& options) {
+  const auto list = context.client.ListFaults(options.process);
+  if (!list.ok()) return list.status();
+  if (std::ranges::any_of((*list)->faults(),
+                          [&options](const v1::Fault& f) { return f.name() == options.name; }))
+    return OkStatus();
+  return InvalidArgument("{} has no fail point {} (splitletctl fault list {} shows them)",
+                         options.process, options.name, options.process);
+}
+
 struct LevelChoice {
   std::vector<std::string> processes;
   std::string level;  // empty: only shown
@@ -113,13 +124,7 @@ Status ListFaultsCommand(const operate::Context& context, const FaultOptions& op
 
 Status SetFaultCommand(const operate::Context& context, const FaultOptions& options) {
   if (Status known = CheckProcess(options.process); !known.ok()) return known;
-  const auto before = context.client.ListFaults(options.process);
-  if (!before.ok()) return before.status();
-  const auto& faults = (*before)->faults();
-  if (std::ranges::none_of(faults,
-                           [&options](const v1::Fault& f) { return f.name() == options.name; }))
-    return InvalidArgument("{} has no fail point {} (splitletctl fault list {} shows them)",
-                           options.process, options.name, options.process);
+  if (Status there = CheckPoint(context, options); !there.ok()) return there;
   const auto list = context.client.SetFault(options.process, options.name, options.term);
   if (!list.ok()) return list.status();
   context.out << fmt::format("{}: {} = {}\n", options.process, options.name, options.term);
@@ -128,6 +133,8 @@ Status SetFaultCommand(const operate::Context& context, const FaultOptions& opti
 
 Status ClearFaults(const operate::Context& context, const FaultOptions& options) {
   if (Status known = CheckProcess(options.process); !known.ok()) return known;
+  if (!options.name.empty())
+    if (Status there = CheckPoint(context, options); !there.ok()) return there;
   const auto list = context.client.SetFault(options.process, options.name, "off");
   if (!list.ok()) return list.status();
   context.out << options.process << ": "

@@ -87,6 +87,10 @@ TEST(FailPointTest, BadTermsAreRefusedWithAReason) {
       {"shift(-1e12h)", "bad duration -1e12h"},
       {"x*crash", "bad number before *"},
       {"return(aborted", "closing parenthesis"},
+      {"150%return(aborted)", "bad probability 150%: want 0 to 100"},
+      {"nan%crash", "bad probability nan%"},
+      {"2.5*crash", "bad count 2.5*: want a whole number"},
+      {"inf*crash", "bad count inf*"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.term);

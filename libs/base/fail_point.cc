@@ -78,6 +78,8 @@ Status ParseReturn(std::string_view argument, Step& step) {
   return OkStatus();
 }
 
+constexpr double kMaxCount = 1e15;  // which a double counts exactly
+
 /// Reads "3*" and "5%" from the front of `text`.
 Status ParsePrefixes(std::string_view& text, Step& step) {
   const auto mark = text.find_first_of("*%(");
@@ -86,6 +88,10 @@ Status ParsePrefixes(std::string_view& text, Step& step) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + mark, number);
   if (error != std::errc{} || end != text.data() + mark || number < 0)
     return InvalidArgument("bad number before {}", text[mark]);
+  if (text[mark] == '*' && (number != std::floor(number) || number > kMaxCount))
+    return InvalidArgument("bad count {}*: want a whole number", text.substr(0, mark));
+  if (text[mark] == '%' && !(number <= 100))  // true of a NaN
+    return InvalidArgument("bad probability {}%: want 0 to 100", text.substr(0, mark));
   if (text[mark] == '*') step.count = static_cast<int64_t>(number);
   if (text[mark] == '%') step.probability = number / 100;
   text.remove_prefix(mark + 1);
