@@ -119,11 +119,12 @@ void ExamineSources(const operate::Client& client, std::vector<Finding>& finding
     for (const auto& problem : source.problems())
       findings.push_back({Grade::kBad, "source " + source.name(),
                           problem.where() + ": " + ReasonOf(problem),
-                          "correct it; the last good version stays meanwhile"});
+                          "correct it: what cannot be used keeps its last good pod, an unknown "
+                          "field is left out"});
     if (!source.complete())
-      findings.push_back({Grade::kNote, "source " + source.name(),
-                          "not complete: " + source.reason(),
-                          "nothing is removed for it until it can be read"});
+      findings.push_back(
+          {Grade::kNote, "source " + source.name(), "not complete: " + source.reason(),
+           "until it can be read, no pod is removed only because this source does not show it"});
   }
 }
 
