@@ -102,12 +102,19 @@ Status TracePod(const operate::Context& context, const std::string& name,
   const auto since = operate::ParseSince(since_text);
   if (!since.ok()) return Annotate(since.status(), "--since");
   const auto recorded = ReadAbout(context, name, *since);
+  const operate::NodePods node = context.client.ListPods(operate::Client::Detail::kAll);
+  if (node.refused) return PermissionDenied("{}", node.problems.front());
+  std::set<std::string> full_names;
+  if (recorded.ok())
+    for (const auto& pod : recorded->pods) full_names.insert(pod.second);
+  for (const operate::PodView& view : node.pods)
+    if (IsNamed(view, name)) full_names.insert(view.name_space + "/" + view.name);
+  if (Status one = CheckOneName(name, full_names); !one.ok()) return one;
   std::vector<TraceLine> lines;
   if (!recorded.ok())
     context.err << "warning: no flight recorder: " << OneLine(Message(recorded.status())) << "\n";
   else
     for (const operate::BusEvent& event : recorded->events) lines.push_back(LineOf(event));
-  const operate::NodePods node = context.client.ListPods(operate::Client::Detail::kAll);
   for (const auto& problem : node.problems) context.err << "warning: " << OneLine(problem) << "\n";
   for (const operate::PodView& view : node.pods) {
     const bool same = recorded.ok() && recorded->pods.contains(view.uid);

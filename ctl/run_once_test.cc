@@ -107,6 +107,14 @@ TEST(Tracing, LinesThatAreKnownToTheSecondOnlyHaveNoDistance) {
             "12:00:00.000   -     status   condition Ready=True\n");
 }
 
+TEST(Tracing, IsOfOnePod) {
+  EXPECT_TRUE(CheckOneName("web", {}).ok());
+  EXPECT_TRUE(CheckOneName("web", {"default/web"}).ok());
+  EXPECT_EQ(CheckOneName("web", {"shop/web", "default/web"}),
+            InvalidArgument("\"web\" is several pods, name one with its namespace: default/web "
+                            "shop/web"));
+}
+
 TEST(DoctorsJudgement, WhatMayNotBeLookedAtIsNotAbsent) {
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).grade, Finding::Grade::kNote);
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).found, "this user may not look at /run/x.sock");

@@ -93,6 +93,13 @@ TraceLine LineOf(const operate::BusEvent& event) {
   return {event.at, event.process, event.topic + ": " + event.text, event.trace_id};
 }
 
+Status CheckOneName(const std::string& name, const std::set<std::string>& full_names) {
+  if (full_names.size() <= 1) return OkStatus();
+  std::string list;
+  for (const std::string& full : full_names) list += " " + full;
+  return InvalidArgument("\"{}\" is several pods, name one with its namespace:{}", name, list);
+}
+
 std::string TraceText(std::vector<TraceLine> lines) {
   if (lines.empty()) return "";
   std::ranges::stable_sort(lines, {}, SortedAt);

@@ -3,14 +3,16 @@
 /// The timeline of one pod: what each process said of it on the bus, what the runtime and the
 /// events say.
 /// Threads: any.
-/// Errors: none.
+/// Errors: as said at each.
 /// Units: milliseconds since the first line.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ctl/pods.h"
+#include "libs/base/status.h"
 #include "libs/operate/bus_text.h"
 #include "libs/operate/pod_view.h"
 
@@ -32,6 +34,9 @@ struct TraceLine {
 std::vector<TraceLine> LinesOf(const operate::PodView& view);
 std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
 TraceLine LineOf(const operate::BusEvent& event);
+
+/// INVALID_ARGUMENT when pods of several names ("default/web") are meant by one: a trace is of one.
+Status CheckOneName(const std::string& name, const std::set<std::string>& full_names);
 
 /// Sorted by time, each with its distance to the first exact one; what is known to the second only
 /// stands at the end of its second and has none. Lines of one trace have the same mark, the
