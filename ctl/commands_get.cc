@@ -209,6 +209,7 @@ Status DescribeNodeCommand(const operate::Context& context, const GetOptions& op
 Status GetEvents(const operate::Context& context, const GetEventsOptions& options) {
   if (Status valid = CheckOutput(options.output, {"wide", "json", "yaml"}); !valid.ok())
     return valid;
+  if (Status valid = CheckEventTypes(options.types); !valid.ok()) return valid;
   EventFilter filter;
   if (!options.object.empty()) {
     ASSIGN_OR_RETURN(filter, ParseEventObject(options.object), "events of one object");

@@ -112,8 +112,10 @@ StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime 
     RETURN_IF_ERROR(since, "--since-time {}", options.since_time);
     read.since = WallFromNanos(since->seconds * 1'000'000'000 + since->nanos);
   }
+  if (options.tail < -1) return InvalidArgument("--tail must be greater than or equal to -1");
   if (options.tail >= 0) read.tail_lines = static_cast<uint64_t>(options.tail);
-  if (options.limit_bytes == 0) return InvalidArgument("--limit-bytes must be greater than 0");
+  if (options.limit_bytes == 0 || options.limit_bytes < -1)
+    return InvalidArgument("--limit-bytes must be greater than 0");
   if (options.limit_bytes > 0) read.limit_bytes = static_cast<uint64_t>(options.limit_bytes);
   if (options.process.empty()) return read;
   if (read.since || options.previous || options.timestamps || !options.container.empty())

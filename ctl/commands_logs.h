@@ -18,8 +18,8 @@ struct LogsOptions {
   std::string pod, container, name_space;
   std::string process;  // instead of a pod
   std::string since, since_time;
-  int64_t tail = -1;         // below 0: all
-  int64_t limit_bytes = -1;  // below 0: all
+  int64_t tail = -1;         // -1: all
+  int64_t limit_bytes = -1;  // -1: all
   bool follow = false, previous = false, timestamps = false;
 };
 Status Logs(const operate::Context& context, const LogsOptions& options);

@@ -92,6 +92,13 @@ StatusOr<EventFilter> ParseEventObject(const std::string& object) {
   return EventFilter{.kind = kind->second, .name = object.substr(slash + 1)};
 }
 
+Status CheckEventTypes(const std::vector<std::string>& types) {
+  for (const std::string& type : types)
+    if (Lower(type) != "normal" && Lower(type) != "warning")
+      return InvalidArgument("--types {}: want Normal, Warning or both", type);
+  return OkStatus();
+}
+
 EventList ChooseEvents(const EventList& events, const EventFilter& filter) {
   const auto is = [](const std::string& wanted, const std::string& value) {
     return wanted.empty() || wanted == value;

@@ -29,6 +29,8 @@ struct EventFilter {
 };
 /// "pod/web", "pods/web", "node/n1", as --for takes them.
 StatusOr<EventFilter> ParseEventObject(const std::string& object);
+/// INVALID_ARGUMENT when one is no type of events.
+Status CheckEventTypes(const std::vector<std::string>& types);
 /// Those that pass, the one that happened last at the end.
 EventList ChooseEvents(const EventList& events, const EventFilter& filter);
 

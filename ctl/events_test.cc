@@ -33,6 +33,13 @@ std::shared_ptr<v1::EventRecord> EventOf(const Given& given) {
   return event;
 }
 
+TEST(EventTypes, AreTwo) {
+  EXPECT_TRUE(CheckEventTypes({}).ok());
+  EXPECT_TRUE(CheckEventTypes({"warning", "Normal"}).ok());
+  EXPECT_EQ(CheckEventTypes({"Warning", "Foo"}),
+            InvalidArgument("--types Foo: want Normal, Warning or both"));
+}
+
 EventList SomeEvents() {
   return {EventOf({"Pod default/web", "Warning", "BackOff", 30s, 4}),
           EventOf({"Pod default/web", "Normal", "Pulled", 5min}),

@@ -65,6 +65,12 @@ TEST(LogWords, ThoseThatDoNotGoTogetherAreRefused) {
        {.pod = "a", .since = "soon"},
        "--since: \"soon\" is not a duration such as 10m or 1h30m"},
       {"no bytes", {.pod = "a", .limit_bytes = 0}, "--limit-bytes must be greater than 0"},
+      {"fewer bytes than none",
+       {.pod = "a", .limit_bytes = -5},
+       "--limit-bytes must be greater than 0"},
+      {"fewer lines than none",
+       {.pod = "a", .tail = -5},
+       "--tail must be greater than or equal to -1"},
       {"a process has no times",
        {.process = "gc", .since = "5m"},
        "--process takes --tail, --limit-bytes and -f only"},
@@ -77,6 +83,9 @@ TEST(LogWords, ThoseThatDoNotGoTogetherAreRefused) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->since, now - 5min);
   EXPECT_EQ(read->tail_lines, 3u);
+  const auto all = ParseLogOptions({.pod = "a", .tail = -1}, now);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_FALSE(all->tail_lines.has_value());
 }
 
 TEST(ProcessLogs, AreWhereItsSupervisorPutsThem) {
