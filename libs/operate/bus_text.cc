@@ -19,6 +19,9 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
+/// A round of measurements that changed nothing, every 10 s.
+constexpr const char* kMeasured = "measured";
+
 /// Parts of a line, joined by "; ".
 class Parts {
  public:
@@ -205,7 +208,7 @@ std::string DescribePressure(const std::string& old_bytes, const std::string& by
   if (before.shutting_down() != after.shutting_down())
     parts.Add(after.shutting_down() ? "shuts down" : "does not shut down any more");
   if (before.reclaimed() != after.reclaimed()) parts.Add(after.reclaimed());
-  return parts.Text("measured");
+  return parts.Text(kMeasured);
 }
 
 /// {namespace, name} of a record that has them.
@@ -290,6 +293,7 @@ BusEvent BusReader::ReadTable(const BusMessage& message, const std::string& tabl
   } else {
     LearnName(table, change.key(), change.record());
     event.text = DescribeChange(table, last, change.record());
+    event.beat = table == "pressure" && event.text == kMeasured;
     last = change.record();
   }
   const auto found = names_.find(change.key());

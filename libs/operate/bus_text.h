@@ -21,12 +21,12 @@ struct BusMessage {
 
 struct BusEvent {
   WallTime at;
-  std::string process;  // who said it
-  std::string topic;    // table or signal
-  std::string key;      // pod UID, `node`; empty for a beat
-  std::string pod;      // "default/web"; empty when not known
-  std::string text;     // "app running; app waits: ImagePullBackOff"
-  bool beat = false;
+  std::string process;   // who said it
+  std::string topic;     // table or signal
+  std::string key;       // pod UID, `node`; empty for a beat
+  std::string pod;       // "default/web"; empty when not known
+  std::string text;      // "app running; app waits: ImagePullBackOff"
+  bool beat = false;     // a sign of life that says nothing else
   std::string trace_id;  // of the change; empty when it has none
 };
 

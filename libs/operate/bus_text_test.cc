@@ -74,6 +74,25 @@ TEST(BusLines, StrangeMessagesAreNamed) {
   EXPECT_EQ(event.text, "beat, sequence 5, complete: all");
 }
 
+TEST(BusLines, AMeasurementThatChangesNothingIsASignOfLife) {
+  BusReader reader;
+  const auto read = [&reader](const std::vector<std::string>& conditions) {
+    v1::PressureRecord record;
+    for (const auto& condition : conditions) record.add_conditions(condition);
+    v1::Envelope envelope;
+    envelope.mutable_change()->set_key("node");
+    envelope.mutable_change()->set_record(record.SerializeAsString());
+    return reader.Read(
+        {.at = kSentAt, .subject = "splitlet.ab.pressure", .bytes = envelope.SerializeAsString()});
+  };
+  EXPECT_TRUE(read({}).beat);
+  EXPECT_FALSE(read({"MemoryPressure"}).beat);
+  EXPECT_TRUE(read({"MemoryPressure"}).beat);
+  const BusEvent over = read({});
+  EXPECT_FALSE(over.beat);
+  EXPECT_EQ(over.text, "no more MemoryPressure");
+}
+
 template <class R>
 std::string Made(const std::function<void(R&)>& fill) {
   R record;
