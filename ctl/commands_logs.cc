@@ -51,12 +51,13 @@ StatusOr<std::string> PathOf(const operate::PodView& view, const std::string& id
   return NotFound("unable to retrieve container logs for {}", id);
 }
 
-/// Until `status` shows that this container has ended. What nobody can tell goes on.
+/// Until `status` shows that this container has ended, or the stack is stopped. While status is
+/// away it is taken to run.
 bool StillRuns(const operate::Context& context, kube::Pod pod, const std::string& container,
                const std::string& id) {
   const auto status = context.client.GetPodStatus(pod.metadata().uid());
   if (status.status().code() == StatusCode::kNotFound) return false;
-  if (!status.ok()) return true;
+  if (!status.ok()) return operate::IsUp(context.client.layout());
   *pod.mutable_status() = **status;
   const auto chosen = logs::ChooseContainer(pod, container, /*previous=*/false);
   return chosen.ok() && chosen->running && chosen->id == id;
@@ -130,7 +131,9 @@ Status Logs(const operate::Context& context, const LogsOptions& options) {
   if (options.process.empty()) return PodLogs(context, options, *read);
   const auto path = ProcessLogPath(context.client.layout(), options.process);
   if (!path.ok()) return path.status();
-  return Print(context, {.path = *path, .options = *read, .is_writing = [] { return true; }});
+  return Print(context, {.path = *path, .options = *read, .is_writing = [&context] {
+                           return operate::IsUp(context.client.layout());
+                         }});
 }
 
 }  // namespace splitlet::ctl

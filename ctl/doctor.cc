@@ -219,6 +219,11 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
   std::vector<Finding> findings = {ExamineUser(client.layout()), ExamineKernel(), ExamineCgroups(),
                                    ExamineDisk(client.layout().state_dir),
                                    ExamineRuntime(runtime_endpoint, client.clock())};
+  if (const operate::Layout& layout = client.layout(); layout.stopped) {
+    findings.push_back({Grade::kBad, "stack", "the stack in " + layout.top + " is stopped",
+                        layout.compose ? "docker compose up" : "make run"});
+    return findings;
+  }
   ExamineBus(client, findings);
   for (const operate::ProcessView& view : client.ListProcesses()) {
     findings.push_back(JudgeProcess(view));

@@ -5,6 +5,7 @@
 
 #include "ctl/commands_admin.h"
 #include "ctl/commands_get.h"
+#include "ctl/doctor.h"
 #include "ctl/find_pods.h"
 #include "ctl/run_once.h"
 #include "libs/base/log.h"
@@ -81,6 +82,14 @@ TEST_F(RefusedTest, TheDoctorSendsNobodyToKillAProcess) {
   EXPECT_THAT(out_.str(), testing::Not(HasSubstr("process kill")));
   EXPECT_THAT(out_.str(),
               HasSubstr("-> run as root, or as the user that splitlet.users names ctl"));
+}
+
+TEST(StoppedStack, IsOneFindingOfTheDoctor) {
+  const RealClock clock;
+  const operate::Client client({.top = "/s", .stopped = true}, clock);
+  const auto findings = Examine(client, "unix:///none.sock");
+  EXPECT_EQ(findings.back().found, "the stack in /s is stopped");
+  EXPECT_EQ(findings.back().to_do, "make run");
 }
 
 }  // namespace

@@ -129,6 +129,9 @@ bool IsShown(const PodView& view) {
 }  // namespace
 
 Status Client::CheckRuns(const std::string& process) const {
+  if (layout_.stopped)
+    return Unavailable("the stack in {} is stopped ({} starts it)", layout_.top,
+                       layout_.compose ? "docker compose up" : "make run");
   const std::string path = rpc::SocketPath(layout_.run_dir, process);
   const Status listens = rpc::ListenerOf(path).status();
   std::error_code unknown;

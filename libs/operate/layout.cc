@@ -32,14 +32,16 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   }
   if (chdir(top->c_str()) != 0) return Annotate(ErrnoStatus(errno), "--state-dir " + *top);
   std::error_code error;
-  if (!std::filesystem::is_directory("run", error))
+  layout.stopped = !std::filesystem::is_directory("run", error);
+  if (layout.stopped && !std::filesystem::is_directory("log", error) &&
+      !std::filesystem::is_directory("recorder", error))
     return NotFound(
         "--state-dir {}: there is no stack (no folder run); make run starts one, and "
         "docker compose up one in compose/.run",
         *top);
   layout.top = *top;
-  layout.compose = !std::filesystem::exists("sv", error) &&
-                   std::filesystem::exists("../docker-compose.yml", error);
+  layout.supervised = std::filesystem::exists("sv", error);
+  layout.compose = !layout.supervised && std::filesystem::exists("../docker-compose.yml", error);
   layout.run_dir = "run";
   layout.state_dir = "state";
   layout.manifests = "manifests";
@@ -53,6 +55,11 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   if (port >> number) layout.bus.url = "nats://127.0.0.1:" + number;
   if (layout.compose) layout.bus.network_of = layout.run_dir;
   return layout;
+}
+
+bool IsUp(const Layout& layout) {
+  std::error_code error;
+  return !layout.supervised || std::filesystem::exists("sv", error);
 }
 
 }  // namespace splitlet::operate

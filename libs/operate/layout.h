@@ -23,8 +23,11 @@ struct BusAccess {
 };
 
 struct Layout {
-  std::string top;       // of a local stack, as given; empty: the packages' folders
-  bool compose = false;  // the processes are containers of docker compose
+  std::string top;          // of a local stack, as given; empty: the packages' folders
+  bool compose = false;     // the processes are containers of docker compose
+  bool supervised = false;  // by runit, below `top`
+  bool stopped =
+      false;  // nothing of a local stack runs; its logs and its recorder's files are left
   std::string run_dir = "/run/splitlet";
   std::string state_dir = "/var/lib/splitlet";
   std::string manifests;  // empty: not known
@@ -37,8 +40,12 @@ struct Layout {
 };
 
 /// Of the stack below `top`. Changes the working directory to it, since the path of a unix socket
-/// may have only 107 bytes; the layout's paths are relative then. Without `top`: that of the
-/// packages.
+/// may have only 107 bytes; the layout's paths are relative then. One that was stopped is found by
+/// what it leaves. Without `top`: that of the packages.
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top);
+
+/// False once a local stack has been stopped, which removes its supervisor's services. True where
+/// others supervise.
+bool IsUp(const Layout& layout);
 
 }  // namespace splitlet::operate

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "libs/operate/client.h"
+
 namespace splitlet::operate {
 namespace {
 
@@ -202,6 +204,28 @@ TEST_F(ComposeTest, TheStackIsKnownByTheFileBesideIt) {
   ASSERT_TRUE(local.ok()) << local.status();
   EXPECT_FALSE(local->compose);
   EXPECT_EQ(local->bus.network_of, "");
+}
+
+TEST_F(SupervisorTest, AStackThatWasStoppedIsFoundByWhatItLeaves) {
+  stdfs::create_directories(dir_ + "/stack/other");
+  EXPECT_EQ(FindLayout(dir_ + "/stack").status().code(), StatusCode::kNotFound);
+  stdfs::create_directories(dir_ + "/stack/log/pleg");
+  const auto stopped = FindLayout(dir_ + "/stack");
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  EXPECT_TRUE(stopped->stopped);
+  EXPECT_EQ(stopped->process_logs, "log");
+  const RealClock clock;
+  EXPECT_EQ(Client(*stopped, clock).CheckRuns("pleg"),
+            Unavailable("the stack in {}/stack is stopped (make run starts it)", dir_));
+  stdfs::create_directories(dir_ + "/stack/run");
+  stdfs::create_directories(dir_ + "/stack/sv");
+  const auto runs = FindLayout(dir_ + "/stack");
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  EXPECT_FALSE(runs->stopped);
+  EXPECT_TRUE(IsUp(*runs));
+  stdfs::remove_all(dir_ + "/stack/sv");
+  EXPECT_FALSE(IsUp(*runs)) << "stopped after it was found";
+  EXPECT_TRUE(IsUp({})) << "that of the packages";
 }
 
 TEST_F(ComposeTest, AStackThatIsNotUpSaysWhatToDo) {
