@@ -244,8 +244,12 @@ Status GetProcesses(const operate::Context& context, const std::string& output) 
   if (std::ranges::all_of(processes, &operate::ProcessView::refused))
     return PermissionDenied("no process answers this user: {}", operate::kWhoMayAsk);
   // "desired incomplete" alone does not say which manifest is broken.
+  const bool listed = std::ranges::any_of(processes, [](const operate::ProcessView& view) {
+    return view.name == "config-source" && view.info != nullptr;
+  });
+  if (output == "json" || !listed) return OkStatus();
   const auto sources = context.client.GetSources();
-  if (output != "json" && sources.ok())
+  if (sources.ok())
     for (const auto& source : (*sources)->sources())
       for (const auto& problem : source.problems())
         context.out << OneLine(fmt::format("source {}: {}: {}", source.name(), problem.where(),

@@ -28,6 +28,7 @@ namespace {
 
 using Grade = Finding::Grade;
 constexpr Duration kCallLimit = 3s;
+constexpr const char* kConfigSource = "config-source";
 
 Finding ExamineUser(const operate::Layout& layout) {
   const std::string caller = operate::CallerText();
@@ -114,7 +115,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
 
 void ExamineSources(const operate::Client& client, std::vector<Finding>& findings) {
   const auto sources = client.GetSources();
-  if (!sources.ok()) return;  // its process is a finding already
+  if (!sources.ok()) return;  // it has just ended
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       findings.push_back({Grade::kBad, "source " + source.name(),
@@ -225,15 +226,17 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
     return findings;
   }
   ExamineBus(client, findings);
+  bool has_sources = false;
   for (const operate::ProcessView& view : client.ListProcesses()) {
     findings.push_back(JudgeProcess(view));
     std::ranges::move(NotesOf(view), std::back_inserter(findings));
     if (view.info == nullptr) continue;
+    has_sources = has_sources || view.name == kConfigSource;
     if (const auto faults = client.ListFaults(view.name); faults.ok())
       if (Finding armed = JudgeFaults(view.name, **faults); armed.grade != Grade::kOk)
         findings.push_back(std::move(armed));
   }
-  ExamineSources(client, findings);
+  if (has_sources) ExamineSources(client, findings);
   return findings;
 }
 

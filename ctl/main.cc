@@ -43,6 +43,9 @@ struct Arguments {
 
 using operate::Command;
 
+/// For a process that was killed a moment ago: until its supervisor has started it again.
+constexpr Duration kPatience = 5s;
+
 void AddPodFlags(CLI::App& app, Arguments& a) {
   app.add_option("-o,--output", a.get.output, "wide, json or yaml");
   app.add_option("-n,--namespace", a.get.name_space, "Only this namespace");
@@ -326,5 +329,5 @@ int main(int argc, char** argv) {
   }
   if (!arguments.shell.empty()) return PrintCompletion(arguments.shell);
   if (chaos->parsed()) return operate::Fail(BecomeChaos(arguments.top, chaos->remaining()));
-  return operate::RunOnStack(arguments.top, run);
+  return operate::RunOnStack(arguments.top, run, kPatience);
 }

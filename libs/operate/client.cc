@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "libs/bus/boot_time.h"
 #include "libs/bus/bus.h"
 #include "libs/operate/caller.h"
+#include "libs/operate/supervisor.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/services.grpc.pb.h"
@@ -26,6 +28,7 @@ constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 constexpr Duration kDiscardLimit = 15s;
 constexpr Duration kStreamLimit = 25s;
+constexpr int kLookMs = 50;  // for a process that is being started
 constexpr const char* kDoesNotAnswer = " does not answer";
 
 /// How often the process was started in this boot.
@@ -143,8 +146,21 @@ Status Client::CheckRuns(const std::string& process) const {
   return listens;
 }
 
+Status Client::AwaitListener(const std::string& process) const {
+  Status runs = CheckRuns(process);
+  const auto is_away = [&runs] { return runs.code() == StatusCode::kUnavailable; };
+  if (!is_away() || patience_ == 0s || layout_.stopped) return runs;
+  if (!FindSupervisor(layout_)->IsWanted(process)) return runs;
+  const Deadline deadline = After(clock_, patience_);
+  while (is_away() && Remaining(clock_, deadline) > 0s) {
+    poll(nullptr, 0, kLookMs);
+    runs = CheckRuns(process);
+  }
+  return runs;
+}
+
 StatusOr<std::shared_ptr<grpc::Channel>> Client::ChannelTo(const std::string& process) const {
-  if (Status runs = CheckRuns(process); !runs.ok()) return runs;
+  if (Status listens = AwaitListener(process); !listens.ok()) return listens;
   return rpc::Connect(rpc::SocketPath(layout_.run_dir, process));
 }
 
@@ -217,7 +233,10 @@ ProcessView Client::Ask(const std::string& process) const {
   std::ifstream starts(StartsFile(layout_, process));
   uint64_t boot = 0, count = 0;
   if (starts >> boot >> count && count > 0) view.restarts = count - 1;
-  auto info = Call<v1::Admin>({clock_, ChannelTo(process), process, kCallLimit, kDoesNotAnswer},
+  const Status listens = CheckRuns(process);
+  const auto channel =
+      listens.ok() ? ChannelTo(process) : StatusOr<std::shared_ptr<grpc::Channel>>(listens);
+  auto info = Call<v1::Admin>({clock_, channel, process, kCallLimit, kDoesNotAnswer},
                               &v1::Admin::Stub::GetProcess, v1::GetProcessRequest());
   if (!info.ok()) {
     view.problem = Message(info.status());

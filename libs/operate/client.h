@@ -1,7 +1,7 @@
 #pragma once
 
-/// Calls from splitletctl to the processes. A process that is down is found out at once, without
-/// waiting.
+/// Calls from splitletctl to the processes. A process that is down is found out at once; one that
+/// its supervisor is starting may be waited for.
 /// Threads: any; calls block, each with a deadline.
 /// Errors: UNAVAILABLE naming the process and what to do; PERMISSION_DENIED naming the process, the
 /// caller, and who may.
@@ -45,7 +45,10 @@ struct NodePods {
 
 class Client {
  public:
-  Client(Layout layout, const Clock& clock) : layout_(std::move(layout)), clock_(clock) {}
+  /// `patience`: how long a call waits for a process that its supervisor is starting. Ask does not
+  /// wait.
+  Client(Layout layout, const Clock& clock, Duration patience = 0s)
+      : layout_(std::move(layout)), clock_(clock), patience_(patience) {}
   const Layout& layout() const { return layout_; }
   const Clock& clock() const { return clock_; }
 
@@ -87,10 +90,13 @@ class Client {
   Status CheckRuns(const std::string& process) const;
 
  private:
+  /// As CheckRuns, with patience.
+  Status AwaitListener(const std::string& process) const;
   StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
 
   const Layout layout_;
   const Clock& clock_;
+  const Duration patience_;
 };
 
 }  // namespace splitlet::operate

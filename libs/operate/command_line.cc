@@ -71,14 +71,14 @@ int Fail(const Status& status) {
   return 1;
 }
 
-int RunOnStack(const std::optional<std::string>& top, const Command& command) {
+int RunOnStack(const std::optional<std::string>& top, const Command& command, Duration patience) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, [](int) { stop_requested = 1; });
   signal(SIGTERM, [](int) { stop_requested = 1; });
   auto layout = FindLayout(top);
   if (!layout.ok()) return Fail(layout.status());
   const RealClock clock;
-  const Client client(std::move(*layout), clock);
+  const Client client(std::move(*layout), clock, patience);
   int exit_code = 0;
   const Status ran = command({.client = client,
                               .out = std::cout,

@@ -42,9 +42,11 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
 /// Prints the error. Returns the exit code.
 int Fail(const Status& status);
 
-/// Runs `command` in the directory of the stack below `top`. Returns the exit code, or does not
-/// return: gRPC's threads abort now and then when the libraries below them are torn down at exit.
-int RunOnStack(const std::optional<std::string>& top, const Command& command);
+/// Runs `command` in the directory of the stack below `top`; `patience` is that of its client.
+/// Returns the exit code, or does not return: gRPC's threads abort now and then when the libraries
+/// below them are torn down at exit.
+int RunOnStack(const std::optional<std::string>& top, const Command& command,
+               Duration patience = Duration{0});
 
 /// The path of another program of splitlet: beside this one if it is there, else its bare name, for
 /// whoever looks through PATH.

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -60,6 +61,11 @@ class Runit final : public Supervisor {
     const std::string pid = FirstWord(path);
     return pid.empty() ? 0 : static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10));
   }
+  bool IsWanted(const std::string& service) override {
+    std::ifstream file(Home(service) + "/supervise/status", std::ios::binary);
+    std::array<char, kStatusBytes> status{};
+    return file.read(status.data(), status.size()) && status[kWantByte] == 'u';
+  }
   Status TakeDown(const std::string& service) override {
     RETURN_IF_ERROR(Command(service, "dc"), "take {} down", service);  // a paused one hears no TERM
     return Await(service, [&service] { return FirstWord(StatPath(service)) == "down"; });
@@ -79,6 +85,9 @@ class Runit final : public Supervisor {
   }
 
  private:
+  // Of runsv's file: what sv reads, too.
+  static constexpr size_t kStatusBytes = 20, kWantByte = 17;
+
   static std::string Home(const std::string& service) { return "sv/" + service; }
   static std::string StatPath(const std::string& service) {
     return Home(service) + "/supervise/stat";
@@ -127,6 +136,10 @@ class Systemd final : public Supervisor {
                ? 0
                : static_cast<pid_t>(std::strtol(out.c_str() + digit, nullptr, 10));
   }
+  bool IsWanted(const std::string& service) override {
+    const auto state = Run({"show", "--property=ActiveState", "--value", Unit(service)});
+    return state.ok() && (state->starts_with("active") || state->starts_with("activating"));
+  }
   Status TakeDown(const std::string& service) override { return Do("stop", service); }
   Status BringUp(const std::string& service) override { return Do("start", service); }
   Status Restart(const std::string& service) override { return Do("restart", service); }
@@ -170,6 +183,10 @@ class Compose final : public Supervisor {
       if (std::istringstream(line) >> pid >> name && name == wanted) return pid;
     return 0;
   }
+  bool IsWanted(const std::string& service) override {
+    const auto container = Find(service);
+    return container.ok() && (container->runs || container->restarts);
+  }
   Status TakeDown(const std::string& service) override {
     if (service == kRuntime)
       return Unimplemented("cannot take {} down: all pods would end with its container; use stop",
@@ -197,7 +214,7 @@ class Compose final : public Supervisor {
   static constexpr size_t kCommLimit = 15;  // what the kernel keeps of a program's name
   struct Container {
     std::string id;
-    bool runs = false;
+    bool runs = false, restarts = false;
   };
 
   static std::string Program(const std::string& service) {
@@ -218,7 +235,9 @@ class Compose final : public Supervisor {
                                          std::getline(lines, status, '\t') &&
                                          std::getline(lines, folder);)
       if (std::filesystem::equivalent(folder, "..", error))
-        return Container{.id = id, .runs = status.starts_with("Up")};
+        return Container{.id = id,
+                         .runs = status.starts_with("Up"),
+                         .restarts = status.starts_with("Restarting")};
     return NotFound("docker has no container {} of the stack in {} (docker compose up makes it)",
                     name, std::filesystem::absolute("..", error).lexically_normal().string());
   }
@@ -273,6 +292,7 @@ class Unsupervised final : public Supervisor {
           service);
     return listener->pid;
   }
+  bool IsWanted(const std::string&) override { return false; }
   Status TakeDown(const std::string& service) override { return No("take down", service); }
   Status BringUp(const std::string& service) override { return No("bring up", service); }
   Status Restart(const std::string& service) override { return Signal(service, SIGTERM).status(); }

@@ -25,6 +25,8 @@ class Supervisor {
   virtual std::string Name() const = 0;  // "runit"
   /// 0 when it does not run at the moment.
   virtual StatusOr<pid_t> PidOf(const std::string& service) = 0;
+  /// It is to run: one that has just ended is started again. False where that is not known.
+  virtual bool IsWanted(const std::string& service) = 0;
   /// Ends it, by SIGTERM, and keeps it down; returns when it is.
   virtual Status TakeDown(const std::string& service) = 0;
   /// Starts it, and again whenever it ends.

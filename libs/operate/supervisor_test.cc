@@ -9,8 +9,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <thread>
 
+#include "libs/base/log.h"
 #include "libs/operate/client.h"
+#include "libs/rpc/rpc.h"
+#include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::operate {
 namespace {
@@ -68,6 +73,39 @@ TEST_F(SupervisorTest, RunitSignalsTheProcessAndTellsWhatIsNotThere) {
   EXPECT_TRUE(runit->Signal("pleg", SIGCONT).ok());
   EXPECT_EQ(Message(runit->Signal("gc", SIGKILL).status()), "gc does not run");
   EXPECT_EQ(runit->Signal("nobody", SIGKILL).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(SupervisorTest, RunitWantsAServiceUntilItIsTakenDown) {
+  Write("sv/pleg/supervise/status", std::string(17, '\0') + std::string("u\0\0", 3));
+  const auto found = FindSupervisor(layout_);
+  EXPECT_TRUE(found->IsWanted("pleg"));
+  EXPECT_FALSE(found->IsWanted("gc"));
+  Write("sv/pleg/supervise/status", std::string(17, '\0') + std::string("d\0\0", 3));
+  EXPECT_FALSE(found->IsWanted("pleg"));
+}
+
+TEST_F(SupervisorTest, ACallWaitsForAProcessThatIsBeingStarted) {
+  layout_.run_dir = "run";
+  Write("sv/pleg/supervise/status", std::string(17, '\0') + std::string("u\0\0", 3));
+  Write("sv/gc/supervise/status", std::string(17, '\0') + std::string("d\0\0", 3));
+  const RealClock clock;
+  const Client client(layout_, clock, 1min);
+  EXPECT_EQ(client.ListFaults("gc").status().code(), StatusCode::kUnavailable) << "taken down";
+  EXPECT_EQ(client.Ask("pleg").info, nullptr) << "who looks wants to know how it is now";
+  EXPECT_EQ(Client(layout_, clock).ListFaults("pleg").status().code(), StatusCode::kUnavailable);
+  stdfs::create_directories("run");
+  FakeLogSink sink;
+  v1::Admin::Service admin;
+  std::unique_ptr<rpc::Server> pleg;
+  std::jthread supervisor([&] {
+    auto started = rpc::StartServer(
+        {.socket_path = rpc::SocketPath("run", "pleg"), .services = {&admin}}, Log(sink));
+    if (started.ok()) pleg = *std::move(started);
+  });
+  const Status answer = client.ListFaults("pleg").status();
+  supervisor.join();
+  EXPECT_EQ(answer.code(), StatusCode::kUnimplemented)
+      << "it answers, whatever it says: " << answer;
 }
 
 TEST_F(SupervisorTest, RunitThatDoesNotRunIsToldFromOneThatDoes) {

@@ -73,8 +73,9 @@ type_line() {
 
 all_healthy() { "$bin/splitletctl" --state-dir .run get processes -o json 2>/dev/null | jq -e 'all(.[]; .healthy)' >/dev/null; }
 
-# A page that promises what its commands do not show is no better: at the end the demo is what it was.
+# A page that promises what its commands do not show is no better: at the end all is well, and the demo is what it was.
 look_at_demo() {
+  wait_until 30 all_healthy || die 'not all processes are healthy'
   "$bin/splitletctl" --state-dir .run get pods -o json >"$work/pods"
   jq -e '.items[] | select(.metadata.name | startswith("demo-")) | select(.status.phase == "Running")
     | .status.containerStatuses[0].restartCount == 0' "$work/pods" >/dev/null || die "the demo is not what it was: $(cat "$work/pods")"
@@ -133,7 +134,6 @@ hello_is_gone() { ! "$bin/splitletctl" --state-dir .run get pods -o json | jq -e
 # look_after LINE: what the page promises of it. Whoever types by hand gives things the moment that they take.
 look_after() {
   case $1 in
-    kill\ *) wait_until 30 all_healthy || die "not all processes are healthy after: $1" ;;
     *fake-api*\&*) wait_until 30 test -s "$work/api/admin.kubeconfig" || die "fake-api: $(cat "$work/beside")" ;;
     'kubectl get nodes'*) node_is_there || die "node-a is not Ready: $(of_api nodes)" ;;
     'kubectl apply'*) wait_until 60 hello_runs || die "the pod does not run: $(of_api pod hello)" ;;
