@@ -133,6 +133,8 @@ void ExamineSources(const operate::Client& client, std::vector<Finding>& finding
 std::string WhatToDoAbout(std::string_view note) {
   if (note.starts_with("metrics are not served"))
     return "see who has the port: ss -ltnp; it is tried again every few seconds";
+  if (note.starts_with("--node-ip"))
+    return "give --node-ip an address that an interface has, or leave it out";
   if (note.starts_with('/'))
     return "mend it; until then what it said before counts: docs/behaviour/objects.md";
   return "its log says more; docs/safety.md, rule 27";

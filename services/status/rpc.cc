@@ -74,6 +74,7 @@ class Process final : public daemon::Service {
       : service_(std::move(service)), rpc_(loop, *service_) {}
   void Start() override { service_->Start(); }
   daemon::Health GetHealth() const override { return service_->GetHealth(); }
+  std::vector<std::string> Notes() const override { return service_->Notes(); }
   void BeginStop() override { service_->BeginStop(); }
   std::vector<grpc::Service*> GrpcServices() override { return {&rpc_}; }
 

@@ -267,6 +267,11 @@ daemon::Health StatusService::GetHealth() const {
   return {};
 }
 
+std::vector<std::string> StatusService::Notes() const {
+  if (node_.address_problem().empty() || config_.node_ips.empty()) return {};
+  return {node_.address_problem()};
+}
+
 void StatusService::OnReconcileTimer() {
   pods_.OnReconcile();
   if (server_pods_ != nullptr) server_pods_->OnReconcile();

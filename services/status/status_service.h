@@ -83,6 +83,8 @@ class StatusService {
   /// Gives up calls of the API server that are under way.
   void BeginStop();
   daemon::Health GetHealth() const;
+  /// That the node has not the addresses it was told to have.
+  std::vector<std::string> Notes() const;
 
   /// Computed from what is known now; "node" is the node. NOT_FOUND for a pod that is not wanted
   /// here; UNAVAILABLE before the views were live once.

@@ -457,6 +457,18 @@ TEST_F(StatusServiceTest, AProcessThatDoesNotAnswerMakesTheNodeNotReadyAfterItsL
   EXPECT_EQ(NodeReady().status(), "True");
 }
 
+TEST_F(StatusServiceTest, AnAddressThatNoInterfaceHasIsANote) {
+  Start();
+  EXPECT_TRUE(process->service->Notes().empty()) << "none was asked for";
+  Crash();
+  config.node_ips = {"192.0.2.7"};
+  Start();
+  EXPECT_EQ(process->service->Notes(),
+            std::vector<std::string>{
+                "--node-ip: 192.0.2.7 is not the address of any interface of this machine"});
+  EXPECT_TRUE(process->service->GetHealth().ready) << "an interface may come up later";
+}
+
 TEST_F(StatusServiceTest, AnUnhealthyPlegSaysWhy) {
   Start();
   answers.pleg_healthy = false;

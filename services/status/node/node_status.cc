@@ -71,7 +71,7 @@ void NodeStatus::ReadAddressesSoon() {
 
 /// Old ones stay while there are no others, as in a kubelet.
 void NodeStatus::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
-  const std::string problem = addresses.ok() ? "" : ToString(addresses.status());
+  const std::string problem = addresses.ok() ? "" : Message(addresses.status());
   if (problem != address_problem_ && !problem.empty())
     deps_.log.Error("no address of the node", {KV("err", addresses.status())});
   address_problem_ = problem;

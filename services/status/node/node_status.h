@@ -69,6 +69,8 @@ class NodeStatus {
   const std::vector<std::string>& addresses() const { return addresses_; }
   /// Why the machine is not known; empty: it is.
   const std::string& machine_problem() const { return machine_problem_; }
+  /// Why the last look found no addresses; empty: it found some.
+  const std::string& address_problem() const { return address_problem_; }
   /// Why the addresses of --node-ip can never be this node's; empty: they may.
   const std::string& refused_addresses() const { return refused_addresses_; }
 
