@@ -5,10 +5,10 @@
 # (SPLITLET_STACK or SPLITLET_RUNTIME). That is how the stop scripts find what is theirs, whatever
 # pid files say, and how two stacks on one machine never touch each other.
 
-# The longest unix socket path the kernel takes is 107 bytes; the longest we put below the state
-# directory is /run/config-source/rpc.sock, with room for a name of a later process.
+# containerd takes unix sockets of 104 bytes (the kernel 107), and its longest below the state directory is
+# /containerd/containerd.sock.ttrpc; ours are shorter.
 # shellcheck disable=SC2034  # used by the scripts that source this file
-readonly MAX_STATE_DIR=75
+readonly MAX_STATE_DIR=71
 
 say() { printf '%s\n' "$*"; }
 note() { printf '%s\n' "$*" >&2; }
@@ -113,6 +113,13 @@ readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc) CLUSTER_P
 lock_stack() {
   exec {stack_lock}>"$STATE_DIR/stack.lock"
   flock -w 60 "$stack_lock" || die "another run.sh or stop.sh works on $STATE_DIR"
+}
+
+# What ends the stack in STATE_DIR.
+stop_command() {
+  local tree
+  tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  say "make stop$([[ $STATE_DIR == "$tree/.run" ]] || printf ' STATE_DIR=%s' "$STATE_DIR")"
 }
 
 supervisor_pid() {

@@ -49,12 +49,27 @@ check() {
   for process in "${processes[@]/#/splitlet-}" splitletctl; do
     [[ -x $BIN_DIR/$process ]] || die "$BIN_DIR/$process is missing: make build"
   done
+  check_node
   check_config
   [[ -z ${NODE_KUBECONFIG:-} || -r $NODE_KUBECONFIG ]] || die "KUBECONFIG: cannot read $NODE_KUBECONFIG"
   ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
 }
 
 # Before anything is started: the processes would all say it, again and again.
+check_node() {
+  local reason ip ips flags=(--node-name "$NODE_NAME")
+  [[ -z ${NODE_IP:-} ]] || flags+=(--node-ip "$NODE_IP")
+  reason=$("$BIN_DIR/splitlet-sync-loop" --check-config "${flags[@]}" 2>&1) ||
+    die "NODE_NAME and NODE_IP: ${reason#splitlet-sync-loop: }"
+  IFS=, read -ra ips <<<"${NODE_IP:-}"
+  for ip in "${ips[@]}"; do
+    [[ $ip == 0.0.0.0 || $ip == :: ]] || is_ours "$ip" || die "NODE_IP: no interface of this machine has $ip"
+  done
+}
+
+# Without the command ip it is left to the processes.
+is_ours() { ! command -v ip >/dev/null || [[ -n $(ip -o addr show to "$1" 2>/dev/null) ]]; }
+
 check_config() {
   local reason
   [[ -n ${KUBELET_CONFIG:-} ]] || return 0
@@ -68,7 +83,7 @@ check_same_runtime() {
   local before
   [[ -n $(supervisor_pid) && -s $STATE_DIR/endpoint ]] || return 0
   before=$(<"$STATE_DIR/endpoint")
-  [[ $before == "$endpoint" ]] || die "the stack runs with the runtime $before; make stop first"
+  [[ $before == "$endpoint" ]] || die "the stack runs with the runtime $before; $(stop_command) first"
 }
 
 # write_service NAME COMMAND...: a runit service with its log. True if it is new or differs.
@@ -222,7 +237,7 @@ fail_with_reasons() {
     note "--- $process (the end of $STATE_DIR/log/$process/current)"
     note "$(last_lines "$process" 3)"
   done
-  note "the stack is left running to be looked at; make stop ends it"
+  note "the stack is left running to be looked at; $(stop_command) ends it"
   exit 1
 }
 
@@ -265,17 +280,13 @@ report() {
     address=$(cat "$STATE_DIR/run/$process/http.addr" 2>/dev/null || say unknown)
     printf '           %-14s http://%s/metrics\n' "$process" "$address"
   done
-  cat <<TRY
-
-Three things to try:
-  1. kill -9 \$(cat $STATE_DIR/sv/pleg/supervise/pid)
-     $tool --state-dir $STATE_DIR get processes       (one restart more; the pod never noticed)
-  2. sed -i s/hello/bonjour/ $MANIFESTS/demo.yaml
-     $tool --state-dir $STATE_DIR get pods -w         (the container is replaced)
-  3. $tool --state-dir $STATE_DIR trace pod demo-$NODE_NAME
-     (its way through the processes, in milliseconds)
-End it with: make stop
-TRY
+  printf '\n%s\n' 'Things to try:'
+  printf '  %s\n' "kill -9 \$(cat $STATE_DIR/sv/pleg/supervise/pid)" \
+    "$tool --state-dir $STATE_DIR get processes       (one restart more; no pod noticed)"
+  [[ $DEMO == 0 ]] || printf '  %s\n' "sed -i s/hello/bonjour/ $MANIFESTS/demo.yaml" \
+    "$tool --state-dir $STATE_DIR get pods -w         (the container is replaced)" \
+    "$tool --state-dir $STATE_DIR trace pod demo-$NODE_NAME    (its way through the processes, in milliseconds)"
+  say "End it with: $(stop_command)"
 }
 
 main() {
