@@ -21,9 +21,25 @@ export BIN_DIR
 readonly BIN_DIR REGISTRY_PORT=18500 API_PORT=25443 FIXED=(smoke grace-is-kept reboot sidecars api-away)
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
+
+# Before anything is made or started for them.
+check_words() {
+  local name
+  for name in "$@"; do
+    [[ -r $here/$name.yaml ]] ||
+      die "there is no scenario $name: want one of $(cd "$here" && printf '%s\n' *.yaml | sed 's/\.yaml$//' | paste -sd' ')"
+  done
+  check_number MINUTES '^[0-9]+(\.[0-9]+)?$' "${MINUTES:-1}"
+  check_number REPEAT '^[1-9][0-9]*$' "${REPEAT:-1}"
+  check_number SEED '^[0-9]+$' "${SEED:-1}"
+}
+check_number() { [[ $3 =~ $2 ]] || die "$1: \"$3\" is no number that it can have"; }
+
 if [[ ${1:-} == --after ]]; then
   dir=$3
 else
+  [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
+  check_words "$@"
   dir=$(mktemp -d "${TMPDIR:-/tmp}/chaos-XXXX")
 fi
 readonly dir
@@ -147,7 +163,6 @@ main() {
   mount_small state 250000
   chmod 0700 "$dir/state"
   mount_small log/pods 10000
-  [[ $# -gt 0 ]] || set -- "${FIXED[@]}"
   # Others write more there than it holds.
   for name in "$@"; do
     ! grep -q 'fillDisk: kubelet' "$here/$name.yaml" || { mount_small kubelet 50000 && break; }
