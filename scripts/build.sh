@@ -22,8 +22,14 @@ jobs() {
 # In the home of the user, so that the next checkout finds it.
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 cd "$tree"
-# One that was configured before the presets changed may name another compiler.
-if [[ ! -f build/$preset/build.ninja || CMakePresets.json -nt build/$preset/CMakeCache.txt ]]; then
+# One that was configured before the presets changed may name another compiler, and one in a tree that was copied names
+# the sources of the other tree.
+is_configured() {
+  local cache=build/$preset/CMakeCache.txt
+  [[ -f build/$preset/build.ninja && ! CMakePresets.json -nt $cache ]] || return 1
+  [[ $(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache") -ef $tree ]]
+}
+if ! is_configured; then
   cmake --fresh --preset "$preset"
 fi
 exec ninja -C "build/$preset" -j "${JOBS:-$(jobs)}" "$@"

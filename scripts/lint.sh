@@ -47,6 +47,7 @@ step 'house rules: their own tests' python3 scripts/lint_test.py
 step 'house rules' python3 scripts/lint.py
 step 'clang-tidy: tests of what is looked at again' python3 scripts/tidy_test.py
 step 'test runner: its own tests' python3 scripts/run_tests_test.py
+step 'build: when it configures' scripts/build_test.sh
 if ((status == 0)); then
   printf 'lint: clean\n'
 fi
