@@ -28,8 +28,9 @@ void MakeAbsolute(std::string& path) {
 void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
   CLI::App* scenario = app.add_subcommand("run", "One scenario; docs/reliability.md has the rules");
   scenario->add_option("scenario", a.run.scenario, "A YAML file")->required();
-  scenario->add_option("--seed", a.run.seed,
-                       "Of all that is drawn (default: the scenario's, or 1)");
+  scenario->add_option(
+      "--seed", a.run.seed,
+      "Seed of everything that is drawn at random (default: the scenario's, or 1)");
   scenario->add_option("--repeat", a.run.repeat, "Rounds, each with the next seed")
       ->check(CLI::Range(1, 100000));
   scenario->add_option("--minutes", a.run.minutes, "Rounds until this much time is over")
@@ -43,7 +44,8 @@ void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
 }
 
 void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
-  CLI::App* flood = app.add_subcommand("flood", "Asks a process too much, until it is stopped");
+  CLI::App* flood =
+      app.add_subcommand("flood", "Send a process far more calls than it serves, until stopped");
   flood->add_option("process", a.flooded)->required();
   flood->callback([&a, &command] {
     command = [&a](const operate::Context& c) { return RunFlood(c, a.flooded); };

@@ -186,7 +186,8 @@ void DeclareRecord(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* record =
       app.add_subcommand("record", "What processes keep of a pod in files")->require_subcommand(1);
   CLI::App* discard = record->add_subcommand(
-      "discard", "Puts aside what cannot be read: the pod is unknown until then (root only)");
+      "discard",
+      "Move files aside that no process can read, so that their pod is known again (root only)");
   discard->add_option("uid", a.uid, "As shown by get processes and doctor")->required();
   discard->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DiscardRecordCommand(c, a.uid); };
@@ -220,7 +221,8 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
 
 void DeclareLogLevel(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* level = app.add_subcommand(
-      "log-level", "What processes log, until they end: log-level [PROCESS] [LEVEL]");
+      "log-level",
+      "Show or set how much processes log, until they restart: log-level [PROCESS] [LEVEL]");
   level->add_option("words", a.log_level, "A process, and debug, info, warn or error")
       ->expected(0, 2);
   level->callback([&a, &run] {
