@@ -78,8 +78,7 @@ Status WriteReport(const std::string& folder, const Report& report) {
 }
 
 std::string CommandLine(const RunOptions& options, uint64_t seed) {
-  return fmt::format("splitletctl --state-dir DIR chaos run {} --seed {}",
-                     stdfs::path(options.scenario).filename().string(), seed);
+  return fmt::format("splitletctl --state-dir DIR chaos run {} --seed {}", options.scenario, seed);
 }
 
 /// Rounds with growing seeds, until enough.
