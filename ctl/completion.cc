@@ -17,7 +17,7 @@ constexpr const char* kBash = R"(_splitletctl() {
   ((${#top[@]} > 1)) || top=()
   local processes="config-source sync-loop pod-worker pleg status gc node-api" choices=""
   case "${words[*]}" in
-    "") choices="get describe logs exec attach events recorder record trace gc fault log-level process chaos doctor completion --state-dir --help --version" ;;
+    "") choices="get describe logs exec attach events recorder record trace gc run-once fault log-level process chaos doctor completion --state-dir --help --version" ;;
     get) choices="pods pod node events processes sources" ;;
     "get pods" | "get po")
       case $current in
@@ -45,6 +45,7 @@ constexpr const char* kBash = R"(_splitletctl() {
     recorder) choices="run" ;;
     record) choices="discard" ;;
     gc) choices="--dry-run" ;;
+    run-once) choices="--timeout" ;;
     fault) choices="set list clear" ;;
     "fault set" | "fault list" | "fault clear") choices=$processes ;;
     "fault set "* | "fault clear "*)
@@ -65,7 +66,13 @@ constexpr const char* kBash = R"(_splitletctl() {
   case ${COMP_WORDS[COMP_CWORD-1]} in
     --state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;
     --types) choices="Warning Normal" ;;
-    -o) choices="wide json yaml" ;;
+    -o)
+      case "${words[*]}" in
+        "get processes" | "get sources") choices="json" ;;
+        "get events" | "get event" | "get ev") choices="wide json yaml" ;;
+        *) choices="wide json yaml name" ;;
+      esac ;;
+    -c | -n | --for | --since | --since-time | --tail | --limit-bytes | --timeout | --seed | --repeat | --minutes | --label) choices="" ;;
     --process) choices="$processes nats containerd" ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
@@ -101,7 +108,7 @@ function __splitletctl_pods
 end
 complete -c splitletctl -f
 complete -c splitletctl -l state-dir -r -a '(__fish_complete_directories)' -d 'Directory of the stack'
-complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec attach events recorder record trace gc fault log-level process chaos doctor completion'
+complete -c splitletctl -n '__splitletctl_is' -a 'get describe logs exec attach events recorder record trace gc run-once fault log-level process chaos doctor completion'
 complete -c splitletctl -n '__splitletctl_is get' -a 'pods pod node events processes sources'
 complete -c splitletctl -n '__splitletctl_is get events' -l for -r
 complete -c splitletctl -n '__splitletctl_is get events' -l types -r -a 'Warning Normal'
@@ -121,6 +128,7 @@ complete -c splitletctl -n '__splitletctl_is logs' -l process -r -a 'config-sour
 complete -c splitletctl -n '__splitletctl_is recorder' -a run
 complete -c splitletctl -n '__splitletctl_is record' -a discard
 complete -c splitletctl -n '__splitletctl_is gc' -l dry-run
+complete -c splitletctl -n '__splitletctl_is run-once' -l timeout -r
 complete -c splitletctl -n '__splitletctl_is events' -l since -r
 complete -c splitletctl -n '__splitletctl_is events' -s f
 complete -c splitletctl -n '__splitletctl_is fault' -a 'set list clear'
@@ -132,7 +140,9 @@ complete -c splitletctl -n '__splitletctl_is process kill; or __splitletctl_is p
 complete -c splitletctl -n '__splitletctl_is chaos' -a 'run flood'
 complete -c splitletctl -n '__splitletctl_is chaos run' -F
 complete -c splitletctl -n '__splitletctl_is completion' -a 'bash zsh fish'
-complete -c splitletctl -s o -r -a 'wide json yaml'
+complete -c splitletctl -n '__splitletctl_is get pods; or __splitletctl_is get pod; or __splitletctl_is get node' -s o -r -a 'wide json yaml name'
+complete -c splitletctl -n '__splitletctl_is get events' -s o -r -a 'wide json yaml'
+complete -c splitletctl -n '__splitletctl_is get processes; or __splitletctl_is get sources' -s o -r -a json
 )";
 
 }  // namespace

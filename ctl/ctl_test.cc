@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "ctl/completion.h"
 #include "ctl/describe.h"
 #include "ctl/doctor.h"
 #include "ctl/pods.h"
@@ -521,12 +520,6 @@ TEST(Terminals, ShowWhatAPodChose) {
   EXPECT_TRUE(Has(kTexts[0].second, "first\n                  \\x1b"))
       << "line breaks stay, indented";
   EXPECT_TRUE(Has(PodJson(view), R"(\u001b]0;x\u0007)")) << "programs get it as it is";
-}
-
-TEST(Completion, KnowsThreeShells) {
-  for (const char* shell : {"bash", "zsh", "fish"})
-    EXPECT_TRUE(CompletionScript(shell).ok()) << shell;
-  EXPECT_EQ(Message(CompletionScript("sh").status()), "sh is not one of bash, zsh, fish");
 }
 
 }  // namespace
