@@ -88,8 +88,6 @@ StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
   const auto runtime = context.client.GetRuntimeVersion();
   if (!runtime.ok()) Warn(context, {"no version of the runtime: " + Message(runtime.status())});
   facts.runtime_version = runtime.value_or("");
-  if (const operate::ProcessView status = context.client.Ask("status"); status.info != nullptr)
-    facts.version = status.info->version();
   return MakeNode(record.node(), facts);
 }
 

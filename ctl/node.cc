@@ -13,6 +13,7 @@
 #include "ctl/time_text.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/kubelet_version.h"
 #include "libs/kube/resources.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -31,7 +32,7 @@ void AddSystemInfo(const NodeFacts& facts, core::NodeSystemInfo& info) {
   info.set_kernel_version(facts.system.kernel_version);
   info.set_os_image(facts.system.os_image);
   info.set_container_runtime_version(facts.runtime_version);
-  info.set_kubelet_version(facts.version);
+  info.set_kubelet_version(std::string(kube::kKubeletVersion));
   info.set_operating_system("linux");
   info.set_architecture(facts.architecture);
 }

@@ -28,7 +28,6 @@ struct NodeFacts {
   node::SystemInfo system;
   std::string architecture;
   std::string runtime_version;  // "containerd://1.6.20"
-  std::string version;          // of splitlet
 };
 std::shared_ptr<kube::Node> MakeNode(const v1::NodeRecord& record, const NodeFacts& facts);
 

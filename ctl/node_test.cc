@@ -18,8 +18,7 @@ const NodeFacts kFacts{.system = {.machine_id = "m1",
                                   .kernel_version = "6.1.0",
                                   .os_image = "Debian GNU/Linux 12 (bookworm)"},
                        .architecture = "amd64",
-                       .runtime_version = "containerd://1.6.20",
-                       .version = "0.1.0"};
+                       .runtime_version = "containerd://1.6.20"};
 
 v1::NodeRecord SomeNode(const std::string& ready) {
   v1::NodeRecord record;
@@ -61,11 +60,11 @@ operate::PodView PodOf(const std::string& name, const std::string& phase) {
 TEST(Nodes, HaveTheColumnsOfKubectl) {
   EXPECT_EQ(NodeTable(*MakeNode(SomeNode("True"), kFacts), kNow, {}),
             "NAME   STATUS   ROLES    AGE         VERSION\n"
-            "n1     Ready    worker   <unknown>   0.1.0\n");
+            "n1     Ready    worker   <unknown>   v1.36.0\n");
   const auto wide =
       NodeTable(*MakeNode(SomeNode("Unknown"), kFacts), kNow, {.wide = true, .header = false});
   EXPECT_EQ(wide,
-            "n1     NotReady   worker   <unknown>   0.1.0     10.0.0.7      <none>        Debian "
+            "n1     NotReady   worker   <unknown>   v1.36.0   10.0.0.7      <none>        Debian "
             "GNU/Linux 12 (bookworm)   6.1.0            containerd://1.6.20\n");
 }
 

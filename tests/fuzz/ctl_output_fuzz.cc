@@ -131,7 +131,8 @@ void CheckNode(const Halves& in) {
   auto& condition = *record.add_conditions();
   condition.set_type("Ready");
   condition.set_message(in.second);
-  const auto node = MakeNode(record, {.system = {.os_image = in.first}, .version = in.second});
+  const auto node =
+      MakeNode(record, {.system = {.os_image = in.first}, .runtime_version = in.second});
   auto event = std::make_shared<v1::EventRecord>();
   event->set_kind(in.first);
   event->set_name(in.second);
