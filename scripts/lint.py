@@ -37,6 +37,7 @@ LIB_ARROWS = {
     "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
     "http": {"base"},
     "https": {"fs"},
+    "spdy": {"base"},
     "trace": {"http", "rpc"},
     "x509": {"base"},
     "daemon": {"apiclient", "config", "exec", "bus", "fs", "https", "node", "rpc", "trace", "kube"},

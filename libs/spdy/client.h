@@ -1,0 +1,59 @@
+#pragma once
+
+/// A SPDY/3.1 session with a server, begun by an HTTP/1.1 request to upgrade, as Kubernetes' exec,
+/// attach and port-forward are.
+/// In:      Open, Write, Finish, SetReading of the caller; bytes of the server.
+/// Owns:    the connection and its session.
+/// Out:     ClientHandler.
+/// Threads: that of the io_context.
+/// Errors:  see OnClosed.
+/// Source:  SPDY/3.1; client-go's remotecommand and httpstream packages.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/clock.h"
+#include "libs/spdy/session.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace splitlet::spdy {
+
+struct ClientOptions {
+  std::string host;  // an address, not a name
+  uint16_t port = 0;
+  std::string target;                  // path and query of the request
+  std::vector<std::string> protocols;  // what the streams are, the best first; the server chooses
+  Duration connect_limit;              // until the server has upgraded
+};
+
+class ClientHandler : public SessionHandler {
+ public:
+  /// The session has begun. `protocol`: what the server has chosen; empty: it chooses none.
+  virtual void OnConnected(const std::string& protocol) = 0;
+  /// The kernel has all that could be sent: streams without unsent() want more.
+  virtual void OnSent() = 0;
+  /// The last call: UNAVAILABLE without a connection, when it breaks, and when the server declines
+  /// (what it says is part of the message); those of Session::Receive.
+  virtual void OnClosed(const Status& why) = 0;
+};
+
+class Client {
+ public:
+  virtual ~Client() = default;
+  virtual StatusOr<StreamId> Open(const Headers& headers) = 0;
+  virtual void Write(StreamId stream, std::string_view bytes) = 0;
+  virtual void Finish(StreamId stream) = 0;
+  virtual size_t unsent(StreamId stream) const = 0;
+  /// False: no more than 64 KiB come until it is true again, and the server has to wait.
+  virtual void SetReading(bool reading) = 0;
+};
+
+/// Connects; `handler` is called from the io_context, while the client lives.
+std::unique_ptr<Client> MakeClient(boost::asio::io_context& io, ClientOptions options,
+                                   ClientHandler& handler);
+
+}  // namespace splitlet::spdy

@@ -1,0 +1,14 @@
+#pragma once
+
+/// What the compression of headers begins from, so that the first headers are short, too.
+/// Threads: any.
+/// Errors:  none.
+/// Source:  SPDY/3.1, "Compression".
+
+#include <string>
+
+namespace splitlet::spdy {
+
+const std::string& HeaderDictionary();
+
+}  // namespace splitlet::spdy

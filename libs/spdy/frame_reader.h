@@ -1,0 +1,54 @@
+#pragma once
+
+/// Cuts the bytes of a connection into frames. A control frame is kept until it is whole; data are
+/// passed on as they come.
+/// Threads: one.
+/// Errors:  INVALID_ARGUMENT for a frame of another version of SPDY, RESOURCE_EXHAUSTED for a
+///          control frame that is too long, and those of the sink. Nothing can be read after one.
+/// Source:  SPDY/3.1, "Framing Layer".
+
+#include <string>
+#include <string_view>
+
+#include "libs/spdy/frames.h"
+
+namespace splitlet::spdy {
+
+class FrameReader {
+ public:
+  /// A part of a data frame; a frame without data has one empty part.
+  struct Data {
+    StreamId stream = 0;
+    std::string_view bytes;
+    bool first = false;  // of its frame
+    bool fin = false;    // the last part of the stream's last frame
+  };
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    virtual Status OnControl(const FrameHeader& header, std::string_view payload) = 0;
+    virtual Status OnData(const Data& data) = 0;
+  };
+
+  FrameReader(Sink& sink, size_t max_control_bytes)
+      : sink_(sink), max_control_bytes_(max_control_bytes) {}
+
+  Status Take(std::string_view bytes);
+  /// Bytes of a frame that is not whole.
+  size_t held() const { return head_.size() + payload_.size(); }
+
+ private:
+  Status Begin();
+  Status TakePayload(std::string_view bytes);
+  Status End();
+
+  Sink& sink_;
+  const size_t max_control_bytes_;
+  std::string head_;  // of the next frame
+  bool inside_ = false;
+  FrameHeader header_;   // of the frame that we are inside of
+  size_t left_ = 0;      // bytes of its payload that have not come
+  std::string payload_;  // of a control frame
+};
+
+}  // namespace splitlet::spdy
