@@ -20,9 +20,9 @@ namespace {
 constexpr int kEndedBySignal = 130;
 
 /// The terminal is raw only while the command has it.
-StatusOr<RemoteEnd> RunInTerminal(const RemoteOptions& remote) {
+StatusOr<int> RunInTerminal(const RemoteOptions& remote) {
   std::optional<RawMode> raw;
-  if (remote.tty) {
+  if (remote.terminal) {
     auto entered = RawMode::Enter(remote.in);
     RETURN_IF_ERROR(entered, "make the terminal raw");
     raw.emplace(*std::move(entered));
@@ -87,16 +87,18 @@ Status Exec(const operate::Context& context, const ExecOptions& options) {
   if (!url.ok()) return url.status();
   context.out << std::flush;
   context.err << std::flush;
-  const bool raw = tty && options.input && IsTerminal(STDIN_FILENO);
-  const auto end = RunInTerminal({.url = *url, .tty = raw, .input = options.input});
-  if (end.status().code() == StatusCode::kCancelled) {
+  const auto exit_code =
+      RunInTerminal({.url = *url,
+                     .input = options.input,
+                     .tty = tty,
+                     .terminal = tty && options.input && IsTerminal(STDIN_FILENO)});
+  if (exit_code.status().code() == StatusCode::kCancelled) {
     context.exit_code = kEndedBySignal;
     return OkStatus();
   }
-  if (!end.ok()) return end.status();
-  context.exit_code = end->exit_code;
-  if (end->exit_code != 0)
-    context.err << "command terminated with exit code " << end->exit_code << "\n";
+  if (!exit_code.ok()) return exit_code.status();
+  context.exit_code = *exit_code;
+  if (*exit_code != 0) context.err << "command terminated with exit code " << *exit_code << "\n";
   return OkStatus();
 }
 

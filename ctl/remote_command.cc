@@ -1,4 +1,4 @@
-#include "ctl/remote_frames.h"
+#include "ctl/remote_command.h"
 
 #include <rapidjson/document.h>
 
@@ -9,13 +9,6 @@
 
 namespace splitlet::ctl {
 namespace {
-
-constexpr uint8_t kCloseChannel = 255;
-
-std::string WithChannel(uint8_t channel, std::string_view bytes) {
-  std::string message(1, static_cast<char>(channel));
-  return message.append(bytes);
-}
 
 template <class Integer>
 std::optional<Integer> ToNumber(std::string_view text) {
@@ -46,25 +39,8 @@ std::optional<int> ExitCodeOf(const rapidjson::Value& status) {
 
 }  // namespace
 
-std::string StdinMessage(std::string_view bytes) {
-  return WithChannel(static_cast<uint8_t>(Channel::kStdin), bytes);
-}
-
 std::string ResizeMessage(const TerminalSize& size) {
-  return WithChannel(static_cast<uint8_t>(Channel::kResize),
-                     fmt::format(R"({{"Width":{},"Height":{}}})", size.columns, size.rows));
-}
-
-std::string CloseStdinMessage() {
-  return WithChannel(kCloseChannel, std::string(1, static_cast<char>(Channel::kStdin)));
-}
-
-StatusOr<RemoteMessage> ParseRemoteMessage(std::string_view message) {
-  if (message.empty()) return InvalidArgument("a message without a channel");
-  const auto channel = static_cast<uint8_t>(message.front());
-  if (channel > static_cast<uint8_t>(Channel::kResize))
-    return InvalidArgument("a message of channel {}", channel);
-  return RemoteMessage{.channel = static_cast<Channel>(channel), .bytes = message.substr(1)};
+  return fmt::format("{{\"Width\":{},\"Height\":{}}}\n", size.columns, size.rows);
 }
 
 StatusOr<int> ParseExit(std::string_view status_json) {

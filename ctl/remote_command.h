@@ -1,9 +1,11 @@
 #pragma once
 
-/// Messages of the Kubernetes remote-command protocol over WebSocket: the first byte is a channel.
+/// What a command in a container and its caller say to each other beside its input and output:
+/// version 4 of Kubernetes' remote command protocol, in which each kind of bytes has a stream.
 /// Threads: any.
-/// Errors: INVALID_ARGUMENT for a message that is none.
-/// Source: Kubernetes API, remote command v4.channel.k8s.io and v5.channel.k8s.io.
+/// Errors:  of ParseExit: UNKNOWN when the command did not run, or how it ended is not told; of
+///          ParseStreamUrl: INVALID_ARGUMENT, UNIMPLEMENTED for https.
+/// Source:  Kubernetes API, remote command v4.channel.k8s.io.
 
 #include <cstdint>
 #include <string>
@@ -13,29 +15,16 @@
 
 namespace splitlet::ctl {
 
-enum class Channel : uint8_t { kStdin = 0, kStdout = 1, kStderr = 2, kError = 3, kResize = 4 };
-
-inline constexpr const char* kProtocolV5 = "v5.channel.k8s.io";
-inline constexpr const char* kProtocolV4 = "v4.channel.k8s.io";
+inline constexpr const char* kRemoteCommandProtocol = "v4.channel.k8s.io";
 
 struct TerminalSize {
   uint16_t columns = 0, rows = 0;
   bool operator==(const TerminalSize&) const = default;
 };
-
-std::string StdinMessage(std::string_view bytes);
+/// Of the stream "resize".
 std::string ResizeMessage(const TerminalSize& size);
-/// Half-closes stdin; of v5 only.
-std::string CloseStdinMessage();
 
-struct RemoteMessage {
-  Channel channel = Channel::kStdout;
-  std::string_view bytes;  // of the message that was parsed
-};
-StatusOr<RemoteMessage> ParseRemoteMessage(std::string_view message);
-
-/// The exit code that the message of kError tells; an error when the command did not run, or how it
-/// ended is not told.
+/// The exit code that a Status, in JSON, tells: all that comes on the stream "error".
 StatusOr<int> ParseExit(std::string_view status_json);
 
 /// "http://127.0.0.1:4000/exec/token" in its parts.

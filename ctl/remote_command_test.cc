@@ -1,25 +1,15 @@
-#include "ctl/remote_frames.h"
+#include "ctl/remote_command.h"
 
 #include <gtest/gtest.h>
 
 namespace splitlet::ctl {
 namespace {
 
-using namespace std::string_literals;  // NOLINT(google-build-using-namespace): bytes with a NUL
-
-TEST(RemoteFrames, TheFirstByteIsTheChannel) {
-  EXPECT_EQ(StdinMessage("ls\n"), "\0ls\n"s);
-  EXPECT_EQ(ResizeMessage({.columns = 80, .rows = 24}), "\4{\"Width\":80,\"Height\":24}");
-  EXPECT_EQ(CloseStdinMessage(), "\xff\0"s);
-  const auto out = ParseRemoteMessage("\1hello");
-  ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_EQ(out->channel, Channel::kStdout);
-  EXPECT_EQ(out->bytes, "hello");
-  EXPECT_EQ(ParseRemoteMessage("").status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(ParseRemoteMessage("\7x").status().code(), StatusCode::kInvalidArgument);
+TEST(RemoteCommand, TheTerminalsSizeIsALineOfJson) {
+  EXPECT_EQ(ResizeMessage({.columns = 80, .rows = 24}), "{\"Width\":80,\"Height\":24}\n");
 }
 
-TEST(RemoteFrames, HowTheCommandEnded) {
+TEST(RemoteCommand, HowTheCommandEnded) {
   const struct {
     const char* name;
     const char* json;
@@ -47,7 +37,7 @@ TEST(RemoteFrames, HowTheCommandEnded) {
   }
 }
 
-TEST(RemoteFrames, WhereTheRuntimeServesStreams) {
+TEST(RemoteCommand, WhereTheRuntimeServesStreams) {
   const auto url = ParseStreamUrl("http://127.0.0.1:4000/exec/abc?x=1");
   ASSERT_TRUE(url.ok()) << url.status();
   EXPECT_EQ(url->host, "127.0.0.1");

@@ -1,121 +1,88 @@
 #include "ctl/remote_session.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/buffers_to_string.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/websocket.hpp>
-#include <functional>
 #include <string>
 #include <thread>
 
-#include "ctl/remote_frames.h"
+#include "ctl/remote_command.h"
+#include "libs/base/random.h"
+#include "libs/spdy/test_server.h"
+#include "tests/harness/child.h"
 
 namespace splitlet::ctl {
 namespace {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-namespace websocket = boost::beast::websocket;
-using Error = boost::system::error_code;
-using Socket = websocket::stream<asio::ip::tcp::socket>;
+using spdy::StreamId;
+using spdy::TestPeer;
+using spdy::TestServer;
+using testing::HasSubstr;
+
+using Streams = std::map<std::string, StreamId>;
 
 constexpr const char* kWell = R"({"metadata":{},"status":"Success"})";
-
-/// A runtime's streaming server for one client, on a thread of its own.
-class StreamServer {
- public:
-  using Serve = std::function<void(Socket& socket)>;
-
-  StreamServer(std::string protocol, Serve serve)
-      : protocol_(std::move(protocol)), serve_(std::move(serve)) {
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~StreamServer() { thread_.join(); }
-  std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + "/exec/token";
-  }
-
-  static void Send(Socket& socket, Channel channel, const std::string& bytes) {
-    Error error;
-    socket.write(asio::buffer(std::string(1, static_cast<char>(channel)) + bytes), error);
-  }
-  /// Empty at the end of the connection.
-  static std::string Receive(Socket& socket) {
-    beast::flat_buffer buffer;
-    Error error;
-    socket.read(buffer, error);
-    return error ? "" : beast::buffers_to_string(buffer.data());
-  }
-
- private:
-  void Run() {
-    Error error;
-    asio::ip::tcp::socket peer(io_);
-    acceptor_.accept(peer, error);
-    if (error) return;
-    beast::flat_buffer buffer;
-    http::request<http::string_body> request;
-    http::read(peer, buffer, request, error);
-    if (error) return;
-    if (protocol_.empty()) {
-      http::response<http::string_body> refusal(http::status::not_found, request.version());
-      refusal.body() = "no such token";
-      refusal.prepare_payload();
-      http::write(peer, refusal, error);
-      return;
-    }
-    Socket socket(std::move(peer));
-    socket.set_option(websocket::stream_base::decorator([this](websocket::response_type& response) {
-      response.set(http::field::sec_websocket_protocol, protocol_);
-    }));
-    socket.binary(true);
-    socket.accept(request, error);
-    if (!error) serve_(socket);
-  }
-
-  const std::string protocol_;
-  const Serve serve_;
-  asio::io_context io_{1};
-  asio::ip::tcp::acceptor acceptor_{
-      io_, asio::ip::tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0)};
-  std::thread thread_;
-};
+constexpr const char* kExit42 =
+    R"({"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"42"}]}})";
 
 /// Both ends of a pipe.
 struct Pipe {
   Pipe() { EXPECT_EQ(::pipe2(fds, O_CLOEXEC), 0); }
   ~Pipe() {
     CloseWriter();
-    ::close(fds[0]);
+    CloseReader();
   }
-  void CloseWriter() {
-    if (fds[1] >= 0) ::close(fds[1]);
-    fds[1] = -1;
+  void CloseWriter() { Close(fds[1]); }
+  void CloseReader() { Close(fds[0]); }
+  static void Close(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
   }
-  /// What was written, once the writer is closed.
-  std::string ReadAll() {
-    CloseWriter();
+  /// Until all writers have closed.
+  std::string ReadToEnd() const {
     std::string text, chunk(4096, '\0');
     for (ssize_t got = 0; (got = ::read(fds[0], chunk.data(), chunk.size())) > 0;)
       text.append(chunk, 0, static_cast<size_t>(got));
     return text;
   }
+  std::string ReadAll() {
+    CloseWriter();
+    return ReadToEnd();
+  }
   int fds[2] = {-1, -1};
 };
 
+/// What is not text: each byte counts.
+std::string SomeBytes(size_t size) {
+  Random random(20261130);
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.Next());
+  return bytes;
+}
+
+/// As `cat` in a container: what comes goes back, frame by frame, until the end of the input.
+void Cat(TestPeer& peer) {
+  const Streams streams = peer.Accept(4);
+  for (auto event = peer.Next(); event.kind == TestPeer::Kind::kData; event = peer.Next()) {
+    if (!event.bytes.empty()) peer.SendData(streams.at("stdout"), event.bytes);
+    if (event.fin) return peer.End(streams, kWell);
+  }
+}
+
 class RemoteSessions : public ::testing::Test {
  protected:
-  StatusOr<RemoteEnd> Run(const std::string& url, bool input) {
-    return RunRemote(
-        {.url = url, .input = input, .in = in.fds[0], .out = out.fds[1], .err = err.fds[1]});
+  RemoteSessions() { ::signal(SIGPIPE, SIG_IGN); }
+
+  RemoteOptions OptionsFor(const TestServer& server) const {
+    return {.url = server.url(), .in = in.fds[0], .out = out.fds[1], .err = err.fds[1]};
+  }
+  StatusOr<int> Run(const TestServer& server, bool input = false) {
+    RemoteOptions options = OptionsFor(server);
+    options.input = input;
+    return RunRemote(options);
   }
   void Type(const std::string& text) {
     ASSERT_EQ(::write(in.fds[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
@@ -125,96 +92,220 @@ class RemoteSessions : public ::testing::Test {
 };
 
 TEST_F(RemoteSessions, OutputAndErrorsGoTheirWays) {
-  StreamServer server(kProtocolV4, [](Socket& socket) {
-    StreamServer::Send(socket, Channel::kStdout, "");
-    StreamServer::Send(socket, Channel::kStdout, "hello ");
-    StreamServer::Send(socket, Channel::kStderr, "trouble");
-    StreamServer::Send(socket, Channel::kStdout, "world");
-    StreamServer::Send(socket, Channel::kError, kWell);
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    peer.SendData(streams.at("stdout"), "hello ");
+    peer.SendData(streams.at("stderr"), "trouble");
+    peer.SendData(streams.at("stdout"), "world");
+    peer.End(streams, kWell);
   });
-  const auto end = Run(server.url(), /*input=*/false);
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_EQ(end->exit_code, 0);
+  const auto exit_code = Run(server);
+  ASSERT_TRUE(exit_code.ok()) << exit_code.status();
+  EXPECT_EQ(*exit_code, 0);
   EXPECT_EQ(out.ReadAll(), "hello world");
   EXPECT_EQ(err.ReadAll(), "trouble");
+  EXPECT_THAT(server.Request(), HasSubstr("POST /exec/token HTTP/1.1\r\n"));
+  EXPECT_THAT(server.Request(), HasSubstr("X-Stream-Protocol-Version: v4.channel.k8s.io\r\n"));
 }
 
-TEST_F(RemoteSessions, TheExitCodeIsTheCommands) {
-  StreamServer server(kProtocolV4, [](Socket& socket) {
-    StreamServer::Send(
-        socket, Channel::kError,
-        R"({"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"42"}]}})");
+TEST_F(RemoteSessions, TheStreamsAreThoseThatTheRuntimeWasAskedFor) {
+  const struct {
+    const char* name;
+    bool input, tty;
+    std::vector<std::string> want;
+  } kCases[] = {{"output", false, false, {"error", "stdout", "stderr"}},
+                {"input, too", true, false, {"error", "stdin", "stdout", "stderr"}},
+                {"a terminal", true, true, {"error", "stdin", "stdout", "resize"}},
+                {"a terminal that only shows", false, true, {"error", "stdout", "resize"}}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    std::vector<std::string> opened;
+    TestServer server([&](TestPeer& peer) {
+      Streams streams;
+      for (auto event = peer.Next(); event.kind == TestPeer::Kind::kOpened; event = peer.Next()) {
+        opened.push_back(TestPeer::ValueOf(event.headers, "streamtype"));
+        streams[opened.back()] = event.stream;
+        if (opened.size() == c.want.size()) break;
+      }
+      for (const auto& each : streams) peer.Reply(each.second);
+      peer.End(streams, kWell);
+    });
+    RemoteOptions options = OptionsFor(server);
+    options.input = c.input;
+    options.tty = c.tty;
+    EXPECT_EQ(RunRemote(options).value_or(-1), 0);
+    server.Request();
+    EXPECT_EQ(opened, c.want);
+  }
+}
+
+TEST_F(RemoteSessions, TheExitCodeIsTheCommandsInHoweverManyPieces) {
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    peer.SendData(streams.at("error"), std::string_view(kExit42).substr(0, 20));
+    peer.End(streams, std::string_view(kExit42).substr(20));
   });
-  const auto end = Run(server.url(), /*input=*/false);
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_EQ(end->exit_code, 42);
+  const auto exit_code = Run(server);
+  ASSERT_TRUE(exit_code.ok()) << exit_code.status();
+  EXPECT_EQ(*exit_code, 42);
 }
 
-TEST_F(RemoteSessions, InputIsSentAndItsEndIsToldWhereTheServerKnowsHow) {
+TEST_F(RemoteSessions, OutputThatComesAfterTheExitCodeIsNotLost) {
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    peer.Send(spdy::DataFrame(streams.at("error"), kWell, /*fin=*/true));
+    peer.SendData(streams.at("stdout"), "late");
+    peer.Send(spdy::DataFrame(streams.at("stderr"), "", /*fin=*/true));
+    peer.Send(spdy::DataFrame(streams.at("stdout"), "r", /*fin=*/true));
+  });
+  EXPECT_EQ(Run(server).value_or(-1), 0);
+  EXPECT_EQ(out.ReadAll(), "later");
+}
+
+TEST_F(RemoteSessions, InputIsSentAndItsEndIsTold) {
   std::string received;
-  StreamServer server(kProtocolV5, [&received](Socket& socket) {
-    for (std::string message; message != CloseStdinMessage();) {
-      message = StreamServer::Receive(socket);
-      if (message.empty()) return;
-      if (message.front() == 0) received += message.substr(1);
+  TestServer server([&received](TestPeer& peer) {
+    const Streams streams = peer.Accept(4);
+    for (auto event = peer.Next(); event.kind == TestPeer::Kind::kData; event = peer.Next()) {
+      EXPECT_EQ(event.stream, streams.at("stdin"));
+      received += event.bytes;
+      if (event.fin) break;
     }
-    StreamServer::Send(socket, Channel::kError, kWell);
+    peer.End(streams, kWell);
   });
   Type("one\ntwo\n");
-  const auto end = Run(server.url(), /*input=*/true);
-  ASSERT_TRUE(end.ok()) << end.status();
+  const auto exit_code = Run(server, /*input=*/true);
+  ASSERT_TRUE(exit_code.ok()) << exit_code.status();
+  server.Request();
   EXPECT_EQ(received, "one\ntwo\n");
-  EXPECT_FALSE(end->open_input);
+  EXPECT_EQ(err.ReadAll(), "");
 }
 
-TEST_F(RemoteSessions, AnOlderServerCannotBeToldThatTheInputEnded) {
-  StreamServer server(kProtocolV4, [](Socket& socket) {
-    StreamServer::Receive(socket);
-    // The client has said so before it could be asked for more.
-    StreamServer::Receive(socket);
+TEST_F(RemoteSessions, WithoutAnyInputItsEndIsToldToo) {
+  TestServer server(Cat);
+  in.CloseWriter();
+  EXPECT_EQ(Run(server, /*input=*/true).value_or(-1), 0);
+}
+
+TEST_F(RemoteSessions, MuchComesThroughByteForByteBothWays) {
+  const harness::TempDir dir;
+  const std::string bytes = SomeBytes(8'000'001);
+  harness::WriteFile(dir / "in", bytes);
+  const int from = ::open((dir / "in").c_str(), O_RDONLY | O_CLOEXEC);
+  const int to = ::open((dir / "out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  TestServer server(Cat);
+  RemoteOptions options = OptionsFor(server);
+  options.input = true;
+  options.in = from;
+  options.out = to;
+  EXPECT_EQ(RunRemote(options).value_or(-1), 0);
+  ::close(from);
+  ::close(to);
+  EXPECT_TRUE(harness::ReadFile(dir / "out") == bytes);
+}
+
+TEST_F(RemoteSessions, ThroughPipesThatAreFullTheSame) {
+  const std::string bytes = SomeBytes(3'000'001);
+  TestServer server(Cat);
+  std::thread writer([&] {
+    for (size_t at = 0; at < bytes.size();) {
+      const ssize_t wrote = ::write(in.fds[1], bytes.data() + at, bytes.size() - at);
+      ASSERT_GT(wrote, 0);
+      at += static_cast<size_t>(wrote);
+    }
+    in.CloseWriter();
   });
-  Type("one\n");
+  std::string got;
+  std::thread reader([&] { got = out.ReadToEnd(); });
+  EXPECT_EQ(Run(server, /*input=*/true).value_or(-1), 0);
+  out.CloseWriter();
+  writer.join();
+  reader.join();
+  EXPECT_TRUE(got == bytes) << got.size();
+}
+
+TEST_F(RemoteSessions, ACommandThatReadsNoInputEndsWithoutIt) {
+  TestServer server([](TestPeer& peer) { peer.End(peer.Accept(4), kExit42); });
+  const auto exit_code = Run(server, /*input=*/true);  // whose writer is there
+  ASSERT_TRUE(exit_code.ok()) << exit_code.status();
+  EXPECT_EQ(*exit_code, 42);
+}
+
+TEST_F(RemoteSessions, ASignalEndsItWhileNobodyReadsTheOutput) {
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    peer.SendData(streams.at("stdout"), std::string(200'000, 'x'));
+  });
   std::thread killer([this] {
-    std::string text(200, '\0');
-    EXPECT_GT(::read(err.fds[0], text.data(), text.size()), 0);
-    EXPECT_NE(text.find("cannot be told that the input has ended"), std::string::npos);
+    char first = 0;
+    EXPECT_EQ(::read(out.fds[0], &first, 1), 1);
     ::kill(::getpid(), SIGINT);
   });
-  const auto end = Run(server.url(), /*input=*/true);
+  const auto end = Run(server);
   killer.join();
   EXPECT_EQ(end.status().code(), StatusCode::kCancelled) << end.status();
 }
 
-TEST_F(RemoteSessions, AConnectionThatBreaksIsNoSuccess) {
-  StreamServer server(kProtocolV4, [](Socket& socket) {
-    StreamServer::Send(socket, Channel::kStdout, "half");
-    Error error;
-    socket.next_layer().shutdown(asio::ip::tcp::socket::shutdown_both, error);
+TEST_F(RemoteSessions, ItEndsWhenTheReaderOfItsOutputIsGone) {
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    while (peer.Send(spdy::DataFrame(streams.at("stdout"), "y\n", /*fin=*/false))) {
+    }
   });
-  EXPECT_EQ(Run(server.url(), /*input=*/false).status().code(), StatusCode::kUnavailable);
+  out.CloseReader();
+  EXPECT_EQ(Run(server).status().code(), StatusCode::kCancelled);
+}
+
+TEST_F(RemoteSessions, ASessionThatBreaksIsNoSuccess) {
+  TestServer server([](TestPeer& peer) {
+    const Streams streams = peer.Accept(3);
+    peer.SendData(streams.at("stdout"), "half");
+  });
+  const auto end = Run(server);
+  EXPECT_EQ(end.status().code(), StatusCode::kUnavailable) << end.status();
+  EXPECT_THAT(Message(end.status()), HasSubstr("before the command's end was told"));
   EXPECT_EQ(out.ReadAll(), "half");
 }
 
+TEST_F(RemoteSessions, AServerThatOpensNoStreamsIsAnError) {
+  TestServer refuses([](TestPeer& peer) {
+    peer.Send(spdy::RstStreamFrame(peer.Next().stream, spdy::ResetReason::kRefusedStream));
+    peer.Next();
+  });
+  EXPECT_THAT(Message(Run(refuses).status()), HasSubstr("REFUSED_STREAM"));
+  TestServer waits([](TestPeer& peer) {
+    while (peer.Next().kind != TestPeer::Kind::kClosed) {
+    }
+  });
+  RemoteOptions options = OptionsFor(waits);
+  options.open_limit = 10ms;
+  EXPECT_EQ(RunRemote(options).status().code(), StatusCode::kUnavailable);
+}
+
 TEST_F(RemoteSessions, AServerThatDeclinesSaysWhy) {
-  StreamServer server("", [](Socket&) {});
-  const auto end = Run(server.url(), /*input=*/false);
-  EXPECT_EQ(end.status().code(), StatusCode::kUnavailable);
-  EXPECT_NE(Message(end.status()).find("404"), std::string::npos) << end.status();
+  TestServer none([](TestPeer&) {},
+                  "HTTP/1.1 404 Not Found\r\nContent-Length: 13\r\n\r\nno such token");
+  EXPECT_EQ(Message(Run(none).status()),
+            "the runtime's streams: the server does not upgrade to SPDY/3.1: 404 Not Found: "
+            "no such token");
+  const std::string head =
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n";
+  TestServer old([](TestPeer&) {}, head);
+  EXPECT_EQ(Message(Run(old).status()), "the runtime speaks \"\" instead of v4.channel.k8s.io");
 }
 
 TEST_F(RemoteSessions, WithoutAServerThereIsAnError) {
-  EXPECT_EQ(Run("http://127.0.0.1:1/exec/x", false).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(RunRemote({.url = "http://127.0.0.1:1/exec/x"}).status().code(),
+            StatusCode::kUnavailable);
 }
 
-TEST_F(RemoteSessions, TheModeOfTheInputComesBack) {
-  StreamServer server(kProtocolV4, [](Socket& socket) {
-    StreamServer::Receive(socket);
-    StreamServer::Send(socket, Channel::kError, kWell);
-  });
-  ASSERT_EQ(::write(in.fds[1], "x", 1), 1);
-  const int before = ::fcntl(in.fds[0], F_GETFL);
-  EXPECT_TRUE(Run(server.url(), /*input=*/true).ok());
-  EXPECT_EQ(::fcntl(in.fds[0], F_GETFL), before);
+TEST_F(RemoteSessions, TheModeOfWhatItReadsAndWritesComesBack) {
+  TestServer server(Cat);
+  Type("x");
+  const int before[] = {::fcntl(in.fds[0], F_GETFL), ::fcntl(out.fds[1], F_GETFL)};
+  EXPECT_TRUE(Run(server, /*input=*/true).ok());
+  EXPECT_EQ(::fcntl(in.fds[0], F_GETFL), before[0]);
+  EXPECT_EQ(::fcntl(out.fds[1], F_GETFL), before[1]);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "ctl/remote_frames.h"
+#include "ctl/remote_command.h"
 #include "libs/base/status.h"
 
 namespace splitlet::ctl {

@@ -39,6 +39,31 @@ TEST_F(Streams, ACommandsOutputAndExitCodeAreTheCallers) {
   EXPECT_NE(missing.output.find("/no/such/program"), std::string::npos) << missing.output;
 }
 
+/// $1 splitletctl, $2 the directory of the node, $3 the pod.
+constexpr const char* kPipes = R"(set -eu
+sctl() { "$splitletctl" --state-dir "$dir" "$@"; }
+splitletctl=$1 dir=$2 pod=$3
+echo hi | sctl exec -i "$pod" -- wc -c
+head -c 20000001 /dev/urandom > "$dir/in"
+sctl exec -i "$pod" -- cat < "$dir/in" > "$dir/out"
+cmp "$dir/in" "$dir/out" && echo same
+)";
+
+TEST_F(Streams, APipeIntoACommandArrivesWholeAndEnds) {
+  StartNode();
+  node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
+  ExpectExactly({"web"});
+  const std::string log = node_->LogOf("pipes");
+  EXPECT_EQ(
+      harness::RunToEnd({.argv = {"sh", "-c", kPipes, "sh", harness::BinDir() + "/splitletctl",
+                                  node_->dir(), node_->Pod("web")->name},
+                         .env = {},
+                         .output = log},
+                        60s),
+      0);
+  EXPECT_EQ(harness::ReadFile(log), "3\nsame\n");
+}
+
 TEST_F(Streams, WhoIsAttachedSeesWhatIsWrittenFromThenOnUntilTheEnd) {
   StartNode();
   node_->PutManifest(
