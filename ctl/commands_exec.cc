@@ -45,30 +45,7 @@ v1::OpenStreamRequest RequestOf(const operate::PodView& view, const std::string&
   return request;
 }
 
-}  // namespace
-
-bool HasTerminal(const kube::Pod& pod, const std::string& container) {
-  for (const auto* list : {&pod.spec().containers(), &pod.spec().init_containers()})
-    for (const auto& each : *list)
-      if (each.name() == container) return each.tty();
-  return false;
-}
-
-StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
-                                  std::string_view verb) {
-  const std::string& phase = view.pod->status().phase();
-  if (phase == "Succeeded" || phase == "Failed")
-    return FailedPrecondition("cannot {} a container in a completed pod; current phase is {}", verb,
-                              phase);
-  const auto chosen = logs::ChooseContainer(*view.pod, container, /*previous=*/false);
-  if (!chosen.ok()) return chosen.status();
-  if (!chosen->running)
-    return FailedPrecondition("container \"{}\" in pod \"{}\" does not run", container, view.name);
-  const size_t mark = chosen->id.find("://");
-  return mark == std::string::npos ? chosen->id : chosen->id.substr(mark + 3);
-}
-
-Status Exec(const operate::Context& context, const ExecOptions& options) {
+Status OpenSession(const operate::Context& context, const ExecOptions& options) {
   const auto view =
       FindPod(context, {.name = WithoutPodPrefix(options.pod), .name_space = options.name_space});
   if (!view.ok()) return view.status();
@@ -100,6 +77,42 @@ Status Exec(const operate::Context& context, const ExecOptions& options) {
   context.exit_code = *exit_code;
   if (*exit_code != 0) context.err << "command terminated with exit code " << *exit_code << "\n";
   return OkStatus();
+}
+
+}  // namespace
+
+bool HasTerminal(const kube::Pod& pod, const std::string& container) {
+  for (const auto* list : {&pod.spec().containers(), &pod.spec().init_containers()})
+    for (const auto& each : *list)
+      if (each.name() == container) return each.tty();
+  return false;
+}
+
+StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
+                                  std::string_view verb) {
+  const std::string& phase = view.pod->status().phase();
+  if (phase == "Succeeded" || phase == "Failed")
+    return FailedPrecondition("cannot {} a container in a completed pod; current phase is {}", verb,
+                              phase);
+  const auto chosen = logs::ChooseContainer(*view.pod, container, /*previous=*/false);
+  if (!chosen.ok()) return chosen.status();
+  if (!chosen->running)
+    return FailedPrecondition("container \"{}\" in pod \"{}\" does not run", container, view.name);
+  const size_t mark = chosen->id.find("://");
+  return mark == std::string::npos ? chosen->id : chosen->id.substr(mark + 3);
+}
+
+Status Exec(const operate::Context& context, const ExecOptions& options) {
+  if (!options.words.empty())
+    return InvalidArgument("exec [POD] [COMMAND] is not supported. Use exec [POD] -- [COMMAND]");
+  if (options.command.empty())
+    return InvalidArgument("you must specify at least one command for the container");
+  return OpenSession(context, options);
+}
+
+Status Attach(const operate::Context& context, const ExecOptions& options) {
+  CHECK(options.command.empty());
+  return OpenSession(context, options);
 }
 
 }  // namespace splitlet::ctl

@@ -18,10 +18,12 @@ namespace splitlet::ctl {
 
 struct ExecOptions {
   std::string pod, container, name_space;
-  std::vector<std::string> command;  // none: attach
+  std::vector<std::string> command;  // behind "--"; none for Attach
+  std::vector<std::string> words;    // between the pod and "--", where none belong
   bool input = false, tty = false;
 };
 Status Exec(const operate::Context& context, const ExecOptions& options);
+Status Attach(const operate::Context& context, const ExecOptions& options);
 
 /// Id of the container, without the runtime's name, when it runs. `verb` stands in the error.
 StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace splitlet::ctl {
@@ -14,7 +15,25 @@ std::string KindOf(const std::string& word) {
   return {};
 }
 
+/// The first word that is no flag, and no value of one.
+std::string_view CommandOf(std::span<const std::string> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--state-dir")
+      ++i;
+    else if (!arguments[i].starts_with('-'))
+      return arguments[i];
+  }
+  return {};
+}
+
 }  // namespace
+
+CommandLine SplitCommandLine(const std::vector<std::string>& arguments) {
+  const auto mark = std::find(arguments.begin(), arguments.end(), "--");
+  if (mark == arguments.end() || CommandOf({arguments.begin(), mark}) != "exec")
+    return {.words = arguments, .exec_command = {}};
+  return {.words = {arguments.begin(), mark}, .exec_command = {mark + 1, arguments.end()}};
+}
 
 std::vector<std::string> KubectlWords(const std::vector<std::string>& words) {
   static constexpr std::array<std::string_view, 3> kShowing = {"get", "describe", "trace"};

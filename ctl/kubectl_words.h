@@ -9,6 +9,14 @@
 
 namespace splitlet::ctl {
 
+/// What follows "--" of `exec` is the container's, to the letter: CLI11 would take "[a,b]" apart.
+struct CommandLine {
+  std::vector<std::string> words;
+  std::vector<std::string> exec_command;
+};
+/// Of another command than `exec` all are `words`.
+CommandLine SplitCommandLine(const std::vector<std::string>& arguments);
+
 /// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". What follows --for or
 /// "--" stays as it is, and so do the pods of `logs` and `exec`.
 std::vector<std::string> KubectlWords(const std::vector<std::string>& words);

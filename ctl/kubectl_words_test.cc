@@ -34,6 +34,40 @@ TEST(KubectlWords, AKindAndANameMayBeOneWord) {
   }
 }
 
+TEST(CommandLine, WhatFollowsTheMarkOfExecIsTheContainers) {
+  const struct {
+    const char* name;
+    Words arguments, words, command;
+  } kCases[] = {
+      {"brackets and commas",
+       {"exec", "web", "--", "sh", "-c", "[ 1 = 1 ]", "[a,b]", "[]", ""},
+       {"exec", "web"},
+       {"sh", "-c", "[ 1 = 1 ]", "[a,b]", "[]", ""}},
+      {"flags before it",
+       {"--state-dir", ".run", "exec", "-it", "web", "-c", "app", "--", "sh", "-c", "x"},
+       {"--state-dir", ".run", "exec", "-it", "web", "-c", "app"},
+       {"sh", "-c", "x"}},
+      {"another mark",
+       {"exec", "web", "--", "sh", "--", "-x"},
+       {"exec", "web"},
+       {"sh", "--", "-x"}},
+      {"nothing", {"exec", "web", "--"}, {"exec", "web"}, {}},
+      {"no mark", {"exec", "web", "ls"}, {"exec", "web", "ls"}, {}},
+      {"another command", {"get", "pod", "--", "exec"}, {"get", "pod", "--", "exec"}, {}},
+      {"a pod of that name", {"logs", "exec", "--", "-x"}, {"logs", "exec", "--", "-x"}, {}},
+      {"a folder of that name",
+       {"--state-dir", "exec", "chaos", "--", "x"},
+       {"--state-dir", "exec", "chaos", "--", "x"},
+       {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const CommandLine line = SplitCommandLine(c.arguments);
+    EXPECT_EQ(line.words, c.words);
+    EXPECT_EQ(line.exec_command, c.command);
+  }
+}
+
 TEST(KubectlWords, ThePodOfLogsAndExec) {
   EXPECT_EQ(WithoutPodPrefix("pod/web"), "web");
   EXPECT_EQ(WithoutPodPrefix("pods/web"), "web");

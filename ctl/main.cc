@@ -151,7 +151,7 @@ void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
 void DeclareExec(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* exec = app.add_subcommand("exec", "Run a command in a container: exec -it POD -- sh");
   exec->add_option("pod", a.exec.pod, "By name, namespace/name or UID")->required();
-  exec->add_option("command", a.exec.command, "After --: it and its arguments")->required();
+  exec->add_option("command", a.exec.words, "After --: it and its arguments");
   exec->add_option("-c,--container", a.exec.container,
                    "Default: that of the pod's annotation, else its first");
   exec->add_option("-n,--namespace", a.exec.name_space, "Only this namespace");
@@ -167,7 +167,7 @@ void DeclareExec(CLI::App& app, Arguments& a, Command& run) {
   attach->add_flag("-i,--stdin", a.attach.input, "Give it our input, where it takes any");
   attach->add_flag("-t,--tty", a.attach.tty, "In a terminal, where it has one");
   attach->callback(
-      [&a, &run] { run = [&a](const operate::Context& c) { return Exec(c, a.attach); }; });
+      [&a, &run] { run = [&a](const operate::Context& c) { return Attach(c, a.attach); }; });
 }
 
 void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
@@ -320,7 +320,9 @@ int main(int argc, char** argv) {
   DeclareProcess(app, arguments, run);
   const CLI::App* chaos = DeclareChaos(app);
   DeclareOthers(app, arguments, run);
-  const std::vector<std::string> words = KubectlWords({argv + 1, argv + argc});
+  CommandLine line = SplitCommandLine({argv + 1, argv + argc});
+  arguments.exec.command = std::move(line.exec_command);
+  const std::vector<std::string> words = KubectlWords(line.words);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

@@ -47,6 +47,7 @@ echo hi | sctl exec -i "$pod" -- wc -c
 head -c 20000001 /dev/urandom > "$dir/in"
 sctl exec -i "$pod" -- cat < "$dir/in" > "$dir/out"
 cmp "$dir/in" "$dir/out" && echo same
+sctl exec "$pod" -- sh -c '[ 1 = 1 ] && echo "$@"' sh '[a,b]' '[]'
 )";
 
 TEST_F(Streams, APipeIntoACommandArrivesWholeAndEnds) {
@@ -61,7 +62,7 @@ TEST_F(Streams, APipeIntoACommandArrivesWholeAndEnds) {
                          .output = log},
                         60s),
       0);
-  EXPECT_EQ(harness::ReadFile(log), "3\nsame\n");
+  EXPECT_EQ(harness::ReadFile(log), "3\nsame\n[a,b] []\n");
 }
 
 TEST_F(Streams, WhoIsAttachedSeesWhatIsWrittenFromThenOnUntilTheEnd) {
