@@ -20,6 +20,11 @@ namespace ctrd = containerd::services::events::v1;
 // taken for open.
 constexpr Duration kSettle = 300ms;
 
+// CRI-O's answer without enable_pod_events is a stream that ends with OK.
+constexpr const char* kNoEvents =
+    "the runtime ends the stream at once: it publishes no events. CRI-O does with "
+    "enable_pod_events = true in [crio.runtime] of its configuration";
+
 gpr_timespec FromNow(Duration d) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(d.count(), GPR_TIMESPAN));
 }
@@ -55,10 +60,10 @@ class StreamRun {
     if (got == grpc::CompletionQueue::TIMEOUT) {
       context_.TryCancel();
       queue_.Next(&tag, &ok);
-      Finish().IgnoreError();  // it is the cancellation just made
+      Finish(/*was_open=*/false).IgnoreError();  // it is the cancellation just made
       return DeadlineExceeded("the stream does not open");
     }
-    return ok ? OkStatus() : Finish();
+    return ok ? OkStatus() : Finish(/*was_open=*/false);
   }
 
   Status Follow(const std::function<void()>& on_open,
@@ -77,13 +82,13 @@ class StreamRun {
       } else if (open) {
         queue_.Next(&tag, &ok);
       }
-      if (!ok) return Finish();
+      if (!ok) return Finish(open);
       if (!std::exchange(open, true)) on_open();
       on_message(message);
     }
   }
 
-  Status Finish() {
+  Status Finish(bool was_open) {
     grpc::Status status;
     void* tag = nullptr;
     bool ok = false;
@@ -92,7 +97,7 @@ class StreamRun {
     queue_.Shutdown();
     while (queue_.Next(&tag, &ok)) {
     }
-    if (status.ok()) return Unavailable("the stream ended");
+    if (status.ok()) return was_open ? Unavailable("the stream ended") : Unimplemented(kNoEvents);
     return rpc::FromGrpc(status);
   }
 

@@ -2,7 +2,8 @@
 
 /// Container events: CRI's own or containerd's, on a thread of their own; late, lost or doubled.
 /// Threads: as said at each.
-/// Errors: UNIMPLEMENTED when the runtime has no such stream; else why it ended.
+/// Errors: UNIMPLEMENTED when the runtime has no such stream, or ends it in its first moment without
+/// an error; else why it ended.
 /// Source: docs/design.md, "Runtime events without waiting"; docs/libraries.md.
 
 #include <functional>
@@ -21,7 +22,7 @@ class Channel;
 
 namespace splitlet::cri {
 
-/// GetContainerEvents: containerd 1.7 and later, CRI-O.
+/// GetContainerEvents: containerd 1.7 and later, CRI-O with `enable_pod_events`.
 std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock);
 /// containerd's event service, for versions whose CRI has none. Names container ids only; exits of

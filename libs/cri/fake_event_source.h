@@ -19,10 +19,12 @@ class FakeEventSource final : public EventSource {
   ~FakeEventSource() override;
   void Start(Callbacks callbacks, Duration open_limit) override;
   void Stop() override;
+  /// As a runtime that was started again with another configuration; counts from the next Start.
+  void SetUnimplemented(bool unimplemented) { options_.unimplemented = unimplemented; }
 
  private:
   FakeRuntime& runtime_;
-  const Options options_;
+  Options options_;
   int subscription_ = 0;
   std::shared_ptr<bool> alive_;  // of the present stream
 };

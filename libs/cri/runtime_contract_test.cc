@@ -597,5 +597,17 @@ TEST_F(ClientTest, AStreamThatIsNotThereIsUnimplemented) {
   }
 }
 
+/// The answer of CRI-O 1.36 without enable_pod_events.
+TEST_F(ClientTest, AStreamThatEndsAsItBeginsIsUnimplementedAndTheSettingIsNamed) {
+  ServerSubject subject(fake_cri::EventMode::kCriOff);
+  bool opened = false;
+  const Status ended = subject.cri_events->Follow(
+      After(clock_, 10s), [&opened] { opened = true; }, [](const ContainerEvent&) {});
+  EXPECT_EQ(ended.code(), StatusCode::kUnimplemented) << ended;
+  EXPECT_NE(Message(ended).find("enable_pod_events = true in [crio.runtime]"), std::string::npos)
+      << ended;
+  EXPECT_FALSE(opened);
+}
+
 }  // namespace
 }  // namespace splitlet::cri

@@ -75,34 +75,46 @@ void EventFeed::OnOpen(uint64_t attempt) {
   open_ = true;
   opened_at_ = deps_.clock.Now();
   deps_.metrics.stream_opened.Increment();
-  deps_.log.Info("event stream opened", {KV("source", name())});
+  // One that keeps breaking opens as often.
+  if (!broken_.contains(name())) deps_.log.Info("event stream opened", {KV("source", name())});
   ShowSource();
   deps_.on_gap();
 }
 
+bool EventFeed::Lasted() const { return deps_.clock.Now() - opened_at_ >= kLongEnough; }
+
 void EventFeed::OnEvent(uint64_t attempt, const cri::ContainerEvent& event) {
-  if (attempt == attempt_) deps_.on_event(event);
+  if (attempt != attempt_) return;
+  if (!broken_.empty() && Lasted() && broken_.erase(name()) > 0)
+    deps_.log.Info("event stream lasts again", {KV("source", name())});
+  deps_.on_event(event);
 }
 
 void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   if (attempt != attempt_) return;
   const bool was_open = std::exchange(open_, false);
-  const bool lasted = was_open && deps_.clock.Now() - opened_at_ >= kLongEnough;
   const std::string& source = deps_.sources[index_].name;
+  const bool lasted = was_open && Lasted();
+  if (lasted) absent_.erase(source);
   ShowSource();
   if (status.code() == StatusCode::kUnimplemented) {
-    deps_.log.Info("event stream not available", {KV("source", source)});
+    if (absent_.insert(source).second)
+      deps_.log.Info("event stream not available",
+                     {KV("source", source), KV("reason", Message(status))});
     Try(index_ + 1);
     return;
   }
   deps_.metrics.stream_failed.Increment();
   breaks_ = lasted ? 0 : breaks_ + 1;
   if (was_open) {
-    deps_.log.Warn("event stream ended", {KV("source", source), KV("err", status)});
+    if (!broken_.contains(source))
+      deps_.log.Warn("event stream ended", {KV("source", source), KV("err", status)});
     deps_.on_gap();
   }
   if (breaks_ >= kMaxBreaks) {
-    deps_.log.Warn("event stream given up", {KV("source", source), KV("err", status)});
+    if (broken_.insert(source).second)
+      deps_.log.Warn("event stream given up, further tries are not logged",
+                     {KV("source", source), KV("err", status)});
     Try(index_ + 1);
     return;
   }

@@ -2,7 +2,8 @@
 
 /// Where news of the runtime come from: the first of the streams that works, or none (polling).
 /// A stream that is not implemented is passed over; one that keeps breaking too. While polling, the
-/// streams are tried again from the first from time to time and by Probe().
+/// streams are tried again from the first each `probe_period` and by Probe(). That a source is
+/// absent or breaks is logged once, until it has had a stream that lasted.
 /// Threads: loop thread; the streams' threads only post. At most kMaxWaiting events wait for the
 /// loop, further ones are dropped and counted, and count as a gap.
 /// Errors: in the log.
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,7 @@ class EventFeed {
   void OnEvent(uint64_t attempt, const cri::ContainerEvent& event);
   void OnEnd(uint64_t attempt, const Status& status);
   void ShowSource();
+  bool Lasted() const;
 
   Deps deps_;
   std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
@@ -69,7 +72,8 @@ class EventFeed {
   uint64_t attempt_ = 0;  // what is posted by an earlier one is dropped
   bool open_ = false;
   Clock::Time opened_at_;
-  int breaks_ = 0;  // of this source, each soon after its opening
+  int breaks_ = 0;                         // of this source, each soon after its opening
+  std::set<std::string> absent_, broken_;  // sources of which that was logged
   exec::TimerId timer_ = 0;
 };
 

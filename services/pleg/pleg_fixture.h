@@ -28,7 +28,7 @@
 
 namespace splitlet::pleg {
 
-enum class Streams { kNone, kCri, kContainerd };
+enum class Streams { kNone, kCri, kContainerd, kAbsent };
 
 /// A call that takes time keeps its strand busy and nobody else.
 class ChargingWaiter final : public cri::Waiter {
@@ -56,6 +56,12 @@ class PlegTest : public ::testing::Test {
         sources.push_back({"cri", Source(test, {.unimplemented = true})});
         sources.push_back({"containerd", Source(test, {.ids_only = true})});
       }
+      if (streams == Streams::kAbsent) {
+        auto cri = Source(test, {.unimplemented = true});
+        absent = cri.get();
+        sources.push_back({"cri", std::move(cri)});
+        sources.push_back({"containerd", Source(test, {.unimplemented = true})});
+      }
       PlegDeps deps{.clock = test.clock_,
                     .loop = loop,
                     .strands = strands,
@@ -69,8 +75,8 @@ class PlegTest : public ::testing::Test {
       service = std::make_unique<PlegService>(std::move(deps), PlegConfig{});
       loop.Post([this] { service->Start(); });
     }
-    static std::unique_ptr<cri::EventSource> Source(PlegTest& test,
-                                                    cri::FakeEventSource::Options options) {
+    static std::unique_ptr<cri::FakeEventSource> Source(PlegTest& test,
+                                                        cri::FakeEventSource::Options options) {
       return std::make_unique<cri::FakeEventSource>(test.runtime_, options);
     }
     exec::Scheduler::Owner owner;
@@ -78,6 +84,7 @@ class PlegTest : public ::testing::Test {
     exec::FakeStrands strands;
     bus::FakeBus bus;
     prometheus::Registry registry;
+    cri::FakeEventSource* absent = nullptr;  // CRI's of Streams::kAbsent
     std::unique_ptr<PlegService> service;
   };
 
@@ -95,6 +102,12 @@ class PlegTest : public ::testing::Test {
   }
   void RunFor(Duration d) { all_.Advance(d); }
   Deadline Soon() { return After(clock_, 60s); }
+  /// Lines of at least Info that begin so.
+  long Logged(const std::string& message) const {
+    return std::ranges::count_if(sink_.lines(), [&message](const FakeLogSink::Line& line) {
+      return line.level != LogLevel::kDebug && line.message.starts_with(message);
+    });
+  }
   /// A pod with one running container.
   cri::SandboxId RunPod(const std::string& name, uint32_t attempt = 0) {
     cri::TestPod pod{name, "uid-" + name};

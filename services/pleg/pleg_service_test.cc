@@ -150,6 +150,53 @@ TEST_F(PlegTest, AStreamThatKeepsBreakingIsGivenUpForAWhile) {
   EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "cri");
 }
 
+TEST_F(PlegTest, AStreamThatKeepsBreakingIsLoggedUntilItIsGivenUpOnceAndWhenItLasts) {
+  Start(Streams::kCri);
+  const auto breaks = [this] {
+    for (int i = 0; i < 5; ++i) {
+      runtime_.EndStreams(Unavailable("broken"));
+      RunFor(4s);
+    }
+    RunFor(60s);
+  };
+  for (int minute = 0; minute < 5; ++minute) breaks();
+  EXPECT_EQ(Logged("event stream ended"), 5);
+  EXPECT_EQ(Logged("event stream given up"), 1);
+  EXPECT_EQ(Logged("event stream opened"), 5);
+  RunFor(11s);
+  RunPod("web");
+  RunFor(1s);
+  EXPECT_EQ(Logged("event stream lasts again"), 1);
+  runtime_.EndStreams(Unavailable("broken"));  // after a stream that lasted it is the first
+  RunFor(4s);
+  breaks();
+  EXPECT_EQ(Logged("event stream given up"), 2);
+}
+
+TEST_F(PlegTest, ARuntimeWithoutEventsIsLoggedOnceAndOneThatHasThemLaterIsNoticed) {
+  Start(Streams::kAbsent);
+  RunFor(600s);
+  EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "polling");
+  EXPECT_EQ(Logged("event stream not available"), 2) << "CRI's and containerd's";
+  EXPECT_EQ(Logged("event stream"), 2);
+  EXPECT_TRUE(Scraped("kubelet_evented_pleg_connection_error_count 0"));
+  pleg_->absent->SetUnimplemented(false);
+  RunFor(61s);
+  EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "cri");
+  EXPECT_EQ(Logged("event stream opened"), 1);
+}
+
+TEST_F(PlegTest, ARuntimeThatComesBackWithEventsIsAskedForThemAtOnce) {
+  Start(Streams::kAbsent);
+  RunFor(30s);
+  runtime_.SetDown(true);
+  RunFor(3s);
+  pleg_->absent->SetUnimplemented(false);
+  runtime_.SetDown(false);
+  RunFor(3s);
+  EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "cri");
+}
+
 TEST_F(PlegTest, AfterARestartOfTheRuntimeStreamAndRecordsComeBack) {
   RunPod("web");
   Start(Streams::kContainerd);

@@ -363,6 +363,7 @@ class RuntimeServer final : public v1::RuntimeService::Service {
 
   grpc::Status GetContainerEvents(ServerContext* context, const v1::GetEventsRequest*,
                                   grpc::ServerWriter<v1::ContainerEventResponse>* writer) override {
+    if (backend_.options.events == EventMode::kCriOff) return grpc::Status::OK;
     if (backend_.options.events != EventMode::kCri)
       return {grpc::StatusCode::UNIMPLEMENTED, "no container events"};
     return Forward(backend_, *context, [&](const ContainerEvent& event) {

@@ -14,7 +14,8 @@
 
 namespace splitlet::fake_cri {
 
-enum class EventMode { kNone, kCri, kContainerd };
+/// kCriOff: CRI's stream ends with OK when it begins, as CRI-O's without enable_pod_events.
+enum class EventMode { kNone, kCri, kContainerd, kCriOff };
 
 class Server {
  public:
