@@ -101,6 +101,29 @@ TEST(FailPointTest, BadTermsAreRefusedWithAReason) {
   }
 }
 
+TEST(FailPointTest, ATermWhoseCountsAreUsedUpIsOff) {
+  FailPoints points({[] {}, [](int64_t) {}});
+  FailPoints::SetCurrent(&points);
+  const auto found = [&points] {
+    for (const auto& info : points.List())
+      if (info.name == "base.test.before") return info;
+    return FailPoints::Info{};
+  };
+  for (const char* term : {"2*return(unavailable)", "2*return(unavailable)->off"}) {
+    SCOPED_TRACE(term);
+    ASSERT_TRUE(points.Set("base.test.before", term).ok());
+    EXPECT_FALSE(Guarded().ok());
+    EXPECT_EQ(found().term, term);
+    const uint64_t hits = found().hits;
+    EXPECT_FALSE(Guarded().ok());
+    EXPECT_EQ(found().term, "off");
+    EXPECT_EQ(found().hits, hits + 1);
+    EXPECT_TRUE(Guarded().ok());
+  }
+  EXPECT_FALSE(fail_point_internal::Armed());
+  FailPoints::SetCurrent(nullptr);
+}
+
 TEST(FailPointTest, DropCrashAndDelayAct) {
   int crashes = 0;
   int64_t slept = 0;

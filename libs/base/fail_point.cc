@@ -172,6 +172,16 @@ struct FailPoints::Impl {
     Count(static_cast<int>(!point.steps.empty()) - static_cast<int>(was));
     changed.notify_all();
   }
+  /// A term whose counts are used up is off.
+  void DropSpent(Point& point) {
+    while (!point.steps.empty() && point.steps.front().count == 0) point.steps.pop_front();
+    const bool acts =
+        std::ranges::any_of(point.steps, [](const Step& step) { return step.kind != Kind::kOff; });
+    if (acts || point.term == "off") return;
+    point.steps.clear();
+    point.term = "off";
+    Count(-1);
+  }
   void Count(int difference) {
     active += difference;
     fail_point_internal::armed.fetch_add(difference, std::memory_order_relaxed);
@@ -248,14 +258,14 @@ FailPoints::Outcome FailPoints::Hit(std::string_view name) {
   const auto found = impl_->points.find(name);
   if (found == impl_->points.end()) return {};
   Impl::Point& point = found->second;
-  while (!point.steps.empty() && point.steps.front().count == 0) point.steps.pop_front();
+  impl_->DropSpent(point);
   if (point.steps.empty()) return {};
-  Step& step = point.steps.front();
-  if (step.probability < 1.0 && impl_->random.Unit() >= step.probability) return {};
-  if (step.count > 0) --step.count;
-  if (step.kind == Kind::kOff) return {};
+  const Step now = point.steps.front();
+  if (now.probability < 1.0 && impl_->random.Unit() >= now.probability) return {};
+  if (now.count > 0) --point.steps.front().count;
+  impl_->DropSpent(point);
+  if (now.kind == Kind::kOff) return {};
   ++point.hits;
-  const Step now = step;
   switch (now.kind) {
     case Kind::kOff: return {};
     case Kind::kReturn: return {.status = now.status};

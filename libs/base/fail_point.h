@@ -56,7 +56,7 @@ class FailPoints {
 
   struct Info {
     std::string name;
-    std::string term;   // "off" when not set
+    std::string term;   // "off" when not set, or when its counts are used up
     uint64_t hits = 0;  // times a term other than off acted
   };
   /// Every site of this program and every name set, sorted by name.
