@@ -60,6 +60,9 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--nats-ca", flags.nats_ca, "CA of the bus, in PEM: it is spoken to over TLS");
   app.add_option("--http-address", flags.http_address, "Address of metrics and health")
       ->capture_default_str();
+  app.add_option("--network-interface", flags.network_interface,
+                 "Interface that this process is not ready without: in a container, whose network "
+                 "may be taken away");
   app.add_option("--image-credential-provider-config", flags.credential_provider_config,
                  "CredentialProviderConfig: a file, or a folder of them");
   app.add_option("--image-credential-provider-bin-dir", flags.credential_provider_bin_dir,

@@ -3,8 +3,10 @@
 #include <fmt/ranges.h>
 #include <grpcpp/channel.h>
 #include <malloc.h>
+#include <net/if.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <random>
 
 #include "libs/base/fail_point.h"
@@ -301,12 +303,23 @@ void Process::Tick() {
                .notes = service_->Notes()});
 }
 
+/// When the container that holds the network of this one is replaced, the interface goes and
+/// loopback stays: the peers that were started since then are never reached again.
+Health Process::Ready() const {
+  const std::string& interface = flags_.network_interface;
+  if (!interface.empty() && if_nametoindex(interface.c_str()) == 0 && errno == ENODEV)
+    return {.ready = false,
+            .reason = fmt::format("the network of this process is gone: it has no interface {}",
+                                  interface)};
+  return vitals_.Ready();
+}
+
 HttpReply Process::Serve(const std::string& path) {
   if (path == "/metrics")
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = ServeMetrics()};
   if (path != "/healthz" && path != "/livez" && path != "/readyz")
     return {.status = 404, .body = "want /metrics, /healthz or /readyz\n"};
-  const Health health = path == "/readyz" ? vitals_.Ready() : vitals_.Live();
+  const Health health = path == "/readyz" ? Ready() : vitals_.Live();
   if (health.ready) return {.body = "ok\n"};
   return {.status = 503, .body = health.reason + "\n"};
 }
@@ -317,7 +330,7 @@ std::string Process::ServeMetrics() {
   metrics_.pool_busy.Set(static_cast<double>(load.busy));
   metrics_.pool_waiting.Set(static_cast<double>(load.waiting_keys));
   metrics_.loop_idle.Set(std::chrono::duration<double>(vitals_.Age()).count());
-  metrics_.ready.Set(vitals_.Ready().ready ? 1 : 0);
+  metrics_.ready.Set(Ready().ready ? 1 : 0);
   metrics_.bus_connected.Set(vitals_.Get().bus_connected ? 1 : 0);
   metrics_.Update(sink_, FailPoints::Current());
   return Scrape(registry_);
@@ -325,7 +338,7 @@ std::string Process::ServeMetrics() {
 
 void Process::Describe(v1::ProcessInfo& info) const {
   const Vitals::Snapshot seen = vitals_.Get();
-  const Health live = vitals_.Live(), ready = vitals_.Ready();
+  const Health live = vitals_.Live(), ready = Ready();
   const StderrSink::LastError error = sink_.last_error();
   info.set_name(flags_.process);
   info.set_pid(getpid());

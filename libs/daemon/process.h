@@ -82,6 +82,8 @@ class Process final : public ServiceContext {
   void TellOfFailedSetup(const Status& why);
   Status StartRpc();
   void Tick();
+  /// Of the loop and of the service, and that the network is there. Any thread.
+  Health Ready() const;
   HttpReply Serve(const std::string& path);
   std::string ServeMetrics();
   void Describe(v1::ProcessInfo& info) const;

@@ -105,8 +105,8 @@ class RunServiceTest : public testing::Test {
       return info.ok() && info->pid() == pid && info->ready();
     });
   }
-  /// What /metrics says.
-  std::string Scrape() const {
+  /// What /metrics says, or another path.
+  std::string Scrape(const std::string& path = "/metrics") const {
     std::string address = ReadAll(dir_ + "/run/probe/http.addr");
     const size_t colon = address.rfind(':');
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -115,7 +115,7 @@ class RunServiceTest : public testing::Test {
                    .sin_addr = {htonl(INADDR_LOOPBACK)},
                    .sin_zero = {}};
     std::string reply;
-    const std::string_view request = "GET /metrics HTTP/1.0\r\n\r\n";
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
     if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
         send(fd, request.data(), request.size(), 0) == static_cast<ssize_t>(request.size())) {
       std::array<char, 4096> part{};
@@ -157,6 +157,34 @@ TEST_F(RunServiceTest, ServesAndStopsWhenTold) {
   EXPECT_EQ(socket.st_mode & 0777, 0660U);
   kill(pid, SIGTERM);
   EXPECT_EQ(Wait(pid), 0) << ReadAll(Stderr());
+}
+
+TEST_F(RunServiceTest, AProcessWhoseNetworkIsGoneSaysSoAndIsNotReady) {
+  const struct {
+    const char* interface;
+    const char* reason;
+    const char* code;
+  } kCases[] = {
+      {"lo", "", " 200 "},
+      {"gone0", "the network of this process is gone: it has no interface gone0", " 503 "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.interface);
+    const pid_t pid = Start({"--network-interface", c.interface});
+    StatusOr<v1::ProcessInfo> info = Unavailable("not asked");
+    ASSERT_TRUE(Until([&] {
+      info = Ask();
+      return info.ok() && info->pid() == pid && info->reason() == c.reason;
+    })) << ReadAll(Stderr());
+    EXPECT_TRUE(info->live());
+    EXPECT_EQ(info->ready(), std::string_view(c.reason).empty());
+    const std::string answer = Scrape("/readyz");
+    EXPECT_LT(answer.find(c.code), answer.find('\n')) << answer;
+    EXPECT_NE(answer.find(c.reason), std::string::npos) << answer;
+    EXPECT_NE(Scrape("/healthz").find(" 200 "), std::string::npos);
+    kill(pid, SIGTERM);
+    EXPECT_EQ(Wait(pid), 0) << ReadAll(Stderr());
+  }
 }
 
 TEST_F(RunServiceTest, WhatAnEarlierStartWasWritingGoes) {

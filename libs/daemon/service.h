@@ -49,6 +49,7 @@ struct Flags {
   std::string nats_creds;             // --nats-creds: file with user, then password, a line each
   std::string nats_ca;                // --nats-ca: who signs the certificate of the bus
   std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
+  std::string network_interface;             // --network-interface: not ready without; empty: any
   std::string credential_provider_config;    // --image-credential-provider-config: file or folder
   std::string credential_provider_bin_dir;   // --image-credential-provider-bin-dir
   std::string kubeconfig;                    // --kubeconfig; empty: this node has no API server
