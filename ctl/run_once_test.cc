@@ -157,6 +157,7 @@ TEST(DoctorsJudgement, ARefusalIsAboutTheCaller) {
 TEST(ProcessIds, BelongToAProgramOfThatName) {
   EXPECT_FALSE(operate::IsProcess(getpid(), "pleg")) << "this is a test";
   EXPECT_FALSE(operate::IsProcess(-1, "pleg"));
+  EXPECT_EQ(operate::PidHere(getpid(), "/nowhere/rpc.sock", "pleg"), 0);
 }
 
 TEST(SourceProblems, NameTheirPlaceOnce) {

@@ -245,7 +245,7 @@ ProcessView Client::Ask(const std::string& process) const {
     return view;
   }
   view.info = *std::move(info);
-  if (!IsProcess(view.info->pid(), process)) view.info->set_pid(0);
+  view.info->set_pid(PidHere(view.info->pid(), rpc::SocketPath(layout_.run_dir, process), process));
   return view;
 }
 

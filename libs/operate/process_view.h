@@ -26,4 +26,8 @@ struct ProcessView {
 /// Whether `pid` is this process here. A pid from inside a container is another's outside of it.
 bool IsProcess(int32_t pid, const std::string& name);
 
+/// The pid that the process has here: what it says itself, or, where that is of its container, who
+/// listens on its socket; 0 where it is not seen from here.
+int32_t PidHere(int32_t said, const std::string& socket, const std::string& name);
+
 }  // namespace splitlet::operate
