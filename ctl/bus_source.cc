@@ -60,25 +60,6 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
   return credentials;
 }
 
-/// To the network of whoever of the processes runs. Sockets of files are in none.
-Status JoinNetwork(const std::string& run_dir) {
-  pid_t pid = 0;
-  for (const auto& process : ProcessNames()) {
-    const std::string path = rpc::SocketPath(run_dir, process);
-    const auto listener = rpc::ListenerOf(path);
-    if (listener.status().code() == StatusCode::kPermissionDenied)
-      return operate::RefusedBy(process, operate::WhoMay(operate::Use::kConnect, path));
-    if (listener.ok() && listener->pid > 0) pid = listener->pid;
-  }
-  if (pid == 0) return FailedPrecondition("no process of the stack runs");
-  const int network = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
-  if (network < 0) return Annotate(ErrnoStatus(errno), "of the stack (are you root?)");
-  const bool joined = setns(network, CLONE_NEWNET) == 0;
-  const int error = errno;
-  close(network);
-  return joined ? OkStatus() : Annotate(ErrnoStatus(error), "of the stack (are you root?)");
-}
-
 /// To stand after a subscription: while messages come in, libnats 3.4 may still lock one that was
 /// destroyed, and then never ends its connection. Closing waits for the thread that reads.
 class CloseFirst {
@@ -189,6 +170,24 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
 }
 
 }  // namespace
+
+Status JoinNetwork(const std::string& run_dir) {
+  pid_t pid = 0;
+  for (const auto& process : ProcessNames()) {
+    const std::string path = rpc::SocketPath(run_dir, process);
+    const auto listener = rpc::ListenerOf(path);
+    if (listener.status().code() == StatusCode::kPermissionDenied)
+      return operate::RefusedBy(process, operate::WhoMay(operate::Use::kConnect, path));
+    if (listener.ok() && listener->pid > 0) pid = listener->pid;
+  }
+  if (pid == 0) return FailedPrecondition("no process of the stack runs");
+  const int network = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (network < 0) return Annotate(ErrnoStatus(errno), "of the stack (are you root?)");
+  const bool joined = setns(network, CLONE_NEWNET) == 0;
+  const int error = errno;
+  close(network);
+  return joined ? OkStatus() : Annotate(ErrnoStatus(error), "of the stack (are you root?)");
+}
 
 Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& stopped,
                  const operate::OnMessage& message) {

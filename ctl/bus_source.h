@@ -14,6 +14,10 @@
 
 namespace splitlet::ctl {
 
+/// Takes the calling thread, for good, to the network of whichever process of the stack runs; this
+/// takes root. FAILED_PRECONDITION when none does.
+Status JoinNetwork(const std::string& run_dir);
+
 /// Until `message` returns false or `stopped` returns true (asked several times a second).
 Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& stopped,
                  const operate::OnMessage& message);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 
+#include "ctl/bus_source.h"
 #include "ctl/find_pods.h"
 #include "ctl/kubectl_words.h"
 #include "ctl/remote_session.h"
@@ -62,6 +63,9 @@ Status OpenSession(const operate::Context& context, const ExecOptions& options) 
     Warn(context, {"Unable to use a TTY - input is not a terminal or the right kind of file"});
   const auto url = context.client.OpenStream(RequestOf(*view, *id, options, tty));
   if (!url.ok()) return url.status();
+  // The runtime serves streams on the loopback of its network, which containers have to themselves.
+  if (const std::string& network = context.client.layout().bus.network_of; !network.empty())
+    RETURN_IF_ERROR(JoinNetwork(network), "network");
   context.out << std::flush;
   context.err << std::flush;
   const auto exit_code =

@@ -1,6 +1,7 @@
 #include "ctl/commands_logs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 
 #include "ctl/find_pods.h"
@@ -43,11 +44,13 @@ Status Print(const operate::Context& context, const Log& log) {
   return OkStatus();
 }
 
-StatusOr<std::string> PathOf(const operate::PodView& view, const std::string& id) {
+StatusOr<std::string> PathOf(const operate::Context& context, const operate::PodView& view,
+                             const std::string& id) {
   const std::string bare = id.substr(id.find("://") == std::string::npos ? 0 : id.find("://") + 3);
   if (view.runtime != nullptr)
     for (const auto& container : view.runtime->pod().containers())
-      if (container.id() == bare && !container.log_path().empty()) return container.log_path();
+      if (container.id() == bare && !container.log_path().empty())
+        return PodLogPath(context.client.layout(), container.log_path());
   return NotFound("unable to retrieve container logs for {}", id);
 }
 
@@ -75,7 +78,7 @@ Status PodLogs(const operate::Context& context, const LogsOptions& options,
   if (!notice.empty()) context.err << operate::Lines(notice, 0) << "\n";
   const auto chosen = logs::ChooseContainer(*view->pod, *container, options.previous);
   if (!chosen.ok()) return chosen.status();
-  const auto path = PathOf(*view, chosen->id);
+  const auto path = PathOf(context, *view, chosen->id);
   if (!path.ok()) return path.status();
   return Print(context, {.path = *path, .options = read, .is_writing = [&] {
                            return StillRuns(context, *view->pod, *container, chosen->id);
@@ -83,6 +86,14 @@ Status PodLogs(const operate::Context& context, const LogsOptions& options,
 }
 
 }  // namespace
+
+std::string PodLogPath(const operate::Layout& layout, const std::string& path) {
+  constexpr std::string_view kInside = "/var/log/splitlet/";
+  if (!layout.compose || !path.starts_with(kInside)) return path;
+  const std::string here = layout.pod_logs + "/" + path.substr(kInside.size());
+  std::error_code error;
+  return std::filesystem::exists(here, error) ? here : path;
+}
 
 StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process) {
   const bool other = process == "nats" || process == "containerd" || process == "recorder";

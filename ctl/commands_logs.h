@@ -26,6 +26,8 @@ Status Logs(const operate::Context& context, const LogsOptions& options);
 
 /// INVALID_ARGUMENT for words that do not go together, or are none.
 StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime now);
+/// Where a pod's log is on this machine: `path` is what the runtime was told.
+std::string PodLogPath(const operate::Layout& layout, const std::string& path);
 /// The file of a process, or where else its log is.
 StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process);
 

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "ctl/commands_logs.h"
 #include "ctl/find_pods.h"
@@ -96,6 +101,19 @@ TEST(ProcessLogs, AreWhereItsSupervisorPutsThem) {
             "the log of pleg is in the journal: journalctl -u splitlet-pleg");
   EXPECT_EQ(Message(ProcessLogPath({.top = "compose/.run", .compose = true}, "gc").status()),
             "the log of gc is with docker: docker compose logs gc");
+}
+
+TEST(PodLogs, OfAComposeStackAreInItsFolder) {
+  const std::string logs =
+      std::filesystem::temp_directory_path() / fmt::format("splitlet-pod-logs-{}", getpid());
+  const std::string inside = "/var/log/splitlet/pods/a/0.log";
+  const operate::Layout compose{.top = ".run", .compose = true, .pod_logs = logs};
+  EXPECT_EQ(PodLogPath(compose, inside), inside) << "not there: the runtime's of the host has it";
+  std::filesystem::create_directories(logs + "/pods/a");
+  std::ofstream(logs + "/pods/a/0.log") << "x";
+  EXPECT_EQ(PodLogPath(compose, inside), logs + "/pods/a/0.log");
+  EXPECT_EQ(PodLogPath({.top = ".run"}, inside), inside);
+  std::filesystem::remove_all(logs);
 }
 
 }  // namespace

@@ -47,7 +47,10 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   layout.manifests = "manifests";
   layout.bus.creds = FirstOf({"nats/creds/ctl", "etc/bus/ctl.creds"});
   layout.bus.ca = "nats/tls/current/ca.pem";
-  if (!layout.compose) layout.process_logs = "log";
+  if (layout.compose)
+    layout.pod_logs = "logs";
+  else
+    layout.process_logs = "log";
   layout.recorder = "recorder";
   layout.recorder_creds = FirstOf({"nats/creds/recorder", "etc/bus/recorder.creds"});
   std::ifstream port("nats/port");
