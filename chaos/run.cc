@@ -147,6 +147,10 @@ Status RunScenario(const operate::Context& context, const RunOptions& options) {
   if (!scenario.ok()) return scenario.status();
   const uint64_t seed = options.seed.value_or(scenario->seed);
   std::optional<OnlyOne> lock;
+  if (context.client.layout().compose)
+    return Unimplemented(
+        "chaos breaks a local stack (make run); it does not know the containers of docker compose, "
+        "which `splitletctl process` and `splitletctl fault` break one by one");
   if (!context.client.layout().top.empty()) {
     lock.emplace();
     if (Status taken = lock->Take(); !taken.ok()) return taken;
