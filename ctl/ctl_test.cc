@@ -443,7 +443,9 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kNote);
   view.info->set_ready(false);
   EXPECT_EQ(JudgeProcess(view).grade, Grade::kBad);
+  EXPECT_TRUE(Has(JudgeProcess(view, /*compose=*/true).to_do, "--force-recreate"));
   EXPECT_EQ(JudgeProcess({.name = "gc", .problem = "away"}).found, "away");
+  EXPECT_TRUE(Has(JudgeProcess({.name = "gc", .problem = "away"}, true).to_do, "up -d starts"));
   EXPECT_EQ(DoctorText({JudgeCgroups(true, false), JudgeCgroups(false, false)}),
             "ok    cgroups         version 2\n"
             "BAD   cgroups         none mounted at /sys/fs/cgroup\n"

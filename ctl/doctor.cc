@@ -188,7 +188,7 @@ Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
           fmt::format("splitletctl fault clear {}", process)};
 }
 
-Finding JudgeProcess(const operate::ProcessView& view) {
+Finding JudgeProcess(const operate::ProcessView& view, bool compose) {
   if (view.refused) return {Grade::kBad, view.name, view.problem, operate::kWhoMayAsk};
   if (view.info == nullptr && view.listens)
     return {Grade::kBad, view.name, view.problem,
@@ -196,17 +196,27 @@ Finding JudgeProcess(const operate::ProcessView& view) {
                         "stopped, else splitletctl process kill {0}",
                         view.name)};
   if (view.info == nullptr)
-    return {Grade::kBad, view.name, view.problem, "see its log; its supervisor starts it again"};
+    return {Grade::kBad, view.name, view.problem,
+            compose
+                ? "see docker compose logs; docker compose up -d starts what docker was told to "
+                  "kill or stop"
+                : "see its log; its supervisor starts it again"};
   const v1::ProcessInfo& info = *view.info;
   if (!info.live())
     return {Grade::kBad, view.name, info.reason(), "see its log; kill it, and it starts anew"};
-  if (!info.ready()) return {Grade::kBad, view.name, "not ready: " + info.reason(), "see its log"};
+  if (!info.ready())
+    return {Grade::kBad, view.name, "not ready: " + info.reason(),
+            compose ? "see docker compose logs; if its network is gone: docker compose up -d "
+                      "--force-recreate, which ends the pods and starts them again"
+                    : "see its log"};
   if (info.restarts() >= 5)
     return {Grade::kNote, view.name,
             fmt::format("runs, but was restarted {} times", info.restarts()), "see its log"};
   if (!info.bus_connected())
     return {Grade::kNote, view.name, "runs without the bus",
-            "does its log say why? its password and the CA must be those of the bus"};
+            compose ? "does nats run (docker compose ps)? docker compose up -d starts it; else its "
+                      "log says why"
+                    : "does its log say why? its password and the CA must be those of the bus"};
   return {Grade::kOk, view.name, "runs", ""};
 }
 
@@ -230,7 +240,7 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
   ExamineBus(client, findings);
   bool has_sources = false;
   for (const operate::ProcessView& view : client.ListProcesses()) {
-    findings.push_back(JudgeProcess(view));
+    findings.push_back(JudgeProcess(view, client.layout().compose));
     std::ranges::move(NotesOf(view), std::back_inserter(findings));
     if (view.info == nullptr) continue;
     has_sources = has_sources || view.name == kConfigSource;

@@ -34,7 +34,8 @@ std::string DoctorText(const std::vector<Finding>& findings);
 Finding JudgeCgroups(bool unified, bool legacy);
 /// Of the file system of a directory.
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
-Finding JudgeProcess(const operate::ProcessView& view);
+/// `compose`: docker compose runs it.
+Finding JudgeProcess(const operate::ProcessView& view, bool compose = false);
 /// What the process says of itself that does not stop it, one for each.
 std::vector<Finding> NotesOf(const operate::ProcessView& view);
 /// `error`: of stat. What may not be looked at is not known to be absent.
