@@ -175,7 +175,7 @@ load_images() {
     "$here/runtime.sh" ready "$PRIVATE_RUNTIME" || die "containerd did not start: $(last_lines containerd)"
   elif [[ $DEMO != 0 ]]; then
     "$here/images.sh" load "${endpoint#unix://}" overlayfs >/dev/null 2>&1 ||
-      note "note: could not import splitlet.local/busybox:1 into $endpoint; the demo pod needs it"
+      note "note: could not import splitlet.local/busybox:1 into $endpoint; the demo pod needs it (docs/runtimes.md)"
   fi
 }
 
