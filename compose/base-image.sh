@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A base image for machines that reach a Debian mirror and no registry: makes Debian 12 with debootstrap (root) and
-# loads it into docker as splitlet.local/base:bookworm. Then: export BASE_IMAGE=splitlet.local/base:bookworm
+# loads it into docker as splitlet.local/base:bookworm. Keeps BASE_IMAGE in .env.
 #
 #   base-image.sh [MIRROR]    default: what this machine has its packages from
 set -euo pipefail
@@ -19,3 +19,4 @@ debootstrap --variant=minbase --include=ca-certificates bookworm "$work/root" "$
 [[ $# -gt 0 ]] || package_sources | sed -E 's/^/deb /; s/$/ main/' >"$work/root/etc/apt/sources.list"
 rm -rf "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/* "$work"/root/usr/share/{doc,man,locale}
 tar -C "$work/root" --numeric-owner -c . | docker import - splitlet.local/base:bookworm
+"$here/keep.sh" BASE_IMAGE=splitlet.local/base:bookworm

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Before `docker compose up`: what would make it fail half way, a line each with what to do. Starts nothing.
+# Before `docker compose up`: what would make it fail half way, a line each with what to do. Starts nothing. When all is
+# there, the variables that this shell has set are kept in .env (keep.sh), so that the next `up` means the same stack.
 #
-#   check.sh [ENV_FILE]    with the variables of README.md; ENV_FILE as for docker compose --env-file
+#   check.sh [ENV_FILE]    with the variables of README.md; ENV_FILE as for docker compose --env-file, in place of .env
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,8 +16,19 @@ problem() {
 
 finish() {
   ((problems == 0)) || exit 1
+  keep_choices
   printf 'all is there: %s\n' "$(compose_command) up --build${PROGRAMS:+   (PROGRAMS=$PROGRAMS)}"
   exit 0
+}
+
+# Variables that the shell has set; those of .env are there already.
+keep_choices() {
+  local choice kept=()
+  for choice in "${choices[@]}"; do
+    "$here/keep.sh" "$choice"
+    kept+=("${choice%%=*}")
+  done
+  [[ ${#kept[@]} -eq 0 ]] || printf 'kept in .env: %s\n' "${kept[*]}"
 }
 
 # What is installed: compose 2 is a part of docker, 1.29 a program of its own.
@@ -61,7 +73,7 @@ runs_already() {
 
 # Two checkouts have one project name: `up` in the second would take over the containers of the first.
 check_project() {
-  local project=${COMPOSE_PROJECT_NAME:-splitlet} where
+  local project=${COMPOSE_PROJECT_NAME:-$(basename "$here")} where
   where=$(docker ps -a --filter label=com.docker.compose.service=node --filter "label=com.docker.compose.project=$project" \
     --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null | head -n 1)
   [[ -z $where || $where == "$here" ]] || problem "a project $project of $where is there already" \
@@ -72,13 +84,20 @@ check_project() {
 check_images() {
   local base=${BASE_IMAGE:-debian:bookworm-slim}
   if ! docker image inspect "$base" >/dev/null 2>&1 && ! timeout 60 docker pull -q "$base" >/dev/null 2>&1; then
-    problem "BASE_IMAGE: $base is not here, and no registry gives it" './base-image.sh, then export BASE_IMAGE=splitlet.local/base:bookworm'
+    problem "BASE_IMAGE: $base is not here, and no registry gives it" './base-image.sh makes one from Debian packages'
   fi
+  [[ ,${COMPOSE_PROFILES:-}, != *,grafana,* ]] || check_grafana "${GRAFANA_IMAGE:-grafana/grafana-oss:10.4.14}"
   case ${PROGRAMS:-source} in
     source) ;;
     prebuilt) [[ -d $here/.prebuilt/root ]] || problem 'PROGRAMS=prebuilt, and there is no .prebuilt' './prebuilt.sh, after make build' ;;
     *) problem "PROGRAMS is source or prebuilt, not $PROGRAMS" 'leave it out to compile in the image' ;;
   esac
+}
+
+# Only looked for: `up` pulls it.
+check_grafana() {
+  docker image inspect "$1" >/dev/null 2>&1 || timeout 60 docker manifest inspect "$1" >/dev/null 2>&1 ||
+    problem "GRAFANA_IMAGE: $1 is not here, and no registry gives it" 'docker load one and name it, or leave the profile grafana out'
 }
 
 # check_port VARIABLE NUMBER
@@ -87,12 +106,13 @@ check_port() {
     problem "port $2 is in use" "set another: $1=$(($2 + 10000)) $(compose_command) up"
 }
 
-# As the containers will see it: by any user.
+# As the containers will see it: by any user. False when there is nothing.
 check_path() {
   local path=$2
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -e $path ]]; then
-    problem "$1: there is no $path" 'relative paths count from the folder compose'
+    problem "$1: there is no $path" 'relative paths count from the folder compose; make it first: docker would make an empty one'
+    return 1
   elif (((8#$(stat -Lc %a "$path") & 4) == 0)); then
     problem "$1: $path is not readable by all" "chmod -R a+rX $path"
   fi
@@ -104,10 +124,19 @@ check_runtime() {
     'start containerd or CRI-O, or leave RUNTIME out for one of the stack'
 }
 
+# The process that has docker's socket, whose mounts count; the first process where that is not seen.
+daemon_pid() {
+  local pid
+  for pid in $(ss -xlpH "src $1" 2>/dev/null | grep -o 'pid=[0-9]*' | cut -d= -f2) 1; do
+    [[ $pid == 1 || $(cat "/proc/$pid/comm" 2>/dev/null) == dockerd ]] && printf '%s\n' "$pid" && return
+  done
+}
+
 check_propagation() {
-  [[ ${PROPAGATION:-rshared} != rshared || -n ${DOCKER_HOST:-} ]] && return
-  awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo 2>/dev/null ||
-    problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or PROPAGATION=rprivate'
+  local host=${DOCKER_HOST:-unix:///var/run/docker.sock}
+  [[ ${PROPAGATION:-rshared} == rshared && $host == unix://* ]] || return 0 # mounts of another machine are not seen
+  awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' "/proc/$(daemon_pid "${host#unix://}")/mountinfo" 2>/dev/null ||
+    problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or ./keep.sh PROPAGATION=rprivate'
 }
 
 # Each manifest is read by a user of its container.
@@ -138,11 +167,20 @@ read_variables() {
   local name value
   while IFS='=' read -r name value; do
     [[ $name =~ ^[A-Z_]+$ && -z ${!name+set} ]] || continue
+    [[ $value != \'*\' ]] || value=${value:1:-1}
     export "$name=$value"
   done <"$1"
 }
 
-[[ $# -eq 0 ]] || read_variables "$1"
+choices=()
+while IFS= read -r name; do
+  [[ -z ${!name:-} ]] || choices+=("$name=${!name}")
+done < <("$here/keep.sh" names)
+if [[ $# -gt 0 ]]; then
+  read_variables "$1"
+elif [[ -f $here/.env ]]; then
+  read_variables "$here/.env"
+fi
 check_compose
 check_daemon
 if ! runs_already; then
@@ -152,10 +190,9 @@ if ! runs_already; then
 fi
 check_images
 if [[ -n ${MANIFESTS:-} ]]; then
-  check_path MANIFESTS "$MANIFESTS"
-  check_manifests "$(cd "$here" && realpath -m -- "$MANIFESTS")"
+  ! check_path MANIFESTS "$MANIFESTS" || check_manifests "$(cd "$here" && realpath -m -- "$MANIFESTS")"
 fi
-[[ -z ${KUBELET_CONFIG:-} ]] || check_path KUBELET_CONFIG "$KUBELET_CONFIG"
+[[ -z ${KUBELET_CONFIG:-} ]] || check_path KUBELET_CONFIG "$KUBELET_CONFIG" || true
 [[ -z ${KUBECONFIG_FILE:-} ]] || check_kubeconfig KUBECONFIG_FILE "$KUBECONFIG_FILE"
 [[ -z ${BOOTSTRAP_KUBECONFIG_FILE:-} ]] || check_kubeconfig BOOTSTRAP_KUBECONFIG_FILE "$BOOTSTRAP_KUBECONFIG_FILE"
 if [[ ,${COMPOSE_PROFILES:-}, == *,cluster,* && -z ${KUBECONFIG_FILE:-}${BOOTSTRAP_KUBECONFIG_FILE:-} ]]; then

@@ -7,8 +7,8 @@ work=$(mktemp -d /tmp/splitlet-check.XXXXXX)
 listener=
 trap '[[ -z $listener ]] || kill "$listener"; rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/pods" "$work/closed" "$work/tree"
-tree_without=$work/tree # a checkout with nothing built
-cp "$here/check.sh" "$tree_without/"
+tree=$work/tree # a checkout with nothing built
+cp "$here/check.sh" "$here/keep.sh" "$tree/"
 chmod 0755 "$work/pods"
 chmod 0700 "$work/closed"
 
@@ -24,6 +24,7 @@ case $1 in
     *) [ -z "$FAKE_RUNS" ] || echo 4711 ;;
   esac ;;
   image | pull) [ -z "$FAKE_NO_IMAGE" ] ;;
+  manifest) [ -z "$FAKE_NO_REGISTRY" ] ;;
 esac
 DOCKER
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/docker-compose"
@@ -33,10 +34,16 @@ chmod +x "$work"/bin/*
 expect() {
   local what=$1 code=0
   shift
+  rm -f "$tree/.env"
+  keeps "$what" "$@"
+}
+keeps() {
+  local what=$1 code=0
+  shift
   env PATH="$work/bin:$PATH" FAKE_COMPOSE=2.24.5 FAKE_DOCKER=24.0.7 PROPAGATION=rprivate PROMETHEUS_PORT="$free" GRAFANA_PORT="$free" \
     "$@" >"$work/said" 2>&1 || code=$?
   if [[ -z $what ]]; then
-    ((code == 0)) && return
+    ((code == 0)) && ! grep -q ': line [0-9]' "$work/said" && return
   elif ((code == 1)) && grep -qF -- "$what" "$work/said" && grep -q '^  -> ' "$work/said"; then
     return
   fi
@@ -56,7 +63,7 @@ listener=$!
 until [[ -s $work/ports ]]; do :; done
 read -r taken free <"$work/ports"
 
-check=$here/check.sh
+check=$tree/check.sh
 expect '' "$check"
 expect '' FAKE_COMPOSE=v2.3.0 MANIFESTS="$work/pods" "$check"
 expect 'docker has no compose' FAKE_COMPOSE= "$check"
@@ -73,13 +80,15 @@ expect 'no runtime of the host' RUNTIME=host RUNTIME_DIR="$work" "$check"
 printf 'apiVersion: v1\n' >"$work/pods/closed.yaml"
 chmod 0600 "$work/pods/closed.yaml"
 expect "$work/pods/closed.yaml is not readable by all" MANIFESTS="$work/pods" "$check"
-expect 'a project splitlet of /elsewhere/compose is there' FAKE_OTHER=/elsewhere/compose "$check"
-expect '' FAKE_OTHER="$here" FAKE_RUNS=1 "$check"
+expect 'a project tree of /elsewhere/compose is there' FAKE_OTHER=/elsewhere/compose "$check"
+expect 'a project mine of /elsewhere/compose is there' COMPOSE_PROJECT_NAME=mine FAKE_OTHER=/elsewhere/compose "$check"
+expect '' FAKE_OTHER="$tree" FAKE_RUNS=1 "$check"
 expect 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
-expect 'there is no .prebuilt' PROGRAMS=prebuilt "$tree_without/check.sh"
+expect 'there is no .prebuilt' PROGRAMS=prebuilt "$check"
 expect 'PROGRAMS is source or prebuilt' PROGRAMS=binary "$check"
 expect '' GRAFANA_PORT="$taken" "$check"
 expect "port $taken is in use" GRAFANA_PORT="$taken" COMPOSE_PROFILES=grafana "$check"
+expect 'GRAFANA_IMAGE: grafana/mine:1 is not here' COMPOSE_PROFILES=grafana GRAFANA_IMAGE=grafana/mine:1 FAKE_NO_IMAGE=1 FAKE_NO_REGISTRY=1 "$check"
 expect 'KUBECONFIG_FILE names no kubeconfig' COMPOSE_PROFILES=grafana,cluster "$check"
 expect 'node.kubeconfig is taken for the name of a volume' KUBECONFIG_FILE=node.kubeconfig "$check"
 expect "$work/nothing is no file" KUBECONFIG_FILE="$work/nothing" "$check"
@@ -95,4 +104,28 @@ expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is no file" BOOTSTRAP_KUBECONFI
 printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"
+
+# A folder that is not there is one problem, and no error of a tool.
+[[ $(MANIFESTS=$work/nothing PATH="$work/bin:$PATH" FAKE_COMPOSE=2.24.5 FAKE_DOCKER=24.0.7 PROPAGATION=rprivate \
+  PROMETHEUS_PORT="$free" "$check" 2>&1 | grep -vc '^error: \|^  -> ') == 0 ]]
+
+# The socket of the daemon of this machine, named: its mounts count as without the name.
+if ! awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo; then
+  expect 'no shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
+fi
+expect '' PROPAGATION=rshared DOCKER_HOST=tcp://elsewhere:2375 "$check"
+
+# What a shell has set is kept when all is there, and counts in the next shell; what is wrong is not.
+expect '' NODE_NAME=n1 APT_SOURCES=$'deb http://a b main\ndeb http://c d main' "$check"
+[[ $("$tree/keep.sh") == *'NODE_NAME=n1'* && $("$tree/keep.sh") == *"APT_SOURCES='deb http://a b main"$'\n'"deb http://c d main'"* ]]
+keeps 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+[[ $("$tree/keep.sh") != *BASE_IMAGE* ]]
+"$tree/keep.sh" MANIFESTS="$work/nothing" APT_SOURCES='deb http://e f main' NODE_NAME=
+keeps "there is no $work/nothing" "$check"
+[[ $("$tree/keep.sh") == "MANIFESTS=$work/nothing"$'\n'"APT_SOURCES='deb http://e f main'"$'\n'* || $("$tree/keep.sh") != *NODE_NAME* ]]
+"$tree/keep.sh" "$work/host.env" MANIFESTS=
+keeps 'no runtime of the host' "$check"
+for word in NO_SUCH=1 "$work/no-file" "NODE_NAME=it's"; do
+  if "$tree/keep.sh" "$word" 2>/dev/null; then echo "FAILED: keep.sh takes $word" && exit 1; fi
+done
 echo 'all cases passed'

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Puts programs that are built already where `docker compose build --build-arg PROGRAMS=prebuilt` finds them, with
-# the libraries of this machine.
+# the libraries of this machine. Keeps PROGRAMS=prebuilt in .env.
 #
 #   prebuilt.sh [BIN_DIR]     default: build/release/bin
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=${1:-$here/../build/release/bin}
-programs=()
+programs=("$bin/splitletctl")
 for process in config-source sync-loop pod-worker pleg status gc node-api; do
   programs+=("$bin/splitlet-$process")
 done
+for program in "${programs[@]}"; do
+  [[ -x $program ]] || { echo "error: there is no $program: make build first, or name the folder of a build" >&2 && exit 1; }
+done
 rm -rf "$here/.prebuilt"
 mkdir -p "$here/.prebuilt"
-"$here/image/collect.sh" "$here/.prebuilt/root" /bin/busybox "${programs[@]}" "$bin/splitletctl"
+"$here/image/collect.sh" "$here/.prebuilt/root" /bin/busybox "${programs[@]}"
 du -sh "$here/.prebuilt/root"
+"$here/keep.sh" PROGRAMS=prebuilt
