@@ -2,10 +2,11 @@
 # A docker daemon of one's own for the test, beside any other: its data, socket, network and mounts below DIR. Root.
 #
 #   own-dockerd.sh start DIR    prints DOCKER_HOST
-#   own-dockerd.sh stop DIR
+#   own-dockerd.sh restart DIR  as when the machine starts again: what it had is there
+#   own-dockerd.sh stop DIR     and removes DIR
 set -euo pipefail
 
-[[ $# -eq 2 ]] || { echo 'usage: own-dockerd.sh start|stop DIR' >&2 && exit 1; }
+[[ $# -eq 2 ]] || { echo 'usage: own-dockerd.sh start|restart|stop DIR' >&2 && exit 1; }
 dir=$(realpath -m "$2")
 
 answers() { docker -H "unix://$dir/docker.sock" version >/dev/null 2>&1; }
@@ -27,7 +28,7 @@ start() {
   echo "unix://$dir/docker.sock"
 }
 
-stop() {
+end() {
   local pid
   pid=$(cat "$dir/dockerd.pid" 2>/dev/null || true)
   [[ -z $pid ]] || kill "$pid" 2>/dev/null || true
@@ -35,11 +36,11 @@ stop() {
     [[ -z $pid || ! -d /proc/$pid ]] && break
     sleep 0.3
   done
-  rm -rf --one-file-system "$dir"
 }
 
 case $1 in
   start) start ;;
-  stop) stop ;;
+  restart) end && start ;;
+  stop) end && rm -rf --one-file-system "$dir" ;;
   *) echo "unknown action: $1" >&2 && exit 1 ;;
 esac

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The compose stack from a fresh copy of the tree: the demo pod runs; every container is killed and comes back, and the
-# pod never notices; each container has the privileges that README.md says; down leaves nothing behind.
+# pod never notices; `up` from other shells, and new containers for nats and the network, leave all processes on the bus;
+# each container has the privileges that README.md says; down leaves nothing behind.
 #
 # Wants a docker daemon that answers, or START_DOCKERD=1 (root): one of its own. BIN_DIR names programs that are built
 # already (the release build, else the dev build); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in README.md;
@@ -32,7 +33,7 @@ cleanup() {
   if [[ -d $CLONE ]]; then
     ((code == 0 || code == 77)) || compose logs --tail=8 >&2 2>/dev/null || true
     compose --profile cluster down -v --remove-orphans >/dev/null 2>&1 || true
-    docker image rm splitlet.local/{processes,nats,runtime,prometheus}:"$TAG" >/dev/null 2>&1 || true
+    docker image rm splitlet.local/{node,processes,nats,runtime,prometheus}:"$TAG" >/dev/null 2>&1 || true
   fi
   [[ -z $host ]] || stop_host_runtime
   ((!own_daemon)) || "$here/own-dockerd.sh" stop "$work/docker"
@@ -75,19 +76,24 @@ find_base() {
   export BASE_IMAGE=debian:bookworm-slim
   docker image inspect "$BASE_IMAGE" >/dev/null 2>&1 && return
   timeout 120 docker pull -q "$BASE_IMAGE" >/dev/null 2>&1 && return
+  ! docker image inspect splitlet.local/base:bookworm >/dev/null 2>&1 || { BASE_IMAGE=splitlet.local/base:bookworm && return; }
   command -v debootstrap >/dev/null || skip 'no registry answers, and no debootstrap is there'
-  "$here/base-image.sh" >"$work/base.txt" 2>&1 || skip "no registry and no mirror answers: $(tail -n 1 "$work/base.txt")"
+  "$CLONE/compose/base-image.sh" >"$work/base.txt" 2>&1 || skip "no registry and no mirror answers: $(tail -n 1 "$work/base.txt")"
   BASE_IMAGE=splitlet.local/base:bookworm
 }
 
 copy_tree() {
   mkdir -p "$CLONE"
   (cd "$tree" && git ls-files -z | tar --null -T - -c --ignore-failed-read) | tar -x -C "$CLONE"
+  git -C "$tree" show HEAD:compose/.env >"$CLONE/compose/.env" # without what was chosen for this tree
   if [[ ${SOURCE:-0} != 1 ]]; then
     export PROGRAMS=prebuilt
     "$CLONE/compose/prebuilt.sh" "$bin" >/dev/null
   fi
 }
+
+# As a user who follows README.md has them: the scripts have written .env.
+keep_choices() { "$CLONE/compose/keep.sh" "BASE_IMAGE=$BASE_IMAGE" "PROGRAMS=${PROGRAMS:-}"; }
 
 ctl() { timeout -s KILL 20 "$bin/splitletctl" --state-dir "$CLONE/compose/.run" "$@"; }
 container() { docker ps -aq --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
@@ -95,9 +101,10 @@ container() { docker ps -aq --no-trunc --filter "label=com.docker.compose.projec
 inspect() { docker inspect -f "$2" "$(container "$1")"; }
 is_healthy() { [[ $(inspect "$1" '{{.State.Running}} {{.State.Health.Status}}' 2>/dev/null) == 'true healthy' ]]; }
 
-# Container id and restart count of the demo's container, as the API shows them.
+# Container id and restart count of the pod's container, as the API shows them.
+pod=demo-$NODE
 demo() {
-  ctl get pods -o json 2>/dev/null | jq -er --arg name "demo-$NODE" '.items[] | select(.metadata.name == $name
+  ctl get pods -o json 2>/dev/null | jq -er --arg name "$pod" '.items[] | select(.metadata.name == $name
     and .status.phase == "Running") | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
 }
 same_demo() { [[ $(demo) == "$before" ]]; }
@@ -110,6 +117,7 @@ runs_in() {
   local id=${before%% *}
   grep -q "${id#containerd://} .*RUNNING" "$1"
 }
+on_the_bus() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .busConnected)' >/dev/null; }
 all_live() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
 
 # back SERVICE: healthy again, all processes see each other, and the pod is the same.
@@ -117,6 +125,33 @@ back() {
   wait_until 60 is_healthy "$1" || die "$1 is not healthy again: $(inspect "$1" '{{json .State}}')"
   wait_until 60 all_live || die "not all are live after $1: $(ctl get processes 2>&1)"
   wait_until 30 same_demo || die "the pod changed with $1: $before -> $(demo)"
+}
+
+containers() { docker ps -q --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sort; }
+
+# stays WHAT COMMAND...: after that all processes are on the bus within 30 s, and no pod has ended.
+stays() {
+  begin "$1"
+  shift
+  "$@" >"$work/again.txt" 2>&1 || { cat "$work/again.txt" >&2 && die "$*"; }
+  wait_until 30 on_the_bus || die "not all are on the bus: $(ctl get processes 2>&1)"
+  wait_until 30 same_demo || die "the pod changed: $before -> $(demo)"
+}
+# up_without FLAG...: as in another shell, which has none of the variables of the first one.
+up_without() { (unset BASE_IMAGE PROGRAMS && compose up -d); }
+up_with_others() { BASE_IMAGE=other:1 PROGRAMS=source JOBS=1 compose up -d; }
+is_unhealthy() { [[ $(inspect "$1" '{{.State.Health.Status}}') == unhealthy ]]; }
+
+# Seen by each process, by docker and by doctor; what the pods and the bus have goes on.
+network_is_gone() {
+  local gone='the network of this process is gone: it has no interface eth0'
+  [[ $(ctl get processes -o json | jq --arg reason "$gone" 'map(select(.reason == $reason and (.healthy | not))) | length') == 6 ]] ||
+    die "not all say so: $(ctl get processes 2>&1)"
+  ctl doctor >"$work/gone.txt" 2>&1 && die "doctor finds nothing: $(cat "$work/gone.txt")"
+  grep -q -- '--force-recreate' "$work/gone.txt" || die "doctor does not say what to do: $(cat "$work/gone.txt")"
+  for service in nats recorder runtime "${PROCESSES[@]}" prometheus; do
+    wait_until 120 is_unhealthy "$service" || die "$service has no network and is: $(inspect "$service" '{{json .State.Health}}')"
+  done
 }
 
 kill_container() {
@@ -194,8 +229,9 @@ leftovers() {
 
 find_docker
 begin 'a fresh copy of the tree is built and started'
-find_base
 copy_tree
+find_base
+keep_choices
 compose up -d --build >"$work/up.txt" 2>&1 || { tail -n 30 "$work/up.txt" >&2 && die 'up failed'; }
 wait_until 120 demo >/dev/null || die "the demo pod does not run: $(ctl get pods 2>&1; ctl get processes 2>&1; compose ps)"
 for service in node nats recorder runtime "${PROCESSES[@]}" prometheus; do
@@ -209,6 +245,40 @@ ctl doctor >"$work/doctor.txt" 2>&1 || die "$(cat "$work/doctor.txt")"
 ctl events --since 5m >"$work/events.txt" 2>&1 || die "events: $(tail -n 3 "$work/events.txt")"
 [[ -s $work/events.txt ]] || die 'nothing was recorded'
 
+before=$(demo)
+begin 'from the host and from a container: logs, exec, process ids; chaos says that it is for local stacks'
+in_container() { compose run -T --rm --no-deps ctl "$@" 2>"$work/ctl.txt" </dev/null; }
+for way in ctl in_container; do
+  [[ -n $($way logs "demo-$NODE" --tail 1) ]] || die "$way logs: $(cat "$work/ctl.txt" 2>/dev/null)"
+  [[ $($way exec "demo-$NODE" -- echo heard) == heard ]] || die "$way exec: $(cat "$work/ctl.txt" 2>/dev/null)"
+done
+for service in "${PROCESSES[@]}"; do
+  [[ $(ctl get processes -o json | jq --arg name "$service" '.[] | select(.name == $name) | .pid') == "$(main_pid "$service")" ]] ||
+    die "the pid of $service: $(ctl get processes 2>&1)"
+done
+if [[ -x $bin/splitlet-chaos ]]; then
+  ! ctl chaos run "$tree/tests/chaos/partition.yaml" 2>"$work/chaos.txt" || die 'chaos ran on containers'
+  grep -q 'docker compose' "$work/chaos.txt" || die "no reason: $(cat "$work/chaos.txt")"
+  [[ ! -e $CLONE/compose/.run/chaos.lock ]] || die 'chaos left its lock'
+fi
+
+running=$(containers)
+stays 'up again in a shell without the variables' up_without
+[[ $(containers) == "$running" ]] || die "containers were replaced: $(cat "$work/again.txt")"
+mv "$CLONE/compose/.env" "$work/env"
+holder=$(container node)
+stays 'up again with nothing kept and other values' up_with_others
+PROMETHEUS_PORT=$((PROMETHEUS_PORT + 1)) stays 'up again with another port for Prometheus' up_without
+stays 'up again as at first' compose up -d
+mv "$work/env" "$CLONE/compose/.env"
+[[ $(container node) == "$holder" ]] || die "the holder of the network was replaced"
+stays 'nats in a new container' compose up -d --no-deps --force-recreate nats
+compose rm -sf nats >"$work/again.txt" 2>&1 || { cat "$work/again.txt" >&2 && die 'rm of nats'; }
+stays 'nats removed, and up again' up_without
+for service in node nats recorder runtime "${PROCESSES[@]}" prometheus prometheus-port; do
+  wait_until 60 is_healthy "$service" || die "$service is not healthy: $(inspect "$service" '{{json .State.Health}}')"
+done
+
 begin 'privileges'
 expect_privileges config-source 7002 0
 expect_privileges sync-loop 7003 0
@@ -220,13 +290,13 @@ expect_privileges nats 7010 0
 expect_privileges recorder 7011 0
 expect_privileges prometheus 7012 0
 expect_privileges node 65534 0
+expect_privileges prometheus-port 65534 0
 
 begin 'sizes'
 size=$(docker image inspect -f '{{.Size}}' "splitlet.local/processes:$TAG")
 say "the image of the processes: $((size / 1000000)) MB"
 ((size < 120000000)) || die 'that is more than 120 MB'
 
-before=$(demo)
 for service in "${PROCESSES[@]}" nats; do
   begin "kill of $service"
   kill_container "$service"
@@ -261,7 +331,7 @@ in_demo() {
   docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io \
     task exec --exec-id "try-$RANDOM" "${id#containerd://}" "$@"
 }
-address=$(docker exec "$(container runtime)" hostname -i | awk '{print $1}')
+address=$(docker exec "$(container runtime)" ip -4 -o address show dev eth0 | awk '{sub("/.*", "", $4); print $4; exit}')
 docker exec "$(container prometheus)" bash -c "exec 3<>/dev/tcp/$address/9090" || die "Prometheus does not listen on $address"
 in_demo ping -c 1 -w 5 "$address" >/dev/null || die "the pod does not reach $address at all, which would show nothing"
 ! in_demo wget -T 5 -q -O /dev/null "http://$address:9090/-/ready" 2>"$work/wget.txt" || die 'a pod reads from Prometheus'
@@ -318,6 +388,25 @@ MANIFESTS=$work/pods compose up -d >"$work/own.txt" 2>&1 || { cat "$work/own.txt
 own_runs() { ctl get pods -o json 2>/dev/null | jq -e '[.items[] | select(.status.phase == "Running") | .metadata.name] == ["mine-'"$NODE"'"]' >/dev/null; }
 wait_until 90 own_runs || die "not only the own pod runs: $(ctl get pods 2>&1)"
 
+pod=mine-$NODE
+before=$(demo)
+export MANIFESTS=$work/pods
+stays 'the holder of the network in a new container' compose up -d --no-deps --force-recreate node
+network_is_gone
+stays 'the holder of the network and nats in new containers' compose up -d --no-deps --force-recreate node nats
+begin 'all containers anew: healthy again'
+compose up -d --force-recreate >"$work/again.txt" 2>&1 || { cat "$work/again.txt" >&2 && die 'up --force-recreate'; }
+wait_until 90 own_runs || die "the pod does not run: $(ctl get pods 2>&1)"
+wait_until 60 all_live || die "not all are live: $(ctl get processes 2>&1)"
+
+if ((own_daemon)); then
+  begin 'docker starts again, as after a reboot: what it did not start by itself, up does'
+  "$here/own-dockerd.sh" restart "$work/docker" >"$work/again.txt"
+  up_without >"$work/again.txt" 2>&1 || { cat "$work/again.txt" >&2 && die 'up after docker has started again'; }
+  wait_until 90 own_runs || die "the pod does not run: $(ctl get pods 2>&1; compose ps)"
+  wait_until 60 all_live || die "not all are live: $(ctl get processes 2>&1)"
+fi
+
 begin 'down leaves nothing behind'
 pod_cgroup=$(container runtime)
 compose down -v >"$work/down.txt" 2>&1 || { cat "$work/down.txt" >&2 && die 'down failed'; }
@@ -326,6 +415,8 @@ found=$(leftovers)
 
 if ((own_daemon)); then
   begin 'on the runtime of the host'
+  unset MANIFESTS
+  pod=demo-$NODE
   start_host_runtime
   on_host up -d
   wait_until 60 demo >/dev/null || die "the demo pod does not run: $(ctl get pods 2>&1; ctl get processes 2>&1)"

@@ -61,6 +61,7 @@ end() {
 
 serve_private() {
   local server
+  [[ -z ${NODE_NAME:-} ]] || hostname "$NODE_NAME" # for pods with hostNetwork
   make_writable
   nest_cgroups
   keep_pods_out
@@ -98,6 +99,7 @@ watch_host() {
 
 healthy() {
   [[ -e $READY && -S $socket ]] || return 1
+  grep -q eth0: /proc/net/dev || return 1 # the network's holder was replaced
   [[ ${RUNTIME:-private} == host ]] || timeout 5 ctr --address "$socket" version >/dev/null
 }
 

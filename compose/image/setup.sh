@@ -95,6 +95,13 @@ cluster() {
 # For splitletctl doctor on the host, which looks from this directory.
 endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
 
+# Docker would make an empty folder, and all pods would end. /compose is the folder that relative paths count from.
+check_manifests() {
+  [[ -n ${MANIFESTS:-} && $MANIFESTS != /* && ! -d /compose/$MANIFESTS ]] || return 0
+  echo "error: MANIFESTS: there is no folder $MANIFESTS; with an empty one all pods would end. Make it first" >&2
+  exit 1
+}
+
 # Only into the stack's own directory; one that was given with MANIFESTS is never written.
 demo() {
   local target=$STACK/manifests/demo.yaml
@@ -125,6 +132,7 @@ grafana() {
   chmod 0400 "$home/password"
 }
 
+check_manifests
 own 0755 0:0 "$STACK"/{run,pods,lock,host,manifests,prometheus}
 # What is new below belongs to the group, which reads it.
 own 2755 "0:$LOG_GROUP" "$STACK/logs"

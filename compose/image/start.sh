@@ -22,7 +22,7 @@ elif [ "$process" = node-api ]; then
   echo 'neither KUBECONFIG_FILE nor BOOTSTRAP_KUBECONFIG_FILE is set: node-api is for a node of an API server' >&2
   exit 1
 fi
-exec "splitlet-$process" --config /etc/splitlet/kubelet.yaml --node-name "$NODE_NAME" \
+exec "splitlet-$process" --network-interface eth0 --config /etc/splitlet/kubelet.yaml --node-name "$NODE_NAME" \
   --run-dir /run/splitlet --state-dir /var/lib/splitlet --root-dir "${ROOT_DIR:-/var/lib/kubelet}" --log-dir "${LOGS_DIR:-/var/log/splitlet}/pods" \
   --manifests /etc/splitlet/manifests --runtime-endpoint "$RUNTIME_ENDPOINT" \
   --nats-url nats://127.0.0.1:10270 --nats-creds "/etc/splitlet/bus/$process.creds" --nats-ca /etc/splitlet/bus-tls/current/ca.pem \
