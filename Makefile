@@ -4,6 +4,7 @@
 #   make test    build and run all tests, most with sanitizers            make lint    check format and rules
 #   make test-readme  type the commands of README.md (the long ones too), deploy/local/README.md and docs/cluster.md into a
 #                copy of the tree
+#   make test-cases  all cases of public bug reports in tests/cases, the slow ones too; or CASE=NAME alone
 #   make bench   measure; prints a table (ROUNDS, PODS, MINUTES: its size)
 #   make vm-test the package in a virtual machine of its own, with reboots and power cuts; minutes, VM_DIR keeps its root
 #   make fuzz    feed what takes foreign bytes with mutations for MINUTES (10), preset asan; stops at the first that breaks
@@ -33,7 +34,7 @@ PROGRAMS = splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitle
 MINUTES ?= 10
 SCENARIO ?= random
 
-.PHONY: setup build run stop test test-readme vm-test bench fuzz chaos lint tidy clean
+.PHONY: setup build run stop test test-readme test-cases vm-test bench fuzz chaos lint tidy clean
 
 setup:
 	@scripts/setup.sh
@@ -53,6 +54,9 @@ test: setup
 test-readme: PROGRAMS += fake-api
 test-readme: build
 	@tests/readme/run.sh local,long samples cluster
+
+test-cases: build
+	@BIN_DIR='$(CURDIR)/build/$(PRESET)/bin' tests/cases/run.sh $(if $(CASE),$(CASE),--all)
 
 # Skipped, with its reason, where it cannot run.
 vm-test: build

@@ -43,6 +43,7 @@ scripts_checked() {
 
 step 'C++ format' formatted
 step 'shell scripts' scripts_checked
+step 'steps of cases' shellcheck --shell=bash --exclude=SC2034,SC2016 tests/cases/*/steps # expect reads their variables
 step 'house rules: their own tests' python3 scripts/lint_test.py
 step 'house rules' python3 scripts/lint.py
 step 'clang-tidy: tests of what is looked at again' python3 scripts/tidy_test.py
