@@ -171,6 +171,12 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.findings({"docs/metrics.md": "`splitlet_gone_total`"}),
                          ["metric splitlet_gone_total is documented, but nothing has it"])
 
+    def test_metric_that_a_page_says_is_missing(self):
+        page = "| `kubelet_gone_total`, `rest_calls_total` | not yet: why |\n| `kubelet_running_pods` | how many |\n"
+        self.assertEqual(self.findings({"docs/metrics.md": page}), ["metric kubelet_running_pods is documented, but nothing has it"])
+        self.assertEqual(self.findings({"services/gc/metrics.h": self.METRICS, "docs/metrics.md": page}),
+                         ["metric rest_calls_total is not in docs/metrics.md"])
+
     def test_metric_names_in_tests_do_not_count(self):
         self.assertEqual(self.findings({"services/gc/a_test.cc": 'Want("kubelet_running_pods");\n'}), [])
 

@@ -2,8 +2,8 @@
 
 /// Container events: CRI's own or containerd's, on a thread of their own; late, lost or doubled.
 /// Threads: as said at each.
-/// Errors: UNIMPLEMENTED when the runtime has no such stream, or ends it in its first moment without
-/// an error; else why it ended.
+/// Errors: UNIMPLEMENTED when the runtime has no such stream, or ends it in its first moment
+/// without an error; else why it ended.
 /// Source: docs/design.md, "Runtime events without waiting"; docs/libraries.md.
 
 #include <functional>

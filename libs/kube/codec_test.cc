@@ -211,6 +211,13 @@ TEST(Decode, BytesAreBase64AndListsOfStringsAreMessages) {
   EXPECT_EQ(ToJson(review), json);
 }
 
+void ExpectRefused(const char* name, const std::string& text, const std::string& want) {
+  SCOPED_TRACE(name);
+  const auto decoded = Decode(text, "web.yaml", Strictness::kStrict);
+  EXPECT_EQ(decoded.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(splitlet::Message(decoded.status()), want);
+}
+
 TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
   const std::string head = "apiVersion: v1\nkind: Pod\n";
   const struct {
@@ -230,27 +237,6 @@ TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
        "web.yaml: spec.containers[1].ports[0].hostPort: expected a number, found \"x\" (line 7)"},
       {"a number where a string belongs", head + "metadata: {name: 1}\n",
        "web.yaml: metadata.name: expected a string, found the number 1; quote it (line 3)"},
-      {"a bare yes is a boolean", head + "metadata: {labels: {a: yes}}\n",
-       "web.yaml: metadata.labels[a]: expected a string, found the boolean true (written yes); "
-       "quote it (line 3)"},
-      {"a number that is written in octal", head + "metadata: {labels: {a: 0o17}}\n",
-       "web.yaml: metadata.labels[a]: expected a string, found the number 15 (written 0o17); quote "
-       "it (line 3)"},
-      {"a number with underscores", head + "spec: {priority: 1_0.5}\n",
-       "web.yaml: spec.priority: 10.5 (written 1_0.5) is not a whole number of 32 bits (line 3)"},
-      {"a number that is infinite", head + "spec: {priority: -.inf}\n",
-       "web.yaml: -.inf is no number of JSON; quote it (line 3)"},
-      {"a number that is none", head + "metadata: {labels: {a: .NaN}}\n",
-       "web.yaml: .NaN is no number of JSON; quote it (line 3)"},
-      {"one by its tag", head + "metadata: {labels: {a: !!float .Inf}}\n",
-       "web.yaml: .Inf is no number of JSON; quote it (line 3)"},
-      {"a tag that its text is not of", head + "spec: {priority: !!int x}\n",
-       "web.yaml: \"x\" is no !!int (line 3)"},
-      {"base64 that is none", head + "metadata: {labels: {a: !!binary a*}}\n",
-       "web.yaml: !!binary value contains invalid base64 data (line 3)"},
-      {"NUL in base64", head + "metadata: {labels: {a: !!binary AA==}}\n",
-       "web.yaml: metadata.labels[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line "
-       "3)"},
       {"a bad quantity", head + "spec: {overhead: {cpu: 1x}}\n",
        "web.yaml: spec.overhead[cpu]: \"1x\" is not a quantity: \"x\" is no unit of quantities "
        "(line 3)"},
@@ -282,12 +268,38 @@ TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
       {"more than the limit", std::string(kMaxDocumentBytes, ' '),
        "web.yaml: the read limit is reached: 10485760 bytes"},
   };
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.name);
-    const auto decoded = Decode(c.text, "web.yaml", Strictness::kStrict);
-    EXPECT_EQ(decoded.status().code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(splitlet::Message(decoded.status()), c.want);
-  }
+  for (const auto& c : kCases) ExpectRefused(c.name, c.text, c.want);
+}
+
+TEST(Decode, ErrorsShowScalarsAsTheyAreWritten) {
+  const std::string head = "apiVersion: v1\nkind: Pod\n";
+  const struct {
+    const char* name;
+    std::string text, want;
+  } kCases[] = {
+      {"a bare yes is a boolean", head + "metadata: {labels: {a: yes}}\n",
+       "web.yaml: metadata.labels[a]: expected a string, found the boolean true (written yes); "
+       "quote it (line 3)"},
+      {"a number that is written in octal", head + "metadata: {labels: {a: 0o17}}\n",
+       "web.yaml: metadata.labels[a]: expected a string, found the number 15 (written 0o17); quote "
+       "it (line 3)"},
+      {"a number with underscores", head + "spec: {priority: 1_0.5}\n",
+       "web.yaml: spec.priority: 10.5 (written 1_0.5) is not a whole number of 32 bits (line 3)"},
+      {"a number that is infinite", head + "spec: {priority: -.inf}\n",
+       "web.yaml: -.inf is no number of JSON; quote it (line 3)"},
+      {"a number that is none", head + "metadata: {labels: {a: .NaN}}\n",
+       "web.yaml: .NaN is no number of JSON; quote it (line 3)"},
+      {"one by its tag", head + "metadata: {labels: {a: !!float .Inf}}\n",
+       "web.yaml: .Inf is no number of JSON; quote it (line 3)"},
+      {"a tag that its text is not of", head + "spec: {priority: !!int x}\n",
+       "web.yaml: \"x\" is no !!int (line 3)"},
+      {"base64 that is none", head + "metadata: {labels: {a: !!binary a*}}\n",
+       "web.yaml: !!binary value contains invalid base64 data (line 3)"},
+      {"NUL in base64", head + "metadata: {labels: {a: !!binary AA==}}\n",
+       "web.yaml: metadata.labels[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line "
+       "3)"},
+  };
+  for (const auto& c : kCases) ExpectRefused(c.name, c.text, c.want);
 }
 
 TEST(Decode, LenientModeWarnsOfUnknownAndDuplicateFields) {
