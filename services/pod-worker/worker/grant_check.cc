@@ -29,6 +29,13 @@ std::string InOneOrder(const kube::Pod& pod) {
   return bytes;
 }
 
+/// What the API server changes without a change of what is wanted: no generation of `desired`
+/// counts it, so that a grant may be older there.
+void ClearServersState(kube::Pod& pod) {
+  pod.clear_status();
+  pod.mutable_metadata()->clear_resource_version();
+}
+
 void ClearResources(kube::Pod& pod) {
   auto& spec = *pod.mutable_spec();
   spec.clear_resources();
@@ -74,8 +81,10 @@ GrantAnswer TakeWanted(const v1::UpdatePodRequest& request, const v1::DesiredRec
   if (!errors.empty()) return {kUnsafe, InvalidArgument("{}", errors.front().ToString()), {}};
   if (request.pod() == record.pod()) return {.pod = record.pod()};
   // Whoever sent the grant has no word in it.
-  pod.clear_status();
+  ClearServersState(pod);
   if (wanted.has_status()) *pod.mutable_status() = wanted.status();
+  if (wanted.metadata().has_resource_version())
+    pod.mutable_metadata()->set_resource_version(wanted.metadata().resource_version());
   return {.pod = pod.SerializeAsString()};
 }
 
@@ -85,8 +94,8 @@ bool IsWantedPod(const std::string& asked, const std::string& wanted, const std:
   if (asked == wanted) return true;
   kube::Pod one, other, before;
   if (!one.ParseFromString(asked) || !other.ParseFromString(wanted)) return false;
-  one.clear_status();
-  other.clear_status();
+  ClearServersState(one);
+  ClearServersState(other);
   if (InOneOrder(one) == InOneOrder(other)) return true;
   if (!granted.empty() && before.ParseFromString(granted)) {
     KeepResources(before, other);

@@ -28,17 +28,18 @@ struct GrantAnswer {
   };
   Kind kind = Kind::kTake;
   Status why;       // not OK unless kTake
-  std::string pod;  // kTake: what is granted, with the status that `desired` has; serialised
+  std::string pod;  // kTake: what is granted, with status and version of `desired`; serialised
 };
 /// `record`: what `desired` holds of the UID; nullptr: nothing. `granted`: the pod as it is granted
 /// in this incarnation, serialised; empty: it is not.
 GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record,
                        const std::string& granted);
 
-/// Is `asked` the pod `wanted`, its status aside? Its resources are those of `wanted`, or of
-/// `granted` while a resize is wanted that this node has not made. Where nothing is granted yet
-/// they may differ only if the pod may have been changed since it was admitted: by the count of an
-/// API server, or in a manifest that names its UID. All are serialised; `granted` may be empty.
+/// Is `asked` the pod `wanted`, its status and its version at the server aside? Its resources are
+/// those of `wanted`, or of `granted` while a resize is wanted that this node has not made. Where
+/// nothing is granted yet they may differ only if the pod may have been changed since it was
+/// admitted: by the count of an API server, or in a manifest that names its UID. All are
+/// serialised; `granted` may be empty.
 bool IsWantedPod(const std::string& asked, const std::string& wanted, const std::string& granted);
 
 }  // namespace splitlet::pod_worker

@@ -51,6 +51,11 @@ TEST(IsWantedPod, WhatMayDiffer) {
       {"nothing", as_it_is, as_it_is, true},
       {"a status, which the server brings back", as_it_is,
        [](kube::Pod& p) { p.mutable_status()->set_phase("Running"); }, true},
+      {"the version that a write of the status has counted",
+       [](kube::Pod& p) { p.mutable_metadata()->set_resource_version("352"); },
+       [](kube::Pod& p) { p.mutable_metadata()->set_resource_version("350"); }, true},
+      {"a version, where the server says none", as_it_is,
+       [](kube::Pod& p) { p.mutable_metadata()->set_resource_version("350"); }, true},
       {"an image", as_it_is,
        [](kube::Pod& p) { p.mutable_spec()->mutable_containers(0)->set_image("other"); }, false},
       {"a label", as_it_is,
@@ -100,9 +105,11 @@ TEST(IsWantedPod, APodThatIsGrantedKeepsItsResourcesOrGetsThoseThatItAsksFor) {
 
 TEST(CheckGrant, TheStatusIsTheOneThatConfigSourceShows) {
   kube::Pod wanted = Plain();
+  wanted.mutable_metadata()->set_resource_version("352");
   wanted.mutable_status()->set_qos_class("Burstable");
   kube::Pod asked = wanted;
   asked.mutable_status()->set_qos_class("Guaranteed");
+  asked.mutable_metadata()->set_resource_version("350");
   v1::DesiredRecord record;
   record.set_state(v1::DesiredRecord::WANTED);
   record.set_incarnation(1);
@@ -117,6 +124,7 @@ TEST(CheckGrant, TheStatusIsTheOneThatConfigSourceShows) {
   kube::Pod granted;
   ASSERT_TRUE(granted.ParseFromString(answer.pod));
   EXPECT_EQ(granted.status().qos_class(), "Burstable");
+  EXPECT_EQ(granted.metadata().resource_version(), "352");
   EXPECT_EQ(granted.spec().containers(0).resources().limits().at("memory").string(), "64Mi");
 }
 
