@@ -93,7 +93,6 @@ StatusOr<ServerAccess> AccessReader::Make(const ClientConfig& config, const Serv
   }
   const Status added = AddCredentials(config, refused, access);
   if (!added.ok()) return added;
-  if (!IsOneLine(access.authorization)) return Unauthenticated("the token is not one line of text");
   return access;
 }
 
@@ -104,10 +103,12 @@ Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAcce
     return OkStatus();
   }
   std::string token = config.token;
+  std::string source = kubeconfig_;
   if (!config.token_file.empty()) {
     // The token in the kubeconfig is for when the file cannot be read.
     auto text = deps_.files.Read(config.token_file, kMaxFile);
     if (text.ok()) token = Trimmed(*text);
+    if (text.ok()) source = config.token_file;
     if (!text.ok() && token.empty())
       return Unavailable("token: {}: {}", config.token_file, Message(text.status()));
   }
@@ -118,9 +119,11 @@ Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAcce
     ASSIGN_OR_RETURN(const PluginAnswer answer, plugin_.Get(config, access.ca, again),
                      "exec plugin {}", config.exec->command);
     token = answer.token;
+    source = "exec plugin " + config.exec->command;
     access.certificate = answer.certificate;
     access.key = answer.key;
   }
+  if (!IsOneLine(token)) return Unauthenticated("{}: the token is not one line of text", source);
   if (!token.empty()) access.authorization = "Bearer " + token;
   return OkStatus();
 }

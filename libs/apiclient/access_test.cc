@@ -195,7 +195,15 @@ TEST_F(Reading, ATokenFileWinsAndIsReadEachTime) {
   Write("/etc/t", " new\n");
   EXPECT_EQ(Must().authorization, "Bearer new");
   Write("/etc/t", "a\nX-Other: b");
-  EXPECT_EQ(Error(), "UNAUTHENTICATED the token is not one line of text");
+  EXPECT_EQ(Error(), "UNAUTHENTICATED /etc/t: the token is not one line of text");
+}
+
+TEST_F(Reading, ATokenOfSeveralLinesIsRefusedWithTheNameOfItsSource) {
+  WriteConfig("token: \"a\\nb\"");
+  EXPECT_EQ(Error(), "UNAUTHENTICATED /etc/kubelet.conf: the token is not one line of text");
+  WritePlugin();
+  prints = Credential(R"("token":"a\nb")");
+  EXPECT_EQ(Error(), "UNAUTHENTICATED exec plugin login: the token is not one line of text");
 }
 
 TEST_F(Reading, AUserHasAPassword) {
