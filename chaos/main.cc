@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -18,12 +17,6 @@ struct Arguments {
   RunOptions run;
   std::string flooded;
 };
-
-/// Before the working directory changes.
-void MakeAbsolute(std::string& path) {
-  std::error_code error;
-  if (!path.empty()) path = std::filesystem::absolute(path, error).lexically_normal().string();
-}
 
 void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
   CLI::App* scenario = app.add_subcommand("run", "One scenario; docs/reliability.md has the rules");
@@ -76,7 +69,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return operate::ExplainParseError(app, error);
   }
-  MakeAbsolute(arguments.run.scenario);
-  MakeAbsolute(arguments.run.report);
+  operate::MakeAbsolute(arguments.run.scenario);
+  operate::MakeAbsolute(arguments.run.report);
   return operate::RunOnStack(arguments.top, command);
 }

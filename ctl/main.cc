@@ -331,6 +331,7 @@ int main(int argc, char** argv) {
     std::cout << app.help();
     return 0;
   }
+  operate::MakeAbsolute(arguments.get.kubeconfig);
   if (!arguments.shell.empty()) return PrintCompletion(arguments.shell);
   if (chaos->parsed()) return operate::Fail(BecomeChaos(arguments.top, chaos->remaining()));
   return operate::RunOnStack(arguments.top, run, kPatience);

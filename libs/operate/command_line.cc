@@ -66,6 +66,11 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
   return 1;
 }
 
+void MakeAbsolute(std::string& path) {
+  std::error_code error;
+  if (!path.empty()) path = std::filesystem::absolute(path, error).lexically_normal().string();
+}
+
 int Fail(const Status& status) {
   std::cerr << "error: " << OneLine(Message(status)) << "\n";
   return 1;

@@ -39,6 +39,10 @@ std::optional<std::string> GivenStateDir();
 /// One line that says what is wrong with the words that `app` was given. Returns the exit code.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
 
+/// Makes `path`, unless it is empty, one that holds in every working directory. For each path among
+/// the words of a command, before RunOnStack changes the directory.
+void MakeAbsolute(std::string& path);
+
 /// Prints the error. Returns the exit code.
 int Fail(const Status& status);
 
