@@ -207,10 +207,12 @@ TEST_F(Pods, TheGracePeriodIsGivenAndThenEnds) {
   node_->PutManifest(
       "polite.yaml",
       PodWithScratch("polite",
-                     "trap 'echo bye > /scratch/bye; exit 0' TERM; while true; do sleep 0.1; done",
+                     "trap 'echo bye > /scratch/bye; exit 0' TERM; touch /scratch/ready; "
+                     "while true; do sleep 0.1; done",
                      scratch()));
   node_->PutManifest("deaf.yaml", PodYaml("deaf", "trap '' TERM; while true; do sleep 0.1; done"));
   ExpectExactly({"polite", "deaf"});
+  ASSERT_TRUE(WaitFor(kSoon, [&] { return std::filesystem::exists(scratch() + "/ready"); }));
   node_->RemoveManifest("polite.yaml");
   node_->RemoveManifest("deaf.yaml");
   ExpectGone("polite");
