@@ -64,6 +64,8 @@ class CrashedAtPoints : public EachProcess {
     const std::string name = fmt::format("x{}", number_++);
     node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000"));
     ExpectExactly({"stays", name});
+    // status may have been killed a moment ago: it saves some facts long after their cause.
+    ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf(name) >= 0; }));
     ASSERT_EQ(RestartsOf(name), 0);
     node_->RemoveManifest(name + ".yaml");
     ExpectGone(name);
