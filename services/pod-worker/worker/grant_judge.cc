@@ -59,7 +59,8 @@ GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
         .why = Unavailable("cannot ask config-source for the pod: {}", Message(asked->status()))};
   deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
   // Of the others sync-loop says so, when the next grants are refused too.
-  const bool for_good = answer.kind == GrantAnswer::Kind::kUnsafe;
+  const bool for_good =
+      answer.kind == GrantAnswer::Kind::kUnsafe || answer.kind == GrantAnswer::Kind::kForeign;
   deps_.log.At(for_good ? LogLevel::kWarn : LogLevel::kDebug, "a grant is refused",
                {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
                 KV("generation", request.generation()), KV("err", answer.why),

@@ -46,10 +46,7 @@ bool IsRefusedForGood(Kind kind, const Status& status) {
 }
 
 /// The pod changed between two messages, and the next try has the newer one.
-bool IsRace(const Status& status) {
-  return status.code() == StatusCode::kPermissionDenied ||
-         status.code() == StatusCode::kFailedPrecondition;
-}
+bool IsRace(const Status& status) { return status.code() == StatusCode::kFailedPrecondition; }
 
 Status UpdatePod(peers::GrantClient& client, const v1::UpdatePodRequest& request,
                  const std::string& traceparent, const Deadline& deadline) {
@@ -246,12 +243,10 @@ Duration GrantSender::OnFailed(const std::string& key, const Call& call, const S
   if (failures.code != status.code()) failures = {.code = status.code()};
   ++failures.times;
   const bool race = IsRace(status);
-  const LogLevel level = !race                                ? LogLevel::kWarn
-                         : failures.times == kRacesUntold + 1 ? LogLevel::kInfo
-                                                              : LogLevel::kDebug;
-  if (race || failures.times == 1)
+  const bool told = failures.times == (race ? kRacesUntold + 1 : 1);
+  if (race || told)
     deps_.log.At(
-        level, "pod-worker did not take a call",
+        told ? LogLevel::kWarn : LogLevel::kDebug, "pod-worker did not take a call",
         {KV("podUID", key), KV("operation", OperationOf(call.what.kind)), KV("err", status),
          KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
   return wait;

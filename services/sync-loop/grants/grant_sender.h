@@ -14,7 +14,7 @@
 /// missing.
 /// Threads: loop thread; the calls run on strands.
 /// Errors: logged once for each code, counted, tried again. That a pod changed between two messages
-///         is logged at info when it comes a third time in a row.
+///         is logged as a warning when it comes a third time in a row.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
 #include <deque>

@@ -122,9 +122,9 @@ TEST(WorkerCalls, APodThatChangedBetweenTwoMessagesIsNoTrouble) {
   using enum LogLevel;
   using Levels = std::vector<LogLevel>;
   const Status other_pod = PermissionDenied("the pod is not the one that config-source wants");
-  EXPECT_EQ(levels_of(other_pod, 2), (Levels{kDebug}));
+  EXPECT_EQ(levels_of(other_pod, 2), (Levels{kWarn}));
   EXPECT_EQ(levels_of(FailedPrecondition("other generation"), 5),
-            (Levels{kDebug, kDebug, kInfo, kDebug}));
+            (Levels{kDebug, kDebug, kWarn, kDebug}));
   EXPECT_EQ(levels_of(Unavailable("away"), 4), (Levels{kWarn}));
   EXPECT_EQ(levels_of(InvalidArgument("unsafe"), 2), (Levels{kWarn}));
 }
