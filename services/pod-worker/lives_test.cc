@@ -417,6 +417,28 @@ TEST_F(Lives, UnderAnIncompleteSourceARemovedPodIsShownForAWhile) {
   EXPECT_FALSE(workers.Contains("uid-web"));
 }
 
+/// The moment of the removal counts, not that of its end.
+TEST_F(Lives, UnderAnIncompleteSourceARemovedPodThatEndedLongAgoIsShownForAWhileToo) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  TestNode::Exit("app", 0);
+  RunFor(10min);
+  ASSERT_EQ(Record()->state(), v1::FINISHED);
+  desired.SetComplete({{"api"}, clock.Now(), {}});
+  Remove(pod);
+  Gone("uid-web");
+  RunFor(5s);
+  for (const auto& sandbox : runtime.Sandboxes())  // gc
+    EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+  ASSERT_TRUE(files.RemoveTree("/kubelet/pods/uid-web").ok());
+  ASSERT_TRUE(files.RemoveTree("/state/pods/uid-web").ok());
+  RunFor(4min);
+  ASSERT_TRUE(workers.Contains("uid-web"));
+  EXPECT_TRUE(Record()->removed());
+  RunFor(3min);
+  EXPECT_FALSE(workers.Contains("uid-web"));
+}
+
 /// config-source has died before it saw that the record is gone, and shows the removed pod again.
 TEST_F(Lives, AfterAStartAPodThatWasForgottenHasEndedAsBefore) {
   const auto pod = TestPod{.policy = "Never"}.Make();

@@ -29,7 +29,8 @@ void GonePods::ForgetIfGone(const Worker& worker, const std::string& traceparent
   if (!IsGone(worker)) return;
   if (!worker.removed || deps_.desired.IsComplete(worker.source))
     return Ask(worker, traceparent, false);
-  if (deps_.clock.Now() - worker.finished_at > kShowRemoved)
+  const Clock::Time now = deps_.clock.Now();
+  if (now - shown_since_.try_emplace(worker.uid, now).first->second > kShowRemoved)
     ForgetIfNothingIsLeft(worker.uid, traceparent);
 }
 
@@ -57,6 +58,7 @@ void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool not
     if (worker->removed && !forgotten) return;
     worker->removed = true;
     worker->forgotten = forgotten;
+    shown_since_.try_emplace(uid, deps_.clock.Now());
     deps_.store.Save(*worker, {}, [this, uid, traceparent](const Status& saved) {
       if (saved.ok()) OnForgotten(uid, traceparent);
     });
@@ -74,6 +76,7 @@ void GonePods::OnForgotten(const std::string& uid, const std::string& traceparen
     return deps_.store.PutWorkers(*worker);
   }
   deps_.found.ForgetForEver(uid);
+  shown_since_.erase(uid);
   deps_.table.Remove(key, traceparent.empty() ? worker->traceparent : traceparent);
 }
 

@@ -10,8 +10,10 @@
 /// Source:  docs/safety.md, rules 8, 9 and 25.
 
 #include <functional>
+#include <map>
 #include <string>
 
+#include "libs/base/clock.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/termination/pod_stop.h"
@@ -63,6 +65,7 @@ class GonePods {
   void OnForgotten(const std::string& uid, const std::string& traceparent);
 
   const Deps deps_;
+  std::map<std::string, Clock::Time> shown_since_;  // as removed, by UID; since this start at most
 };
 
 }  // namespace splitlet::pod_worker
