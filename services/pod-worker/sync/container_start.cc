@@ -165,7 +165,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   const cri::Begun before = out_.begun;
   if (const Status saved = RememberStart(*container, start); !saved.ok())
     return Fail(start, "RunContainerError", saved);
-  const bool cut_off = WasCutOff(start);
+  SayIfMadeBefore(start);
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
@@ -176,12 +176,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
                                    "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
-    // The runtime may still be in the call that nobody waits for any more; what it says of that end
-    // names no cause.
-    return Fail(
-        start, "RunContainerError",
-        cut_off ? Annotate(started, "pod-worker ended while it started this container") : started,
-        id.str());
+    return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
   // Who has not seen it yet must not take the one before it for one that has ended for good.
@@ -203,15 +198,15 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   return Result::kStarted;
 }
 
-/// Also where the runtime was not asked yet: nobody can tell.
-bool ContainerStarter::WasCutOff(const ContainerStart& start) const {
-  if (!context_.input.first || start.created_id.empty()) return false;
-  context_.deps.log.Warn(
-      "pod-worker ended while it started this container, starting it again",
+/// The runtime may still be in a call of the process before, and what it says of that call's end
+/// names no cause.
+void ContainerStarter::SayIfMadeBefore(const ContainerStart& start) const {
+  if (!context_.input.first || start.created_id.empty()) return;
+  context_.deps.log.Info(
+      "starting a container that was made before pod-worker started",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
        KV("containerName", start.name), KV("containerID", start.created_id),
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
-  return true;
 }
 
 bool ContainerStarter::BacksOff(const kube::Container& container, const ContainerStart& start) {

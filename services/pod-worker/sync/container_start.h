@@ -81,7 +81,7 @@ class ContainerStarter {
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
   /// A pod-worker before this one has made the container and has not seen it start; logs it.
-  bool WasCutOff(const ContainerStart& start) const;
+  void SayIfMadeBefore(const ContainerStart& start) const;
   void WaitFor(const ImageFailure& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
