@@ -95,7 +95,10 @@ void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   const bool was_open = std::exchange(open_, false);
   const std::string& source = deps_.sources[index_].name;
   const bool lasted = was_open && Lasted();
-  if (lasted) absent_.erase(source);
+  if (lasted) {
+    absent_.erase(source);
+    broken_.erase(source);
+  }
   ShowSource();
   if (status.code() == StatusCode::kUnimplemented) {
     if (absent_.insert(source).second)

@@ -173,6 +173,21 @@ TEST_F(PlegTest, AStreamThatKeepsBreakingIsLoggedUntilItIsGivenUpOnceAndWhenItLa
   EXPECT_EQ(Logged("event stream given up"), 2);
 }
 
+TEST_F(PlegTest, AStreamThatLastedWithoutAnEventIsLoggedWhenItEnds) {
+  Start(Streams::kCri);
+  for (int i = 0; i < 5; ++i) {
+    runtime_.EndStreams(Unavailable("broken"));
+    RunFor(4s);
+  }
+  RunFor(60s);
+  EXPECT_EQ(Logged("event stream given up"), 1);
+  const auto ended = Logged("event stream ended");
+  RunFor(600s);
+  runtime_.EndStreams(Unavailable("broken"));
+  RunFor(1s);
+  EXPECT_EQ(Logged("event stream ended"), ended + 1);
+}
+
 TEST_F(PlegTest, ARuntimeWithoutEventsIsLoggedOnceAndOneThatHasThemLaterIsNoticed) {
   Start(Streams::kAbsent);
   RunFor(600s);
