@@ -16,6 +16,11 @@ bool IsOnItsWay(const v1::WorkerRecord& worker) {
   return worker.state() == v1::SYNCING || worker.state() == v1::TERMINATING;
 }
 
+/// pod-worker found it in the runtime after its start, and nobody has granted it yet.
+bool IsFound(const v1::WorkerRecord& worker) {
+  return worker.incarnation() != 0 && worker.state() == v1::WORKER_STATE_UNSPECIFIED;
+}
+
 }  // namespace
 
 void ActivePods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
@@ -45,7 +50,8 @@ std::optional<Candidate> ActivePods::ReadEvictable(const std::string& key) const
 bool ActivePods::AnyUnread() const {
   bool any = false;
   workers_.ForEach([&](const std::string& key, const auto& worker) {
-    any = any || worker == nullptr || (IsOnItsWay(*worker) && !Read(key, IsOnItsWay));
+    if (any) return;
+    any = worker == nullptr || IsFound(*worker) || (IsOnItsWay(*worker) && !Read(key, IsOnItsWay));
   });
   return any;
 }

@@ -37,8 +37,8 @@ class ActivePods {
   /// What pod-worker holds is all there, and both views are live. Else a pod that is ending
   /// already could be taken for one that runs, and one that runs for none.
   bool known() const { return desired_.live() && workers_.LiveAndComplete(); }
-  /// A pod has containers, and `desired` does not say yet who it is: sync-loop has just started,
-  /// or wants it no more.
+  /// A pod has containers, and `desired` does not say yet who it is: a process has just started,
+  /// or the pod is wanted no more.
   bool AnyUnread() const;
 
   /// Those that have a grant, do not end, and may be evicted; without figures.

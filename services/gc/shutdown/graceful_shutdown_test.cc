@@ -441,6 +441,17 @@ TEST_F(NodeShutdown, APodThatRunsIsWaitedForBeforeItIsKnownWhoItIs) {
   EXPECT_FALSE(node.machine.locked);
 }
 
+TEST_F(NodeShutdown, APodThatPodWorkerHasFoundIsWaitedFor) {
+  PutWorker("a", v1::WORKER_STATE_UNSPECIFIED);
+  Start();
+  Say(true);
+  node.all.Advance(10s);
+  EXPECT_TRUE(node.machine.locked);
+  Add("a");
+  node.all.RunUntilIdle();
+  EXPECT_THAT(Killed(), ElementsAre("a"));
+}
+
 TEST_F(NodeShutdown, APodThatNobodyWantsAnyMoreHoldsUpItsGroupUntilItHasEnded) {
   PutWorker("a", v1::TERMINATING);
   Start();
