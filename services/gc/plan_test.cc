@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "libs/kube/image_name.h"
+#include "libs/kube/pod_types.h"
 #include "services/gc/images/image_usage.h"
 #include "services/gc/removal/removal_plan.h"
 #include "services/gc/removal/removal_scope.h"
@@ -59,6 +61,11 @@ struct Records {
   v1::WorkerRecord terminated = Worker(v1::TERMINATED);
   v1::WorkerRecord finished = Worker(v1::FINISHED);
   v1::WorkerRecord finished_removed = RemovedWorker(v1::FINISHED);
+  v1::WorkerRecord deleted_by_server = [] {
+    v1::WorkerRecord record = RemovedWorker(v1::FINISHED);
+    record.set_source(std::string(kube::kApiSource));
+    return record;
+  }();
   v1::WorkerRecord ending_removed = RemovedWorker(v1::TERMINATED);
   v1::WorkerRecord evicted = Worker(v1::TERMINATED, true);
   v1::WorkerRecord evicting = Worker(v1::TERMINATING, true);
@@ -105,6 +112,12 @@ TEST(PodFate, OfPodsThatAreKnown) {
       {"what an API server has deleted and still shows is wanted",
        {D{true, &r.wanted}, W{true, &r.finished_removed}, true, true},
        {RemovalScope::kWanted}},
+      {"so it is while the server is away",
+       {D{true, &r.wanted}, W{true, &r.deleted_by_server}, false, true},
+       {RemovalScope::kWanted}},
+      {"a removed one that an incomplete view still shows is gone",
+       {D{true, &r.wanted}, W{true, &r.finished_removed}, false, true},
+       {RemovalScope::kEverything}},
       {"the next life of the UID is wanted",
        {D{true, &r.next_life}, W{true, &r.finished}, true, true},
        {RemovalScope::kWanted}},

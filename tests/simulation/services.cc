@@ -4,7 +4,7 @@
 #include "libs/cri/stranded_calls.h"
 #include "libs/daemon/event_record.h"
 #include "libs/http/fake_caller.h"
-#include "libs/peers/fake_desired_owner.h"
+#include "libs/peers/desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/gc/eviction/fake_tree_meter.h"
@@ -86,29 +86,34 @@ class ConfigSource final : public Process {
 };
 
 /// What three services ask config-source before a destructive act.
-peers::FakeDesiredOwner::Answer AskingIn(SimNode& node) {
-  return [&node](const std::string& uid, const Deadline& deadline) {
-    return node.Call<StatusOr<bool>>(
-        "config-source", deadline,
-        [uid](Process& target, const std::function<void(StatusOr<bool>)>& done) {
-          const auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
-          done(pod.ok() ? StatusOr<bool>(*pod != nullptr) : StatusOr<bool>(pod.status()));
-        });
-  };
-}
+class AskedConfigSource final : public peers::DesiredOwner {
+ public:
+  explicit AskedConfigSource(SimNode& node) : node_(node) {}
+  using DesiredOwner::Knows;
+  StatusOr<bool> Knows(const std::string& uid, const std::string& source,
+                       const Deadline& deadline) override {
+    const auto pod = GetPod(uid, source, deadline);
+    if (!pod.ok()) return pod.status();
+    return *pod != nullptr;
+  }
+  StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
+    return GetPod(uid, "", deadline);
+  }
 
-peers::FakeDesiredOwner::Finder FindingIn(SimNode& node) {
-  using DesiredPod = StatusOr<peers::DesiredOwner::Record>;
-  return [&node](const std::string& uid, const Deadline& deadline) {
-    return node.Call<DesiredPod>(
+ private:
+  StatusOr<Record> GetPod(const std::string& uid, const std::string& source,
+                          const Deadline& deadline) {
+    return node_.Call<StatusOr<Record>>(
         "config-source", deadline,
-        [uid](Process& target, const std::function<void(DesiredPod)>& done) {
-          auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid);
-          done(pod.ok() ? DesiredPod(peers::DesiredOwner::Record(std::move(*pod)))
-                        : DesiredPod(pod.status()));
+        [uid, source](Process& target, const std::function<void(StatusOr<Record>)>& done) {
+          auto pod = static_cast<ConfigSource&>(target).service->GetPod(uid, source);
+          done(pod.ok() ? StatusOr<Record>(Record(std::move(*pod)))
+                        : StatusOr<Record>(pod.status()));
         });
-  };
-}
+  }
+
+  SimNode& node_;
+};
 
 /// Commands go by the node, which watches those of hooks.
 class WatchedCalls final : public cri::LongCalls {
@@ -153,7 +158,7 @@ class PodWorker final : public Process {
  public:
   explicit PodWorker(SimNode& node)
       : Process(node, "pod-worker"),
-        owner_(AskingIn(node), FindingIn(node)),
+        owner_(node),
         calls_(node, shell().strands),
         api_(Limited(node, *this)),
         jitter_(node.api() == nullptr ? 1 : node.api()->NextSeed()) {
@@ -221,7 +226,7 @@ class PodWorker final : public Process {
 
  private:
   http::FakeCaller http_;
-  peers::FakeDesiredOwner owner_;
+  AskedConfigSource owner_;
   WatchedCalls calls_;
   std::unique_ptr<apiclient::Transport> api_;  // null: this node has no API server
   Random jitter_;
@@ -275,22 +280,21 @@ class SyncLoop final : public Process {
     config.facts_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
-        sync_loop::SyncLoopDeps{
-            .clock = node.clock(),
-            .loop = shell().loop,
-            .strands = shell().strands,
-            .files = node.files(),
-            .table = Own<v1::AdmissionRecord>(*this, "admission"),
-            .desired = View<v1::DesiredRecord>(*this, "desired"),
-            .workers = View<v1::WorkerRecord>(*this, "workers"),
-            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-            .pressure = View<v1::PressureRecord>(*this, "pressure"),
-            .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
-            .worker = std::make_unique<SyncLoopWorkers>(node),
-            .config_source = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
-            .log = Log(node.sink()),
-            .metrics = shell().registry,
-            .events = shell().events},
+        sync_loop::SyncLoopDeps{.clock = node.clock(),
+                                .loop = shell().loop,
+                                .strands = shell().strands,
+                                .files = node.files(),
+                                .table = Own<v1::AdmissionRecord>(*this, "admission"),
+                                .desired = View<v1::DesiredRecord>(*this, "desired"),
+                                .workers = View<v1::WorkerRecord>(*this, "workers"),
+                                .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+                                .pressure = View<v1::PressureRecord>(*this, "pressure"),
+                                .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
+                                .worker = std::make_unique<SyncLoopWorkers>(node),
+                                .config_source = std::make_unique<AskedConfigSource>(node),
+                                .log = Log(node.sink()),
+                                .metrics = shell().registry,
+                                .events = shell().events},
         config);
   }
   void Start() override { service->Start(); }
@@ -392,7 +396,7 @@ class StatusProcess final : public Process {
         *way = api->Connect(shell().owner);
       deps.api_wait = api->Waiting();
       deps.finished = std::make_shared<Finished>(node);
-      deps.owner = std::make_shared<peers::FakeDesiredOwner>(AskingIn(node));
+      deps.owner = std::make_shared<AskedConfigSource>(node);
       config.in_cluster = true;
       config.node = {.name = kNode, .port = 10250};
       config.seed = api->NextSeed();
@@ -496,7 +500,7 @@ class Gc final : public Process {
                    .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
-                   .desired_client = std::make_unique<peers::FakeDesiredOwner>(AskingIn(node)),
+                   .desired_client = std::make_unique<AskedConfigSource>(node),
                    .volume_stats_period = Duration{0},  // nobody asks for figures here
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),

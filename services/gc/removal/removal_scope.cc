@@ -1,5 +1,6 @@
 #include "services/gc/removal/removal_scope.h"
 
+#include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -17,8 +18,12 @@ Scope ScopeOfWorker(const v1::WorkerRecord& worker, const ScopeInput& input) {
   const bool finished = worker.state() == v1::FINISHED;
   if (finished && desired != nullptr && desired->state() == v1::DesiredRecord::REMOVED)
     return {RemovalScope::kEverything};
-  // Both are never taken back: an incomplete source cannot want this incarnation again.
-  if (finished && desired == nullptr && worker.removed()) return {RemovalScope::kEverything};
+  // Both are never taken back: an incomplete source cannot want this incarnation again. What its
+  // view still shows of it is old, since nothing goes from a view of what is incomplete; but an API
+  // server shows a pod that it has deleted until its end was told.
+  const bool shown =
+      desired != nullptr && (input.views_complete || worker.source() == kube::kApiSource);
+  if (finished && worker.removed() && !shown) return {RemovalScope::kEverything};
   if (finished && desired == nullptr && input.views_complete)
     return {RemovalScope::kEverything, true};
   if (worker.evicted() && Ended(worker)) return {RemovalScope::kKeepDirectory};
