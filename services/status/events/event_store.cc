@@ -103,6 +103,7 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
     auto& old = known->second->event;
+    if (old.count() == known->second->restored) known->second->first_ns = event.first_wall_ns();
     old.set_count(old.count() + event.count());
     old.set_last_wall_ns(std::max(old.last_wall_ns(), event.last_wall_ns()));
     old.set_message(event.message());
@@ -110,7 +111,8 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
     events_.splice(events_.end(), events_, known->second);
     return passes ? Result::kCounted : Result::kSpam;
   }
-  events_.push_back({std::move(event), clock_.Now(), nullptr});
+  const int64_t first_ns = event.first_wall_ns();
+  events_.push_back({std::move(event), clock_.Now(), nullptr, 0, first_ns});
   events_.back().key = &by_key_.emplace(key, std::prev(events_.end())).first->first;
   Trim();
   return passes ? Result::kNew : Result::kSpam;
@@ -125,11 +127,13 @@ void EventStore::Restore(std::vector<v1::EventRecord> older) {
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
       auto& newer = known->second->event;
       newer.set_count(newer.count() + event->count());
+      known->second->restored += event->count();
       newer.set_first_wall_ns(std::min(newer.first_wall_ns(), event->first_wall_ns()));
       continue;
     }
     const Duration age{std::max<int64_t>(wall_ns - event->last_wall_ns(), 0)};
-    events_.push_front({std::move(*event), now - age, nullptr});
+    const uint32_t count = event->count();
+    events_.push_front({std::move(*event), now - age, nullptr, count, 0});
     events_.front().key = &by_key_.emplace(key, events_.begin()).first->first;
   }
   Trim();
@@ -148,11 +152,19 @@ void EventStore::Trim() {
   }
 }
 
+v1::EventRecord EventStore::newest() const {
+  const Kept& last = events_.back();
+  v1::EventRecord event = last.event;
+  event.set_count(event.count() - last.restored);
+  event.set_first_wall_ns(last.first_ns);
+  return event;
+}
+
 std::vector<v1::EventRecord> EventStore::List(const std::string& uid) const {
   const Clock::Time oldest = clock_.Now() - options_.keep;
   std::vector<v1::EventRecord> listed;
-  for (const auto& [event, at, key] : events_)
-    if (at >= oldest && (uid.empty() || event.uid() == uid)) listed.push_back(event);
+  for (const Kept& kept : events_)
+    if (kept.at >= oldest && (uid.empty() || kept.event.uid() == uid)) listed.push_back(kept.event);
   return listed;
 }
 

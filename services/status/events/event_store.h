@@ -44,8 +44,9 @@ class EventStore {
   void Restore(std::vector<v1::EventRecord> older);
   /// In the order of their last occurrence; of one object, or of all for an empty uid.
   std::vector<v1::EventRecord> List(const std::string& uid) const;
-  /// Of the last one that was recorded: all its occurrences, and which one it is.
-  const v1::EventRecord& newest() const { return events_.back().event; }
+  /// Of the last one that was recorded: its occurrences since this start, as a kubelet tells the
+  /// API server of them, and which one it is.
+  v1::EventRecord newest() const;
   const std::string& newest_key() const { return *events_.back().key; }
   size_t size() const { return events_.size(); }
   /// Older ones that had to go to make room.
@@ -57,6 +58,8 @@ class EventStore {
     Clock::Time
         at;  // of its last occurrence, by the clock here: the wall clocks of others may be wrong
     const std::string* key;  // in by_key_
+    uint32_t restored = 0;   // occurrences before this start
+    int64_t first_ns = 0;    // of the first since
   };
   using Events = std::list<Kept>;  // oldest occurrence first
   struct Bucket {

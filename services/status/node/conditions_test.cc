@@ -173,6 +173,24 @@ TEST(EventStore, WhatIsTooMuchIsOneWithItsRelatives) {
   EXPECT_EQ(store.newest().count(), 4U);
 }
 
+TEST(EventStore, OfOneFromBeforeAStartTheOccurrencesSinceAreTold) {
+  FakeClock clock;
+  EventStore before(clock), store(clock);
+  for (int i = 0; i < 5; ++i) before.Record(Event("Pulled", "m"));
+  store.Restore(before.List(""));
+  clock.Advance(10s);
+  store.Record(Event("Pulled", "m"));
+  EXPECT_EQ(store.List("").back().count(), 6U);
+  EXPECT_EQ(store.newest().count(), 1U);
+  EXPECT_EQ(store.newest().first_wall_ns(), store.newest().last_wall_ns());
+  // Recorded before the file was read.
+  EventStore late(clock);
+  late.Record(Event("Pulled", "m"));
+  late.Restore(before.List(""));
+  EXPECT_EQ(late.List("").back().count(), 6U);
+  EXPECT_EQ(late.newest().count(), 1U);
+}
+
 TEST(EventStore, IsBoundedAndForgetsAfterAnHour) {
   FakeClock clock;
   EventStore store(clock, {.max_events = 3});
