@@ -477,7 +477,8 @@ void PodAdmitter::ForgetOldAdmissions() {
   for (const auto& [key, entry] : deps_.store.entries()) {
     if (!IsOver(key)) continue;  // before its pod is parsed: nearly all are wanted
     const WorkerDigest* worker = deps_.known.Worker(key);
-    const bool removed = removed_.contains(key) || (worker != nullptr && worker->removed);
+    const bool removed = removed_.contains(key) || (worker != nullptr && worker->removed &&
+                                                    entry.incarnation() <= worker->incarnation);
     if (removed || deps_.desired.IsComplete(SourceOf(entry))) old.push_back(key);
   }
   for (const auto& key : deps_.store.Broken()) {
