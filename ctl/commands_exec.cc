@@ -64,7 +64,7 @@ Status OpenSession(const operate::Context& context, const ExecOptions& options) 
   const auto url = context.client.OpenStream(RequestOf(*view, *id, options, tty));
   if (!url.ok()) return url.status();
   // The runtime serves streams on the loopback of its network, which containers have to themselves.
-  if (const std::string& network = context.client.layout().bus.network_of; !network.empty())
+  if (const std::string& network = context.client.layout().streams_of; !network.empty())
     RETURN_IF_ERROR(JoinNetwork(network), "network");
   context.out << std::flush;
   context.err << std::flush;

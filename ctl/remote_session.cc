@@ -61,7 +61,8 @@ class Session final : public spdy::ClientHandler {
     if (options_.tty) resize_ = Open("resize");
     opening_.expires_after(options_.open_limit);
     opening_.async_wait([this](const Error& error) {
-      if (!error) End(Unavailable("the runtime does not open the command's streams"));
+      if (!error && !unaccepted_.empty())
+        End(Unavailable("the runtime does not open the command's streams"));
     });
   }
 

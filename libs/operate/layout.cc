@@ -20,6 +20,13 @@ std::string FirstOf(const std::vector<std::string>& paths) {
   return paths.front();
 }
 
+/// Of a compose stack: its runtime is in its network, and not on the host.
+bool HasOwnRuntime() {
+  std::ifstream file("endpoint");
+  std::string endpoint;
+  return !std::getline(file, endpoint) || !endpoint.starts_with("unix:///");
+}
+
 }  // namespace
 
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
@@ -57,12 +64,13 @@ StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   std::string number;
   if (port >> number) layout.bus.url = "nats://127.0.0.1:" + number;
   if (layout.compose) layout.bus.network_of = layout.run_dir;
+  if (layout.compose && HasOwnRuntime()) layout.streams_of = layout.run_dir;
   return layout;
 }
 
 bool IsUp(const Layout& layout) {
   std::error_code error;
-  return !layout.supervised || std::filesystem::exists("sv", error);
+  return !layout.stopped && (!layout.supervised || std::filesystem::exists("sv", error));
 }
 
 }  // namespace splitlet::operate

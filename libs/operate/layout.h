@@ -34,6 +34,9 @@ struct Layout {
   BusAccess bus{.url = "nats://127.0.0.1:10270",
                 .creds = "/etc/splitlet/bus/ctl.creds",
                 .ca = "/var/lib/splitlet/nats/tls/current/ca.pem"};
+  /// The runtime serves its streams in the network of whoever has sockets in this folder; empty: in
+  /// that of the caller.
+  std::string streams_of;
   std::string pod_logs;      // of a compose stack: what its containers have at /var/log/splitlet
   std::string process_logs;  // a folder for each process, by runit; empty: they log elsewhere
   std::string recorder = "/var/lib/splitlet/recorder";  // its folder

@@ -251,6 +251,7 @@ TEST_F(SupervisorTest, AStackThatWasStoppedIsFoundByWhatItLeaves) {
   const auto stopped = FindLayout(dir_ + "/stack");
   ASSERT_TRUE(stopped.ok()) << stopped.status();
   EXPECT_TRUE(stopped->stopped);
+  EXPECT_FALSE(IsUp(*stopped)) << "nobody is to be waited for";
   EXPECT_EQ(stopped->process_logs, "log");
   const RealClock clock;
   EXPECT_EQ(Client(*stopped, clock).CheckRuns("pleg"),
