@@ -55,14 +55,17 @@ keep() {
 }
 
 keep_word() {
-  local line
+  local line value
   if [[ $1 =~ ^[A-Z_]+= ]]; then
     keep "${1%%=*}" "${1#*=}"
     return
   fi
   [[ -f $1 ]] || die "$1 is neither NAME=VALUE nor a file"
-  while IFS= read -r line; do
-    [[ ! $line =~ ^[A-Z_]+= ]] || keep "${line%%=*}" "${line#*=}"
+  while IFS= read -r line || [[ -n $line ]]; do
+    [[ $line =~ ^[A-Z_]+= ]] || continue
+    value=${line#*=}
+    [[ ! $value =~ ^\'(.*)\'$ ]] || value=${BASH_REMATCH[1]}
+    keep "${line%%=*}" "$value"
   done <"$1"
 }
 

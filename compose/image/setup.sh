@@ -95,9 +95,10 @@ cluster() {
 # For splitletctl doctor on the host, which looks from this directory.
 endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
 
-# Docker would make an empty folder, and all pods would end. /compose is the folder that relative paths count from.
+# Docker would make an empty folder, and all pods would end. /compose is the folder that relative paths count from; what
+# is outside of it, or a link that may lead there, check.sh alone can see.
 check_manifests() {
-  [[ -n ${MANIFESTS:-} && $MANIFESTS != /* && ! -d /compose/$MANIFESTS ]] || return 0
+  [[ -n ${MANIFESTS:-} && $MANIFESTS != /* && $MANIFESTS != *..* && ! -L /compose/$MANIFESTS && ! -d /compose/$MANIFESTS ]] || return 0
   echo "error: MANIFESTS: there is no folder $MANIFESTS; with an empty one all pods would end. Make it first" >&2
   exit 1
 }
