@@ -263,7 +263,8 @@ FailPoints::Outcome FailPoints::Hit(std::string_view name) {
   const Step now = point.steps.front();
   if (now.probability < 1.0 && impl_->random.Unit() >= now.probability) return {};
   if (now.count > 0) --point.steps.front().count;
-  impl_->DropSpent(point);
+  // Who pauses is seen in the list until the point is changed.
+  if (now.kind != Kind::kPause) impl_->DropSpent(point);
   if (now.kind == Kind::kOff) return {};
   ++point.hits;
   switch (now.kind) {
