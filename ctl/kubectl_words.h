@@ -9,12 +9,12 @@
 
 namespace splitlet::ctl {
 
-/// What follows "--" of `exec` is the container's, to the letter: CLI11 would take "[a,b]" apart.
+/// The words behind "--" of `exec` are the container's, unchanged: CLI11 would take "[a,b]" apart.
 struct CommandLine {
   std::vector<std::string> words;
   std::vector<std::string> exec_command;
 };
-/// Of another command than `exec` all are `words`.
+/// `words` has all of them unless the command is `exec`.
 CommandLine SplitCommandLine(const std::vector<std::string>& arguments);
 
 /// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". What follows --for or

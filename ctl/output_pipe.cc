@@ -12,7 +12,7 @@
 namespace splitlet::ctl {
 namespace {
 
-/// Of a pipe that has room for at least PIPE_BUF bytes a write of that many never waits.
+/// A write of at most PIPE_BUF bytes never waits where poll says that the pipe has room.
 bool HasRoom(int fd) {
   struct pollfd entry {
     .fd = fd, .events = POLLOUT, .revents = 0

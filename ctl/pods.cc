@@ -172,7 +172,7 @@ std::vector<core::Pod> PodsOf(const std::vector<operate::PodView>& views) {
   return pods;
 }
 
-/// Of two pods of one name the higher is meant: a wanted one goes before one that only other
+/// A name means the pod with the higher number: a wanted one goes before one that only other
 /// processes know, and that before one that ends or of which only remains are left.
 int Standing(const operate::PodView& view) {
   const bool finished = view.worker != nullptr && view.worker->state() == v1::FINISHED;

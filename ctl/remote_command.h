@@ -21,7 +21,7 @@ struct TerminalSize {
   uint16_t columns = 0, rows = 0;
   bool operator==(const TerminalSize&) const = default;
 };
-/// Of the stream "resize".
+/// A message of the stream "resize".
 std::string ResizeMessage(const TerminalSize& size);
 
 /// The exit code that a Status, in JSON, tells: all that comes on the stream "error".
