@@ -36,7 +36,8 @@ StatusOr<Recorded> ReadAbout(const operate::Context& context, const std::string&
   const Status read = operate::ReadRecorderFiles(context.client.layout().recorder, from,
                                                  [&](const operate::BusMessage& message) {
                                                    operate::BusEvent event = reader.Read(message);
-                                                   if (!event.beat) all.push_back(std::move(event));
+                                                   if (!event.heartbeat)
+                                                     all.push_back(std::move(event));
                                                    return !context.stopped();
                                                  });
   if (!read.ok()) return read;
@@ -69,7 +70,7 @@ Status Events(const operate::Context& context, const EventOptions& options) {
   operate::BusReader reader;
   const auto print = [&](const operate::BusMessage& message) {
     const operate::BusEvent event = reader.Read(message);
-    if (!event.beat || options.beats) context.out << operate::EventLine(event);
+    if (!event.heartbeat || options.heartbeats) context.out << operate::EventLine(event);
     if (options.follow) context.out.flush();
     return !context.stopped();
   };
@@ -82,8 +83,8 @@ Status Events(const operate::Context& context, const EventOptions& options) {
       return read;
   }
   if (!options.follow) return OkStatus();
-  if (!options.beats)
-    context.err << "following; a quiet node says nothing (--beats shows that it lives)"
+  if (!options.heartbeats)
+    context.err << "following; a quiet node says nothing (--heartbeats shows that it lives)"
                 << std::endl;
   return FollowBus(bus, context.stopped, print);
 }

@@ -14,7 +14,7 @@ namespace splitlet::ctl {
 struct EventOptions {
   std::string since;  // "10m"; empty: nothing of the past with `follow`, else the last 10 min
   bool follow = false;
-  bool beats = false;
+  bool heartbeats = false;
 };
 Status Events(const operate::Context& context, const EventOptions& options);
 Status RunRecorder(const operate::Context& context);

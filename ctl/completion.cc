@@ -41,7 +41,7 @@ constexpr const char* kBash = R"(_splitletctl() {
         -*) choices="-i -t -c -n" ;;
         *) choices=$(splitletctl "${top[@]}" get pods --no-headers 2>/dev/null | cut -d' ' -f1) ;;
       esac ;;
-    events) choices="-f --since --beats" ;;
+    events) choices="-f --since --heartbeats" ;;
     recorder) choices="run" ;;
     record) choices="discard" ;;
     gc) choices="--dry-run" ;;

@@ -119,9 +119,10 @@ void AddProcesses(Fields& out, const operate::PodView& view) {
                                            view.desired->generation()));
   if (view.desired != nullptr) lines.AddIf("  problem", view.desired->problem());
   if (view.admission != nullptr)
-    lines.Add("sync-loop",
-              fmt::format("{} {} {}", v1::AdmissionRecord::Verdict_Name(view.admission->verdict()),
-                          view.admission->reason(), view.admission->message()));
+    lines.Add(
+        "sync-loop",
+        fmt::format("{} {} {}", v1::AdmissionRecord::Decision_Name(view.admission->decision()),
+                    view.admission->reason(), view.admission->message()));
   if (view.worker != nullptr) {
     lines.Add("pod-worker", fmt::format("{}{}", v1::WorkerState_Name(view.worker->state()),
                                         view.worker->granted() ? ", granted" : ""));

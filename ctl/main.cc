@@ -174,7 +174,7 @@ void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* events = app.add_subcommand("events", "What flows on the bus");
   events->add_flag("-f,--follow", a.events.follow, "As it flows");
   events->add_option("--since", a.events.since, "From the flight recorder: 10m");
-  events->add_flag("--beats", a.events.beats, "Also the beats of the tables");
+  events->add_flag("--heartbeats", a.events.heartbeats, "Also the heartbeats of the tables");
   events->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return Events(c, a.events); }; });
   CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);

@@ -136,7 +136,7 @@ class Round {
 OnceResult JudgeOnce(const operate::PodView& view, WallTime now) {
   if (view.admission != nullptr && view.desired != nullptr &&
       view.admission->incarnation() == view.desired->incarnation() &&
-      view.admission->verdict() != v1::AdmissionRecord::ADMITTED)
+      view.admission->decision() != v1::AdmissionRecord::ADMITTED)
     return {Outcome::kRefused,
             fmt::format("refused: {}: {}", view.admission->reason(), view.admission->message())};
   const std::string& phase = view.pod->status().phase();

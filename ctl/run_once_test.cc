@@ -67,8 +67,8 @@ TEST(RunOnce, APodThatIsRefusedOrHasNoRoomIsNoFailure) {
   view.admission->set_incarnation(7);
   view.admission->set_reason("NodePorts");
   view.admission->set_message("no free port");
-  for (const auto verdict : {v1::AdmissionRecord::REJECTED, v1::AdmissionRecord::WAITING}) {
-    view.admission->set_verdict(verdict);
+  for (const auto decision : {v1::AdmissionRecord::REJECTED, v1::AdmissionRecord::WAITING}) {
+    view.admission->set_decision(decision);
     const OnceResult result = JudgeOnce(view, kNow);
     EXPECT_EQ(result.outcome, Outcome::kRefused);
     EXPECT_EQ(result.text, "refused: NodePorts: no free port");

@@ -58,7 +58,7 @@ std::vector<TraceLine> LinesOf(const operate::PodView& view) {
         "first seen by source " + view.desired->source());
   if (view.admission != nullptr)
     Add(lines, view.admission->decided_at_wall_ns(), "sync-loop",
-        view.admission->verdict() == v1::AdmissionRecord::ADMITTED
+        view.admission->decision() == v1::AdmissionRecord::ADMITTED
             ? "admission decided: admitted"
             : "admission decided: " + view.admission->reason());
   if (view.worker != nullptr)

@@ -363,7 +363,7 @@ std::vector<BusLine> LocalNode::BusBetween(WallTime from, WallTime to) {
       client_.layout().recorder, from, [&](const operate::BusMessage& message) {
         if (message.at > to) return false;
         const operate::BusEvent event = reader.Read(message);
-        if (!event.beat)
+        if (!event.heartbeat)
           lines.push_back(
               {event.at, fmt::format("{} {}: {} {}", event.process, event.topic,
                                      event.pod.empty() ? event.key : event.pod, event.text)});

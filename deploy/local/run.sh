@@ -267,7 +267,7 @@ wait_for() {
 wait_for_recorder() {
   wait_until 10 records || note "warning: no flight recorder: $(last_lines recorder 1)"
 }
-records() { [[ $(ctl events --since 10s --beats 2>/dev/null) ]]; }
+records() { [[ $(ctl events --since 10s --heartbeats 2>/dev/null) ]]; }
 
 report() {
   local process address tool=$BIN_DIR/splitletctl

@@ -98,8 +98,8 @@ kill_one() {
 
 same_container() { [[ $(demo_container "$1" "$2" 2>/dev/null) == "$3" ]]; }
 
-# Beats come each second.
-records() { [[ $(ctl "$1" events --since 3s --beats 2>/dev/null) ]]; }
+# Heartbeats come each second.
+records() { [[ $(ctl "$1" events --since 3s --heartbeats 2>/dev/null) ]]; }
 
 on_the_bus() {
   ctl "$1" get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .busConnected)' >/dev/null 2>&1

@@ -28,7 +28,7 @@ inline constexpr std::string_view kAll = "all";
 inline constexpr size_t kMaxRecordBytes = 16u << 20;
 inline constexpr size_t kMaxPublishedBytes = 256u << 10;
 
-/// What an owner says of its table in each beat and list.
+/// What an owner says of its table in each heartbeat and list.
 struct Completeness {
   std::set<std::string> scopes;       // complete scopes; kAll covers every scope
   Clock::Time observed_at;            // `runtime`: when the last complete listing began; else free
@@ -48,7 +48,7 @@ class RawTable {
   /// nullptr when there is none.
   virtual const std::string* Get(const std::string& key) const = 0;
   virtual std::vector<std::string> Keys() const = 0;
-  /// Goes out with the next beat at once.
+  /// Goes out with the next heartbeat at once.
   virtual void SetComplete(Completeness completeness) = 0;
   virtual const Completeness& completeness() const = 0;
   /// False for a record that readers could not take; without one all are good.
@@ -59,7 +59,7 @@ class RawTable {
 enum class ViewState {
   kSyncing,  // no list of the owner's present start yet; content of an earlier start may be there
   kLive,
-  kStale,  // neither beat nor answer for 3 s; keeps its last content
+  kStale,  // neither heartbeat nor answer for 3 s; keeps its last content
 };
 
 class RawView {

@@ -51,8 +51,8 @@ BusMetrics::BusMetrics(prometheus::Registry& registry)
       undecodable(Plain(registry, "splitlet_bus_undecodable_messages_total",
                         "Messages that are not understood")),
       lag(prometheus::BuildHistogram()
-              .Name("splitlet_bus_beat_lag_seconds")
-              .Help("From the sending of a beat to its taking")
+              .Name("splitlet_bus_heartbeat_lag_seconds")
+              .Help("From the sending of a heartbeat to its taking")
               .Register(registry)),
       changes(Counters(registry, "splitlet_bus_changes_total", "Changes taken from messages")),
       gaps(Counters(registry, "splitlet_bus_gaps_total", "Messages found missing")),

@@ -29,7 +29,7 @@ struct BusMetrics {
   prometheus::Counter&
       overflows;  // splitlet_bus_overflows_total: messages dropped because the loop is behind
   prometheus::Counter& undecodable;                // splitlet_bus_undecodable_messages_total
-  prometheus::Family<prometheus::Histogram>& lag;  // splitlet_bus_beat_lag_seconds{table}
+  prometheus::Family<prometheus::Histogram>& lag;  // splitlet_bus_heartbeat_lag_seconds{table}
   prometheus::Family<prometheus::Counter>&
       changes;  // splitlet_bus_changes_total{table}: applied from messages
   prometheus::Family<prometheus::Counter>& gaps;  // splitlet_bus_gaps_total{table}

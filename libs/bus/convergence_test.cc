@@ -29,7 +29,7 @@ class Chaos {
       case 2: ChangeWorld(); break;
       case 3:
       case 4: ReadSource(random_.Below(2) == 0 ? "file" : "http"); break;
-      case 5: Send(Beat()); break;
+      case 5: Send(Heartbeat()); break;
       case 6:
       case 7:
       case 8:
@@ -50,13 +50,13 @@ class Chaos {
     Check();
   }
 
-  /// No more faults: the owner reads everything, beats come, lists are answered.
+  /// No more faults: the owner reads everything, heartbeats come, lists are answered.
   void Heal() {
     line_.clear();
     for (const char* source : {"file", "http"}) ReadSource(source);
     for (int i = 0; i < 40; ++i) {
       Advance(kPollPeriod / 2);
-      if (i % 4 == 0) Send(Beat());
+      if (i % 4 == 0) Send(Heartbeat());
       while (!line_.empty()) DeliverOne();
       Pump();
       FinishList(true);
@@ -104,11 +104,11 @@ class Chaos {
         if (ScopeOf("desired", *table_.Get(key)) == source) History().promised[source].insert(key);
       }
     }
-    if (auto beat = table_.SetComplete(complete)) Send(Stamped(*beat));
+    if (auto heartbeat = table_.SetComplete(complete)) Send(Stamped(*heartbeat));
   }
 
   void Withdraw() {
-    if (auto beat = table_.SetComplete({})) Send(Stamped(*beat));
+    if (auto heartbeat = table_.SetComplete({})) Send(Stamped(*heartbeat));
   }
 
   void RestartOwner() {
@@ -122,11 +122,11 @@ class Chaos {
     view_.OnConnection(true, clock_.Now());
   }
 
-  Envelope Stamped(Envelope beat) {
-    beat.sent_at = clock_.Now();
-    return beat;
+  Envelope Stamped(Envelope heartbeat) {
+    heartbeat.sent_at = clock_.Now();
+    return heartbeat;
   }
-  Envelope Beat() { return Stamped(table_.Beat()); }
+  Envelope Heartbeat() { return Stamped(table_.Heartbeat()); }
 
   void Send(const Envelope& envelope) {
     if (random_.Below(5) == 0) return;

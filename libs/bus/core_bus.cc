@@ -49,17 +49,17 @@ class CoreBus::OwnedTable final : public RawTable {
   const std::string* Get(const std::string& key) const override { return core_.Get(key); }
   std::vector<std::string> Keys() const override { return core_.Keys(); }
   void SetComplete(Completeness completeness) override {
-    auto beat = core_.SetComplete(std::move(completeness));
-    if (beat) Beat(std::move(*beat));
+    auto heartbeat = core_.SetComplete(std::move(completeness));
+    if (heartbeat) Heartbeat(std::move(*heartbeat));
   }
   const Completeness& completeness() const override { return core_.completeness(); }
   void SetCheck(Check check) override { check_ = std::move(check); }
 
-  void BeatIfDue(Clock::Time now) {
-    if (now >= next_beat_) BeatNow();
+  void HeartbeatIfDue(Clock::Time now) {
+    if (now >= next_heartbeat_) HeartbeatNow();
   }
-  void BeatNow() { Beat(core_.Beat()); }
-  Clock::Time next_beat() const { return next_beat_; }
+  void HeartbeatNow() { Heartbeat(core_.Heartbeat()); }
+  Clock::Time next_heartbeat() const { return next_heartbeat_; }
   const std::string& name() const { return name_; }
   const TableCore& core() const { return core_; }
 
@@ -77,18 +77,18 @@ class CoreBus::OwnedTable final : public RawTable {
   void Send(const std::optional<Envelope>& envelope) {
     if (envelope && members_->bus != nullptr) members_->bus->Publish(name_, *envelope);
   }
-  void Beat(Envelope beat) {
+  void Heartbeat(Envelope heartbeat) {
     if (members_->bus == nullptr) return;
-    const Clock::Time now = beat.sent_at = members_->bus->clock_.Now();
-    next_beat_ = now + exec::UntilRound(now.monotonic, kBeatPeriod);
-    Send(beat);
+    const Clock::Time now = heartbeat.sent_at = members_->bus->clock_.Now();
+    next_heartbeat_ = now + exec::UntilRound(now.monotonic, kHeartbeatPeriod);
+    Send(heartbeat);
   }
 
   std::shared_ptr<Members> members_;
   const std::string name_;
   TableCore core_;
   Check check_;
-  Clock::Time next_beat_;
+  Clock::Time next_heartbeat_;
 };
 
 class CoreBus::OpenView final : public RawView {
@@ -175,8 +175,8 @@ StatusOr<std::unique_ptr<RawTable>> CoreBus::OwnRaw(const std::string& table) {
   last_start_ = start;
   auto owned =
       std::make_unique<OwnedTable>(members_, table, StartId{start.boot, start.monotonic.count()});
-  owned->BeatIfDue(clock_.Now());
-  ArmBy(owned->next_beat());
+  owned->HeartbeatIfDue(clock_.Now());
+  ArmBy(owned->next_heartbeat());
   return owned;
 }
 
@@ -213,8 +213,8 @@ void CoreBus::Publish(const std::string& table, const Envelope& envelope) {
 
 void CoreBus::Tick() {
   if (members_->table != nullptr) {
-    members_->table->BeatIfDue(clock_.Now());
-    ArmBy(members_->table->next_beat());
+    members_->table->HeartbeatIfDue(clock_.Now());
+    ArmBy(members_->table->next_heartbeat());
   }
   const auto views = members_->views;
   for (auto* view : views) Pump(*view);
@@ -268,7 +268,7 @@ void CoreBus::OnSignalReceived(const std::string& process, const std::string& si
 
 void CoreBus::OnConnection(bool connected) {
   // Whoever missed our last messages hears of it now rather than a second later.
-  if (connected && members_->table != nullptr) members_->table->BeatNow();
+  if (connected && members_->table != nullptr) members_->table->HeartbeatNow();
   for (auto* view : members_->views) view->core().OnConnection(connected, clock_.Now());
   Tick();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The bus of one process over any transport: owns the cores, beats, and asks for the lists due.
+/// The bus of one process over any transport: owns the cores, heartbeats, and asks for the lists
+/// due.
 /// Threads: the loop thread only.
 /// Errors: as bus.h; ALREADY_EXISTS for a second table, PERMISSION_DENIED for another process's.
 /// Source: docs/design.md, "How state is shared".

@@ -30,10 +30,10 @@ struct Pair {
     return **table.Put(key, record, "");
   }
   void Deliver(const Envelope& envelope) { view.OnEnvelope(envelope, clock.Now()); }
-  Envelope Beat() {
-    Envelope beat = table.Beat();
-    beat.sent_at = clock.Now();
-    return beat;
+  Envelope Heartbeat() {
+    Envelope heartbeat = table.Heartbeat();
+    heartbeat.sent_at = clock.Now();
+    return heartbeat;
   }
   ListAnswer Answer(const Since& since) {
     ListAnswer answer = table.List(since);
@@ -70,7 +70,7 @@ TEST(TableCore, NumbersChangesAndLeavesOutWhatIsNone) {
   EXPECT_TRUE(removal->change->removal);
   EXPECT_EQ(removal->change->traceparent, "00-trace");
   EXPECT_EQ(removal->sequence, 3u);
-  EXPECT_EQ(table.Beat().sequence, 3u);
+  EXPECT_EQ(table.Heartbeat().sequence, 3u);
   EXPECT_EQ(table.Get("a"), nullptr);
 }
 
@@ -140,7 +140,7 @@ TEST(ViewCore, ListsOnceThenFollowsTheMessages) {
   EXPECT_EQ(p.view.state(), ViewState::kLive);
   p.Deliver(p.Put("a", Desired("file", "2")));
   p.Deliver(p.Put("b", Desired("file", "3")));
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.Settle(), 0);
   EXPECT_EQ(p.Name("a"), "2");
   ASSERT_EQ(p.told.size(), 3u);
@@ -178,7 +178,7 @@ TEST(ViewCore, TheLastMessageLostShowsInTheBeat) {
   p.Settle();
   p.Put("a", Desired("file", "lost"));
   EXPECT_EQ(p.Settle(), 0);
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.Settle(), 1);
   EXPECT_EQ(p.Name("a"), "lost");
 }
@@ -212,11 +212,11 @@ TEST(ViewCore, AListOfADeadStartIsDropped) {
   Pair p;
   p.Settle();
   p.Put("a", Desired("file", "1"));
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   const auto request = p.view.NextList(p.clock.Now());
   const auto of_dead = p.Answer(request->since);
   p.Restart();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   p.view.OnListed(request->id, of_dead, p.clock.Now());
   EXPECT_EQ(p.Name("a"), "absent");
   EXPECT_EQ(p.view.state(), ViewState::kSyncing);
@@ -243,13 +243,13 @@ TEST(ViewCore, ChangesOfANewStartWaitForItsListAlsoWhenAListFails) {
 }
 
 TEST(ViewCore, ANumberThatWasNeverGivenIsAskedForOnceAndForgotten) {
-  for (const bool beat : {true, false}) {
-    SCOPED_TRACE(beat ? "in a beat" : "in a change");
+  for (const bool heartbeat : {true, false}) {
+    SCOPED_TRACE(heartbeat ? "in a heartbeat" : "in a change");
     Pair p;
     p.Deliver(p.Put("a", Desired("file", "1")));
     p.Settle();
-    auto wrong = beat ? p.Beat() : p.Put("wrong", Desired("file", "1"));
-    wrong.sequence = beat ? UINT64_MAX : 5;
+    auto wrong = heartbeat ? p.Heartbeat() : p.Put("wrong", Desired("file", "1"));
+    wrong.sequence = heartbeat ? UINT64_MAX : 5;
     p.Deliver(wrong);
     EXPECT_EQ(p.Settle(), 1) << "the owner is asked, once";
     EXPECT_EQ(p.view.counts().obsolete, 1u);
@@ -265,7 +265,7 @@ TEST(ViewCore, AnOwnerThatGoesOnTellingWrongNumbersIsAskedTwiceASecondAtMost) {
   p.Settle();
   int lists = 0;
   for (int i = 0; i < 1000; ++i) {
-    auto wrong = p.Beat();
+    auto wrong = p.Heartbeat();
     wrong.sequence = 1'000'000 + static_cast<uint64_t>(i);
     p.Deliver(wrong);
     lists += p.Settle();
@@ -280,16 +280,16 @@ TEST(ViewCore, AStartThatHasNotBeenYetBlindsNobody) {
   for (const int64_t ns : {INT64_MAX, int64_t{60'000'000'000'000'000}}) {
     Pair p;
     p.Settle();
-    auto beat = p.Beat();
-    beat.start.ns = ns;
-    p.Deliver(beat);
+    auto heartbeat = p.Heartbeat();
+    heartbeat.start.ns = ns;
+    p.Deliver(heartbeat);
     auto change = p.Put("a", Desired("file", "forged"));
     change.start.ns = ns;
     p.Deliver(change);
     EXPECT_EQ(p.view.counts().impossible, 2u);
     EXPECT_EQ(p.view.state(), ViewState::kLive) << "it waits for no list of that start";
     p.Put("a", Desired("file", "true"));
-    p.Deliver(p.Beat());
+    p.Deliver(p.Heartbeat());
     p.Settle();
     EXPECT_EQ(p.Name("a"), "true") << "and the owner is heard as before";
 
@@ -312,7 +312,7 @@ TEST(ViewCore, AnOwnerThatHasJustStartedIsNoneOfThem) {
   p.Settle();
   p.clock.Advance(1ms);
   p.Restart();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.Settle(), 1);
   EXPECT_EQ(p.view.counts().impossible, 0u);
 }
@@ -321,11 +321,11 @@ TEST(ViewCore, ANumberHeardDuringAListIsNoWrongOne) {
   Pair p;
   p.Settle();
   p.Put("a", Desired("file", "lost"));
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   const auto request = p.view.NextList(p.clock.Now());
   const auto answer = p.Answer(request->since);
   p.Put("b", Desired("file", "lost too"));
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   p.view.OnListed(request->id, answer, p.clock.Now());
   EXPECT_EQ(p.view.counts().obsolete, 0u);
   EXPECT_EQ(p.Settle(), 1) << "at once";
@@ -369,7 +369,7 @@ TEST(ViewCore, OnlyCompleteScopesAreSwept) {
   p.Settle();
   p.Restart();
   ASSERT_TRUE(p.table.SetComplete(Scopes({"file"})).has_value());
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_FALSE(p.view.IsComplete("file")) << "not before the list of this start";
   p.Settle();
   EXPECT_EQ(p.Name("f"), "absent");
@@ -383,7 +383,7 @@ TEST(ViewCore, ACompleteAfterAListThatCouldNotSweepListsInFullAgain) {
   p.Put("f", Desired("file", "1"));
   p.Settle();
   p.Restart();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.Settle(), 1);
   EXPECT_EQ(p.Name("f"), "1")
       << "an owner that has just started says nothing of what it has not read";
@@ -414,7 +414,7 @@ TEST(ViewCore, AllCoversEveryScope) {
   p.Settle();
   p.Restart();
   ASSERT_TRUE(p.table.SetComplete(Scopes({"all"})).has_value());
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   p.Settle();
   EXPECT_TRUE(p.view.records().empty());
   EXPECT_TRUE(p.view.IsComplete("http"));
@@ -425,7 +425,7 @@ TEST(ViewCore, CompleteCountsOnlyAtASequenceThatIsApplied) {
   p.Settle();
   p.Put("a", Desired("file", "lost"));
   ASSERT_TRUE(p.table.SetComplete(Scopes({"file"})).has_value());
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_FALSE(p.view.IsComplete("file"));
   p.Settle();
   EXPECT_TRUE(p.view.IsComplete("file"));
@@ -453,13 +453,13 @@ TEST(ViewCore, TakenBackCountsAtOnceAndAnOldPromiseNever) {
   EXPECT_FALSE(p.view.IsComplete("file")) << "although its change is missing";
   p.Settle();
   p.Deliver(promise);
-  EXPECT_FALSE(p.view.IsComplete("file")) << "an old beat that comes late";
+  EXPECT_FALSE(p.view.IsComplete("file")) << "an old heartbeat that comes late";
 }
 
 TEST(ViewCore, PollsTwiceASecondWithoutBeatsAndStopsWithTheNext) {
   Pair p;
   p.Settle();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   int lists = 0;
   for (int i = 0; i < 4 * 10; ++i) {
     p.clock.Advance(kPollPeriod / 2);
@@ -471,7 +471,7 @@ TEST(ViewCore, PollsTwiceASecondWithoutBeatsAndStopsWithTheNext) {
   p.clock.Advance(kPollPeriod);
   EXPECT_EQ(p.Settle(), 1);
   EXPECT_EQ(p.Name("a"), "1");
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   p.clock.Advance(1s);
   EXPECT_EQ(p.Settle(), 0);
 }
@@ -480,7 +480,7 @@ TEST(ViewCore, IsStaleAfterThreeSecondsOfSilenceAndKeepsItsContent) {
   Pair p;
   p.Put("a", Desired("file", "1"));
   p.Settle();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   const auto heard = p.clock.Now();
   for (int i = 0; i < 12; ++i) {
     p.clock.Advance(kPollPeriod / 2);
@@ -491,23 +491,23 @@ TEST(ViewCore, IsStaleAfterThreeSecondsOfSilenceAndKeepsItsContent) {
   EXPECT_EQ(p.view.stale_since(), heard);
   EXPECT_EQ(p.Name("a"), "1");
   EXPECT_TRUE(p.view.was_live());
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.view.state(), ViewState::kLive);
 }
 
 TEST(ViewCore, BeatsThatLayInAQueueAreNoSignOfLife) {
   Pair p;
   p.Settle();
-  const auto old_beat = p.Beat();
+  const auto old_heartbeat = p.Heartbeat();
   p.clock.Advance(10s);
-  p.Deliver(old_beat);
+  p.Deliver(old_heartbeat);
   EXPECT_EQ(p.view.state(), ViewState::kStale);
 }
 
 TEST(ViewCore, AReconnectListsWhatMayHaveBeenMissed) {
   Pair p;
   p.Settle();
-  p.Deliver(p.Beat());
+  p.Deliver(p.Heartbeat());
   p.view.OnConnection(false, p.clock.Now());
   p.Put("a", Desired("file", "1"));
   p.view.OnConnection(true, p.clock.Now());

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The bus of tests and of the simulation: a FakeBusNetwork joins one FakeBus per process on loops
-/// of virtual time. Tables, views, lists and beats are those of the real bus (CoreBus).
+/// of virtual time. Tables, views, lists and heartbeats are those of the real bus (CoreBus).
 ///   FakeClock clock; exec::FakeLoop loop(clock);
 ///   FakeBusNetwork network(clock, /*seed=*/1);
 ///   FakeBus owner(network, "config-source", loop), reader(network, "sync-loop", loop);

@@ -177,7 +177,8 @@ TEST(FakeBus, WithoutTheBusViewsPollTwiceASecond) {
   net.scheduler.Advance(2s);
   const auto lists = net.reader->bus.Stats()[0].counts.delta_lists;
   net.scheduler.Advance(10s);
-  EXPECT_EQ(net.reader->bus.Stats()[0].counts.delta_lists, lists) << "polling ends with the beats";
+  EXPECT_EQ(net.reader->bus.Stats()[0].counts.delta_lists, lists)
+      << "polling ends with the heartbeats";
 }
 
 TEST(FakeBus, ACrashedOwnerMakesItsViewsStaleAndItsNextStartReplacesThem) {

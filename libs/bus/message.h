@@ -48,14 +48,14 @@ struct Promise {
   Completeness completeness;
 };
 
-/// A message on the subject of a table: a change, or else a beat.
+/// A message on the subject of a table: a change, or else a heartbeat.
 struct Envelope {
   StartId start;
-  uint64_t sequence = 0;  // of this change; in a beat: of the last change before it
+  uint64_t sequence = 0;  // of this change; in a heartbeat: of the last change before it
   std::string producer;
   std::optional<Change> change;
-  Promise promise;      // beats only
-  Clock::Time sent_at;  // beats only
+  Promise promise;      // heartbeats only
+  Clock::Time sent_at;  // heartbeats only
 };
 
 /// A snapshot of a table, or what changed in it since what the reader has.

@@ -66,7 +66,7 @@ class RealBus final : public NatsBus, private Transport {
   void Post(exec::Task task);
 
   // On the loop.
-  void OnBeatTaken(const std::string& table, const Envelope& envelope);
+  void OnHeartbeatTaken(const std::string& table, const Envelope& envelope);
 
   const NatsBusOptions options_;
   const std::string prefix_;  // "splitlet.<node>."
@@ -200,7 +200,7 @@ void RealBus::OnTableMessage(const std::string& table, std::string_view bytes) {
     return;
   }
   PostBounded(bytes.size(), [this, table, envelope = *std::move(envelope)] {
-    if (!envelope.change) OnBeatTaken(table, envelope);
+    if (!envelope.change) OnHeartbeatTaken(table, envelope);
     core_.OnEnvelope(table, envelope);
   });
 }
@@ -212,7 +212,7 @@ void RealBus::OnSignalMessage(const std::string& rest, std::string_view bytes) {
                payload = std::string(bytes)] { core_.OnSignalReceived(process, signal, payload); });
 }
 
-void RealBus::OnBeatTaken(const std::string& table, const Envelope& envelope) {
+void RealBus::OnHeartbeatTaken(const std::string& table, const Envelope& envelope) {
   const auto now = options_.clock.Now();
   if (envelope.sent_at.SameBoot(now)) metrics_.ObserveLag(table, now - envelope.sent_at);
 }

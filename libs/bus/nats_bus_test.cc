@@ -155,7 +155,7 @@ class NatsBusTest : public ::testing::Test {
   std::unique_ptr<Process> owner_, reader_;
 };
 
-TEST_F(NatsBusTest, ChangesBeatsAndSignalsArrive) {
+TEST_F(NatsBusTest, ChangesHeartbeatsAndSignalsArrive) {
   StartAll();
   // Shared: one may still arrive when the test has seen enough.
   const auto heard = std::make_shared<std::atomic<bool>>(false);
@@ -390,21 +390,21 @@ TEST(Wire, AChangeAndABeatComeBackAsTheyWere) {
   EXPECT_EQ(*change_back->change->record, "bytes");
   EXPECT_EQ(change_back->change->traceparent, "00-t");
 
-  Envelope beat;
-  beat.start = {7, 8};
-  beat.promise = {3, {{"file"}, {7, 5ns}, {"uid"}}};
-  beat.sent_at = {7, 6ns};
-  const auto beat_back = DecodeEnvelope(EncodeEnvelope(beat));
-  ASSERT_TRUE(beat_back.ok());
-  EXPECT_FALSE(beat_back->change.has_value());
-  EXPECT_EQ(beat_back->promise.version, 3u);
-  EXPECT_EQ(beat_back->promise.completeness, beat.promise.completeness);
-  EXPECT_EQ(beat_back->sent_at, beat.sent_at);
+  Envelope heartbeat;
+  heartbeat.start = {7, 8};
+  heartbeat.promise = {3, {{"file"}, {7, 5ns}, {"uid"}}};
+  heartbeat.sent_at = {7, 6ns};
+  const auto heartbeat_back = DecodeEnvelope(EncodeEnvelope(heartbeat));
+  ASSERT_TRUE(heartbeat_back.ok());
+  EXPECT_FALSE(heartbeat_back->change.has_value());
+  EXPECT_EQ(heartbeat_back->promise.version, 3u);
+  EXPECT_EQ(heartbeat_back->promise.completeness, heartbeat.promise.completeness);
+  EXPECT_EQ(heartbeat_back->sent_at, heartbeat.sent_at);
 }
 
 TEST(Wire, WhatIsNoMessageIsRefused) {
   EXPECT_FALSE(DecodeEnvelope("\xff\xff\xff").ok());
-  EXPECT_FALSE(DecodeEnvelope("").ok()) << "neither change nor beat";
+  EXPECT_FALSE(DecodeEnvelope("").ok()) << "neither change nor heartbeat";
   Envelope without_key;
   without_key.sequence = 1;
   without_key.change = Change{};
@@ -441,12 +441,12 @@ TEST(WireFuzz, MutatedMessagesAreRefusedOrUnderstoodAndHarmNoView) {
     EncodeItem(*e.change, item);
     items.push_back(item.SerializeAsString());
   }
-  Envelope beat{.start = {7, 8}, .sequence = 3, .producer = "pleg"};
-  beat.promise = {3, {{"file", "all"}, {7, 5ns}, {"k"}}};
-  beat.sent_at = {7, 6ns};
-  envelopes.push_back(EncodeEnvelope(beat));
+  Envelope heartbeat{.start = {7, 8}, .sequence = 3, .producer = "pleg"};
+  heartbeat.promise = {3, {{"file", "all"}, {7, 5ns}, {"k"}}};
+  heartbeat.sent_at = {7, 6ns};
+  envelopes.push_back(EncodeEnvelope(heartbeat));
   v1::ListItem head;
-  EncodeHead({.start = {7, 8}, .sequence = 2, .full = true, .promise = beat.promise}, head);
+  EncodeHead({.start = {7, 8}, .sequence = 2, .full = true, .promise = heartbeat.promise}, head);
   items.push_back(head.SerializeAsString());
 
   Random random(20260108);

@@ -30,16 +30,16 @@ std::optional<Envelope> TableCore::SetComplete(Completeness completeness) {
   if (completeness == promise_.completeness) return std::nullopt;
   promise_.completeness = std::move(completeness);
   ++promise_.version;
-  return Beat();
+  return Heartbeat();
 }
 
-Envelope TableCore::Beat() const {
-  Envelope beat;
-  beat.start = start_;
-  beat.sequence = sequence_;
-  beat.producer = producer_;
-  beat.promise = promise_;
-  return beat;
+Envelope TableCore::Heartbeat() const {
+  Envelope heartbeat;
+  heartbeat.start = start_;
+  heartbeat.sequence = sequence_;
+  heartbeat.producer = producer_;
+  heartbeat.promise = promise_;
+  return heartbeat;
 }
 
 ListAnswer TableCore::List(const Since& since) const {

@@ -22,10 +22,10 @@ class TableCore {
                                         std::string_view traceparent);
   /// A delta list has the removal without its trace: nothing is kept of a key that is gone.
   std::optional<Envelope> Remove(const std::string& key, std::string_view traceparent);
-  /// A beat to publish at once; nothing when nothing changed.
+  /// A heartbeat to publish at once; nothing when nothing changed.
   std::optional<Envelope> SetComplete(Completeness completeness);
 
-  Envelope Beat() const;
+  Envelope Heartbeat() const;
   /// A delta when `since` is of this start and the ring reaches back to it, else everything.
   ListAnswer List(const Since& since) const;
 

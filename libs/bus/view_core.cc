@@ -15,7 +15,7 @@ ViewCore::ViewCore(Options options, std::function<void(const RawView::Change&)> 
       not_before_(options_.now),
       poll_at_(options_.now),
       heard_at_(options_.now),
-      beat_at_(options_.now) {}
+      heartbeat_at_(options_.now) {}
 
 void ViewCore::OnEnvelope(const Envelope& envelope, Clock::Time now) {
   if (envelope.producer != options_.owner) {
@@ -39,7 +39,7 @@ void ViewCore::OnEnvelope(const Envelope& envelope, Clock::Time now) {
     OnMessage(envelope);
   } else {
     Heard(envelope.sent_at, now);
-    beat_at_ = std::max(beat_at_, std::min(envelope.sent_at, now));
+    heartbeat_at_ = std::max(heartbeat_at_, std::min(envelope.sent_at, now));
     KeepPromise(envelope);
   }
   AcceptPromise();
@@ -51,7 +51,7 @@ void ViewCore::BeginStart(const StartId& start) {
   known_ = 0;
   held_.clear();
   held_bytes_ = 0;
-  newest_beat_.reset();
+  newest_heartbeat_.reset();
   shown_ = {};
   sweep_ = false;
   changed_ = true;
@@ -98,21 +98,21 @@ void ViewCore::ApplyHeld() {
   }
 }
 
-void ViewCore::KeepPromise(const Envelope& beat) {
-  if (newest_beat_ && newest_beat_->promise.version >= beat.promise.version) return;
-  newest_beat_ = beat;
-  // What is taken back counts at once, even from a beat that is ahead of us.
-  const auto& scopes = beat.promise.completeness.scopes;
-  if (!synced() || beat.promise.version <= claimed_.version) return;
+void ViewCore::KeepPromise(const Envelope& heartbeat) {
+  if (newest_heartbeat_ && newest_heartbeat_->promise.version >= heartbeat.promise.version) return;
+  newest_heartbeat_ = heartbeat;
+  // What is taken back counts at once, even from a heartbeat that is ahead of us.
+  const auto& scopes = heartbeat.promise.completeness.scopes;
+  if (!synced() || heartbeat.promise.version <= claimed_.version) return;
   const auto gone = std::erase_if(claimed_.completeness.scopes,
                                   [&](const auto& s) { return !scopes.contains(s); });
   if (gone > 0) Show();
 }
 
 void ViewCore::AcceptPromise() {
-  if (!newest_beat_ || !synced() || newest_beat_->sequence > applied_) return;
-  if (newest_beat_->promise.version <= claimed_.version) return;
-  claimed_ = newest_beat_->promise;
+  if (!newest_heartbeat_ || !synced() || newest_heartbeat_->sequence > applied_) return;
+  if (newest_heartbeat_->promise.version <= claimed_.version) return;
+  claimed_ = newest_heartbeat_->promise;
   Show();
 }
 
@@ -158,9 +158,9 @@ bool ViewCore::ForgetWrongNumber(const InFlight& request, const ListAnswer& answ
     return wrong;
   });
   // A promise at that number would never be believed, and hide the next of its version.
-  if (newest_beat_ && newest_beat_->sequence > answer.sequence &&
-      newest_beat_->sequence <= request.known)
-    newest_beat_.reset();
+  if (newest_heartbeat_ && newest_heartbeat_->sequence > answer.sequence &&
+      newest_heartbeat_->sequence <= request.known)
+    newest_heartbeat_.reset();
   return true;
 }
 
@@ -295,7 +295,7 @@ std::optional<ViewCore::ListRequest> ViewCore::NextList(Clock::Time now) {
 Clock::Time ViewCore::ListDue() const {
   if (Wanted()) return not_before_;
   const Clock::Time poll = std::max(poll_at_, not_before_);
-  return connected_ ? std::max(poll, beat_at_ + kAwayAfter) : poll;
+  return connected_ ? std::max(poll, heartbeat_at_ + kAwayAfter) : poll;
 }
 
 std::optional<Clock::Time> ViewCore::NextDue() const {

@@ -16,10 +16,10 @@
 
 namespace splitlet::bus {
 
-inline constexpr Duration kBeatPeriod = 1s;
-inline constexpr Duration kAwayAfter = 1500ms;  // without a beat: poll
+inline constexpr Duration kHeartbeatPeriod = 1s;
+inline constexpr Duration kAwayAfter = 1500ms;  // without a heartbeat: poll
 inline constexpr Duration kPollPeriod = 500ms;
-inline constexpr Duration kStaleAfter = 3s;  // without beat or answer
+inline constexpr Duration kStaleAfter = 3s;  // without heartbeat or answer
 inline constexpr Duration kListLimit = 5s;   // deadline of a list
 // The clock is the same for all processes of a boot; a start beyond it would shut out all later
 // ones.
@@ -95,7 +95,7 @@ class ViewCore {
   void OnMessage(const Envelope& envelope);
   void Hold(const Envelope& envelope);
   void ApplyHeld();
-  void KeepPromise(const Envelope& beat);
+  void KeepPromise(const Envelope& heartbeat);
   void AcceptPromise();
   /// True when the owner, asked later, has not given the number that was heard of.
   bool ForgetWrongNumber(const InFlight& request, const ListAnswer& answer);
@@ -132,10 +132,10 @@ class ViewCore {
   std::map<std::string, RawView::Record> records_;
   std::set<std::string>
       leftovers_;  // keys of an earlier start, or removed unseen, that no complete list has judged
-  Promise claimed_;                      // by the owner, at a sequence that is applied
-  std::optional<Envelope> newest_beat_;  // by promise version
-  Completeness shown_;                   // claimed_ less scopes that have leftovers
-  bool sweep_ = false;                   // a full list could sweep leftovers
+  Promise claimed_;                           // by the owner, at a sequence that is applied
+  std::optional<Envelope> newest_heartbeat_;  // by promise version
+  Completeness shown_;                        // claimed_ less scopes that have leftovers
+  bool sweep_ = false;                        // a full list could sweep leftovers
 
   std::map<uint64_t, Change> held_;  // changes that cannot be applied yet, by sequence
   size_t held_bytes_ = 0;
@@ -145,8 +145,8 @@ class ViewCore {
   Clock::Time not_before_;  // of the next list that is wanted
   Clock::Time poll_at_;     // of the next list while the bus is away
   bool connected_ = false;
-  Clock::Time heard_at_;  // when the owner last spoke: beats and answers
-  Clock::Time beat_at_;   // when it last beat
+  Clock::Time heard_at_;      // when the owner last spoke: heartbeats and answers
+  Clock::Time heartbeat_at_;  // when it last heartbeat
   ViewState state_ = ViewState::kSyncing;
   bool changed_ = false;  // completeness or state, since on_state_ ran
   Counts counts_;

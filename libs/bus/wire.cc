@@ -7,10 +7,10 @@
 namespace splitlet::bus {
 namespace {
 
-// No record of an envelope is above kMaxPublishedBytes; a beat names keys.
+// No record of an envelope is above kMaxPublishedBytes; a heartbeat names keys.
 constexpr size_t kMaxEnvelopeBytes = 8u << 20;
 
-void EncodeBeat(const Promise& promise, Clock::Time sent_at, v1::Beat& out) {
+void EncodeHeartbeat(const Promise& promise, Clock::Time sent_at, v1::Heartbeat& out) {
   const auto& complete = promise.completeness;
   for (const auto& scope : complete.scopes) out.add_complete(scope);
   if (complete.observed_at) ToProto(complete.observed_at, *out.mutable_observed_at());
@@ -19,12 +19,13 @@ void EncodeBeat(const Promise& promise, Clock::Time sent_at, v1::Beat& out) {
   ToProto(sent_at, *out.mutable_sent_at());
 }
 
-Promise DecodePromise(const v1::Beat& beat) {
+Promise DecodePromise(const v1::Heartbeat& heartbeat) {
   Promise promise;
-  promise.version = beat.version();
-  promise.completeness.scopes.insert(beat.complete().begin(), beat.complete().end());
-  promise.completeness.observed_at = FromProto(beat.observed_at());
-  promise.completeness.not_vouched.insert(beat.not_vouched().begin(), beat.not_vouched().end());
+  promise.version = heartbeat.version();
+  promise.completeness.scopes.insert(heartbeat.complete().begin(), heartbeat.complete().end());
+  promise.completeness.observed_at = FromProto(heartbeat.observed_at());
+  promise.completeness.not_vouched.insert(heartbeat.not_vouched().begin(),
+                                          heartbeat.not_vouched().end());
   return promise;
 }
 
@@ -60,7 +61,7 @@ std::string EncodeEnvelope(const Envelope& envelope) {
     out.set_traceparent(envelope.change->traceparent);
     EncodeChange(*envelope.change, *out.mutable_change());
   } else {
-    EncodeBeat(envelope.promise, envelope.sent_at, *out.mutable_beat());
+    EncodeHeartbeat(envelope.promise, envelope.sent_at, *out.mutable_heartbeat());
   }
   return out.SerializeAsString();
 }
@@ -79,11 +80,11 @@ StatusOr<Envelope> DecodeEnvelope(std::string_view bytes) {
     envelope.change->traceparent = in.traceparent();
     if (!IsKey(envelope.change->key) || envelope.sequence == 0)
       return InvalidArgument("a change without key or number");
-  } else if (in.has_beat()) {
-    envelope.promise = DecodePromise(in.beat());
-    envelope.sent_at = FromProto(in.beat().sent_at());
+  } else if (in.has_heartbeat()) {
+    envelope.promise = DecodePromise(in.heartbeat());
+    envelope.sent_at = FromProto(in.heartbeat().sent_at());
   } else {
-    return InvalidArgument("neither change nor beat");
+    return InvalidArgument("neither change nor heartbeat");
   }
   return envelope;
 }
@@ -106,7 +107,7 @@ void EncodeHead(const ListAnswer& answer, v1::ListItem& item) {
   head.set_sequence(answer.sequence);
   head.set_full(answer.full);
   head.set_schema(kSchema);
-  EncodeBeat(answer.promise, answer.sent_at, *head.mutable_beat());
+  EncodeHeartbeat(answer.promise, answer.sent_at, *head.mutable_heartbeat());
 }
 
 void EncodeItem(const Change& change, v1::ListItem& item) {
@@ -130,8 +131,8 @@ Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer) {
   answer.sequence = head.sequence();
   answer.full = head.full();
   answer.schema = head.schema();
-  answer.promise = DecodePromise(head.beat());
-  answer.sent_at = FromProto(head.beat().sent_at());
+  answer.promise = DecodePromise(head.heartbeat());
+  answer.sent_at = FromProto(head.heartbeat().sent_at());
   if (!answer.start) return InvalidArgument("a list without a start");
   return OkStatus();
 }

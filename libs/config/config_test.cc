@@ -40,8 +40,8 @@ TEST(ConfigFile, UnknownKeysAndWrongTypes) {
       {"an unknown key", "foo: 1\n", "foo: unknown key (line 3)"},
       {"an unknown key further down", "authentication:\n  x509:\n    clientCaFile: a\n",
        "authentication.x509.clientCaFile: unknown key (line 5)"},
-      {"an unknown key of ours", "splitlet:\n  killForeignPod: true\n",
-       "splitlet.killForeignPod: unknown key (line 4)"},
+      {"an unknown key of ours", "splitlet:\n  killUnmanagedPod: true\n",
+       "splitlet.killUnmanagedPod: unknown key (line 4)"},
       {"a key that holds a line break", "\"a\\nb\": 1\n", "a\\x0ab: unknown key (line 3)"},
       {"a key in other letters", "MaxPods: 3\n", "MaxPods: unknown key (line 3)"},
       {"a key twice", "maxPods: 3\nmaxPods: 4\n", "maxPods: the key is there twice (line 4)"},
@@ -216,7 +216,7 @@ TEST(ConfigFile, ValuesAreTaken) {
       "containerLogMaxSize: 2Ki\ncontainerLogMonitorInterval: 4s\ncontainerLogMaxWorkers: 3\n"
       "evictionPressureTransitionPeriod: 30s\nstaticPodURLHeader: {X-A: [b, c]}\nregistryPullQPS: "
       "0\n"
-      "splitlet: {killForeignPods: true, sandboxImage: pause:3, maxBlockingThreads: 9, "
+      "splitlet: {killUnmanagedPods: true, sandboxImage: pause:3, maxBlockingThreads: 9, "
       "containerGCMinAge: 5s, "
       "users: {pleg: 901, gc: root}}\n");
   EXPECT_EQ(config.max_pods, 7);
@@ -234,7 +234,7 @@ TEST(ConfigFile, ValuesAreTaken) {
   EXPECT_TRUE(config.single_process_oom_kill);
   EXPECT_EQ(config.static_pod_url_header.at("X-A").size(), 2U);
   EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where unset can be told apart";
-  EXPECT_TRUE(config.splitlet.kill_foreign_pods);
+  EXPECT_TRUE(config.splitlet.kill_unmanaged_pods);
   EXPECT_EQ(config.splitlet.max_blocking_threads, 9);
   EXPECT_EQ(config.splitlet.users, (std::map<std::string, uint32_t>{{"gc", 0}, {"pleg", 901}}));
   EXPECT_EQ(config.splitlet.container_gc_min_age, Duration{5s});
@@ -333,8 +333,8 @@ TEST(ConfigFile, AFaultyValueOrAnOwnKeyIsNoMatterOfLeniency) {
        "maxPods: want an integer, not \"x\" (line 3); maxPods: the key is there twice (line 4)"},
       {"the last of a doubled key is wrong", "maxPods: 1\nmaxPods: x\n",
        "maxPods: the key is there twice (line 4); maxPods: want an integer, not \"x\" (line 4)"},
-      {"an unknown key of ours", "splitlet: {killForeignPod: true}\n",
-       "splitlet.killForeignPod: unknown key (line 3)"},
+      {"an unknown key of ours", "splitlet: {killUnmanagedPod: true}\n",
+       "splitlet.killUnmanagedPod: unknown key (line 3)"},
       {"a doubled key of ours", "splitlet: {lockFailPoints: true, lockFailPoints: false}\n",
        "splitlet.lockFailPoints: the key is there twice (line 3)"},
       {"our settings twice", "splitlet: {}\nsplitlet: {}\n",

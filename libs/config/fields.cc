@@ -279,7 +279,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"splitlet.containerGCMinAge", kDuration, kCounts, "", 0, kMax},
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},
-    {"splitlet.killForeignPods", kBool},
+    {"splitlet.killUnmanagedPods", kBool},
     Works({"splitlet.allocatableIgnoresEviction", kBool},
           "what `evictionHard` keeps back is allocatable then; a kubelet's "
           "`--experimental-allocatable-ignore-eviction`"),

@@ -343,7 +343,7 @@ void FillOwn(KubeletConfig::Splitlet& c, const ConfigReader& read) {
   Take(c.container_gc_min_age, read.Time("splitlet.containerGCMinAge"));
   Take(c.container_gc_max_per_pod, read.Int("splitlet.containerGCMaxPerPod"));
   Take(c.container_gc_max_total, read.Int("splitlet.containerGCMaxTotal"));
-  Take(c.kill_foreign_pods, read.Bool("splitlet.killForeignPods"));
+  Take(c.kill_unmanaged_pods, read.Bool("splitlet.killUnmanagedPods"));
   Take(c.evict_static_pods, read.Bool("splitlet.evictStaticPods"));
   Take(c.allocatable_ignores_eviction, read.Bool("splitlet.allocatableIgnoresEviction"));
   Take(c.sandbox_image, read.String("splitlet.sandboxImage"));

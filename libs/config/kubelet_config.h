@@ -173,7 +173,7 @@ class KubeletConfig {
     Duration container_gc_min_age{0};
     int32_t container_gc_max_per_pod = 1;
     int32_t container_gc_max_total = -1;
-    bool kill_foreign_pods = false;
+    bool kill_unmanaged_pods = false;
     bool evict_static_pods = false;
     bool allocatable_ignores_eviction = false;
     std::string sandbox_image;  // empty: the runtime says

@@ -201,7 +201,7 @@ void FakeRuntime::SetIps(const SandboxId& id, std::vector<std::string> ips) {
   if (found != world_->sandboxes.end()) found->second.record.ips = std::move(ips);
 }
 
-void FakeRuntime::AddForeignPod(const ForeignPod& pod) {
+void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
   {
     const std::lock_guard lock(mutex_);
     Sandbox sandbox;
@@ -217,11 +217,11 @@ void FakeRuntime::AddForeignPod(const ForeignPod& pod) {
     for (const auto& name : pod.containers) {
       Container container;
       container.name = name;
-      container.image = world_->StoreImage("foreign/" + name, 1 << 20).id;
+      container.image = world_->StoreImage("unmanaged/" + name, 1 << 20).id;
       container.labels = sandbox.labels;
       container.labels["io.kubernetes.container.name"] = name;
       const auto id = world_->AddContainer(*made, container, {});
-      CHECK(id.ok() && world_->Start(*id).ok(), "a foreign container");
+      CHECK(id.ok() && world_->Start(*id).ok(), "a unmanaged container");
     }
   }
   Deliver();

@@ -2,7 +2,7 @@
 
 /// A container runtime in memory for tests and the simulation: sandboxes, attempts, containers,
 /// images, reserved names and exits are real state; containers end when the clock says so. Faults
-/// per method and pod, programmed containers, foreign pods, events late, lost or doubled.
+/// per method and pod, programmed containers, unmanaged pods, events late, lost or doubled.
 /// Threads: any. A call that has to take time (grace, delay, hang, pull) lets it pass through the
 /// Waiter; without one what would be waited for has happened, and a hang ends in DEADLINE_EXCEEDED
 /// at once.
@@ -75,7 +75,7 @@ struct PullBehaviour {
 };
 
 /// A pod that somebody else has made.
-struct ForeignPod {
+struct UnmanagedPod {
   std::string uid, name, name_space = "default";
   std::vector<std::string> containers;
   StringMap annotations;
@@ -200,7 +200,7 @@ class FakeRuntime final : public Reader,
   /// What the runtime learns after an exit; no event tells of it.
   Status SetReason(const ContainerId& id, const std::string& reason);
   void SetIps(const SandboxId& id, std::vector<std::string> ips);
-  void AddForeignPod(const ForeignPod& pod);
+  void AddUnmanagedPod(const UnmanagedPod& pod);
   void Reboot();  ///< nothing runs any more, records stay
   /// Somebody else removes the newest container of that name, running or not. NOT_FOUND when there
   /// is none.

@@ -222,7 +222,7 @@ TEST_F(FakeRuntimeTest, APullIsLostWithTheRuntimeThatDoesIt) {
 
 TEST_F(FakeRuntimeTest, StateSurvivesARestartOfTheRuntime) {
   const ContainerId id = StartOne(runtime_, pod_, "app");
-  runtime_.AddForeignPod({"uid-9", "other", "kube-system", {"x"}, {}});
+  runtime_.AddUnmanagedPod({"uid-9", "other", "kube-system", {"x"}, {}});
   FakeRuntime next(clock_, {.waiter = waiter_.get()});
   ASSERT_TRUE(next.Restore(runtime_.Save()).ok());
   EXPECT_EQ(next.Running("uid-1"), std::vector<std::string>{"app"});

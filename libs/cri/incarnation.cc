@@ -81,7 +81,7 @@ v1::ObservedPod PresentIncarnation(const v1::ObservedPod& seen, int64_t incarnat
 Begun FromProto(const BegunList& list) {
   Begun begun;
   for (const auto& item : list)
-    begun[item.name()] = {item.attempt(), item.restart_count(), item.begun_at_wall_ns()};
+    begun[item.name()] = {item.attempt(), item.restart_count(), item.started_at_wall_ns()};
   return begun;
 }
 
@@ -91,7 +91,7 @@ void ToProto(const Begun& begun, BegunList& list) {
     item.set_name(name);
     item.set_attempt(attempt.attempt);
     item.set_restart_count(attempt.restart_count);
-    item.set_begun_at_wall_ns(attempt.begun_at_ns);
+    item.set_started_at_wall_ns(attempt.begun_at_ns);
   }
 }
 

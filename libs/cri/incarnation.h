@@ -19,7 +19,7 @@ class RepeatedPtrField;
 }
 
 namespace splitlet::v1 {
-class BegunContainer;
+class StartedAttempt;
 class ContainerRecord;
 class ObservedPod;
 }  // namespace splitlet::v1
@@ -49,7 +49,7 @@ struct BegunAttempt {
 };
 /// By container, of those that are not always started again.
 using Begun = std::map<std::string, BegunAttempt>;
-using BegunList = google::protobuf::RepeatedPtrField<v1::BegunContainer>;
+using BegunList = google::protobuf::RepeatedPtrField<v1::StartedAttempt>;
 Begun FromProto(const BegunList& list);
 void ToProto(const Begun& begun, BegunList& list);
 

@@ -104,8 +104,8 @@ TEST(Lives, TheEndOfALostOneIsAKubelets) {
 TEST(Lives, WhatHasBegunSurvivesItsRecord) {
   const Begun begun{{"a", {3, 2, 17}}, {"b", {0, 0, 1}}};
   v1::WorkerRecord record;
-  ToProto(begun, *record.mutable_begun());
-  EXPECT_EQ(FromProto(record.begun()), begun);
+  ToProto(begun, *record.mutable_started_attempts());
+  EXPECT_EQ(FromProto(record.started_attempts()), begun);
 }
 
 }  // namespace

@@ -566,7 +566,7 @@ TEST_F(ClientTest, EventStreamsTellUntilTheyEndOrAreStopped) {
     // A stream counts as open when nothing was heard for a while; the server may be that slow.
     const Deadline soon = After(clock_, 20s);
     while (subject.fake->Streams() == 0 && Remaining(clock_, soon) > 0ms) std::this_thread::yield();
-    subject.fake->AddForeignPod({"uid-1", "web", "default", {"app"}, {}});
+    subject.fake->AddUnmanagedPod({"uid-1", "web", "default", {"app"}, {}});
     const auto told = [&](ContainerEvent::Kind kind) {
       return gathered.WaitFor(fmt::format("event {} {}", static_cast<int>(kind), c.uid));
     };

@@ -17,12 +17,12 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/base/mutate.h"
-#include "libs/fs/fact_store.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fd.h"
 #include "libs/fs/gzip.h"
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/fs/record_store.h"
 #include "libs/fs/reserve.h"
 #include "libs/fs/state_id.h"
 #include "tests/harness/child.h"
@@ -229,11 +229,11 @@ TEST_P(FileSystemContract, UsageTellsRoomAndInodes) {
 }
 
 TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
-  FactStore store(*files_, clock_, {.directory = At("facts"), .schema = 2});
+  RecordStore store(*files_, clock_, {.directory = At("facts"), .schema = 2});
   EXPECT_TRUE(store.ReadAll()->facts.empty()) << "no directory yet";
   EXPECT_TRUE(store.Save("uid-1", std::string("a\n\0b", 4), true).ok());
   EXPECT_TRUE(store.Save("uid-2", "", false).ok());
-  FactStore later(*files_, clock_, {.directory = At("facts"), .schema = 3});
+  RecordStore later(*files_, clock_, {.directory = At("facts"), .schema = 3});
   EXPECT_TRUE(later.Save("from-later", "x", false).ok());
   EXPECT_TRUE(files_->Replace(At("facts/broken"), "splitlet-fact 2 1 0\nx", {}).ok());
   EXPECT_TRUE(files_->Replace(At("facts/.uid-9.new"), "half", {}).ok());
@@ -260,7 +260,7 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   }
 }
 
-TEST(FactStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
+TEST(RecordStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
   const struct {
     const char* name;
     int error;
@@ -273,7 +273,7 @@ TEST(FactStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
     SCOPED_TRACE(c.name);
     FakeClock clock;
     FakeFileSystem files(clock);
-    const FactStore store(files, clock, {.directory = "/facts"});
+    const RecordStore store(files, clock, {.directory = "/facts"});
     ASSERT_TRUE(store.Save("a", "1", false).ok());
     ASSERT_TRUE(store.Save("b", "2", false).ok());
     files.SetHook([&](std::string_view operation, const std::string& path) {
@@ -290,10 +290,10 @@ TEST(FactStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
   }
 }
 
-TEST(FactStore, WhatIsNoFactIsListedAndHoldsUpNoOther) {
+TEST(RecordStore, WhatIsNoFactIsListedAndHoldsUpNoOther) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/facts"});
+  const RecordStore store(files, clock, {.directory = "/facts"});
   ASSERT_TRUE(store.Save("a", "1", false).ok());
   ASSERT_TRUE(store.Save("gone", "2", false).ok());
   ASSERT_TRUE(files.MakeDirs("/facts/folder", 0750).ok());
@@ -317,7 +317,7 @@ TEST(FactStore, WhatIsNoFactIsListedAndHoldsUpNoOther) {
 TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/facts"});
+  const RecordStore store(files, clock, {.directory = "/facts"});
   ASSERT_TRUE(store.Save("a", "the record of a pod", false).ok());
   const std::vector<std::string> corpus = {*files.Read("/facts/a", 1000)};
   Random random(20260109);
@@ -338,7 +338,8 @@ TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {
 
 TEST_P(FileSystemContract, AFactThatAPowerCutHasEmptiedIsNone) {
   for (const bool this_boot : {false, true}) {
-    const FactStore store(*files_, clock_, {.directory = At("facts"), .this_boot_only = this_boot});
+    const RecordStore store(*files_, clock_,
+                            {.directory = At("facts"), .this_boot_only = this_boot});
     EXPECT_TRUE(store.Save("a", "1", false).ok());
     EXPECT_TRUE(files_->Replace(At("facts") + "/emptied", "", {}).ok());
     const auto all = store.ReadAll();
@@ -353,8 +354,8 @@ TEST_P(FileSystemContract, AFactThatAPowerCutHasEmptiedIsNone) {
 }
 
 TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {
-  const FactStore boot(*files_, clock_, {.directory = At("run"), .this_boot_only = true});
-  const FactStore ever(*files_, clock_, {.directory = At("state")});
+  const RecordStore boot(*files_, clock_, {.directory = At("run"), .this_boot_only = true});
+  const RecordStore ever(*files_, clock_, {.directory = At("state")});
   EXPECT_TRUE(boot.Save("a", "1", false).ok());
   EXPECT_TRUE(ever.Save("a", "1", false).ok());
   EXPECT_EQ(boot.ReadAll()->facts.size(), 1u);
@@ -384,10 +385,10 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(reserve.Write(At("facts/a"), "x", {}).code(), StatusCode::kResourceExhausted);
 }
 
-TEST(FactStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
+TEST(RecordStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/facts"});
+  const RecordStore store(files, clock, {.directory = "/facts"});
   const auto beside = [&files](const char* key) {
     return files.Stat(fmt::format("/facts/.{}.new", key), false).ok();
   };
@@ -407,7 +408,7 @@ TEST(FactStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
 }
 
 TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
-  const FactStore store(*files_, clock_, {.directory = At("facts")});
+  const RecordStore store(*files_, clock_, {.directory = At("facts")});
   EXPECT_TRUE(store.Save("a", "old", false).ok());
   FailPoints points;
   FailPoints::SetCurrent(&points);

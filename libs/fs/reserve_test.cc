@@ -4,16 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include "libs/fs/fact_store.h"
 #include "libs/fs/fake_file_system.h"
+#include "libs/fs/record_store.h"
 
 namespace splitlet::fs {
 namespace {
 
-TEST(FactStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
+TEST(RecordStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
+  const RecordStore store(files, clock,
+                          {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
   ASSERT_TRUE(store.KeepRoom().ok());
   files.SetFull("/s", true);
   files.SetUsage("/s", {.capacity_bytes = 1 << 30});
@@ -33,10 +34,11 @@ TEST(FactStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
   EXPECT_EQ(files.List("/s/reserve")->size(), Reserve::kFiles);
 }
 
-TEST(FactStore, HalfOfTheReserveIsGivenToOthersOnAFullDiskAlone) {
+TEST(RecordStore, HalfOfTheReserveIsGivenToOthersOnAFullDiskAlone) {
   FakeClock clock;
   FakeFileSystem files(clock);
-  const FactStore store(files, clock, {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
+  const RecordStore store(files, clock,
+                          {.directory = "/s/facts", .reserve_directory = "/s/reserve"});
   ASSERT_TRUE(store.KeepRoom().ok());
   ASSERT_TRUE(store.GiveRoom().ok());
   EXPECT_EQ(files.List("/s/reserve")->size(), Reserve::kFiles);

@@ -7,8 +7,8 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/fail_point.h"
-#include "libs/fs/fact_store.h"
 #include "libs/fs/real_file_system.h"
+#include "libs/fs/record_store.h"
 #include "libs/fs/reserve.h"
 #include "tests/harness/child.h"
 
@@ -42,11 +42,11 @@ class Killed : public testing::Test {
 };
 
 TEST_F(Killed, AFactThatWasBeingSavedLeavesNothingToTheNextStart) {
-  const FactStore store(files, clock, {.directory = dir / "facts"});
+  const RecordStore store(files, clock, {.directory = dir / "facts"});
   ASSERT_EQ(store.Save("a", "new", false).code(), StatusCode::kCancelled);
   ASSERT_EQ(Names(dir / "facts"), std::vector<std::string>{".a.new"});
   StartAgain();
-  const FactStore next(files, clock, {.directory = dir / "facts"});
+  const RecordStore next(files, clock, {.directory = dir / "facts"});
   ASSERT_TRUE(files.MakeDirs(dir / "facts/.folder.new", 0750).ok());
   const auto all = next.ReadAll();
   ASSERT_TRUE(all.ok()) << all.status();

@@ -31,7 +31,7 @@ bool IsIn(std::string_view name_space, std::string_view domain) {
 }
 
 /// A node could give itself what only the cluster may give.
-bool IsForeign(std::string_view key) {
+bool IsUnmanaged(std::string_view key) {
   const auto slash = key.find('/');
   if (slash == std::string_view::npos) return false;
   const std::string_view name_space = key.substr(0, slash);
@@ -45,7 +45,7 @@ bool IsForeign(std::string_view key) {
 std::string Trouble(const std::string& key, const std::string& value) {
   if (std::string why = CheckQualifiedName(key); !why.empty()) return why;
   if (std::string why = CheckLabelValue(value); !why.empty()) return why;
-  return IsForeign(key) ? "a node may not give itself this label of kubernetes.io or k8s.io" : "";
+  return IsUnmanaged(key) ? "a node may not give itself this label of kubernetes.io or k8s.io" : "";
 }
 
 }  // namespace

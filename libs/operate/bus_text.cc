@@ -77,16 +77,16 @@ std::string DescribeDesired(const std::string& old_bytes, const std::string& byt
 std::string DescribeAdmission(const std::string& old_bytes, const std::string& bytes) {
   const auto before = Parse<v1::AdmissionRecord>(old_bytes),
              after = Parse<v1::AdmissionRecord>(bytes);
-  if (before.verdict() == after.verdict() && before.incarnation() == after.incarnation())
+  if (before.decision() == after.decision() && before.incarnation() == after.incarnation())
     return "judged again, as before";
-  return WithReason(Lower(v1::AdmissionRecord::Verdict_Name(after.verdict())), after.reason(),
+  return WithReason(Lower(v1::AdmissionRecord::Decision_Name(after.decision())), after.reason(),
                     after.message());
 }
 
 void AddNotes(const v1::WorkerRecord& before, const v1::WorkerRecord& after, Parts& parts) {
-  for (const v1::ContainerNote& note : after.containers()) {
+  for (const v1::WaitingReason& note : after.containers()) {
     const bool known =
-        std::ranges::any_of(before.containers(), [&note](const v1::ContainerNote& other) {
+        std::ranges::any_of(before.containers(), [&note](const v1::WaitingReason& other) {
           return other.name() == note.name() && other.reason() == note.reason() &&
                  other.message() == note.message();
         });
@@ -103,9 +103,9 @@ std::string DescribeWorker(const std::string& old_bytes, const std::string& byte
         WithReason(Lower(v1::WorkerState_Name(after.state())), after.reason(), after.message()));
   if (!before.granted() && after.granted()) parts.Add("has its grant");
   if (before.evicted() != after.evicted() && after.evicted()) parts.Add("evicted");
-  if (!before.has_verdict() && after.has_verdict())
-    parts.Add(WithReason("ends as " + after.verdict().phase(), after.verdict().reason(),
-                         after.verdict().message()));
+  if (!before.has_terminal_status() && after.has_terminal_status())
+    parts.Add(WithReason("ends as " + after.terminal_status().phase(),
+                         after.terminal_status().reason(), after.terminal_status().message()));
   AddNotes(before, after, parts);
   if (before.sync_error() != after.sync_error())
     parts.Add(after.sync_error().empty() ? "sync went well again"
@@ -222,13 +222,13 @@ std::pair<std::string, std::string> NameIn(std::string_view table, const std::st
   return {};
 }
 
-std::string BeatText(const v1::Beat& beat, uint64_t sequence) {
+std::string HeartbeatText(const v1::Heartbeat& heartbeat, uint64_t sequence) {
   std::string complete;
-  for (const auto& scope : beat.complete()) complete += (complete.empty() ? "" : ", ") + scope;
-  std::string text = fmt::format("beat, sequence {}, complete: {}", sequence,
+  for (const auto& scope : heartbeat.complete()) complete += (complete.empty() ? "" : ", ") + scope;
+  std::string text = fmt::format("heartbeat, sequence {}, complete: {}", sequence,
                                  complete.empty() ? "nothing" : complete);
-  if (beat.not_vouched_size() > 0)
-    text += fmt::format(", not vouched for: {} pods", beat.not_vouched_size());
+  if (heartbeat.not_vouched_size() > 0)
+    text += fmt::format(", not vouched for: {} pods", heartbeat.not_vouched_size());
   return text;
 }
 
@@ -277,8 +277,8 @@ BusEvent BusReader::ReadTable(const BusMessage& message, const std::string& tabl
   }
   if (!envelope.producer().empty()) event.process = envelope.producer();
   if (!envelope.has_change()) {
-    event.beat = true;
-    event.text = BeatText(envelope.beat(), envelope.sequence());
+    event.heartbeat = true;
+    event.text = HeartbeatText(envelope.heartbeat(), envelope.sequence());
     return event;
   }
   const v1::Change& change = envelope.change();
@@ -293,7 +293,7 @@ BusEvent BusReader::ReadTable(const BusMessage& message, const std::string& tabl
   } else {
     LearnName(table, change.key(), change.record());
     event.text = DescribeChange(table, last, change.record());
-    event.beat = table == "pressure" && event.text == kMeasured;
+    event.heartbeat = table == "pressure" && event.text == kMeasured;
     last = change.record();
   }
   const auto found = names_.find(change.key());

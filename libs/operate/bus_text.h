@@ -21,13 +21,13 @@ struct BusMessage {
 
 struct BusEvent {
   WallTime at;
-  std::string process;   // who said it
-  std::string topic;     // table or signal
-  std::string key;       // pod UID, `node`; empty for a beat
-  std::string pod;       // "default/web"; empty when not known
-  std::string text;      // "app running; app waits: ImagePullBackOff"
-  bool beat = false;     // a sign of life that says nothing else
-  std::string trace_id;  // of the change; empty when it has none
+  std::string process;     // who said it
+  std::string topic;       // table or signal
+  std::string key;         // pod UID, `node`; empty for a heartbeat
+  std::string pod;         // "default/web"; empty when not known
+  std::string text;        // "app running; app waits: ImagePullBackOff"
+  bool heartbeat = false;  // a sign of life that says nothing else
+  std::string trace_id;    // of the change; empty when it has none
 };
 
 /// Remembers the last record of each key, so that it can say what changed.

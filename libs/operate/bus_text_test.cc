@@ -64,14 +64,14 @@ TEST(BusLines, StrangeMessagesAreNamed) {
   EXPECT_EQ(
       reader.Read({.at = kSentAt, .subject = "splitlet.ab.runtime", .bytes = "\xFF\xFF"}).text,
       "cannot be decoded");
-  v1::Envelope beat;
-  beat.set_sequence(5);
-  beat.mutable_beat()->add_complete("all");
+  v1::Envelope heartbeat;
+  heartbeat.set_sequence(5);
+  heartbeat.mutable_heartbeat()->add_complete("all");
   const BusEvent event = reader.Read(
-      {.at = kSentAt, .subject = "splitlet.ab.workers", .bytes = beat.SerializeAsString()});
-  EXPECT_TRUE(event.beat);
+      {.at = kSentAt, .subject = "splitlet.ab.workers", .bytes = heartbeat.SerializeAsString()});
+  EXPECT_TRUE(event.heartbeat);
   EXPECT_EQ(event.process, "pod-worker") << "the owner, when the message does not say";
-  EXPECT_EQ(event.text, "beat, sequence 5, complete: all");
+  EXPECT_EQ(event.text, "heartbeat, sequence 5, complete: all");
 }
 
 TEST(BusLines, AMeasurementThatChangesNothingIsASignOfLife) {
@@ -85,11 +85,11 @@ TEST(BusLines, AMeasurementThatChangesNothingIsASignOfLife) {
     return reader.Read(
         {.at = kSentAt, .subject = "splitlet.ab.pressure", .bytes = envelope.SerializeAsString()});
   };
-  EXPECT_TRUE(read({}).beat);
-  EXPECT_FALSE(read({"MemoryPressure"}).beat);
-  EXPECT_TRUE(read({"MemoryPressure"}).beat);
+  EXPECT_TRUE(read({}).heartbeat);
+  EXPECT_FALSE(read({"MemoryPressure"}).heartbeat);
+  EXPECT_TRUE(read({"MemoryPressure"}).heartbeat);
   const BusEvent over = read({});
-  EXPECT_FALSE(over.beat);
+  EXPECT_FALSE(over.heartbeat);
   EXPECT_EQ(over.text, "no more MemoryPressure");
 }
 
@@ -132,9 +132,9 @@ TEST(BusLines, EachTableHasItsWords) {
       {"a removed pod", "desired", desired(Desired::WANTED, 1, ""),
        desired(Desired::REMOVED, 2, ""), "removed by file"},
       {"admitted", "admission", "",
-       Made<Admission>([](Admission& r) { r.set_verdict(Admission::ADMITTED); }), "admitted"},
+       Made<Admission>([](Admission& r) { r.set_decision(Admission::ADMITTED); }), "admitted"},
       {"rejected", "admission", "", Made<Admission>([](Admission& r) {
-         r.set_verdict(Admission::REJECTED);
+         r.set_decision(Admission::REJECTED);
          r.set_reason("OutOfcpu");
          r.set_message("too little");
        }),

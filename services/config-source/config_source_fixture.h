@@ -190,14 +190,14 @@ class TestNode {
     return {};
   }
   void PutWorker(const v1::DesiredRecord& of, v1::WorkerState state,
-                 const std::string& verdict = "", uint64_t shutdown_boot = 0) {
+                 const std::string& terminal_phase = "", uint64_t shutdown_boot = 0) {
     v1::WorkerRecord record;
     record.set_uid(of.uid());
     record.set_incarnation(of.incarnation());
     record.set_generation(of.generation());
     record.set_state(state);
     record.set_granted(true);
-    if (!verdict.empty()) record.mutable_verdict()->set_phase(verdict);
+    if (!terminal_phase.empty()) record.mutable_terminal_status()->set_phase(terminal_phase);
     record.set_evicted(shutdown_boot != 0);
     record.set_shutdown_boot(shutdown_boot);
     EXPECT_TRUE(workers.Put(of.uid(), record).ok());

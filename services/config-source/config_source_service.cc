@@ -33,9 +33,9 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
       store_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
-              .facts = std::make_shared<fs::FactStore>(
+              .facts = std::make_shared<fs::RecordStore>(
                   deps_.files, deps_.clock,
-                  fs::FactStore::Options{.directory = config_.facts_directory}),
+                  fs::RecordStore::Options{.directory = config_.facts_directory}),
               .table = std::move(deps_.table),
               .log = deps_.log,
               .metrics = metrics_},
@@ -382,13 +382,14 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
   const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
-  // A pod that ended by itself has a verdict; it is not to run a second time because our memory is
-  // gone.
+  // A pod that ended by itself has a terminal status; it is not to run a second time because our
+  // memory is gone.
   const bool lives_again =
       !working && record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
   // An API server gives a UID one life: what its worker has ended does not begin anew.
-  const bool by_itself = !lives_again && (record->evicted() || !record->verdict().phase().empty() ||
-                                          record->source() == kube::kApiSource);
+  const bool by_itself =
+      !lives_again && (record->evicted() || !record->terminal_status().phase().empty() ||
+                       record->source() == kube::kApiSource);
   return WorkerIncarnation{.incarnation = record->incarnation(),
                            .generation = record->generation(),
                            .finished = record->state() == v1::FINISHED,

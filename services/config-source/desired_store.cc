@@ -21,7 +21,7 @@ std::string StrandOf(const std::string& uid) {
   return fmt::format("facts/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
 }
 
-StatusOr<fs::FactStore::All> ReadFacts(const fs::FactStore& facts) {
+StatusOr<fs::RecordStore::All> ReadFacts(const fs::RecordStore& facts) {
   FAIL_POINT("config-source.read-facts");
   return facts.ReadAll();
 }
@@ -32,14 +32,14 @@ v1::DesiredRecord::State StateOf(const KnownPod& pod) {
   return pod.unconfirmed ? v1::DesiredRecord::UNCONFIRMED : v1::DesiredRecord::WANTED;
 }
 
-Status SaveFact(const fs::FactStore& facts, const std::string& key, const std::string& bytes) {
+Status SaveFact(const fs::RecordStore& facts, const std::string& key, const std::string& bytes) {
   FAIL_POINT("config-source.save-fact.before");
   RETURN_IF_ERROR(facts.Save(key, bytes, false), "save fact {}", key);
   FAIL_POINT("config-source.save-fact.after");
   return OkStatus();
 }
 
-Status ForgetFact(const fs::FactStore& facts, const std::string& key) {
+Status ForgetFact(const fs::RecordStore& facts, const std::string& key) {
   FAIL_POINT("config-source.forget-fact.before");
   RETURN_IF_ERROR(facts.Forget(key), "forget fact {}", key);
   FAIL_POINT("config-source.forget-fact.after");
@@ -64,10 +64,10 @@ void DesiredStore::Load(std::function<void()> done) {
   });
 }
 
-void DesiredStore::OnLoaded(const StatusOr<fs::FactStore::All>& all,
+void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
                             const std::function<void()>& done) {
   if (!all.ok()) {
-    deps_.metrics.fact_errors.Increment();
+    deps_.metrics.record_errors.Increment();
     const std::string error = fmt::format("read facts: {}", all.status());
     if (error != load_error_) deps_.log.Error("remembered pods cannot be read", {KV("err", error)});
     load_error_ = error;
@@ -77,7 +77,7 @@ void DesiredStore::OnLoaded(const StatusOr<fs::FactStore::All>& all,
   load_error_.clear();
   for (const auto& fact : all->facts) Remember(fact);
   for (const auto& bad : all->unreadable) {
-    deps_.metrics.fact_errors.Increment();
+    deps_.metrics.record_errors.Increment();
     deps_.log.Error("remembered pod cannot be read",
                     {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
     if (bad.newer) blocked_.insert(bad.key);
@@ -90,11 +90,11 @@ void DesiredStore::OnLoaded(const StatusOr<fs::FactStore::All>& all,
   done();
 }
 
-void DesiredStore::Remember(const fs::FactStore::Fact& fact) {
+void DesiredStore::Remember(const fs::RecordStore::Fact& fact) {
   v1::DesiredRecord record;
   if (!record.ParseFromString(fact.bytes) || bus::KeyOf(record.uid()) != fact.key ||
       record.uid().empty()) {
-    deps_.metrics.fact_errors.Increment();
+    deps_.metrics.record_errors.Increment();
     deps_.log.Error("remembered pod is no record", {KV("podUID", fact.key)});
     unreadable_[fact.key] = "no record of this pod";
     return;
@@ -225,7 +225,7 @@ void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
 }
 
 void DesiredStore::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
-  deps_.metrics.fact_errors.Increment();
+  deps_.metrics.record_errors.Increment();
   Progress& progress = progress_[uid];
   const std::string before = std::exchange(progress.error, ToString(status));
   if (progress.error != before)

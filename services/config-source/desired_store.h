@@ -21,7 +21,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "services/config-source/merge.h"
 #include "services/config-source/metrics.h"
 
@@ -37,7 +37,7 @@ class DesiredStore {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    std::shared_ptr<fs::FactStore> facts;
+    std::shared_ptr<fs::RecordStore> facts;
     bus::Table<v1::DesiredRecord> table;
     Log log;
     ConfigMetrics& metrics;
@@ -98,8 +98,8 @@ class DesiredStore {
     std::string error;     // of the last save; empty when it worked
     exec::TimerId retry = 0;
   };
-  void OnLoaded(const StatusOr<fs::FactStore::All>& all, const std::function<void()>& done);
-  void Remember(const fs::FactStore::Fact& fact);
+  void OnLoaded(const StatusOr<fs::RecordStore::All>& all, const std::function<void()>& done);
+  void Remember(const fs::RecordStore::Fact& fact);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
   void OnForgotten(const std::string& uid, const Status& forgotten);

@@ -31,11 +31,11 @@ ConfigMetrics::ConfigMetrics(prometheus::Registry& registry)
                        .Name("splitlet_config_read_duration_seconds")
                        .Help("Time of one look at all of a source")
                        .Register(registry)),
-      fact_errors(prometheus::BuildCounter()
-                      .Name("splitlet_config_fact_errors_total")
-                      .Help("Files of remembered pods that could not be read, saved or removed")
-                      .Register(registry)
-                      .Add({})),
+      record_errors(prometheus::BuildCounter()
+                        .Name("splitlet_config_fact_errors_total")
+                        .Help("Files of remembered pods that could not be read, saved or removed")
+                        .Register(registry)
+                        .Add({})),
       removed_pods(prometheus::BuildGauge()
                        .Name("splitlet_config_removed_pods")
                        .Help("Pods taken away whose worker has not finished yet")

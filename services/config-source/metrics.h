@@ -30,7 +30,7 @@ struct ConfigMetrics {
   prometheus::Family<prometheus::Gauge>& watched;           // source: 1 or 0; of files
   prometheus::Family<prometheus::Counter>& operations;      // source, operation
   prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one look at all of it
-  prometheus::Counter& fact_errors;                         // saves, reads and removals that failed
+  prometheus::Counter& record_errors;                       // saves, reads and removals that failed
   prometheus::Gauge& removed_pods;                          // REMOVED and not finished yet
 };
 

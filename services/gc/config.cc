@@ -37,7 +37,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.min_age = file.splitlet.container_gc_min_age;
   config.max_per_container = file.splitlet.container_gc_max_per_pod;
   config.max_total = file.splitlet.container_gc_max_total;
-  config.kill_foreign_pods = file.splitlet.kill_foreign_pods;
+  config.kill_unmanaged_pods = file.splitlet.kill_unmanaged_pods;
   config.image_min_age = file.image_minimum_gc_age;
   config.image_max_age = file.image_maximum_gc_age;
   config.image_high_percent = file.image_gc_high_threshold_percent;

@@ -45,7 +45,7 @@ struct GcConfig {
   Duration min_age{0};
   int32_t max_per_container = 1;  // negative: no limit
   int32_t max_total = -1;         // negative: no limit
-  bool kill_foreign_pods = false;
+  bool kill_unmanaged_pods = false;
 
   Duration image_min_age = std::chrono::minutes{2};
   Duration image_max_age{0};  // 0: none

@@ -211,8 +211,8 @@ TEST(GcService, ADryRunTellsAndTouchesNothing) {
 TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
   for (const bool take_over : {false, true}) {
     TestNode node;
-    node.config.kill_foreign_pods = take_over;
-    node.runtime.AddForeignPod({.uid = "f1", .name = "other", .containers = {"c"}});
+    node.config.kill_unmanaged_pods = take_over;
+    node.runtime.AddUnmanagedPod({.uid = "f1", .name = "other", .containers = {"c"}});
     node.runtime.Reboot();
     ASSERT_TRUE(node.files.MakeDirs("/var/log/pods/default_other_f1", 0755).ok());
     // The number of a life, without a state, makes it nobody's here.
@@ -432,7 +432,7 @@ TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
 }
 
-/// Its verdict cannot be saved, so that it never finishes, and what it left never goes.
+/// Its terminal status cannot be saved, so that it never finishes, and what it left never goes.
 TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   const struct {
     const char* name;

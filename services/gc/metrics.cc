@@ -48,11 +48,11 @@ GcMetrics::GcMetrics(prometheus::Registry& registry)
                         .Help("How often the kernel told that memory passed a threshold")
                         .Register(registry)
                         .Add({})),
-      foreign_pods(prometheus::BuildGauge()
-                       .Name("splitlet_gc_foreign_pods")
-                       .Help("Pods in the runtime that nobody here made")
-                       .Register(registry)
-                       .Add({})),
+      unmanaged_pods(prometheus::BuildGauge()
+                         .Name("splitlet_gc_unmanaged_pods")
+                         .Help("Pods in the runtime that nobody here made")
+                         .Register(registry)
+                         .Add({})),
       signal(prometheus::BuildGauge()
                  .Name("splitlet_pressure_available")
                  .Help("What is left of memory, disk, inodes and process ids")

@@ -30,7 +30,7 @@ struct GcMetrics {
   prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
   prometheus::Counter& log_rotations;
   prometheus::Counter& memory_alarms;                    // of the kernel
-  prometheus::Gauge& foreign_pods;                       // in the runtime, made by somebody else
+  prometheus::Gauge& unmanaged_pods;                     // in the runtime, made by somebody else
   prometheus::Family<prometheus::Gauge>& signal;         // signal: what is available
   prometheus::Family<prometheus::Gauge>& condition;      // condition: 1 or 0
   prometheus::Family<prometheus::Counter>& evictions;    // eviction_signal

@@ -159,7 +159,7 @@ TEST(PodFate, OfFinishedPodsWhileTheNodeIsShortOfRoom) {
   });
 }
 
-TEST(PodFate, OfEvictedUnknownAndForeignPods) {
+TEST(PodFate, OfEvictedUnknownAndUnmanagedPods) {
   const Records r;
   Check({
       {"an evicted pod that has ended loses its content",
@@ -172,7 +172,7 @@ TEST(PodFate, OfEvictedUnknownAndForeignPods) {
       {"known to nobody in incomplete views keeps the newest",
        {{}, {}, false, true},
        {RemovalScope::kWanted}},
-      {"made by somebody else is foreign", {{}, {}, true, false}, {RemovalScope::kForeign}},
+      {"made by somebody else is foreign", {{}, {}, true, false}, {RemovalScope::kUnmanaged}},
       {"made by somebody else may be taken over",
        {{}, {}, true, false, true},
        {RemovalScope::kEverything, true, true}},
@@ -226,7 +226,7 @@ struct World {
         [this](const std::string& uid, const PodTraces& traces) {
           const auto it = scopes.find(uid);
           if (it != scopes.end()) return it->second;
-          return traces.ours ? Scope{RemovalScope::kWanted} : Scope{RemovalScope::kForeign};
+          return traces.ours ? Scope{RemovalScope::kWanted} : Scope{RemovalScope::kUnmanaged};
         },
         config, kNow);
   }
@@ -333,7 +333,7 @@ TEST(RemovalPlan, ByFateOfThePod) {
        {}},
       {"a wanted pod keeps its newest", {RemovalScope::kWanted}, {"c1"}, {}, {}, {}},
       {"an unknown pod keeps all", {RemovalScope::kUnknown}, {}, {}, {}, {}},
-      {"a foreign pod keeps all", {RemovalScope::kForeign}, {}, {}, {}, {}},
+      {"a foreign pod keeps all", {RemovalScope::kUnmanaged}, {}, {}, {}, {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -392,7 +392,7 @@ TEST(RemovalPlan, AContainerInUnknownStateGoesWithItsPod) {
        {"s-a"},
        0},
       {"of a pod that is wanted", {RemovalScope::kWanted}, {"c1"}, {}, {}, 0},
-      {"of a foreign pod", {RemovalScope::kForeign}, {"c1"}, {}, {}, 1},
+      {"of a foreign pod", {RemovalScope::kUnmanaged}, {"c1"}, {}, {}, 1},
       {"of a pod whose record cannot be read", {RemovalScope::kUnknown}, {"c1"}, {}, {}, 1},
   };
   for (const auto& c : kCases) {
@@ -470,7 +470,7 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
       world.inventory,
       [&](const std::string& uid, const PodTraces& traces) {
         asked[uid] = traces.ours;
-        return traces.ours ? Scope{RemovalScope::kEverything} : Scope{RemovalScope::kForeign};
+        return traces.ours ? Scope{RemovalScope::kEverything} : Scope{RemovalScope::kUnmanaged};
       },
       world.config, kNow);
   EXPECT_EQ(asked,
@@ -478,7 +478,7 @@ TEST(RemovalPlan, WhoMadeAPodIsToldByItsSandboxOrItsDirectory) {
   EXPECT_TRUE(plan.sandboxes.empty());
   EXPECT_TRUE(plan.log_dirs.empty());
   EXPECT_EQ(Names(plan.pod_dirs), (List{"e"}));
-  EXPECT_EQ(plan.foreign_pods, 2u);
+  EXPECT_EQ(plan.unmanaged_pods, 2u);
 }
 
 TEST(RemovalPlan, TheSourceOfAPodIsToldByItsSandbox) {

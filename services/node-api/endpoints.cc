@@ -101,7 +101,7 @@ void Endpoints::Serve(Asked asked) {
     case Route::kMetrics:
     case Route::kProbes: return ServeMetrics(asked);
     case Route::kCadvisor:
-    case Route::kResource: return ServeFigures(asked);
+    case Route::kResource: return ServeStats(asked);
     case Route::kSlis: return ServeSlis(asked);
     case Route::kContainerLogs: return ServeContainerLog(asked);
     case Route::kLogs: return ServeNodeLog(asked);
@@ -229,7 +229,7 @@ void Endpoints::ServeMetrics(const Asked& asked) {
   });
 }
 
-void Endpoints::ServeFigures(const Asked& asked) {
+void Endpoints::ServeStats(const Asked& asked) {
   const bool resource = asked.route == Route::kResource;
   StatsCache& cache = resource ? stats_ : details_;
   cache.Get([this, resource, responder = asked.responder](const auto& figures) {

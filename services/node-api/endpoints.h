@@ -90,7 +90,7 @@ class Endpoints {
   void ServeNodeLogQuery(const NodeLogQuery& query, std::shared_ptr<https::Responder> responder);
   void ServeSummary(const Asked& asked);
   void ServeMetrics(const Asked& asked);
-  void ServeFigures(const Asked& asked);
+  void ServeStats(const Asked& asked);
   void ServeSlis(const Asked& asked);
 
   EndpointDeps deps_;

@@ -54,20 +54,20 @@ class SummaryTest : public NodeApiTest {
     pod.set_local_inodes(4);
     pod.set_processes(6);
   }
-  static void SetFs(v1::FsFigures& fs, uint64_t capacity) {
+  static void SetFs(v1::FsStats& fs, uint64_t capacity) {
     fs.set_capacity_bytes(capacity);
     fs.set_available_bytes(capacity - 1);
     fs.set_inodes(9);
     fs.set_inodes_free(5);
   }
-  static void AddInterface(v1::InterfaceFigures& figures, const std::string& name, uint64_t rx) {
+  static void AddInterface(v1::InterfaceStats& figures, const std::string& name, uint64_t rx) {
     figures.set_name(name);
     figures.set_rx_bytes(rx);
     figures.set_rx_errors(rx + 1);
     figures.set_tx_bytes(rx + 2);
     figures.set_tx_errors(rx + 3);
   }
-  static void SetUsage(v1::UsageFigures& usage, const std::string& cgroup, uint64_t n) {
+  static void SetUsage(v1::UsageStats& usage, const std::string& cgroup, uint64_t n) {
     usage.set_cgroup(cgroup);
     usage.set_cpu_usage_core_ns(n * 1'000'000);
     usage.set_memory_usage_bytes(n);

@@ -484,7 +484,7 @@ TEST_F(PlegTest, ARestartRebuildsEverythingAndSweepsWhatIsGone) {
 TEST_F(PlegTest, ABurstOfEventsBeyondTheQueueIsListedInstead) {
   Start(Streams::kCri);
   for (int i = 0; i < 300; ++i)
-    runtime_.AddForeignPod({fmt::format("u{}", i), fmt::format("p{}", i), "default", {"a"}, {}});
+    runtime_.AddUnmanagedPod({fmt::format("u{}", i), fmt::format("p{}", i), "default", {"a"}, {}});
   RunFor(500ms);
   ExpectTrue();
   EXPECT_EQ(view_.size(), 300u);

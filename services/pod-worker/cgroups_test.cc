@@ -166,7 +166,7 @@ TEST_F(Cgroups, APodThatIsNeverRestartedEndsWithItsOwn) {
   Changed();
   RunFor(1min);
   EXPECT_EQ(Show(), "app/0=exited(143) sandbox/0=dead");
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
 }
 
 TEST_F(Cgroups, WhatIsLeftBehindIsKilled) {

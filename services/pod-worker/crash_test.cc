@@ -194,7 +194,7 @@ class Crashes : public TestNode {
       const auto record = Record(uid);
       text += fmt::format("{}: {}; life {} state {} phase {} reason {}\n", uid, Show(uid),
                           record->incarnation(), static_cast<int>(record->state()),
-                          record->verdict().phase(), record->verdict().reason());
+                          record->terminal_status().phase(), record->terminal_status().reason());
     }
     for (const auto& [path, mount] : mounts.mounted()) text += "mounted: " + path + "\n";
     for (const auto& path : shares_) text += "mounted share: " + path + "\n";
@@ -373,7 +373,7 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
       node.workers.OnChange([&](const auto& change) {
         const auto& record = change.after;
         if (record != nullptr && record->state() == v1::FINISHED &&
-            record->verdict().phase() != "Succeeded")
+            record->terminal_status().phase() != "Succeeded")
           unlike = record->ShortDebugString();
       });
       node.LiveAndBeRemoved();

@@ -69,7 +69,7 @@ TEST_F(Ending, WhoWantsALifeAgainWhoseRecordHasGoneIsToldThatItIsOver) {
   Settle();
   ASSERT_NE(Record(), nullptr);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
 }
 
 TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
@@ -84,7 +84,7 @@ TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
     Want(pod, 3, 1, state);
     EXPECT_EQ(Record()->incarnation(), 5);
     EXPECT_EQ(Record()->state(), v1::FINISHED);
-    EXPECT_EQ(Record()->verdict().phase(), "") << "a new life has another end";
+    EXPECT_EQ(Record()->terminal_status().phase(), "") << "a new life has another end";
   }
   EXPECT_TRUE(RunPod(pod, 6).ok());
   EXPECT_EQ(Record()->incarnation(), 6);
@@ -341,15 +341,15 @@ TEST_F(Ending, AnEvictedPodHasFailedAndIsNotStartedAfterAReboot) {
   request.set_message("The node was low on resource: memory.");
   ASSERT_TRUE(KillPod(request).ok());
   RunFor(1s);
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
-  EXPECT_EQ(Record()->verdict().reason(), "Evicted");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().reason(), "Evicted");
   EXPECT_TRUE(Record()->evicted());
   Kill();
   files.PowerCut();
   clock.SetBoot(2);
   runtime.Reboot();
   Start();
-  EXPECT_EQ(Record()->verdict().reason(), "Evicted");
+  EXPECT_EQ(Record()->terminal_status().reason(), "Evicted");
   EXPECT_TRUE(Record()->own_limit());
   EXPECT_EQ(
       Grant(pod).code() == StatusCode::kFailedPrecondition || runtime.Running("uid-web").empty(),
@@ -363,7 +363,7 @@ TEST_F(Ending, ACompletedPodDoesNotRunAgainAfterAReboot) {
   ASSERT_TRUE(RunPod(pod).ok());
   Exit("app", 0);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
   EXPECT_EQ(Record()->observation().containers(0).state(), v1::ContainerRecord::EXITED);
   Kill();
   files.PowerCut();
@@ -371,7 +371,7 @@ TEST_F(Ending, ACompletedPodDoesNotRunAgainAfterAReboot) {
   runtime.Reboot();
   Start();
   RunFor(5s);
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
   Grant(pod).IgnoreError();
   RunFor(60s);
   EXPECT_EQ(Show(), "app/0=exited(0) sandbox/0=dead");
@@ -436,8 +436,8 @@ TEST_F(Ending, TheActiveDeadlineEndsThePodEvenOverARestart) {
   EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
   RunFor(3s);
   EXPECT_TRUE(runtime.Running("uid-web").empty());
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
-  EXPECT_EQ(Record()->verdict().reason(), "DeadlineExceeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().reason(), "DeadlineExceeded");
   EXPECT_EQ(events.Count("DeadlineExceeded"), 1);
 }
 
@@ -445,7 +445,7 @@ TEST_F(Ending, AStaticPodIsNotForcedIntoAnEnd) {
   const auto pod = TestPod{}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   Remove(pod);
-  EXPECT_EQ(Record()->verdict().phase(), "");
+  EXPECT_EQ(Record()->terminal_status().phase(), "");
 }
 
 TEST_F(Ending, ASidecarDoesNotKeepAFinishedPod) {
@@ -455,7 +455,7 @@ TEST_F(Ending, ASidecarDoesNotKeepAFinishedPod) {
   EXPECT_EQ(Show(), "app/0=running s/0=running sandbox/0=ready");
   Exit("app", 0);
   EXPECT_EQ(Show(), "app/0=exited(0) s/0=exited(143) sandbox/0=dead");
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
 }
 
 TEST_F(Ending, AfterARestartNothingWaitsForAnAnswerThatWillNotCome) {
@@ -535,7 +535,7 @@ TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
   Gone("uid-web");
   Settle();
   ASSERT_FALSE(workers.Contains("uid-web"));
-  runtime.AddForeignPod({.uid = "uid-web", .name = "left", .containers = {"left"}});
+  runtime.AddUnmanagedPod({.uid = "uid-web", .name = "left", .containers = {"left"}});
   v1::KillPodRequest request;
   request.set_uid("uid-web");
   for (const auto& sandbox : runtime.Sandboxes())
@@ -553,7 +553,7 @@ TEST_F(Ending, ContainersFoundAfterALifeAreEndedAndTheLifeIsRememberedStill) {
 class Orphans : public Ending {
  protected:
   void SetUp() override {
-    runtime.AddForeignPod({.uid = "uid-orphan", .name = "old", .containers = {"app"}});
+    runtime.AddUnmanagedPod({.uid = "uid-orphan", .name = "old", .containers = {"app"}});
     Start();
   }
   v1::KillPodRequest Orphan() {

@@ -137,7 +137,7 @@ TEST_F(Ephemeral, ItDoesNotKeepAFinishedPodNorDecideItsPhase) {
   ASSERT_TRUE(RunPod(WithDebug(pod.Make())).ok());
   Exit("app", 0);
   EXPECT_EQ(Show(), "app/0=exited(0) debug/0=exited(143) sandbox/0=dead");
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
 }
 
 TEST_F(Ephemeral, ASidecarThatEndsWithItsPodDoesNotWaitForIt) {

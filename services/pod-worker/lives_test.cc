@@ -55,7 +55,7 @@ TEST_F(Lives, OneThatIsOverAndWantedIsShownSoBeforeAnybodyAsksForIt) {
     if (restart) Restart();
     ASSERT_NE(Record(), nullptr);
     EXPECT_EQ(Record()->state(), v1::FINISHED);
-    EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+    EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
   }
 }
 
@@ -64,7 +64,7 @@ TEST_F(Lives, ANeverPodThatIsPutBackRunsAgain) {
   ASSERT_TRUE(RunPod(pod).ok());
   EXPECT_EQ(Annotation("splitlet.dev/incarnation"), "1");
   Exit(0);
-  ASSERT_EQ(Record()->verdict().phase(), "Succeeded");
+  ASSERT_EQ(Record()->terminal_status().phase(), "Succeeded");
   MoveAway(pod, 1);
   ASSERT_TRUE(RunPod(pod, 2).ok());
   EXPECT_EQ(Show(), "app/0=exited(0) app/1=running sandbox/0=dead sandbox/1=ready");
@@ -73,7 +73,7 @@ TEST_F(Lives, ANeverPodThatIsPutBackRunsAgain) {
   EXPECT_EQ(Annotation("io.kubernetes.container.restartCount"), "0");
   EXPECT_TRUE(Newest().log_path.ends_with("/app/1.log")) << Newest().log_path;
   Exit(3);
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
   EXPECT_EQ(runtime.Containers().size(), 2u);
 }
 
@@ -175,7 +175,7 @@ TEST_F(Lives, AContainerThatVanishedHasEnded) {
       }
       EXPECT_EQ(node.runtime.Calls("CreateContainer"), made);
       EXPECT_EQ(node.Record()->state(), v1::FINISHED);
-      EXPECT_EQ(node.Record()->verdict().phase(), c.phase);
+      EXPECT_EQ(node.Record()->terminal_status().phase(), c.phase);
       const v1::ObservedPod seen = node.Record()->observation();
       ASSERT_EQ(seen.containers_size(), 1);
       EXPECT_EQ(seen.containers(0).reason(), "ContainerStatusUnknown");
@@ -210,7 +210,7 @@ TEST_F(Lives, AnInitContainerThatVanishedHasEnded) {
       node.RunFor(600s);
       EXPECT_EQ(node.Show(), reboot ? c.rebooted : c.seen);
       const bool ends = std::string(c.policy) == "Never";
-      EXPECT_EQ(node.Record()->verdict().phase(), ends ? "Failed" : "");
+      EXPECT_EQ(node.Record()->terminal_status().phase(), ends ? "Failed" : "");
     }
   }
 }
@@ -241,7 +241,7 @@ TEST_F(Lives, WhatRanBeforeAnythingWasRememberedIsLearnt) {
   Changed();
   RunFor(5s);
   Vanish();
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
   EXPECT_EQ(runtime.Calls("CreateContainer"), 1u);
 }
 
@@ -340,23 +340,23 @@ TEST_F(Lives, WhatIsNotOnDiskIsNotInTheTable) {
   EXPECT_EQ(Record()->state(), v1::FINISHED);
 }
 
-TEST_F(Lives, AVerdictIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
+TEST_F(Lives, ATerminalStatusIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone) {
   const auto pod = TestPod{.policy = "Never"}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   Exit(0);
-  const auto verdicts = [this] { return files.List("/state/pod-worker/pods")->size(); };
-  ASSERT_EQ(verdicts(), 1u);
+  const auto terminal_statuses = [this] { return files.List("/state/pod-worker/pods")->size(); };
+  ASSERT_EQ(terminal_statuses(), 1u);
   owner.silent = true;
   desired.Remove("uid-web");
   RunFor(120s);
-  EXPECT_EQ(verdicts(), 1u);
+  EXPECT_EQ(terminal_statuses(), 1u);
   EXPECT_TRUE(workers.Contains("uid-web"));
   owner.silent = false;
   RunFor(120s);
-  EXPECT_EQ(verdicts(), 1u) << "config-source still knows it";
+  EXPECT_EQ(terminal_statuses(), 1u) << "config-source still knows it";
   owner.known.clear();
   RunFor(120s);
-  EXPECT_EQ(verdicts(), 0u);
+  EXPECT_EQ(terminal_statuses(), 0u);
   EXPECT_FALSE(workers.Contains("uid-web"));
   EXPECT_EQ(std::ranges::count(owner.sources, "file"), std::ssize(owner.sources))
       << "no other source keeps it";
@@ -444,7 +444,7 @@ TEST_F(Lives, AfterAStartAPodThatWasForgottenHasEndedAsBefore) {
   const auto pod = TestPod{.policy = "Never"}.Make();
   ASSERT_TRUE(RunPod(pod).ok());
   Exit(0);
-  ASSERT_EQ(Record()->verdict().phase(), "Succeeded");
+  ASSERT_EQ(Record()->terminal_status().phase(), "Succeeded");
   Remove(pod);
   RunFor(1s);
   Gone("uid-web");
@@ -456,7 +456,7 @@ TEST_F(Lives, AfterAStartAPodThatWasForgottenHasEndedAsBefore) {
   Remove(pod);
   RunFor(5s);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
-  EXPECT_EQ(Record()->verdict().phase(), "Succeeded");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Succeeded");
   Gone("uid-web");
   RunFor(5s);
   EXPECT_FALSE(workers.Contains("uid-web"));
@@ -477,7 +477,7 @@ TEST_F(Lives, ANeverPodThatLosesItsSandboxTooEarlyHasFailed) {
     runtime.ClearFaults();
     Changed(uid);
     RunFor(60s);
-    EXPECT_EQ(Record(uid)->verdict().phase(), "Failed") << Show(uid);
+    EXPECT_EQ(Record(uid)->terminal_status().phase(), "Failed") << Show(uid);
     EXPECT_EQ(runtime.Running(uid), std::vector<std::string>{});
   }
 }

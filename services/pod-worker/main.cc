@@ -30,7 +30,7 @@
 #include "services/pod-worker/rpc.h"
 #include "services/pod-worker/streams/stream_rpc.h"
 #include "services/pod-worker/sync/limited_runner.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::pod_worker {

@@ -184,7 +184,7 @@ TEST_F(Place, APodThatRanHereWithoutAMarkLeavesNothingThatNobodyRemoves) {
 class OrphanPlace : public Place {
  protected:
   void SetUp() override {
-    runtime.AddForeignPod({.uid = "uid-orphan", .name = "old", .containers = {"app"}});
+    runtime.AddUnmanagedPod({.uid = "uid-orphan", .name = "old", .containers = {"app"}});
     ASSERT_TRUE(files.MakeDirs(kSecret, 0755).ok());
     ASSERT_TRUE(mounts.Mount({.type = "tmpfs", .path = kSecret}).ok());
     ASSERT_TRUE(files.Replace(std::string(kSecret) + "/password", "hush", {}).ok());
@@ -233,7 +233,7 @@ TEST_F(OrphanPlace, VolumesGoWithItButForKindsThatAreNotKnown) {
 
 TEST_F(OrphanPlace, VolumesStayWhileASandboxThatWasNotNamedIsThere) {
   const auto first = KillAll();
-  runtime.AddForeignPod({.uid = "uid-orphan", .name = "old-again", .containers = {"late"}});
+  runtime.AddUnmanagedPod({.uid = "uid-orphan", .name = "old-again", .containers = {"late"}});
   const auto all_of_it = KillAll();
   ASSERT_TRUE(KillPod(first).ok());
   RunFor(5s);

@@ -35,7 +35,7 @@
 #include "libs/process/fake_programs.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/pods_fixture.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::pod_worker {
@@ -395,7 +395,7 @@ class TestNode {
     auto record = workers.Find(uid);
     return record ? record : std::make_shared<const v1::WorkerRecord>();
   }
-  const v1::ContainerNote NoteOf(const std::string& container,
+  const v1::WaitingReason NoteOf(const std::string& container,
                                  const std::string& uid = "uid-web") const {
     const auto record = Record(uid);
     for (const auto& note : record->containers())

@@ -9,7 +9,7 @@
 #include "services/pod-worker/images/pulls_text.h"
 #include "services/pod-worker/machine/former_devices.h"
 #include "services/pod-worker/worker/worker_counts.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 

@@ -145,7 +145,7 @@ TEST_F(Probed, WithPolicyNeverThePodEnds) {
   RunFor(2s);
   Answer(1);
   RunFor(60s);
-  EXPECT_EQ(Record()->verdict().phase(), "Failed") << Show();
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed") << Show();
 }
 
 TEST_F(Probed, TheOthersWaitForStartup) {

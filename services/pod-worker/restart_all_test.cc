@@ -58,7 +58,7 @@ TEST_F(RestartsAll, AnotherCodeEndsThePodAsItsPolicySays) {
   RunCrew();
   Exit("lead", 1);
   Exit("mate", 0);
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
 }
 
 TEST_F(RestartsAll, ItGoesOnWhereTheRuntimeFailed) {

@@ -5,7 +5,7 @@
 #include "libs/peers/pod_worker_client.h"
 #include "libs/rpc/rpc.h"
 #include "services/pod-worker/pod_worker_service.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::pod_worker {

@@ -404,14 +404,14 @@ TEST_F(Running, APodThatRanAtTheStartOfTheProcessWaitsWhenItComesBack) {
 
 TEST_F(Running, AStaticPodWaitsForContainersFoundAtTheStart) {
   Kill();
-  runtime.AddForeignPod({.uid = "uid-old",
-                         .name = "web",
-                         .containers = {"app"},
-                         .annotations = {{"kubernetes.io/config.source", "file"}}});
-  runtime.AddForeignPod({.uid = "uid-api",
-                         .name = "web",
-                         .containers = {"app"},
-                         .annotations = {{"kubernetes.io/config.source", "api"}}});
+  runtime.AddUnmanagedPod({.uid = "uid-old",
+                           .name = "web",
+                           .containers = {"app"},
+                           .annotations = {{"kubernetes.io/config.source", "file"}}});
+  runtime.AddUnmanagedPod({.uid = "uid-api",
+                           .name = "web",
+                           .containers = {"app"},
+                           .annotations = {{"kubernetes.io/config.source", "api"}}});
   Start();
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   RunFor(5s);
@@ -455,7 +455,7 @@ TEST_F(Running, AForgottenHoldEndsByItself) {
 TEST_F(Running, AFileOfANewerVersionMakesThePodUnknown) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   Kill();
-  fs::FactStore newer(
+  fs::RecordStore newer(
       files, clock, {.directory = "/run/pod-worker/workers", .this_boot_only = true, .schema = 9});
   ASSERT_TRUE(newer.Save("uid-web", "?", false).ok());
   Start();

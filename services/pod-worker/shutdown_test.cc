@@ -30,8 +30,8 @@ TEST_F(EndWithTheNode, ThatAPodEndedWithTheNodeIsKnownInTheNextBoot) {
   request.set_message("Pod was terminated in response to imminent node shutdown.");
   ASSERT_TRUE(KillPod(request).ok());
   RunFor(1s);
-  EXPECT_EQ(Record()->verdict().phase(), "Failed");
-  EXPECT_EQ(Record()->verdict().reason(), "Terminated");
+  EXPECT_EQ(Record()->terminal_status().phase(), "Failed");
+  EXPECT_EQ(Record()->terminal_status().reason(), "Terminated");
   EXPECT_EQ(Record()->shutdown_boot(), clock.Now().boot);
   const uint64_t boot = clock.Now().boot;
   files.PowerCut();

@@ -37,7 +37,7 @@ TEST(TakenOver, TheActiveDeadlineCountsFromTheStartThatTheApiShows) {
     }
     node.RunFor(3s);
     EXPECT_FALSE(runs());
-    EXPECT_EQ(node.Record()->verdict().reason(), "DeadlineExceeded");
+    EXPECT_EQ(node.Record()->terminal_status().reason(), "DeadlineExceeded");
     if (c.left < 100) {
       EXPECT_EQ(node.Record()->start_time_wall_ns(), start * 1'000'000'000);
     }

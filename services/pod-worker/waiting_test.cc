@@ -170,10 +170,10 @@ TEST_F(WithoutRegularLook, TheFullNameIsFreeWhenTheOtherHasEnded) {
 
 TEST_F(WithoutRegularLook, TheFullNameIsFreeWhenWhatWasFoundAtTheStartHasGone) {
   Kill();
-  runtime.AddForeignPod({.uid = "uid-old",
-                         .name = "web",
-                         .containers = {"app"},
-                         .annotations = {{"kubernetes.io/config.source", "file"}}});
+  runtime.AddUnmanagedPod({.uid = "uid-old",
+                           .name = "web",
+                           .containers = {"app"},
+                           .annotations = {{"kubernetes.io/config.source", "file"}}});
   Start();
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   ASSERT_EQ(Show(), "");
@@ -302,7 +302,7 @@ TEST_F(WithoutRegularLook, TheActiveDeadlineEndsThePodAtItsTime) {
   ASSERT_EQ(runtime.Running("uid-web").size(), 1u);
   RunFor(2s);
   EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
-  EXPECT_EQ(Record()->verdict().reason(), "DeadlineExceeded");
+  EXPECT_EQ(Record()->terminal_status().reason(), "DeadlineExceeded");
 }
 
 TEST_F(WithoutRegularLook, APodThatDoesNotEndIsEndedAgain) {
@@ -334,7 +334,7 @@ class UnreadableFile : public testing::Test, public TestNode {
   void SetUp() override { Start(); }
 };
 
-TEST_F(UnreadableFile, ABrokenVerdictStartsNothingUntilRootPutsItAside) {
+TEST_F(UnreadableFile, ABrokenTerminalStatusStartsNothingUntilRootPutsItAside) {
   const auto job = TestPod{.policy = "Never", .source = "api"}.Make();
   ASSERT_TRUE(RunPod(job).ok());
   Exit("app", 0);
@@ -342,7 +342,7 @@ TEST_F(UnreadableFile, ABrokenVerdictStartsNothingUntilRootPutsItAside) {
   ASSERT_EQ(Record()->state(), v1::FINISHED);
   Reboot();
   const std::string path = "/state/pod-worker/pods/uid-web";
-  ASSERT_TRUE(files.Stat(path, false).ok()) << "the verdict";
+  ASSERT_TRUE(files.Stat(path, false).ok()) << "the terminal status";
   ASSERT_TRUE(files.Replace(path, "splitlet-fact 1 1 0\nbroken", {}).ok());
   Start();
   Want(job);

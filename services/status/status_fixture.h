@@ -184,7 +184,7 @@ class StatusServiceTest : public ::testing::Test {
     v1::AdmissionRecord record;
     record.set_uid(uid);
     record.set_incarnation(1);
-    record.set_verdict(v1::AdmissionRecord::REJECTED);
+    record.set_decision(v1::AdmissionRecord::REJECTED);
     record.set_reason(reason);
     ASSERT_TRUE(admission->rows.Put(uid, record).ok());
   }
@@ -193,7 +193,7 @@ class StatusServiceTest : public ::testing::Test {
     record.set_uid(uid);
     record.set_incarnation(1);
     record.set_state(state);
-    record.mutable_verdict()->set_phase(phase);
+    record.mutable_terminal_status()->set_phase(phase);
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
   /// What is published of u1 from now on.

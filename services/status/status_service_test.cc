@@ -349,7 +349,7 @@ TEST_F(StatusServiceTest, OfARemovedPodWithoutAWorkerAStartInventsNothing) {
   EXPECT_EQ(phases, std::vector<std::string>{"Succeeded"});
 }
 
-TEST_F(StatusServiceTest, AVerdictFromBeforeARebootIsNotPrecededByRunning) {
+TEST_F(StatusServiceTest, ATerminalStatusFromBeforeARebootIsNotPrecededByRunning) {
   std::vector<std::string> phases;
   CollectPhases(phases);
   Want("u1");
@@ -371,7 +371,7 @@ TEST_F(StatusServiceTest, ARunningPodThatCannotBeInspectedIsNotCalledWaitingAfte
   failed.mutable_pod()->set_uid("u1");
   failed.set_inspect_error("ListContainers: DEADLINE_EXCEEDED");
   ASSERT_TRUE(runtime->rows.Put("u1", failed).ok());
-  // The record may come before the beat that does not vouch for it any more.
+  // The record may come before the heartbeat that does not vouch for it any more.
   for (const std::set<std::string>& not_vouched : {std::set<std::string>{"u1"}, {}}) {
     runtime->rows.SetComplete(
         {.scopes = {"all"}, .observed_at = clock.Now(), .not_vouched = not_vouched});

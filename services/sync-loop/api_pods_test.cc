@@ -40,13 +40,13 @@ TEST(ApiPods, WhereTheyMayStartOfflineLabelsRefuseNobodyBeforeTheServerHasTheNod
   node.Put({.uid = "unconfirmed", .state = v1::DesiredRecord::UNCONFIRMED});
   node.Advance(1min);
   EXPECT_EQ(node.Calls(), Calls{"CREATE any 1/1"});
-  EXPECT_EQ(node.Verdict("here"), "none");
+  EXPECT_EQ(node.Decision("here"), "none");
   node.registered = true;
   node.PutNode("1", "b");
   EXPECT_EQ(node.Calls(), Calls{"CREATE here 1/1"});
   node.Put({.uid = "there", .spec = "containers: [{name: c}], nodeSelector: {zone: c}"});
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("there"),
+  EXPECT_EQ(node.Decision("there"),
             "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node "
             "affinity/selector");
 }
@@ -58,13 +58,13 @@ TEST(ApiPods, ARefusedOneIsNeverJudgedAgain) {
   const std::string spec = "containers: [{name: c}], nodeSelector: {zone: b}";
   node.Put({.uid = "web", .spec = spec});
   node.Advance(5s);
-  ASSERT_TRUE(node.Verdict("web").starts_with("NodeAffinity"));
+  ASSERT_TRUE(node.Decision("web").starts_with("NodeAffinity"));
   node.PutNode("1", "b");
   node.Put({.uid = "web", .spec = spec, .metadata = ", labels: {a: b}", .generation = 2});
   node.Advance(1min);
   node.Restart();
   node.Advance(1min);
-  EXPECT_TRUE(node.Verdict("web").starts_with("NodeAffinity"));
+  EXPECT_TRUE(node.Decision("web").starts_with("NodeAffinity"));
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
@@ -78,9 +78,9 @@ TEST(ApiPods, AreJudgedInTheOrderOfTheirCreation) {
   node.Settle();
   node.PutNode("1");
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "admitted");
-  EXPECT_TRUE(node.Verdict("a").starts_with("OutOfcpu"));
-  EXPECT_TRUE(node.Verdict("c").starts_with("OutOfcpu"));
+  EXPECT_EQ(node.Decision("b"), "admitted");
+  EXPECT_TRUE(node.Decision("a").starts_with("OutOfcpu"));
+  EXPECT_TRUE(node.Decision("c").starts_with("OutOfcpu"));
 }
 
 TEST(ApiPods, AStatusThatFollowsMakesNoCall) {
@@ -117,7 +117,7 @@ TEST(ApiPods, WhatHasEndedAtFirstSightIsNotStartedAndWhatOthersEndIsKilled) {
   put("runs", "Running");
   node.Advance(1min);
   EXPECT_EQ(node.Calls(), Calls{"CREATE runs 1/1"});
-  EXPECT_EQ(node.Verdict("done"), "none");
+  EXPECT_EQ(node.Decision("done"), "none");
   put("runs", "Failed");
   EXPECT_EQ(node.Calls(), Calls{"KILL runs 1"});
 }
@@ -144,8 +144,8 @@ TEST(ApiPods, OfOneFullNameAStaticAndAnApiPodBothRun) {
   node.Put({.uid = "static", .source = "file", .name = "web"});
   node.Put({.uid = "api", .name = "web"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("static"), "admitted");
-  EXPECT_EQ(node.Verdict("api"), "admitted");
+  EXPECT_EQ(node.Decision("static"), "admitted");
+  EXPECT_EQ(node.Decision("api"), "admitted");
 }
 
 }  // namespace

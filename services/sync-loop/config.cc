@@ -20,7 +20,7 @@ SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::Kube
           .allowed_unsafe_sysctls = kubelet.allowed_unsafe_sysctls,
           .max_pods = kubelet.max_pods,
           .pod_resources = kubelet.gates.Enabled("PodLevelResources"),
-          .kill_foreign_pods = kubelet.splitlet.kill_foreign_pods,
+          .kill_unmanaged_pods = kubelet.splitlet.kill_unmanaged_pods,
           .offline_start = kubelet.splitlet.offline_start,
           .seed = Fnv1a64(flags.node_name)};
 }

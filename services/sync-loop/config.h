@@ -28,7 +28,7 @@ struct SyncLoopConfig {
   std::vector<std::string> allowed_unsafe_sysctls;
   int64_t max_pods = 110;
   bool pod_resources = true;  // the feature gate PodLevelResources
-  bool kill_foreign_pods = false;
+  bool kill_unmanaged_pods = false;
   bool offline_start = false;  // pods of the API may start before the server has the node
   uint64_t seed = 1;           // of jitter
 };

@@ -62,7 +62,7 @@ TEST(SyncLoop, AnEditThatNeedsWhatTheNodeLacksIsToldOnceAndNotHeldUp) {
   node.Settle();
   node.Put({.uid = "web", .spec = spec + ", hostNetwork: true", .source = "file", .generation = 2});
   EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "UPDATE web 1/2"}));
-  EXPECT_EQ(node.Verdict("web"), "admitted");
+  EXPECT_EQ(node.Decision("web"), "admitted");
   const std::vector<std::string> told = {
       "FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: "
       "UserNamespacesHostNetworkSupport"};

@@ -27,9 +27,9 @@ SyncLoopMetrics::SyncLoopMetrics(prometheus::Registry& registry)
       waiting_pods(
           Gauges(registry, "splitlet_sync_loop_waiting_pods", "Pods that wait to be judged.")
               .Add({})),
-      foreign_pods(Gauges(registry, "splitlet_sync_loop_foreign_pods",
-                          "Runtime pods left alone: made by nobody here.")
-                       .Add({})),
+      unmanaged_pods(Gauges(registry, "splitlet_sync_loop_foreign_pods",
+                            "Runtime pods left alone: made by nobody here.")
+                         .Add({})),
       rejections(
           Counters(registry, "kubelet_admission_rejections_total", "Pods refused, by reason.")),
       preemptions(Counters(registry, "kubelet_preemptions",

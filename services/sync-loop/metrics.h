@@ -19,7 +19,7 @@ struct SyncLoopMetrics {
   prometheus::Family<prometheus::Gauge>& active_pods;   // static
   prometheus::Gauge& mirror_pods;
   prometheus::Gauge& waiting_pods;                          // to be decided
-  prometheus::Gauge& foreign_pods;                          // in the runtime, made by nobody here
+  prometheus::Gauge& unmanaged_pods;                        // in the runtime, made by nobody here
   prometheus::Family<prometheus::Counter>& rejections;      // reason
   prometheus::Family<prometheus::Counter>& preemptions;     // preemption_signal
   prometheus::Family<prometheus::Counter>& restarted_pods;  // static

@@ -27,7 +27,7 @@ class SyncLoopRpc final : public v1::SyncLoop::Service {
     reply->set_waiting(static_cast<uint32_t>(view->waiting));
     reply->set_waiting_reason(view->waiting_reason);
     for (const auto& uid : view->orphans) reply->add_orphans(uid);
-    for (const auto& uid : view->foreign) reply->add_foreign(uid);
+    for (const auto& uid : view->unmanaged) reply->add_unmanaged(uid);
     return grpc::Status::OK;
   }
 

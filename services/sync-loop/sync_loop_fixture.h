@@ -138,7 +138,7 @@ class Node {
       EXPECT_NE(line.message, "the room of the node was not what its pods hold");
   }
 
-  void StartLoop(bool kill_foreign = false) {
+  void StartLoop(bool kill_unmanaged = false) {
     loop_ = std::make_unique<exec::FakeLoop>(scheduler_, scheduler_.NewOwner("sync-loop"));
     strands_ = std::make_unique<exec::FakeStrands>(*loop_);
     bus_ = std::make_unique<bus::FakeBus>(network, "sync-loop", *loop_);
@@ -167,7 +167,7 @@ class Node {
                                         .node_annotation = kOurs,
                                         .facts_dir = "/run/sync-loop/admission",
                                         .kernel_release = "6.1.0",
-                                        .kill_foreign_pods = kill_foreign,
+                                        .kill_unmanaged_pods = kill_unmanaged,
                                         .offline_start = offline_start});
     service->Start();
   }
@@ -243,14 +243,14 @@ class Node {
     ASSERT_TRUE(runtime.table.Put(uid, record, traceparent).ok());
   }
   /// What the table `admission` says, asked through a view of its own.
-  std::string Verdict(const std::string& uid) {
+  std::string Decision(const std::string& uid) {
     bus::FakeBus reader(network, "reader", owners);
     auto view = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
     Settle();
     const auto record = view.Find(uid);
     if (record == nullptr) return "none";
-    if (record->verdict() == v1::AdmissionRecord::ADMITTED) return "admitted";
-    const bool waits = record->verdict() == v1::AdmissionRecord::WAITING;
+    if (record->decision() == v1::AdmissionRecord::ADMITTED) return "admitted";
+    const bool waits = record->decision() == v1::AdmissionRecord::WAITING;
     return (waits ? "waiting, " : "") + record->reason() + ": " + record->message();
   }
   std::vector<std::string> Calls() {

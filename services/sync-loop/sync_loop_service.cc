@@ -52,7 +52,7 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                 .store = store_,
                 .metrics = metrics_,
                 .log = deps_.log},
-               {config.node_annotation, config.kill_foreign_pods}),
+               {config.node_annotation, config.kill_unmanaged_pods}),
       tick_(deps_.loop, kTick, [this] { OnTick(); }) {
   deps_.desired.OnChange([this](const auto& change) { OnDesiredChanged(change); });
   deps_.workers.OnChange([this](const auto& change) { OnWorkersChanged(change); });
@@ -98,7 +98,7 @@ LoopView SyncLoopService::GetState() const {
   view.waiting = admitter_.waiting();
   view.waiting_reason = admitter_.WaitingReason();
   for (const auto& suspect : orphans_.Suspects()) view.orphans.push_back(suspect.key);
-  view.foreign = {orphans_.foreign().begin(), orphans_.foreign().end()};
+  view.unmanaged = {orphans_.unmanaged().begin(), orphans_.unmanaged().end()};
   return view;
 }
 
@@ -213,7 +213,7 @@ void SyncLoopService::SetGauges() {
   }
   metrics_.mirror_pods.Set(mirrors);
   metrics_.waiting_pods.Set(static_cast<double>(admitter_.waiting()));
-  metrics_.foreign_pods.Set(static_cast<double>(orphans_.foreign().size()));
+  metrics_.unmanaged_pods.Set(static_cast<double>(orphans_.unmanaged().size()));
 }
 
 }  // namespace splitlet::sync_loop

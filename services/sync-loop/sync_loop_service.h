@@ -60,8 +60,8 @@ struct SyncLoopDeps {
 /// What splitletctl shows.
 struct LoopView {
   size_t admitted = 0, rejected = 0, waiting = 0;
-  std::string waiting_reason;                 // of the first one
-  std::vector<std::string> orphans, foreign;  // UIDs
+  std::string waiting_reason;                   // of the first one
+  std::vector<std::string> orphans, unmanaged;  // UIDs
 };
 
 class SyncLoopService {

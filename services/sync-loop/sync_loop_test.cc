@@ -23,7 +23,7 @@ TEST(SyncLoop, AnApiPodIsAdmittedGrantedUpdatedAndEnded) {
   node.StartLoop();
   node.Put({.uid = "web"});
   EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
-  EXPECT_EQ(node.Verdict("web"), "admitted");
+  EXPECT_EQ(node.Decision("web"), "admitted");
   node.Put({.uid = "web", .generation = 2});
   EXPECT_EQ(node.Calls(), Calls{"UPDATE web 1/2"});
   node.Put({.uid = "web", .generation = 2, .state = v1::DesiredRecord::REMOVED});
@@ -32,7 +32,7 @@ TEST(SyncLoop, AnApiPodIsAdmittedGrantedUpdatedAndEnded) {
   node.Settle();
   node.desired.table.Remove("web");
   node.Advance(3s);
-  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_EQ(node.Decision("web"), "none");
   EXPECT_TRUE(node.files.List("/run/sync-loop/admission")->empty());
   EXPECT_EQ(node.Calls(), Calls{});
 }
@@ -50,13 +50,13 @@ TEST(SyncLoop, AnAdmissionGoesWithARemovedPodWhateverIsIncomplete) {
   node.desired.table.Remove("web");
   node.StartLoop();
   node.Advance(1min);
-  EXPECT_EQ(node.Verdict("web"), "admitted") << "no process says that it was removed";
+  EXPECT_EQ(node.Decision("web"), "admitted") << "no process says that it was removed";
   auto record = node.workers.table.Get("web");
   ASSERT_NE(record, nullptr);
   record->set_removed(true);
   ASSERT_TRUE(node.workers.table.Put("web", *record).ok());
   node.Advance(3s);
-  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_EQ(node.Decision("web"), "none");
   EXPECT_TRUE(node.files.List("/run/sync-loop/admission")->empty());
 }
 
@@ -70,7 +70,7 @@ TEST(SyncLoop, ARefusedPodIsToldAndTheOthersRun) {
   node.Put({.uid = "second", .spec = port, .created = 2});
   node.Put({.uid = "third", .created = 3});
   EXPECT_EQ(node.Calls(), (Calls{"CREATE first 1/1", "CREATE third 1/1"}));
-  EXPECT_EQ(node.Verdict("second"),
+  EXPECT_EQ(node.Decision("second"),
             "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the "
             "requested pod ports");
   ASSERT_EQ(node.events.all.size(), 1u);
@@ -88,7 +88,7 @@ TEST(SyncLoop, APodWhoseGrantIsRefusedForGoodLeavesItsRoomUntilAnotherPodWorkerC
   node.worker.failure = InvalidArgument("spec.containers[0].name: Invalid value");
   node.Put({.uid = "odd", .spec = spec, .created = 1});
   node.Settle();
-  EXPECT_EQ(node.Verdict("odd"), "admitted");
+  EXPECT_EQ(node.Decision("odd"), "admitted");
   v1::WorkerRecord refused;
   refused.set_uid("odd");
   refused.set_incarnation(1);
@@ -112,9 +112,9 @@ TEST(SyncLoop, OlderPodsAreJudgedFirst) {
   node.Put({.uid = "b-old", .spec = spec, .created = 10});
   node.StartLoop();
   node.Settle();
-  EXPECT_EQ(node.Verdict("b-old"), "admitted");
+  EXPECT_EQ(node.Decision("b-old"), "admitted");
   EXPECT_EQ(
-      node.Verdict("a-young"),
+      node.Decision("a-young"),
       "OutOfcpu: Node didn't have enough resource: cpu, requested: 600, used: 600, capacity: 1000");
 }
 
@@ -152,13 +152,13 @@ TEST(SyncLoop, ALabelThatComesLateStillAdmits) {
   node.StartLoop();
   node.Put({.uid = "web", .spec = "containers: [{name: c}], nodeSelector: {zone: new}"});
   node.Advance(1s);
-  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_EQ(node.Decision("web"), "none");
   node.PutNode("1", "new");
   node.Settle();
-  EXPECT_EQ(node.Verdict("web"), "admitted");
+  EXPECT_EQ(node.Decision("web"), "admitted");
   node.Put({.uid = "never", .spec = "containers: [{name: c}], nodeSelector: {zone: other}"});
   node.Advance(4s);
-  EXPECT_TRUE(node.Verdict("never").starts_with("NodeAffinity"));
+  EXPECT_TRUE(node.Decision("never").starts_with("NodeAffinity"));
 }
 
 TEST(SyncLoop, WantOfRoomRefusesNobodyWhileThePodsAreNotAllKnown) {
@@ -176,16 +176,16 @@ TEST(SyncLoop, WantOfRoomRefusesNobodyWhileThePodsAreNotAllKnown) {
   node.Advance(10s);
   node.PutNode("1");
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("small"), "admitted");
-  EXPECT_EQ(node.Verdict("big"), "none");
+  EXPECT_EQ(node.Decision("small"), "admitted");
+  EXPECT_EQ(node.Decision("big"), "none");
   EXPECT_TRUE(node.service->GetState().waiting_reason.starts_with("OutOfcpu, but"));
   node.network.SetConnected("config-source", true);
   node.network.SetCallsFail("config-source", false);
   node.Advance(5s);
-  EXPECT_TRUE(node.Verdict("big").starts_with("OutOfcpu"));
+  EXPECT_TRUE(node.Decision("big").starts_with("OutOfcpu"));
 }
 
-TEST(SyncLoop, ARestartKeepsVerdictsAndJudgesRejectedStaticPodsAgain) {
+TEST(SyncLoop, ARestartKeepsDecisionsAndJudgesRejectedStaticPodsAgain) {
   Node node;
   node.PutNode("1");
   node.StartLoop();
@@ -198,15 +198,15 @@ TEST(SyncLoop, ARestartKeepsVerdictsAndJudgesRejectedStaticPodsAgain) {
   node.Put({.uid = "api", .spec = half});
   node.Advance(4s);
   EXPECT_EQ(node.Calls(), Calls{"CREATE runs 1/1"});
-  EXPECT_TRUE(node.Verdict("static").starts_with("NodeAffinity"));
+  EXPECT_TRUE(node.Decision("static").starts_with("NodeAffinity"));
   node.PutNode("2", "new");
   node.Advance(1min);
-  EXPECT_TRUE(node.Verdict("static").starts_with("NodeAffinity")) << "judged once in a start";
+  EXPECT_TRUE(node.Decision("static").starts_with("NodeAffinity")) << "judged once in a start";
   node.worker.TakeCalls();
   node.Restart();
-  EXPECT_EQ(node.Verdict("runs"), "admitted");
-  EXPECT_EQ(node.Verdict("static"), "admitted");
-  EXPECT_TRUE(node.Verdict("api").starts_with("OutOfcpu"));
+  EXPECT_EQ(node.Decision("runs"), "admitted");
+  EXPECT_EQ(node.Decision("static"), "admitted");
+  EXPECT_TRUE(node.Decision("api").starts_with("OutOfcpu"));
   EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});
 }
 
@@ -220,17 +220,17 @@ TEST(SyncLoop, ARunningPodIsNotRefusedAfterARestartAlthoughItNoLongerFits) {
   ASSERT_TRUE(node.files.RemoveTree("/run/sync-loop").ok());
   node.worker.TakeCalls();
   node.Restart();
-  EXPECT_EQ(node.Verdict("web"), "admitted") << "its grant says that it was admitted";
+  EXPECT_EQ(node.Decision("web"), "admitted") << "its grant says that it was admitted";
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
-TEST(SyncLoop, ARebootVoidsVerdicts) {
+TEST(SyncLoop, ARebootVoidsDecisions) {
   Node node;
   node.StartLoop();
   node.Put(
       {.uid = "web", .spec = "containers: [{name: c}], os: {name: windows}", .source = "file"});
   node.Advance(4s);
-  EXPECT_TRUE(node.Verdict("web").starts_with("PodOSNotSupported"));
+  EXPECT_TRUE(node.Decision("web").starts_with("PodOSNotSupported"));
   node.Crash();
   node.clock.SetBoot(99);
   node.desired.table.Remove("web");
@@ -239,7 +239,7 @@ TEST(SyncLoop, ARebootVoidsVerdicts) {
   EXPECT_EQ(node.service->GetState().rejected, 0u);
 }
 
-TEST(SyncLoop, AVerdictThatCannotBeSavedGrantsNothing) {
+TEST(SyncLoop, ADecisionThatCannotBeSavedGrantsNothing) {
   Node node;
   node.PutNode();
   node.StartLoop();
@@ -248,10 +248,10 @@ TEST(SyncLoop, AVerdictThatCannotBeSavedGrantsNothing) {
   node.Put({.uid = "web"});
   node.Advance(10s);
   EXPECT_EQ(node.Calls(), Calls{});
-  EXPECT_EQ(node.Verdict("web"), "none");
+  EXPECT_EQ(node.Decision("web"), "none");
   node.files.SetFull("/run", false);
   node.Advance(40s);
-  EXPECT_EQ(node.Verdict("web"), "admitted");
+  EXPECT_EQ(node.Decision("web"), "admitted");
   EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
 }
 
@@ -400,14 +400,14 @@ TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
 }
 
 TEST(SyncLoop, ForeignPodsAreReportedAndKilledOnlyWhenAskedTo) {
-  for (const bool kill_foreign : {false, true}) {
+  for (const bool kill_unmanaged : {false, true}) {
     Node node;
     node.PutNode();
     node.PutRuntime("kubelet-made", "");
-    node.StartLoop(kill_foreign);
+    node.StartLoop(kill_unmanaged);
     node.Advance(10s);
-    EXPECT_EQ(node.worker.kills.empty(), !kill_foreign);
-    EXPECT_EQ(node.service->GetState().foreign.size(), kill_foreign ? 0u : 1u);
+    EXPECT_EQ(node.worker.kills.empty(), !kill_unmanaged);
+    EXPECT_EQ(node.service->GetState().unmanaged.size(), kill_unmanaged ? 0u : 1u);
   }
 }
 
@@ -476,13 +476,13 @@ TEST(SyncLoop, ACriticalPodPushesOutWhatItNeedsAndNoMore) {
   node.worker.TakeCalls();
   node.Put({.uid = "static", .spec = std::string(kCpu) + "400m}}}]", .source = "file"});
   EXPECT_EQ(node.Calls(), (Calls{"KILL burstable 1", "CREATE static 1/1"}));
-  EXPECT_EQ(node.Verdict("static"), "admitted");
+  EXPECT_EQ(node.Decision("static"), "admitted");
   EXPECT_TRUE(node.worker.kills[0].evict());
   EXPECT_EQ(node.worker.kills[0].reason(), "Preempting");
   EXPECT_EQ(node.events.all, Calls{"Preempting: Preempted in order to admit critical pod"});
   node.Put({.uid = "static-2", .spec = std::string(kCpu) + "300m}}}]", .source = "file"});
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("static-2"), "none") << "the victims of the first have not ended";
+  EXPECT_EQ(node.Decision("static-2"), "none") << "the victims of the first have not ended";
   node.worker.Set("burstable", v1::TERMINATED);
   node.Advance(3s);
   EXPECT_EQ(node.Calls(), (Calls{"KILL other 1", "CREATE static-2 1/1"}));
@@ -497,8 +497,8 @@ TEST(SyncLoop, ACriticalPodThatCannotFindRoomWaitsWhenItIsStaticAndIsRefusedOthe
   node.Put({.uid = "b", .spec = std::string(kCpu) + "600m}}}]", .source = "file"});
   node.Put({.uid = "c", .spec = std::string(kCpu) + "700m}}}], priority: 2000000001"});
   node.Settle();
-  EXPECT_TRUE(node.Verdict("b").starts_with("waiting, UnexpectedAdmissionError: "));
-  EXPECT_TRUE(node.Verdict("c").starts_with("UnexpectedAdmissionError: "));
+  EXPECT_TRUE(node.Decision("b").starts_with("waiting, UnexpectedAdmissionError: "));
+  EXPECT_TRUE(node.Decision("c").starts_with("UnexpectedAdmissionError: "));
   EXPECT_EQ(node.Calls(), Calls{"CREATE a 1/1"});
 }
 
@@ -518,15 +518,15 @@ TEST(SyncLoop, APodThatAsksForADeviceOfAFormerKubeletIsRefused) {
   node.StartLoop();
   node.Put({.uid = "a", .spec = gpu});
   node.Put({.uid = "b", .spec = "containers: [{name: c}]"});
-  EXPECT_EQ(node.Verdict("a"), refused);
-  EXPECT_EQ(node.Verdict("b"), "admitted");
+  EXPECT_EQ(node.Decision("a"), refused);
+  EXPECT_EQ(node.Decision("b"), "admitted");
   node.Restart();
   node.Put({.uid = "c", .spec = gpu});
-  EXPECT_EQ(node.Verdict("c"), refused) << "also after a start";
+  EXPECT_EQ(node.Decision("c"), refused) << "also after a start";
   node.workers.table.Remove("node");
   node.Settle();
   node.Put({.uid = "d", .spec = gpu});
-  EXPECT_EQ(node.Verdict("d"), "admitted") << "set by a user in the status of the Node";
+  EXPECT_EQ(node.Decision("d"), "admitted") << "set by a user in the status of the Node";
 }
 
 TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
@@ -558,13 +558,13 @@ TEST(SyncLoop, PressureOfThisBootRefusesAndUnknownPressureDoesNot) {
   node.Settle();
   node.Put({.uid = "a"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("a"), "admitted");
+  EXPECT_EQ(node.Decision("a"), "admitted");
   record.mutable_observed_at()->set_boot(node.clock.Now().boot);
   ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
   node.Settle();
   node.Put({.uid = "b"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "Evicted: The node had condition: [DiskPressure]. ");
+  EXPECT_EQ(node.Decision("b"), "Evicted: The node had condition: [DiskPressure]. ");
 }
 
 TEST(SyncLoop, ANodeThatShutsDownRefusesUntilThatIsCalledOff) {
@@ -578,13 +578,13 @@ TEST(SyncLoop, ANodeThatShutsDownRefusesUntilThatIsCalledOff) {
   node.Settle();
   node.Put({.uid = "a"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("a"), "NodeShutdown: Pod was rejected as the node is shutting down.");
+  EXPECT_EQ(node.Decision("a"), "NodeShutdown: Pod was rejected as the node is shutting down.");
   record.set_shutting_down(false);
   ASSERT_TRUE(node.pressure.table.Put("node", record).ok());
   node.Settle();
   node.Put({.uid = "b"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "admitted");
+  EXPECT_EQ(node.Decision("b"), "admitted");
 }
 
 TEST(SyncLoop, RemovedAndUnconfirmedPodsAreNeverStarted) {
@@ -598,7 +598,7 @@ TEST(SyncLoop, RemovedAndUnconfirmedPodsAreNeverStarted) {
   node.Advance(2min);
   EXPECT_EQ(node.Calls(), Calls{});
   for (const char* uid : {"removed", "unconfirmed", "mirror", "deleted"})
-    EXPECT_EQ(node.Verdict(uid), "none");
+    EXPECT_EQ(node.Decision(uid), "none");
 }
 
 /// Whatever line it is killed at, a pod ends up admitted once and granted.
@@ -625,12 +625,12 @@ TEST(SyncLoop, ACrashAtAnyFailPointOnlyDelays) {
     EXPECT_TRUE(crashed);
     node.Restart();
     node.Advance(5s);
-    EXPECT_EQ(node.Verdict("web"), "admitted");
+    EXPECT_EQ(node.Decision("web"), "admitted");
     EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
   }
 }
 
-TEST(SyncLoop, TheTraceOfAChangeIsOnItsVerdictAndItsCalls) {
+TEST(SyncLoop, TheTraceOfAChangeIsOnItsDecisionAndItsCalls) {
   Random random(3);
   const std::string first = MakeTraceparent(random), second = MakeTraceparent(random),
                     last = MakeTraceparent(random);
@@ -638,8 +638,8 @@ TEST(SyncLoop, TheTraceOfAChangeIsOnItsVerdictAndItsCalls) {
   node.PutNode();
   bus::FakeBus reader(node.network, "reader", node.owners);
   auto admission = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
-  std::vector<std::string> verdicts;
-  admission.OnChange([&](const auto& change) { verdicts.push_back(change.traceparent); });
+  std::vector<std::string> decisions;
+  admission.OnChange([&](const auto& change) { decisions.push_back(change.traceparent); });
   node.StartLoop();
   node.Put({.uid = "web", .traceparent = first});
   ASSERT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
@@ -648,7 +648,7 @@ TEST(SyncLoop, TheTraceOfAChangeIsOnItsVerdictAndItsCalls) {
   node.Put({.uid = "web", .state = v1::DesiredRecord::REMOVED, .traceparent = last});
   ASSERT_EQ(node.Calls(), Calls{"KILL web 1"});
   EXPECT_EQ(node.worker.traces, (std::vector<std::string>{first, second, last}));
-  EXPECT_EQ(verdicts, std::vector<std::string>{first});
+  EXPECT_EQ(decisions, std::vector<std::string>{first});
   bool logged = false;
   for (const auto& line : node.log_sink.lines())
     for (const auto& field : line.fields)

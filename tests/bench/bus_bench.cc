@@ -239,7 +239,7 @@ struct Bench {
                lists);
   }
 
-  /// A message is lost; `followed`: another one comes at once, else only the beat tells.
+  /// A message is lost; `followed`: another one comes at once, else only the heartbeat tells.
   std::vector<double> GapRepair(int count, bool followed) {
     auto& reader = *readers[0];
     std::vector<double> repaired;

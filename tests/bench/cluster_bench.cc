@@ -360,10 +360,10 @@ class OnFake {
     std::istringstream all(*seen);
     for (std::string part; std::getline(all, part, '"');) {
       if (part.find(" /") == std::string::npos) continue;  // between two of them
-      const bool beat = part.find("/leases/") != std::string::npos ||
-                        part.find("/api/v1/nodes/") != std::string::npos;
-      std::fprintf(stderr, "%s%s\n", part.c_str(), beat ? "" : " (counts)");
-      if (!beat) ++count;
+      const bool heartbeat = part.find("/leases/") != std::string::npos ||
+                             part.find("/api/v1/nodes/") != std::string::npos;
+      std::fprintf(stderr, "%s%s\n", part.c_str(), heartbeat ? "" : " (counts)");
+      if (!heartbeat) ++count;
     }
     requests.values = {static_cast<double>(count) * 10 / kSpan.count()};
     Print(requests);

@@ -73,13 +73,13 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
 }
 
 /// A sandbox as another agent makes it: kubelet labels, no annotation of ours.
-cri::SandboxId MakeForeignSandbox(harness::RuntimeView& view, const std::string& log_dir) {
+cri::SandboxId MakeUnmanagedSandbox(harness::RuntimeView& view, const std::string& log_dir) {
   runtime::v1::PodSandboxConfig config;
-  config.mutable_metadata()->set_name("foreign");
+  config.mutable_metadata()->set_name("unmanaged");
   config.mutable_metadata()->set_namespace_("other");
   config.mutable_metadata()->set_uid("11111111-2222-3333-4444-555555555555");
   config.set_log_directory(log_dir);
-  (*config.mutable_labels())["io.kubernetes.pod.name"] = "foreign";
+  (*config.mutable_labels())["io.kubernetes.pod.name"] = "unmanaged";
   (*config.mutable_labels())["io.kubernetes.pod.namespace"] = "other";
   (*config.mutable_labels())["io.kubernetes.pod.uid"] = config.metadata().uid();
   config.mutable_linux()->mutable_security_context()->mutable_namespace_options()->set_network(
@@ -91,15 +91,15 @@ cri::SandboxId MakeForeignSandbox(harness::RuntimeView& view, const std::string&
 
 TEST_F(Node_, PodsThatNobodyHereMadeAreLeftAlone) {
   const harness::TempDir logs("fl");
-  const auto foreign = MakeForeignSandbox(*view_, logs.path());
+  const auto unmanaged = MakeUnmanagedSandbox(*view_, logs.path());
   StartNode();
   node_->PutManifest("a.yaml", PodYaml("a", kForever));
   ExpectRunning("a");
   const auto report = node_->RunGc(false);
   EXPECT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(harness::HoldsFor(6s, [&] {
-    const auto sandboxes = view_->ReadySandboxesOf("foreign");
-    return sandboxes.size() == 1 && sandboxes[0].id == foreign;
+    const auto sandboxes = view_->ReadySandboxesOf("unmanaged");
+    return sandboxes.size() == 1 && sandboxes[0].id == unmanaged;
   }));
 }
 

@@ -182,7 +182,7 @@ StatusOr<std::string> Commands::Run(const std::string& line) {
     done = Exec(words);
   } else if (verb == "events") {
     done = Events(words);
-  } else if (verb == "foreign") {
+  } else if (verb == "unmanaged") {
     done = Foreign(words);
   } else if (verb == "network") {
     done = Network(words);
@@ -340,10 +340,10 @@ Status Commands::Events(const Words& words) {
 }
 
 Status Commands::Foreign(const Words& words) {
-  if (words.size() < 2) return InvalidArgument("foreign NAME UID [CONTAINER ...]");
-  cri::ForeignPod pod{words[1], words[0], "default", {"app"}, {}};
+  if (words.size() < 2) return InvalidArgument("unmanaged NAME UID [CONTAINER ...]");
+  cri::UnmanagedPod pod{words[1], words[0], "default", {"app"}, {}};
   if (words.size() > 2) pod.containers.assign(words.begin() + 2, words.end());
-  runtime_.AddForeignPod(pod);
+  runtime_.AddUnmanagedPod(pod);
   return OkStatus();
 }
 

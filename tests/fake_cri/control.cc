@@ -81,8 +81,8 @@ Status Control::Behave(const std::string& pod, const std::string& container,
   return Send(fmt::format("behave {} {} {}", pod, container, behaviour)).status();
 }
 
-Status Control::AddForeignPod(const std::string& name, const std::string& uid) {
-  return Send(fmt::format("foreign {} {}", name, uid)).status();
+Status Control::AddUnmanagedPod(const std::string& name, const std::string& uid) {
+  return Send(fmt::format("unmanaged {} {}", name, uid)).status();
 }
 
 Status Control::StopEverything() { return Send("stop-everything").status(); }

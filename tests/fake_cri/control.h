@@ -27,7 +27,7 @@ class Control {
   /// "exit_after=2s exit_code=1 term_after=never ..."; several of them joined by " | " for the
   /// first start, the next...
   Status Behave(const std::string& pod, const std::string& container, const std::string& behaviour);
-  Status AddForeignPod(const std::string& name, const std::string& uid);
+  Status AddUnmanagedPod(const std::string& name, const std::string& uid);
   /// What a reboot does: containers exited, sandboxes not ready.
   Status StopEverything();
   Status SetDown(bool down);

@@ -91,10 +91,10 @@ TEST_F(FakeCriTest, KeepsItsStateWhenKilledAndDoesAsTold) {
   ASSERT_TRUE(control_.ExitContainer("web", "app", 7).ok());
   EXPECT_EQ(Look(*id).exit_code, 7);
   EXPECT_EQ(control_.ExitContainer("web", "app", 7).code(), StatusCode::kNotFound);
-  ASSERT_TRUE(control_.AddForeignPod("other", "uid-9").ok());
-  const auto foreign = runtime_.ListPodSandbox("uid-9", Soon());
-  ASSERT_TRUE(foreign.ok()) << foreign.status();
-  EXPECT_EQ(foreign->size(), 1u);
+  ASSERT_TRUE(control_.AddUnmanagedPod("other", "uid-9").ok());
+  const auto unmanaged = runtime_.ListPodSandbox("uid-9", Soon());
+  ASSERT_TRUE(unmanaged.ok()) << unmanaged.status();
+  EXPECT_EQ(unmanaged->size(), 1u);
   ASSERT_TRUE(control_.StopEverything().ok());
   const auto broken = runtime_.PodSandboxStatus(*sandbox, Soon());
   ASSERT_TRUE(broken.ok()) << broken.status();
@@ -161,7 +161,7 @@ TEST_F(FakeCriTest, KeepsWhatItIsToldOfTheNetworkUntilItEnds) {
 }
 
 TEST_F(FakeCriTest, SaysWhereStreamsGo) {
-  ASSERT_TRUE(control_.Send("foreign web uid-1 app").ok());
+  ASSERT_TRUE(control_.Send("unmanaged web uid-1 app").ok());
   const auto channel = rpc::ConnectEndpoint("unix://" + (directory_ / "s").string());
   const auto streaming = cri::MakeGrpcStreaming(channel, clock_);
   const auto containers = runtime_.ListContainers({.pod_uid = "uid-1"}, Soon());

@@ -47,9 +47,9 @@ void CheckView(const StatusOr<Envelope>& envelope, const StatusOr<ListAnswer>& l
   const auto put = owner.Put("key", "true", "");
   CHECK(put.ok());
   Clock::Time now = kNow + 3 * kStartSlack;
-  Envelope beat = owner.Beat();
-  beat.sent_at = now;
-  view.OnEnvelope(beat, now);
+  Envelope heartbeat = owner.Heartbeat();
+  heartbeat.sent_at = now;
+  view.OnEnvelope(heartbeat, now);
   for (int lists = 0; lists < 4; ++lists, now = now + kPollPeriod) {
     const auto request = view.NextList(now);
     if (!request) continue;

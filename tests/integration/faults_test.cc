@@ -75,7 +75,7 @@ class Faults : public IntegrationTest {
         << list->substr(list->find("\"violations\""));
   }
   /// Pods come, exit, and go.
-  void LivesOfPods() {
+  void IncarnationsOfPods() {
     const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
     for (const auto& name : names) node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000"));
     ASSERT_NO_FATAL_FAILURE(ExpectEachOnce(names, 0));
@@ -129,7 +129,7 @@ TEST_F(Faults, AThirdOfAllMessagesLostDelaysPodsAndNothingElse) {
   for (const char* process : {"config-source", "sync-loop", "pod-worker", "pleg"})
     for (const char* point : {"bus.publish.before", "bus.signal.before"})
       ASSERT_TRUE(node_->SetFault(process, point, "33%drop").ok());
-  LivesOfPods();
+  IncarnationsOfPods();
 }
 
 TEST_F(Faults, AFifthOfAllMessagesLateDelaysPodsAndNothingElse) {
@@ -137,7 +137,7 @@ TEST_F(Faults, AFifthOfAllMessagesLateDelaysPodsAndNothingElse) {
   for (const char* process : {"config-source", "sync-loop", "pod-worker", "pleg"})
     for (const char* point : {"bus.publish.before", "bus.signal.before"})
       ASSERT_TRUE(node_->SetFault(process, point, "20%delay(700ms)").ok());
-  LivesOfPods();
+  IncarnationsOfPods();
 }
 
 class SilentProcess : public Faults, public testing::WithParamInterface<const char*> {};
@@ -146,7 +146,7 @@ TEST_P(SilentProcess, WhoseMessagesAreAllLostIsStillHeardByLists) {
   StartNode();
   for (const char* point : {"bus.publish.before", "bus.signal.before"})
     ASSERT_TRUE(node_->SetFault(GetParam(), point, "drop").ok());
-  LivesOfPods();
+  IncarnationsOfPods();
 }
 
 INSTANTIATE_TEST_SUITE_P(Bus, SilentProcess,

@@ -267,7 +267,7 @@ TEST_F(Runtime, AnInspectionThatNeverReturnsLeavesPlegHealthy) {
 TEST_F(Runtime, PodsThatNobodyHereMadeAreLeftAlone) {
   StartNode();
   fake_cri::Control control(control_);
-  ASSERT_TRUE(control.AddForeignPod("other", "11111111-2222-3333-4444-555555555555").ok());
+  ASSERT_TRUE(control.AddUnmanagedPod("other", "11111111-2222-3333-4444-555555555555").ok());
   node_->PutManifest("a.yaml", PodYaml("a", "sleep 1000"));
   ExpectRunning("a");
   for (const auto& process : ProcessNames()) node_->KillAndAwait(process);
@@ -354,8 +354,8 @@ TEST_F(Start, ABadConfigurationIsOneLineWithFileKeyAndReason) {
     const char* config;
     const char* key;
   } kCases[] = {
-      {"an unknown key of ours; others are a warning", "splitlet:\n  killForeignPod: true\n",
-       "killForeignPod"},
+      {"an unknown key of ours; others are a warning", "splitlet:\n  killUnmanagedPod: true\n",
+       "killUnmanagedPod"},
       {"a wrong type", "maxPods: many\n", "maxPods"},
       {"an impossible value", "imageGCHighThresholdPercent: 101\n", "imageGCHighThresholdPercent"},
   };

@@ -92,7 +92,7 @@ TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
   StartNode({.runtime_endpoint = {},
              .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
                        "fileCheckFrequency: 2s\nsyncFrequency: 2s\n"
-                       "splitlet: {killForeignPods: true}\n"});
+                       "splitlet: {killUnmanagedPods: true}\n"});
   const std::string uid = "11111111-2222-3333-4444-555555555555";
   const std::string theirs = Below(uid), secret = theirs + "/volumes/kubernetes.io~secret/login";
   const std::string unknown = theirs + "/volumes/kubernetes.io~csi/disk/vol_data.json";
@@ -102,7 +102,7 @@ TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
   if (::geteuid() == 0) {
     ASSERT_EQ(::mount("tmpfs", secret.c_str(), "tmpfs", 0, "size=64k"), 0);
   }
-  ASSERT_TRUE(fake_cri::Control(control_).AddForeignPod("other", uid).ok());
+  ASSERT_TRUE(fake_cri::Control(control_).AddUnmanagedPod("other", uid).ok());
   EXPECT_TRUE(WaitFor(kSoon, [&] { return !stdfs::exists(secret); }));
   EXPECT_TRUE(view_->RunningOf("other").empty());
   EXPECT_FALSE(stdfs::exists(theirs + kScratch));

@@ -26,7 +26,7 @@ struct FieldFact {
   const char* json;
 };
 
-TEST(ProtoFacts, FieldsHaveTheirPublishedNumbersAndJsonNames) {
+TEST(ProtoRecords, FieldsHaveTheirPublishedNumbersAndJsonNames) {
   const FieldFact facts[] = {
       {core::Pod::descriptor(), "status", 3, "status"},
       {core::PodSpec::descriptor(), "containers", 2, "containers"},
@@ -58,7 +58,7 @@ TEST(ProtoFacts, FieldsHaveTheirPublishedNumbersAndJsonNames) {
   }
 }
 
-TEST(ProtoFacts, OptionsSayWhichFieldsAreInlineAndHowListsMerge) {
+TEST(ProtoRecords, OptionsSayWhichFieldsAreInlineAndHowListsMerge) {
   const struct {
     const Descriptor* message;
     const char* field;
@@ -85,7 +85,7 @@ TEST(ProtoFacts, OptionsSayWhichFieldsAreInlineAndHowListsMerge) {
   }
 }
 
-TEST(ProtoFacts, EphemeralContainersHaveTheFieldsOfContainersNumberForNumber) {
+TEST(ProtoRecords, EphemeralContainersHaveTheFieldsOfContainersNumberForNumber) {
   const Descriptor* common = core::EphemeralContainerCommon::descriptor();
   const Descriptor* container = core::Container::descriptor();
   ASSERT_EQ(common->field_count(), container->field_count());
@@ -97,7 +97,7 @@ TEST(ProtoFacts, EphemeralContainersHaveTheFieldsOfContainersNumberForNumber) {
   }
 }
 
-TEST(ProtoFacts, SignalsKeepTheNumbersOfCriNotOfLinux) {
+TEST(ProtoRecords, SignalsKeepTheNumbersOfCriNotOfLinux) {
   EXPECT_EQ(runtime::v1::SIGNAL_SIGKILL, 13);
   EXPECT_EQ(runtime::v1::SIGNAL_SIGTERM, 23);
   EXPECT_EQ(runtime::v1::SIGNAL_SIGRTMAX, 65);

@@ -39,7 +39,7 @@ class WatchedServer : public ::testing::Test {
                     phase, restarts));
   }
   void Run(const std::string& uid, const std::string& container) {
-    runtime.AddForeignPod(
+    runtime.AddUnmanagedPod(
         {.uid = uid, .name = "of-" + container, .containers = {container}, .annotations = {}});
   }
   bool Reported(const std::string& what) const {

@@ -290,8 +290,8 @@ std::vector<std::string> SimNode::CheckTables() {
   admission.ForEach([&found](const std::string& uid, const auto& r) {
     if (r != nullptr)
       found.push_back(fmt::format("`admission` {}: {} life {} {}", uid,
-                                  v1::AdmissionRecord::Verdict_Name(r->verdict()), r->incarnation(),
-                                  r->reason()));
+                                  v1::AdmissionRecord::Decision_Name(r->decision()),
+                                  r->incarnation(), r->reason()));
   });
   workers.ForEach([&found](const std::string& uid, const auto& r) {
     if (r == nullptr) return found.push_back("`workers` of " + uid + " is unknown");

@@ -165,9 +165,9 @@ class Eviction : public testing::Test {
 };
 
 /// The kernel tells of process ids and cgroups.
-class KernelFigures : public Eviction {
+class KernelStats : public Eviction {
  protected:
-  KernelFigures() {
+  KernelStats() {
     node.config.eviction_hard = {{"pid.available", "100"}};
     Write("/proc/sys/kernel/pid_max", "1000\n");
     Write("/proc/sys/kernel/threads-max", "5000\n");

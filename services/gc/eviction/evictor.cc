@@ -213,7 +213,7 @@ void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
                  {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid), KV("err", why)});
 }
 
-void Evictor::Evict(const Candidate& pod, const std::string& signal, Victim victim) {
+void Evictor::Evict(const Candidate& pod, const std::string& signal, PreemptionVictim victim) {
   victim.uid = pod.uid;
   victim.name_space = pod.pod->metadata().namespace_();
   victim.name = pod.pod->metadata().name();

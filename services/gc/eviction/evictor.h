@@ -76,7 +76,7 @@ class Evictor {
   void NoteUnread(const Status& why);
   /// Likewise, for each pod.
   void NoteUnmeasured(const Candidate& pod, const std::string& why);
-  void Evict(const Candidate& pod, const std::string& signal, Victim victim);
+  void Evict(const Candidate& pod, const std::string& signal, PreemptionVictim victim);
   void End() { step_ = Step::kIdle; }
 
   Deps deps_;

@@ -89,13 +89,13 @@ TEST_F(Eviction, APodThatIsNotMeasuredStaysAndIsToldOnce) {
   const std::string path = "/kubelet/pods/app/volumes/kubernetes.io~empty-dir/tmp";
   const struct {
     const char* name;
-    StatusOr<DiskFigures> measured;
+    StatusOr<DiskStats> measured;
     std::string err;
   } kCases[] = {
-      {"more entries than are counted", DiskFigures{kMebi, 5'000'000, true},
+      {"more entries than are counted", DiskStats{kMebi, 5'000'000, true},
        path + ": more files, or deeper ones, than are counted"},
       {"a sandbox without openat2", Unimplemented("openat2: taken away"), "openat2: taken away"},
-      {"more entries again", DiskFigures{kMebi, 5'000'000, true},
+      {"more entries again", DiskStats{kMebi, 5'000'000, true},
        path + ": more files, or deeper ones, than are counted"},
   };
   Add({.uid = "app", .volume_limit = "10Mi"});

@@ -124,7 +124,7 @@ TEST_F(Eviction, ASoftThresholdWaitsItsGraceAndGivesThePodOne) {
   EXPECT_EQ(node.kills.kills[0].grace_period_seconds(), 20);
 }
 
-TEST_F(KernelFigures, ThePodWithMostProcessesEnds) {
+TEST_F(KernelStats, ThePodWithMostProcessesEnds) {
   Add({.uid = "few"});
   Add({.uid = "many"});
   Add({.uid = "most", .priority = 1});
@@ -149,7 +149,7 @@ struct FilledPod {
   const char* goes;
 };
 
-class MemoryOfCgroup : public KernelFigures, public testing::WithParamInterface<FilledPod> {};
+class MemoryOfCgroup : public KernelStats, public testing::WithParamInterface<FilledPod> {};
 
 TEST_P(MemoryOfCgroup, SaysWhoGoesBeforeTheSumOfItsContainers) {
   const FilledPod& c = GetParam();
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FilledPod{"unread_and_nothing_runs", 0, 0, false, "filled"}),
     [](const auto& of) { return of.param.name; });
 
-TEST_F(KernelFigures, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
+TEST_F(KernelStats, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
   Add({.uid = "few"});
   Add({.uid = "many"});
   ShowCgroups();
@@ -197,7 +197,7 @@ TEST_F(KernelFigures, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
   EXPECT_THAT(Killed(), ElementsAre("many"));
 }
 
-TEST_F(KernelFigures, WhereNoCgroupIsToBeSeenTheLowestPriorityEnds) {
+TEST_F(KernelStats, WhereNoCgroupIsToBeSeenTheLowestPriorityEnds) {
   Add({.uid = "high", .priority = 5});
   Add({.uid = "low"});
   Start();
@@ -205,7 +205,7 @@ TEST_F(KernelFigures, WhereNoCgroupIsToBeSeenTheLowestPriorityEnds) {
   EXPECT_THAT(Killed(), ElementsAre("low"));
 }
 
-TEST_F(KernelFigures, WhenAllPodsTogetherReachTheirLimitTheWorstOfThemEnds) {
+TEST_F(KernelStats, WhenAllPodsTogetherReachTheirLimitTheWorstOfThemEnds) {
   node.config.eviction_hard = {{"memory.available", "100Mi"}};
   node.config.pods_cgroup = "/kubepods";
   Add({.uid = "less", .memory = 10 * kMebi});
@@ -225,7 +225,7 @@ TEST_F(KernelFigures, WhenAllPodsTogetherReachTheirLimitTheWorstOfThemEnds) {
   EXPECT_THAT(Metrics(), HasSubstr("{eviction_signal=\"allocatableMemory.available\"} 1"));
 }
 
-TEST_F(Eviction, WithoutFiguresNobodyEnds) {
+TEST_F(Eviction, WithoutStatsNobodyEnds) {
   Add({.uid = "a"});
   Start();
   SetMemory(50);
@@ -427,17 +427,18 @@ TEST_F(Eviction, AChoiceThatNobodyHeardOfIsForgottenAfterHalfAMinute) {
   EXPECT_THAT(*node.files.List("/run/gc/victims"), IsEmpty());
 }
 
-TEST(Victim, IsOnDiskAsItWasChosen) {
-  const Victim victim{.uid = "u",
-                      .name_space = "default",
-                      .name = "web",
-                      .incarnation = 7,
-                      .signal = "memory.available",
-                      .message = "The node was low on resource: memory. ",
-                      .annotations = {{"offending_containers", ""}, {"starved_resource", "memory"}},
-                      .grace_seconds = 20,
-                      .own_limit = true,
-                      .chosen_at = {3, 5s}};
+TEST(PreemptionVictim, IsOnDiskAsItWasChosen) {
+  const PreemptionVictim victim{
+      .uid = "u",
+      .name_space = "default",
+      .name = "web",
+      .incarnation = 7,
+      .signal = "memory.available",
+      .message = "The node was low on resource: memory. ",
+      .annotations = {{"offending_containers", ""}, {"starved_resource", "memory"}},
+      .grace_seconds = 20,
+      .own_limit = true,
+      .chosen_at = {3, 5s}};
   const auto read = DecodeVictim(EncodeVictim(victim), 3);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(EncodeVictim(*read), EncodeVictim(victim));

@@ -27,7 +27,7 @@ std::optional<Quantity> StorageIn(const StatusOr<kube::Resources>& limits) {
 }
 
 /// Of a tree that was counted in part, that part: nobody ends for what is not known.
-bool Above(const DiskFigures& used, const Quantity& limit) {
+bool Above(const DiskStats& used, const Quantity& limit) {
   return Quantity::FromInt(used.bytes) > limit;
 }
 
@@ -58,7 +58,7 @@ std::optional<Exceeded> OfContainers(const kube::Pod& pod, const PodUsage& usage
     const auto limit = StorageIn(kube::LimitsOf(container.resources()));
     const auto measured = usage.containers.find(container.name());
     if (!limit || measured == usage.containers.end()) continue;
-    DiskFigures used = measured->second.logs;
+    DiskStats used = measured->second.logs;
     if (!own_image_fs) used += measured->second.layer;
     if (!Above(used, *limit)) continue;
     return Exceeded{"ephemeralcontainerfs.limit",

@@ -85,7 +85,7 @@ TEST(LocalStorage, OfATreeTooLargeToBeCountedWhatIsCountedCounts) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     PodUsage usage = Disk(0, 0, 0);
-    const DiskFigures part{.bytes = c.bytes, .inodes = 5'000'000, .more = true};
+    const DiskStats part{.bytes = c.bytes, .inodes = 5'000'000, .more = true};
     usage.volumes = usage.containers["app"].logs = usage.limited_volumes["tmp"] = part;
     const auto exceeded = FindExceeded(c.pod, usage, false);
     ASSERT_EQ(exceeded.has_value(), c.signal != nullptr);

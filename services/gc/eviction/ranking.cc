@@ -28,7 +28,7 @@ Keys MemoryKeys(const Candidate& candidate) {
 
 Keys StorageKeys(const Candidate& candidate, DiskScope scope) {
   if (!candidate.usage.has_disk) return {0, 0, 0, 0};
-  const DiskFigures used = candidate.usage.disk(scope.layers, scope.rest);
+  const DiskStats used = candidate.usage.disk(scope.layers, scope.rest);
   const int64_t over =
       used.more ? kMost : used.bytes - RequestOf(*candidate.pod, kube::kEphemeralStorage).Value();
   return {1, over > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
@@ -37,7 +37,7 @@ Keys StorageKeys(const Candidate& candidate, DiskScope scope) {
 /// Nobody requests inodes. What a pod requests of storage, in bytes, shields it nevertheless.
 Keys InodeKeys(const Candidate& candidate, DiskScope scope) {
   if (!candidate.usage.has_disk) return {0, 0, 0, 0};
-  const DiskFigures used = candidate.usage.disk(scope.layers, scope.rest);
+  const DiskStats used = candidate.usage.disk(scope.layers, scope.rest);
   const int64_t over =
       used.more ? kMost : used.inodes - RequestOf(*candidate.pod, kube::kEphemeralStorage).Value();
   return {1, used.inodes > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
@@ -78,8 +78,8 @@ int64_t PodUsage::memory_bytes() const {
   return sum;
 }
 
-DiskFigures PodUsage::disk(bool layers, bool rest) const {
-  DiskFigures sum;
+DiskStats PodUsage::disk(bool layers, bool rest) const {
+  DiskStats sum;
   for (const auto& [name, container] : containers) {
     if (layers) sum += container.layer;
     if (rest) sum += container.logs;

@@ -22,21 +22,21 @@
 
 namespace splitlet::gc {
 
-struct DiskFigures {
+struct DiskStats {
   int64_t bytes = 0, inodes = 0;
   bool more = false;  // than is counted here
-  DiskFigures& operator+=(const DiskFigures& other) {
+  DiskStats& operator+=(const DiskStats& other) {
     bytes += other.bytes;
     inodes += other.inodes;
     more = more || other.more;
     return *this;
   }
-  bool operator==(const DiskFigures&) const = default;
+  bool operator==(const DiskStats&) const = default;
 };
 
 struct ContainerUsage {
   int64_t memory_bytes = 0;  // working set
-  DiskFigures layer, logs;
+  DiskStats layer, logs;
 };
 
 /// What a pod uses; a part that was not measured is not there.
@@ -45,14 +45,14 @@ struct PodUsage {
   bool has_memory = false, has_disk = false;
   std::optional<int64_t> cgroup_memory_bytes;  // working set of the pod's own cgroup
   std::optional<int64_t> processes;
-  DiskFigures volumes;  // local ones, and the other files of the pod's directory
-  std::map<std::string, DiskFigures> limited_volumes;  // those with a limit, by name
+  DiskStats volumes;  // local ones, and the other files of the pod's directory
+  std::map<std::string, DiskStats> limited_volumes;  // those with a limit, by name
   std::string unmeasured;  // why files of it were not counted, or not all; empty: all were
 
   /// Of the pod's cgroup; of its containers together where that is not to be seen.
   int64_t memory_bytes() const;
   /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
-  DiskFigures disk(bool layers, bool rest) const;
+  DiskStats disk(bool layers, bool rest) const;
 };
 
 struct Candidate {

@@ -41,7 +41,7 @@ class Walk {
   Walk(fs::Fd top, const TreeLimits& limits, const BelowOpener& open)
       : top_(std::move(top)), limits_(limits), open_(open) {}
 
-  StatusOr<DiskFigures> Run() {
+  StatusOr<DiskStats> Run() {
     RETURN_IF_ERROR(Enter(top_.get(), kTop), "top");
     while (!levels_.empty() && entries_ <= limits_.entries) RETURN_IF_ERROR(Step(), "read");
     sum_.inodes += std::llround(shares_);
@@ -144,7 +144,7 @@ class Walk {
   /// Those with many names count with the first of them. More than are remembered count with each
   /// name for its share.
   void CountFile(const struct stat& found) {
-    DiskFigures own{found.st_blocks * kBlockBytes, 1};
+    DiskStats own{found.st_blocks * kBlockBytes, 1};
     if (found.st_nlink > 1) {
       const std::pair<uint64_t, uint64_t> id{found.st_dev, found.st_ino};
       if (const auto known = linked_.find(id); known != linked_.end()) {
@@ -171,7 +171,7 @@ class Walk {
   bool full_ = false;
   double shares_ = 0;
   size_t entries_ = 0;
-  DiskFigures sum_;
+  DiskStats sum_;
 };
 
 class RealTreeMeter final : public TreeMeter {
@@ -179,10 +179,10 @@ class RealTreeMeter final : public TreeMeter {
   RealTreeMeter(const TreeLimits& limits, BelowOpener open)
       : limits_(limits), open_(std::move(open)) {}
 
-  StatusOr<DiskFigures> Measure(const std::string& path) override {
+  StatusOr<DiskStats> Measure(const std::string& path) override {
     fs::Fd top(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!top.ok()) {
-      if (errno == ENOENT) return DiskFigures{};
+      if (errno == ENOENT) return DiskStats{};
       return ErrnoStatus(errno);
     }
     return Annotate(Walk(std::move(top), limits_, open_).Run(), fmt::format("measure {}", path));

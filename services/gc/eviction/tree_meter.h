@@ -25,7 +25,7 @@ class TreeMeter {
   /// however many names it has. A path that is not there takes nothing. With `more` it holds more
   /// entries than are counted, or one that is deeper than a path may be long; what is beside that
   /// one is counted.
-  virtual StatusOr<DiskFigures> Measure(const std::string& path) = 0;
+  virtual StatusOr<DiskStats> Measure(const std::string& path) = 0;
   virtual StatusOr<uint64_t> DeviceOf(const std::string& path) = 0;
 };
 

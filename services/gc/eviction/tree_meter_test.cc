@@ -40,10 +40,10 @@ class TreeMeterTest : public testing::Test {
     EXPECT_EQ(::lstat((top + path).c_str(), &found), 0);
     return found.st_blocks * 512;
   }
-  DiskFigures Measure(const std::string& path = "") {
+  DiskStats Measure(const std::string& path = "") {
     const auto measured = meter->Measure(top + path);
     EXPECT_TRUE(measured.ok()) << measured.status();
-    return measured.ok() ? *measured : DiskFigures{};
+    return measured.ok() ? *measured : DiskStats{};
   }
   std::string top;
   std::unique_ptr<TreeMeter> meter = MakeTreeMeter();
@@ -91,7 +91,7 @@ TEST_F(TreeMeterTest, WhatIsMountedIsNotAskedAndDoesNotCount) {
     SCOPED_TRACE(c.name);
     HungServer server(top + c.path, c.kind);
     if (!server.mounted()) GTEST_SKIP() << "may not mount here";
-    std::promise<StatusOr<DiskFigures>> promise;
+    std::promise<StatusOr<DiskStats>> promise;
     auto measured = promise.get_future();
     std::jthread walk([&] { promise.set_value(meter->Measure(top + "/pod")); });
     const bool ended = measured.wait_for(std::chrono::seconds{5}) == std::future_status::ready;
@@ -107,7 +107,7 @@ TEST_F(TreeMeterTest, CountsBlocksAndInodesOfEverythingBelow) {
   ASSERT_TRUE(stdfs::create_directories(top + "/a/b"));
   Write("a/b/file", 1 << 20);
   Write("other", 10);
-  const DiskFigures sum = Measure();
+  const DiskStats sum = Measure();
   EXPECT_EQ(sum.inodes, 5);
   EXPECT_EQ(sum.bytes, BlocksOf("") + BlocksOf("/a") + BlocksOf("/a/b") + BlocksOf("/a/b/file") +
                            BlocksOf("/other"));
@@ -116,7 +116,7 @@ TEST_F(TreeMeterTest, CountsBlocksAndInodesOfEverythingBelow) {
 
 TEST_F(TreeMeterTest, AFileWithManyNamesIsCountedOnce) {
   Write("one", 1 << 20);
-  const DiskFigures before = Measure();
+  const DiskStats before = Measure();
   stdfs::create_hard_link(top + "/one", top + "/two");
   stdfs::create_hard_link(top + "/one", top + "/three");
   EXPECT_EQ(Measure().inodes, before.inodes);
@@ -219,13 +219,13 @@ TEST_F(TreeMeterTest, WhatIsBesideATreeThatIsTooDeepCounts) {
   const std::string name(200, 'd');
   for (const char* file : {"a", "z"}) Write(file, 1 << 20);
   for (int i = 0; i < 40; ++i) Write(fmt::format("file-{}", i), 1);
-  const DiskFigures before = Measure();
+  const DiskStats before = Measure();
   fs::Fd at(::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (int level = 1; level <= 25; ++level) {
     ASSERT_EQ(::mkdirat(at.get(), name.c_str(), 0700), 0);
     at = fs::Fd(::openat(at.get(), name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  const DiskFigures after = Measure();
+  const DiskStats after = Measure();
   EXPECT_TRUE(after.more);
   EXPECT_GE(after.bytes, before.bytes);
   EXPECT_GT(after.inodes, before.inodes + 15);
@@ -252,7 +252,7 @@ TEST_F(TreeMeterTest, FilesWithManyNamesBeyondThoseRememberedCountByShares) {
     for (const char* more : {"a", "b"})
       stdfs::create_hard_link(top + "/" + name, top + "/" + name + more);
   }
-  const DiskFigures want = Measure();
+  const DiskStats want = Measure();
   EXPECT_EQ(want.inodes, 1 + 6);
   for (const size_t linked : {0U, 2U}) {
     SCOPED_TRACE(linked);
@@ -263,7 +263,7 @@ TEST_F(TreeMeterTest, FilesWithManyNamesBeyondThoseRememberedCountByShares) {
 }
 
 TEST_F(TreeMeterTest, WhatIsNotThereTakesNothing) {
-  EXPECT_EQ(Measure("/missing"), DiskFigures{});
+  EXPECT_EQ(Measure("/missing"), DiskStats{});
   EXPECT_FALSE(meter->DeviceOf(top + "/missing").ok());
   EXPECT_TRUE(meter->DeviceOf(top).ok());
 }

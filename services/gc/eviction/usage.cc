@@ -110,7 +110,7 @@ void NoteUnmeasured(const Status& why, PodUsage& usage) {
 }
 
 /// One that is too large is measured in part.
-StatusOr<DiskFigures> MeasureTree(TreeMeter& meter, const std::string& path, PodUsage& usage) {
+StatusOr<DiskStats> MeasureTree(TreeMeter& meter, const std::string& path, PodUsage& usage) {
   auto figures = meter.Measure(path);
   if (!figures.ok()) {
     NoteUnmeasured(figures.status(), usage);

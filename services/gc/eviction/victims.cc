@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kVictimStrand = "eviction.victims";
 constexpr Duration kLeastKillWait = std::chrono::seconds{10};  // what a kubelet waits at least
 
-v1::KillPodRequest RequestOf(const Victim& victim) {
+v1::KillPodRequest RequestOf(const PreemptionVictim& victim) {
   v1::KillPodRequest request;
   request.set_uid(victim.uid);
   request.set_incarnation(victim.incarnation);
@@ -33,14 +33,15 @@ v1::KillPodRequest RequestOf(const Victim& victim) {
   return request;
 }
 
-Status SaveVictim(const fs::FactStore& facts, const Victim& victim) {
+Status SaveVictim(const fs::RecordStore& facts, const PreemptionVictim& victim) {
   FAIL_POINT("gc.choose-victim.before");
   RETURN_IF_ERROR(facts.Save(bus::KeyOf(victim.uid), EncodeVictim(victim), false), "save");
   FAIL_POINT("gc.choose-victim.after");
   return OkStatus();
 }
 
-Status KillVictim(peers::KillClient& pod_worker, const Victim& victim, const Deadline& deadline) {
+Status KillVictim(peers::KillClient& pod_worker, const PreemptionVictim& victim,
+                  const Deadline& deadline) {
   FAIL_POINT("gc.evict.before");
   RETURN_IF_ERROR(pod_worker.KillPod(RequestOf(victim), deadline, ""), "pod-worker");
   FAIL_POINT("gc.evict.after");
@@ -50,14 +51,14 @@ Status KillVictim(peers::KillClient& pod_worker, const Victim& victim, const Dea
 }  // namespace
 
 /// The request, and before it what pod-worker does not need.
-std::string EncodeVictim(const Victim& victim) {
+std::string EncodeVictim(const PreemptionVictim& victim) {
   std::string words = fmt::format("{} {} {} {}", victim.chosen_at.monotonic.count(), victim.signal,
                                   victim.name_space, victim.name);
   for (const auto& [name, value] : victim.annotations) words += fmt::format(" {}={}", name, value);
   return words + "\n" + RequestOf(victim).SerializeAsString();
 }
 
-StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot) {
+StatusOr<PreemptionVictim> DecodeVictim(const std::string& bytes, uint64_t boot) {
   const auto end = bytes.find('\n');
   v1::KillPodRequest request;
   if (end == std::string::npos || !request.ParseFromString(bytes.substr(end + 1)))
@@ -69,15 +70,15 @@ StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot) {
     at = space + 1;
   }
   if (words.size() < 4) return DataLoss("it has {} words", words.size());
-  Victim victim{.uid = request.uid(),
-                .name_space = words[2],
-                .name = words[3],
-                .incarnation = request.incarnation(),
-                .signal = words[1],
-                .message = request.message(),
-                .grace_seconds = request.grace_period_seconds(),
-                .own_limit = request.own_limit(),
-                .chosen_at = {}};
+  PreemptionVictim victim{.uid = request.uid(),
+                          .name_space = words[2],
+                          .name = words[3],
+                          .incarnation = request.incarnation(),
+                          .signal = words[1],
+                          .message = request.message(),
+                          .grace_seconds = request.grace_period_seconds(),
+                          .own_limit = request.own_limit(),
+                          .chosen_at = {}};
   int64_t ns = 0;
   const auto [rest, error] =
       std::from_chars(words[0].data(), words[0].data() + words[0].size(), ns);
@@ -102,7 +103,7 @@ void Victims::Start() {
   });
 }
 
-void Victims::OnRead(const StatusOr<fs::FactStore::All>& facts) {
+void Victims::OnRead(const StatusOr<fs::RecordStore::All>& facts) {
   if (!facts.ok()) {
     if (!std::exchange(told_unread_, true))
       deps_.log.Error("victims in flight cannot be read; no other is chosen",
@@ -133,7 +134,7 @@ void Victims::OnRead(const StatusOr<fs::FactStore::All>& facts) {
   if (victims_.empty()) deps_.on_none();
 }
 
-void Victims::Add(Victim victim) {
+void Victims::Add(PreemptionVictim victim) {
   CHECK(deps_.loop.IsCurrent());
   const std::string uid = victim.uid;
   victim.chosen_at = deps_.clock.Now();
@@ -167,7 +168,7 @@ void Victims::Kill(const std::string& uid) {
 void Victims::OnKilled(const std::string& uid, const Status& status) {
   const auto flight = victims_.find(uid);
   if (flight == victims_.end()) return;
-  const Victim& victim = flight->second.victim;
+  const PreemptionVictim& victim = flight->second.victim;
   if (IsKillRefused(status)) {
     deps_.log.Warn("a victim is not evicted: pod-worker refuses",
                    {KV("podUID", uid), KV("err", status)});
@@ -201,7 +202,7 @@ void Victims::OnWorkers() {
   for (const auto& uid : gone) Drop(uid, Then::kLookAgain);
 }
 
-void Victims::TellLate(const Victim& victim) {
+void Victims::TellLate(const PreemptionVictim& victim) {
   const Duration wait =
       std::max<Duration>(kLeastKillWait, std::chrono::seconds(victim.grace_seconds) * 3 / 2);
   deps_.loop.RunAfter(wait, [this, victim] {
@@ -218,7 +219,7 @@ void Victims::TellLate(const Victim& victim) {
 
 /// From when it was chosen, whoever died since.
 void Victims::WaitFor(const std::string& uid) {
-  const Victim& victim = victims_.at(uid).victim;
+  const PreemptionVictim& victim = victims_.at(uid).victim;
   const Duration age = std::max(Duration{0}, deps_.clock.Now() - victim.chosen_at);
   deps_.loop.RunAfter(
       std::max(Duration{0}, kCleanupWait - age), [this, uid, incarnation = victim.incarnation] {

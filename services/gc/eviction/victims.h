@@ -19,7 +19,7 @@
 #include "libs/base/log.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/eviction/active_pods.h"
 #include "services/gc/eviction/message.h"
@@ -31,7 +31,7 @@ namespace splitlet::gc {
 inline constexpr Duration kCleanupWait = std::chrono::seconds{30};
 
 /// As it is on disk, too.
-struct Victim {
+struct PreemptionVictim {
   std::string uid, name_space, name;
   int64_t incarnation = 0;
   std::string signal;  // for the metric
@@ -41,8 +41,8 @@ struct Victim {
   bool own_limit = false;
   Clock::Time chosen_at;
 };
-std::string EncodeVictim(const Victim& victim);
-StatusOr<Victim> DecodeVictim(const std::string& bytes, uint64_t boot);
+std::string EncodeVictim(const PreemptionVictim& victim);
+StatusOr<PreemptionVictim> DecodeVictim(const std::string& bytes, uint64_t boot);
 
 class Victims {
  public:
@@ -64,27 +64,27 @@ class Victims {
   void Start();
   /// Until the files are read nobody knows whether there are.
   bool any() const { return !read_ || !victims_.empty(); }
-  void Add(Victim victim);
+  void Add(PreemptionVictim victim);
   void OnWorkers();
 
  private:
   struct Flight {
-    Victim victim;
+    PreemptionVictim victim;
     bool accepted = false;
   };
-  void OnRead(const StatusOr<fs::FactStore::All>& facts);
+  void OnRead(const StatusOr<fs::RecordStore::All>& facts);
   void Save(const std::string& uid);
   void Kill(const std::string& uid);
   void OnKilled(const std::string& uid, const Status& status);
   void WaitFor(const std::string& uid);
   /// The event of a pod whose containers run on after their time.
-  void TellLate(const Victim& victim);
+  void TellLate(const PreemptionVictim& victim);
   enum class Then { kLookAgain, kWait };  // what was refused is not asked for again at once
   void Drop(const std::string& uid, Then then);
   void Forget(const std::string& uid);
 
   Deps deps_;
-  fs::FactStore facts_;
+  fs::RecordStore facts_;
   bool read_ = false, told_unread_ = false;
   std::map<std::string, Flight> victims_;  // by UID
 };

@@ -56,7 +56,7 @@ TEST(MemoryLines, StandWhereAThresholdIsMet) {
 }
 
 /// The machine has 1000 MiB, of which 500 are used; the kernel tells when it is asked to.
-class MemoryAlarms : public KernelFigures {
+class MemoryAlarms : public KernelStats {
  protected:
   MemoryAlarms() {
     node.config.eviction_hard = {{"memory.available", "100Mi"}};

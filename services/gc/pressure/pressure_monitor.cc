@@ -67,7 +67,7 @@ void PressureMonitor::ReadFacts() {
   });
 }
 
-void PressureMonitor::OnFactsRead(const StatusOr<fs::FactStore::All>& facts) {
+void PressureMonitor::OnFactsRead(const StatusOr<fs::RecordStore::All>& facts) {
   if (!facts.ok()) {
     const std::string before = std::exchange(facts_problem_, Message(facts.status()));
     if (before != facts_problem_)

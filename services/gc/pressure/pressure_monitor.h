@@ -24,8 +24,8 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
-#include "libs/fs/fact_store.h"
 #include "libs/fs/file_system.h"
+#include "libs/fs/record_store.h"
 #include "services/gc/config.h"
 #include "services/gc/eviction/thresholds.h"
 #include "services/gc/metrics.h"
@@ -76,7 +76,7 @@ class PressureMonitor {
 
  private:
   void ReadFacts();
-  void OnFactsRead(const StatusOr<fs::FactStore::All>& facts);
+  void OnFactsRead(const StatusOr<fs::RecordStore::All>& facts);
   void OnTimer();
   void OnSignals(Clock::Time began, const Signals& signals);
   void Publish(const Pass& pass, const std::vector<std::string>& conditions);
@@ -89,7 +89,7 @@ class PressureMonitor {
 
   Deps deps_;
   const GcConfig& config_;
-  fs::FactStore facts_;
+  fs::RecordStore facts_;
   bool facts_read_ = false;  // before, the pressure of this boot is unknown
   std::string facts_problem_;
   LastMet last_met_;

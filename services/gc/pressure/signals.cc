@@ -145,7 +145,7 @@ StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cg
   std::optional<PodsMemory> least;
   for (const auto driver : {cgroup::Driver::kCgroupfs, cgroup::Driver::kSystemd}) {
     const std::string path = cgroup::CgroupfsPath(cgroup::InTree(driver, name));
-    const v1::UsageFigures usage = ReadCgroup(files, layout, {.path = path, .other = {}});
+    const v1::UsageStats usage = ReadCgroup(files, layout, {.path = path, .other = {}});
     if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
     const auto limit = static_cast<int64_t>(usage.memory_limit_bytes());
     const auto used = static_cast<int64_t>(usage.memory_working_set_bytes());

@@ -50,7 +50,7 @@ TEST(PodDirectories, WhatSomebodyElseHasBelowTheRootIsNeverTouched) {
   for (const char* theirs : {"u2/etc-hosts", "u2/volumes/kubernetes.io~empty-dir/v/f",
                              ".removing-u3/f", ".removing-7-u3/f", "u1-more/etc-hosts"})
     node.Put(std::string("/kubelet/pods/") + theirs);
-  node.config.kill_foreign_pods = true;
+  node.config.kill_unmanaged_pods = true;
   EXPECT_EQ(node.StartAndRun().error, "");
   EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
   EXPECT_FALSE(node.Exists("/state/pods/u1"));

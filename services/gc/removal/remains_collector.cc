@@ -37,7 +37,7 @@ Scope RemainsCollector::ScopeOfPod(const std::string& uid, const PodTraces& trac
        .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
-       .kill_foreign_pods = config_.kill_foreign_pods,
+       .kill_unmanaged_pods = config_.kill_unmanaged_pods,
        .short_of_room = short_of_room});
 }
 
@@ -69,7 +69,7 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, Removal
       config_, deps_.clock.WallNow());
   if (!order.dry_run) unknown_ = plan.unknown;
   for (const auto& problem : listed.problems) plan.kept.push_back(problem);
-  deps_.metrics.foreign_pods.Set(static_cast<double>(plan.foreign_pods));
+  deps_.metrics.unmanaged_pods.Set(static_cast<double>(plan.unmanaged_pods));
   const Clock::Time began = deps_.clock.Now();
   deps_.strands.Run(std::string(kRoundStrand),
                     [this, dry_run = order.dry_run, finish, began, plan = std::move(plan),

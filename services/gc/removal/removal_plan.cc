@@ -20,7 +20,7 @@ const char* ReasonOf(RemovalScope scope) {
     case RemovalScope::kKeepDirectory: return "evicted pod";
     case RemovalScope::kEverything: return "pod is gone";
     case RemovalScope::kUnknown:
-    case RemovalScope::kForeign:
+    case RemovalScope::kUnmanaged:
     case RemovalScope::kWanted: break;  // nothing goes for its scope
   }
   UNREACHABLE();
@@ -57,7 +57,8 @@ class Planner {
     const auto it = scopes_.find(uid);
     if (it != scopes_.end()) return it->second;
     // Without a UID it was not made for a pod: nobody of ours.
-    const Scope scope = uid.empty() ? Scope{RemovalScope::kForeign} : scope_of_(uid, traces_[uid]);
+    const Scope scope =
+        uid.empty() ? Scope{RemovalScope::kUnmanaged} : scope_of_(uid, traces_[uid]);
     return scopes_.emplace(uid, scope).first->second;
   }
   static bool MayDropLogs(const Scope& scope) {
@@ -68,7 +69,7 @@ class Planner {
     return scope.scope == RemovalScope::kRuntimeOnly || MayDropLogs(scope);
   }
   static bool Untouchable(const Scope& scope) {
-    return scope.scope == RemovalScope::kUnknown || scope.scope == RemovalScope::kForeign;
+    return scope.scope == RemovalScope::kUnknown || scope.scope == RemovalScope::kUnmanaged;
   }
 
   Removal Entry(const std::string& name, const std::string& uid, const std::string& reason) {
@@ -229,9 +230,9 @@ class Planner {
       if (uid.empty()) continue;
       if (scope.scope == RemovalScope::kUnknown)
         plan_.kept.push_back(fmt::format("pod {}: its record cannot be read", uid));
-      if (scope.scope != RemovalScope::kForeign) continue;
+      if (scope.scope != RemovalScope::kUnmanaged) continue;
       plan_.kept.push_back(fmt::format("pod {}: made by somebody else", uid));
-      plan_.foreign_pods += LeavesRuntime(uid) ? 0 : 1;
+      plan_.unmanaged_pods += LeavesRuntime(uid) ? 0 : 1;
     }
   }
 

@@ -36,7 +36,7 @@ struct RemovalPlan {
   std::vector<Removal> pod_dirs;  // UIDs
   std::vector<Removal> links;     // paths
   std::vector<std::string> kept;  // what was left and why, one line each
-  size_t foreign_pods = 0;        // in the runtime
+  size_t unmanaged_pods = 0;      // in the runtime
   size_t blocked_pod_dirs = 0;    // of pods that are gone, with those that may go after all
   std::map<std::string, std::string> stuck;  // of Inventory::stuck_before what is as it was
   /// Containers in unknown state of pods that no record speaks of.

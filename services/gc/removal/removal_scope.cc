@@ -42,7 +42,7 @@ Scope ComputeScope(const ScopeInput& input) {
   // A pod with a worker is ours, or was adopted.
   if (input.worker.present) return ScopeOfWorker(*input.worker.record, input);
   if (input.desired.present) return {RemovalScope::kWanted};
-  if (!input.ours && !input.kill_foreign_pods) return {RemovalScope::kForeign};
+  if (!input.ours && !input.kill_unmanaged_pods) return {RemovalScope::kUnmanaged};
   return input.views_complete
              ? Scope{.scope = RemovalScope::kEverything, .by_absence = true, .unrecorded = true}
              : Scope{RemovalScope::kWanted};

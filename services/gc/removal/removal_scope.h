@@ -18,7 +18,7 @@ namespace splitlet::gc {
 
 enum class RemovalScope {
   kUnknown,        // a record cannot be read: nothing of it is touched
-  kForeign,        // made by somebody else: left alone
+  kUnmanaged,      // made by somebody else: left alone
   kWanted,         // or not known well enough: the newest of each stays
   kRuntimeOnly,    // finished, while the node is short of room: what is left in the runtime may go
   kKeepDirectory,  // evicted: what it left in the runtime and its logs may go
@@ -40,7 +40,7 @@ struct ScopeInput {
   bool views_complete = false;
   /// Runtime or disk show that this node made it.
   bool ours = false;
-  bool kill_foreign_pods = false;
+  bool kill_unmanaged_pods = false;
   /// The round is to free what it can before a pod has to go.
   bool short_of_room = false;
 };

@@ -21,7 +21,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
 #include "services/gc/eviction/active_pods.h"
@@ -102,7 +102,7 @@ class GracefulShutdown {
   const GcConfig& config_;
   const ShutdownGroups& groups_;
   ActivePods pods_;
-  fs::FactStore facts_;
+  fs::RecordStore facts_;
   ShutdownWatch watch_;
   Phase phase_ = Phase::kWatching;
   ShutdownProgress progress_;

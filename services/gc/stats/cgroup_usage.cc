@@ -58,7 +58,7 @@ class Files {
 };
 
 using Table = std::map<std::string, uint64_t>;
-using Set = void (v1::UsageFigures::*)(uint64_t);
+using Set = void (v1::UsageStats::*)(uint64_t);
 
 /// Which line of a table is which figure.
 struct Line {
@@ -67,7 +67,7 @@ struct Line {
   uint64_t unit = 1;
 };
 
-void Take(const Table& from, std::initializer_list<Line> lines, v1::UsageFigures& usage) {
+void Take(const Table& from, std::initializer_list<Line> lines, v1::UsageStats& usage) {
   for (const Line& line : lines) {
     const auto found = from.find(line.name);
     if (found != from.end()) (usage.*line.set)(found->second * line.unit);
@@ -75,7 +75,7 @@ void Take(const Table& from, std::initializer_list<Line> lines, v1::UsageFigures
 }
 
 void SetMemory(const std::optional<uint64_t>& used, const std::optional<uint64_t>& inactive,
-               v1::UsageFigures& usage) {
+               v1::UsageStats& usage) {
   if (!used) return;
   usage.set_memory_usage_bytes(*used);
   usage.set_memory_working_set_bytes(*used - std::min(*used, inactive.value_or(0)));
@@ -86,8 +86,8 @@ std::optional<uint64_t> Find(const Table& table, const char* name) {
   return found == table.end() ? std::nullopt : std::optional(found->second);
 }
 
-void ReadMemoryV2(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadMemoryV2(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   const Table stat = files.Table("memory", "memory.stat");
   SetMemory(files.Number("memory", "memory.current"), Find(stat, "inactive_file"), usage);
   Take(stat,
@@ -107,8 +107,8 @@ void ReadMemoryV2(const Files& files, v1::UsageFigures& usage) {
     usage.set_swap_limit_bytes(*limit);
 }
 
-void ReadCpuV2(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadCpuV2(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   const Table stat = files.Table("cpu", "cpu.stat");
   Take(stat,
        {{"usage_usec", &U::set_cpu_usage_core_ns, 1000},
@@ -133,21 +133,21 @@ void ReadCpuV2(const Files& files, v1::UsageFigures& usage) {
 }
 
 /// `number`: "252:0".
-void Name(const Files& files, const std::string& number, v1::DeviceFigures& device) {
+void Name(const Files& files, const std::string& number, v1::DeviceStats& device) {
   device.set_name(files.DeviceName(number));
   const auto colon = number.find(':');
   device.set_major(NumberIn(number.substr(0, colon)).value_or(0));
   device.set_minor(NumberIn(number.substr(colon + 1)).value_or(0));
 }
 
-void AddOperation(const std::string& name, uint64_t bytes, v1::DeviceFigures& device) {
-  v1::OperationFigures& operation = *device.add_operations();
+void AddOperation(const std::string& name, uint64_t bytes, v1::DeviceStats& device) {
+  v1::OperationStats& operation = *device.add_operations();
   operation.set_name(name);
   operation.set_bytes(bytes);
 }
 
 /// "252:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0"
-void ReadDevicesV2(const Files& files, v1::UsageFigures& usage) {
+void ReadDevicesV2(const Files& files, v1::UsageStats& usage) {
   std::istringstream lines(files.Text("io", "io.stat"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -160,7 +160,7 @@ void ReadDevicesV2(const Files& files, v1::UsageFigures& usage) {
       if (const auto value = NumberIn(word.substr(equals + 1)))
         table[word.substr(0, equals)] = *value;
     }
-    v1::DeviceFigures& device = *usage.add_devices();
+    v1::DeviceStats& device = *usage.add_devices();
     Name(files, number, device);
     device.set_read_bytes(table["rbytes"]);
     device.set_reads(table["rios"]);
@@ -171,8 +171,8 @@ void ReadDevicesV2(const Files& files, v1::UsageFigures& usage) {
   }
 }
 
-void ReadDetailsV2(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadDetailsV2(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   if (const auto most = files.Number("memory", "memory.peak"))
     usage.set_memory_max_usage_bytes(*most);
   if (const auto kept = files.Number("memory", "memory.min"))
@@ -181,8 +181,8 @@ void ReadDetailsV2(const Files& files, v1::UsageFigures& usage) {
        {{"max", &U::set_memory_limit_hits}, {"oom_kill", &U::set_oom_kills}}, usage);
 }
 
-void ReadMemoryV1(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadMemoryV1(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   const Table stat = files.Table("memory", "memory.stat");
   SetMemory(files.Number("memory", "memory.usage_in_bytes"), Find(stat, "total_inactive_file"),
             usage);
@@ -203,8 +203,8 @@ void ReadMemoryV1(const Files& files, v1::UsageFigures& usage) {
   if (both && *both < kNoLimit && *both >= *limit) usage.set_swap_limit_bytes(*both - *limit);
 }
 
-void ReadCpuV1(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadCpuV1(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   if (const auto used = files.Number("cpuacct", "cpuacct.usage"))
     usage.set_cpu_usage_core_ns(*used);
   const Table split = files.Table("cpuacct", "cpuacct.stat");
@@ -227,8 +227,8 @@ void ReadCpuV1(const Files& files, v1::UsageFigures& usage) {
   if (const auto quota = files.Number("cpu", "cpu.cfs_quota_us")) usage.set_cpu_quota_us(*quota);
 }
 
-void ReadDetailsV1(const Files& files, v1::UsageFigures& usage) {
-  using U = v1::UsageFigures;
+void ReadDetailsV1(const Files& files, v1::UsageStats& usage) {
+  using U = v1::UsageStats;
   if (const auto most = files.Number("memory", "memory.max_usage_in_bytes"))
     usage.set_memory_max_usage_bytes(*most);
   if (const auto hits = files.Number("memory", "memory.failcnt"))
@@ -269,11 +269,11 @@ constexpr struct {
     {"blkio.throttle.io_service_bytes", "blkio.throttle.io_serviced"},
 };
 
-void ReadDevicesV1(const Files& files, v1::UsageFigures& usage) {
-  std::map<std::string, v1::DeviceFigures> devices;
+void ReadDevicesV1(const Files& files, v1::UsageStats& usage) {
+  std::map<std::string, v1::DeviceStats> devices;
   for (const auto& [bytes, times] : kBlockFiles) {
     for (const BlockLine& line : BlockLines(files.Text("blkio", bytes))) {
-      v1::DeviceFigures& device = devices[line.number];
+      v1::DeviceStats& device = devices[line.number];
       if (line.what == "Read") device.set_read_bytes(line.value);
       if (line.what == "Write") device.set_write_bytes(line.value);
       AddOperation(line.what, line.value, device);
@@ -335,9 +335,8 @@ CgroupAt ParseProcCgroup(const std::string& text, cgroup::Version version) {
   return at;
 }
 
-v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
-                            const CgroupAt& at) {
-  v1::UsageFigures usage;
+v1::UsageStats ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at) {
+  v1::UsageStats usage;
   if (at.path.empty()) return usage;
   const Files of(files, layout, at);
   if (layout.version == cgroup::Version::kV2) {
@@ -357,7 +356,7 @@ v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
 }
 
 void ReadCgroupDetails(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at,
-                       v1::UsageFigures& usage) {
+                       v1::UsageStats& usage) {
   const Files of(files, layout, at);
   if (layout.version == cgroup::Version::kV2) {
     ReadDetailsV2(of, usage);
@@ -369,16 +368,16 @@ void ReadCgroupDetails(fs::FileSystem& files, const cgroup::Layout& layout, cons
   if (Trimmed(most) == "max") usage.set_max_threads(0);
 }
 
-bool HasUsage(const v1::UsageFigures& usage) {
+bool HasUsage(const v1::UsageStats& usage) {
   return usage.has_cpu_usage_core_ns() || usage.has_memory_usage_bytes() ||
          usage.has_memory_working_set_bytes();
 }
 
-void AddUsage(v1::UsageFigures& sum, const v1::UsageFigures& more) {
+void AddUsage(v1::UsageStats& sum, const v1::UsageStats& more) {
   const auto add = [&](auto has, auto get, Set set) {
     if ((more.*has)()) (sum.*set)((sum.*get)() + (more.*get)());
   };
-  using U = v1::UsageFigures;
+  using U = v1::UsageStats;
   add(&U::has_cpu_usage_core_ns, &U::cpu_usage_core_ns, &U::set_cpu_usage_core_ns);
   add(&U::has_cpu_user_ns, &U::cpu_user_ns, &U::set_cpu_user_ns);
   add(&U::has_cpu_system_ns, &U::cpu_system_ns, &U::set_cpu_system_ns);
@@ -444,14 +443,14 @@ std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layou
   return count;
 }
 
-bool ParsePressure(const std::string& text, v1::PressureFigures& figures) {
+bool ParsePressure(const std::string& text, v1::PressureStats& figures) {
   std::istringstream lines(text);
   bool any = false;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string kind;
     if (!(words >> kind) || (kind != "some" && kind != "full")) continue;
-    v1::StallFigures& stall = kind == "some" ? *figures.mutable_some() : *figures.mutable_full();
+    v1::StallStats& stall = kind == "some" ? *figures.mutable_some() : *figures.mutable_full();
     for (std::string word; words >> word;) {
       const auto equals = word.find('=');
       if (equals == std::string::npos) continue;

@@ -18,8 +18,8 @@
 #include "libs/fs/file_system.h"
 
 namespace splitlet::v1 {
-class PressureFigures;
-class UsageFigures;
+class PressureStats;
+class UsageStats;
 }  // namespace splitlet::v1
 
 namespace splitlet::gc {
@@ -35,14 +35,13 @@ struct CgroupAt {
 CgroupAt ParseProcCgroup(const std::string& text, cgroup::Version version);
 
 /// Without any figure: it is not there.
-v1::UsageFigures ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout,
-                            const CgroupAt& at);
+v1::UsageStats ReadCgroup(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at);
 /// What memory has been through, and limits that few ask for; of a cgroup that has been read.
 void ReadCgroupDetails(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at,
-                       v1::UsageFigures& usage);
+                       v1::UsageStats& usage);
 /// Figures that add up: time, memory, swap, processes.
-void AddUsage(v1::UsageFigures& sum, const v1::UsageFigures& more);
-bool HasUsage(const v1::UsageFigures& usage);
+void AddUsage(v1::UsageStats& sum, const v1::UsageStats& more);
+bool HasUsage(const v1::UsageStats& usage);
 
 struct CgroupTree {
   std::map<std::string, std::string> by_id;   // of a container or a sandbox -> path
@@ -63,7 +62,7 @@ std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layou
 std::string MountOf(const cgroup::Layout& layout, const std::string& controller);
 
 /// Of a file of pressure stalls; false: it is none.
-bool ParsePressure(const std::string& text, v1::PressureFigures& figures);
+bool ParsePressure(const std::string& text, v1::PressureStats& figures);
 
 /// Of the machine or of a cgroup. `text_of`: the file of "cpu", "memory" or "io".
 template <class TextOf, class Figures>

@@ -10,7 +10,7 @@
 namespace splitlet::gc {
 namespace {
 
-using U = v1::UsageFigures;
+using U = v1::UsageStats;
 using Contents = std::vector<std::pair<const char*, const char*>>;  // path below the mount, text
 using Got = std::optional<uint64_t>;
 

@@ -19,8 +19,8 @@ bool IsLeftOut(std::string_view name) {
 
 }  // namespace
 
-std::vector<v1::InterfaceFigures> ParseInterfaces(const std::string& net_dev) {
-  std::vector<v1::InterfaceFigures> interfaces;
+std::vector<v1::InterfaceStats> ParseInterfaces(const std::string& net_dev) {
+  std::vector<v1::InterfaceStats> interfaces;
   std::istringstream lines(net_dev);
   for (std::string line; std::getline(lines, line);) {
     const auto colon = line.find(':');
@@ -32,7 +32,7 @@ std::vector<v1::InterfaceFigures> ParseInterfaces(const std::string& net_dev) {
     const bool whole = std::ranges::all_of(
         numbers, [&words](uint64_t& number) { return static_cast<bool>(words >> number); });
     if (!whole || IsLeftOut(name)) continue;
-    v1::InterfaceFigures& figures = interfaces.emplace_back();
+    v1::InterfaceStats& figures = interfaces.emplace_back();
     figures.set_name(name);
     figures.set_rx_bytes(numbers[0]);
     figures.set_rx_packets(numbers[1]);

@@ -9,12 +9,12 @@
 #include <vector>
 
 namespace splitlet::v1 {
-class InterfaceFigures;
+class InterfaceStats;
 }
 
 namespace splitlet::gc {
 
 /// Of /proc/<pid>/net/dev: eth0 first, the loopback and what leads into one pod left out.
-std::vector<v1::InterfaceFigures> ParseInterfaces(const std::string& net_dev);
+std::vector<v1::InterfaceStats> ParseInterfaces(const std::string& net_dev);
 
 }  // namespace splitlet::gc

@@ -41,7 +41,7 @@ std::optional<int64_t> Processes(const std::string& loadavg) {
   return FirstNumber(loadavg.substr(slash + 1));
 }
 
-void FillFaults(const std::string& vmstat, v1::NodeFigures& node) {
+void FillFaults(const std::string& vmstat, v1::NodeUsageStats& node) {
   std::istringstream words(vmstat);
   std::string name;
   for (uint64_t value = 0; words >> name >> value;) {
@@ -50,7 +50,7 @@ void FillFaults(const std::string& vmstat, v1::NodeFigures& node) {
   }
 }
 
-void FillNode(fs::FileSystem& files, v1::NodeFigures& node) {
+void FillNode(fs::FileSystem& files, v1::NodeUsageStats& node) {
   const std::string stat = ReadOrEmpty(files, "/proc/stat");
   if (const auto cpu = CpuUsage(stat)) node.set_cpu_usage_core_ns(*cpu);
   if (const auto booted = BootTimeOf(stat)) node.set_booted_at_wall_ns(*booted * 1'000'000'000);
@@ -97,7 +97,7 @@ struct Cgroups {
 };
 
 void FillContainer(const Cgroups& from, const cri::ContainerStats& container,
-                   v1::ContainerFigures& figures) {
+                   v1::ContainerStats& figures) {
   figures.set_id(container.id.str());
   figures.set_cpu_usage_core_ns(container.cpu_usage_ns);
   figures.set_memory_working_set_bytes(container.memory_working_set_bytes);
@@ -113,7 +113,7 @@ void FillContainer(const Cgroups& from, const cri::ContainerStats& container,
 }
 
 void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeStatsReply& reply) {
-  const auto fill = [&](v1::UsageFigures& usage) {
+  const auto fill = [&](v1::UsageStats& usage) {
     ReadCgroupDetails(files, layout, {.path = usage.cgroup(), .other = {}}, usage);
   };
   for (auto& pod : *reply.mutable_pods())
@@ -121,14 +121,14 @@ void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeSt
   OpenFilesBudget left;
   for (auto& container : *reply.mutable_containers()) {
     if (!container.has_usage()) continue;
-    v1::UsageFigures& usage = *container.mutable_usage();
+    v1::UsageStats& usage = *container.mutable_usage();
     fill(usage);
     ReadOpenFiles(files, ProcessesIn(files, layout, usage.cgroup()), left, usage);
   }
 }
 
-void FillRuntimeFs(fs::FileSystem& files, const cri::FsUsage& used, v1::FsFigures& figures) {
-  if (const auto usage = files.Usage(used.mountpoint); usage.ok()) figures = FiguresOf(*usage);
+void FillRuntimeFs(fs::FileSystem& files, const cri::FsUsage& used, v1::FsStats& figures) {
+  if (const auto usage = files.Usage(used.mountpoint); usage.ok()) figures = StatsOf(*usage);
   figures.set_used_bytes(used.used_bytes);
   figures.set_inodes_used(used.inodes_used);
 }
@@ -166,10 +166,10 @@ std::optional<int64_t> BootTimeOf(const std::string& stat) {
   return FirstNumber(stat.substr(at + 7));
 }
 
-std::optional<MemoryFigures> MemoryOf(const std::string& meminfo) {
+std::optional<MemoryStats> MemoryOf(const std::string& meminfo) {
   const auto total = MemoryLine(meminfo, "MemTotal");
   if (!total) return std::nullopt;
-  MemoryFigures memory{.total = *total};
+  MemoryStats memory{.total = *total};
   // Pages of processes and files, as the cgroup of the whole machine counts them; the kernel's own
   // memory is not in it.
   for (const char* const lru : {"Active(anon)", "Inactive(anon)", "Active(file)", "Unevictable"})
@@ -189,7 +189,7 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
   reply.set_at_wall_ns(ToNanos(from.clock.WallNow()));
   FillNode(from.files, *reply.mutable_node());
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(from.root_dir), "{}", from.root_dir);
-  *reply.mutable_node_fs() = FiguresOf(disk);
+  *reply.mutable_node_fs() = StatsOf(disk);
   ASSIGN_OR_RETURN(const auto containers, from.stats.ListContainerStats(deadline),
                    "list container stats");
   // A machine whose cgroups are not to be seen from here has the runtime's figures alone.

@@ -53,11 +53,11 @@ std::optional<uint64_t> CpuUsage(const std::string& stat);
 /// "btime", seconds since the epoch.
 std::optional<int64_t> BootTimeOf(const std::string& stat);
 
-struct MemoryFigures {
+struct MemoryStats {
   uint64_t total = 0, available = 0, usage = 0, working_set = 0, rss = 0;
   uint64_t swap_total = 0, swap_used = 0;
 };
 /// From /proc/meminfo. What is available is all but the working set, as a kubelet counts it.
-std::optional<MemoryFigures> MemoryOf(const std::string& meminfo);
+std::optional<MemoryStats> MemoryOf(const std::string& meminfo);
 
 }  // namespace splitlet::gc

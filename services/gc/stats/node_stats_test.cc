@@ -33,7 +33,7 @@ constexpr const char* kNetDev =
     "    0     0       0          0\n"
     " broken: 1 2\n";
 
-TEST(NodeStats, ReadsTheKernelsFigures) {
+TEST(NodeStats, ReadsTheKernelsStats) {
   EXPECT_EQ(CpuUsage("cpu  100 10 50 9000 7 3 2 1 0 0\ncpu0 1 1\n"), 165U * 10'000'000);
   EXPECT_EQ(CpuUsage("nothing"), std::nullopt);
   EXPECT_EQ(BootTimeOf("cpu 1\nbtime 1700000000\nprocesses 3\n"), 1'700'000'000);
@@ -78,7 +78,7 @@ TEST(CgroupUsage, WhereAProcessIs) {
 }
 
 TEST(CgroupUsage, Pressure) {
-  v1::PressureFigures figures;
+  v1::PressureStats figures;
   EXPECT_TRUE(
       ParsePressure("some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\n"
                     "full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",
@@ -190,11 +190,11 @@ TEST_F(StatsOfNode, PodsByTheirCgroupsNetworksAndFiles) {
   disk.trees["/var/log/pods/default_web_u-1/app"] = {4096, 2};
   Write("/kubelet/pods/u-1/etc-hosts", "1234567");
   disk.trees["/kubelet/pods/u-1/containers"] = {8192, 3};
-  const auto volume = std::make_shared<v1::VolumeFigures>();
+  const auto volume = std::make_shared<v1::VolumeStats>();
   volume->set_name("tmp");
   volume->mutable_fs()->set_used_bytes(1000);
   volume->mutable_fs()->set_inodes_used(1);
-  const auto claimed = std::make_shared<v1::VolumeFigures>(*volume);
+  const auto claimed = std::make_shared<v1::VolumeStats>(*volume);
   claimed->set_name("data");
   const auto stats = Read({.pods = {{.uid = "u-1",
                                      .name_space = "default",
@@ -204,7 +204,7 @@ TEST_F(StatsOfNode, PodsByTheirCgroupsNetworksAndFiles) {
                            .volumes = {{"u-1", {{volume, true}, {claimed, false}}}}});
   ASSERT_TRUE(stats.ok()) << stats.status();
   ASSERT_EQ(stats->pods_size(), 1);
-  const v1::PodFigures& found = stats->pods(0);
+  const v1::PodStats& found = stats->pods(0);
   EXPECT_EQ(found.usage().cgroup(), pod);
   EXPECT_EQ(found.usage().cpu_usage_core_ns(), 5'000'000U);
   EXPECT_EQ(found.usage().memory_working_set_bytes(), 800U);

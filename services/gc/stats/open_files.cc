@@ -61,7 +61,7 @@ std::optional<int64_t> MaxOpenFiles(const std::string& limits) {
 }
 
 void ReadOpenFiles(fs::FileSystem& files, const std::vector<int64_t>& pids, OpenFilesBudget& left,
-                   v1::UsageFigures& usage) {
+                   v1::UsageStats& usage) {
   if (pids.empty()) return;
   if (pids.front() > 0)
     if (const auto most =

@@ -14,7 +14,7 @@
 #include "libs/fs/file_system.h"
 
 namespace splitlet::v1 {
-class UsageFigures;
+class UsageStats;
 }
 
 namespace splitlet::gc {
@@ -26,7 +26,7 @@ struct OpenFilesBudget {
 
 /// Of what is not wholly counted, no number is given. `pids`: those of its cgroup, the first first.
 void ReadOpenFiles(fs::FileSystem& files, const std::vector<int64_t>& pids, OpenFilesBudget& left,
-                   v1::UsageFigures& usage);
+                   v1::UsageStats& usage);
 
 /// The soft limit in /proc/<pid>/limits; -1: none.
 std::optional<int64_t> MaxOpenFiles(const std::string& limits);

@@ -45,8 +45,8 @@ class OpenFilesOfProcesses : public testing::Test {
     for (size_t i = 0; i < open.size(); ++i)
       EXPECT_TRUE(files.MakeSymlink(open[i], fmt::format("{}fd/{}", process, i)).ok());
   }
-  v1::UsageFigures Read(const std::vector<int64_t>& pids) {
-    v1::UsageFigures usage;
+  v1::UsageStats Read(const std::vector<int64_t>& pids) {
+    v1::UsageStats usage;
     ReadOpenFiles(files, pids, left, usage);
     return usage;
   }

@@ -12,7 +12,7 @@ namespace splitlet::gc {
 namespace {
 
 void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids,
-                    v1::PodFigures& figures) {
+                    v1::PodStats& figures) {
   for (const int64_t pid : pids) {
     if (pid <= 0) continue;  // of a namespace that is not ours
     const auto text = ReadOrEmpty(from.files, fmt::format("/proc/{}/net/dev", pid));
@@ -23,7 +23,7 @@ void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids,
 }
 
 /// Any process of a pod is in its network, its sandbox's for sure.
-void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodFigures& figures) {
+void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodStats& figures) {
   uint64_t processes = 0;
   bool known = false, connected = false;
   const auto look = [&](const std::string& id) {
@@ -41,8 +41,8 @@ void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodFigures&
 }
 
 /// Files that lie in the folder itself.
-DiskFigures LooseFiles(fs::FileSystem& files, const std::string& folder) {
-  DiskFigures sum;
+DiskStats LooseFiles(fs::FileSystem& files, const std::string& folder) {
+  DiskStats sum;
   const auto entries = files.List(folder);
   if (!entries.ok()) return sum;
   for (const auto& entry : *entries) {
@@ -54,10 +54,10 @@ DiskFigures LooseFiles(fs::FileSystem& files, const std::string& folder) {
 }
 
 /// The hosts file and the termination logs: any container of the pod may fill them.
-DiskFigures MountedFiles(const PodSources& from, const std::string& uid) {
+DiskStats MountedFiles(const PodSources& from, const std::string& uid) {
   const auto place = node::FindPodPlace(from.files, {from.pods_dir, from.root_dir}, uid);
   if (!place.ok()) return {};
-  DiskFigures sum;
+  DiskStats sum;
   const auto hosts = from.files.Stat(place->path + "/etc-hosts", false);
   if (hosts.ok()) sum += {static_cast<int64_t>(hosts->size), 1};
   const auto logs = from.meter.Measure(place->path + "/containers");
@@ -66,15 +66,15 @@ DiskFigures MountedFiles(const PodSources& from, const std::string& uid) {
 }
 
 void FillDisk(const PodSources& from, const PodToRead& pod,
-              const std::vector<MeasuredVolume>& volumes, v1::PodFigures& figures) {
+              const std::vector<MeasuredVolume>& volumes, v1::PodStats& figures) {
   const std::string logs =
       fmt::format("{}/{}_{}_{}", from.pod_logs_dir, pod.name_space, pod.name, pod.uid);
-  DiskFigures sum = LooseFiles(from.files, logs);
+  DiskStats sum = LooseFiles(from.files, logs);
   sum += MountedFiles(from, pod.uid);
   for (const auto& [id, name] : pod.containers) {
     const auto used = from.meter.Measure(logs + "/" + name);
     if (!used.ok() || used->more) continue;
-    v1::LogFigures& log = *figures.add_logs();
+    v1::LogStats& log = *figures.add_logs();
     log.set_container(name);
     log.set_used_bytes(static_cast<uint64_t>(used->bytes));
     log.set_inodes_used(static_cast<uint64_t>(used->inodes));
@@ -105,9 +105,9 @@ PodToRead PodOf(const v1::ObservedPod& seen) {
   return pod;
 }
 
-v1::PodFigures ReadPod(const PodSources& from, const PodToRead& pod,
-                       const std::vector<MeasuredVolume>& volumes) {
-  v1::PodFigures figures;
+v1::PodStats ReadPod(const PodSources& from, const PodToRead& pod,
+                     const std::vector<MeasuredVolume>& volumes) {
+  v1::PodStats figures;
   figures.set_uid(pod.uid);
   if (const auto found = from.tree.by_uid.find(pod.uid); found != from.tree.by_uid.end()) {
     auto usage = ReadCgroup(from.files, from.layout, {.path = found->second, .other = {}});

@@ -15,7 +15,7 @@
 
 namespace splitlet::v1 {
 class ObservedPod;
-class PodFigures;
+class PodStats;
 }  // namespace splitlet::v1
 
 namespace splitlet::gc {
@@ -34,7 +34,7 @@ struct PodSources {
   const CgroupTree& tree;
   std::string root_dir, pods_dir, pod_logs_dir;
 };
-v1::PodFigures ReadPod(const PodSources& from, const PodToRead& pod,
-                       const std::vector<MeasuredVolume>& volumes);
+v1::PodStats ReadPod(const PodSources& from, const PodToRead& pod,
+                     const std::vector<MeasuredVolume>& volumes);
 
 }  // namespace splitlet::gc

@@ -25,12 +25,12 @@ CgroupAt CgroupOf(const SystemSources& from, const std::string& pid) {
 /// As units of systemd, each process of this agent has a cgroup beside the others'.
 bool IsUnit(std::string_view name) { return name.starts_with(kUnit) && name.ends_with(".service"); }
 
-v1::UsageFigures ReadOurs(const SystemSources& from, const CgroupAt& own) {
+v1::UsageStats ReadOurs(const SystemSources& from, const CgroupAt& own) {
   const auto slash = own.path.rfind('/');
   if (slash == std::string::npos || !IsUnit(std::string_view(own.path).substr(slash + 1)))
     return ReadCgroup(from.files, from.layout, own);
   const std::string parent = own.path.substr(0, slash);
-  v1::UsageFigures sum;
+  v1::UsageStats sum;
   const auto units = from.files.List(MountOf(from.layout, "memory") + parent);
   if (!units.ok()) return sum;
   for (const auto& unit : *units) {
@@ -43,13 +43,13 @@ v1::UsageFigures ReadOurs(const SystemSources& from, const CgroupAt& own) {
 }
 
 /// As if the machine were a cgroup.
-v1::UsageFigures WholeMachine(const v1::NodeFigures& node) {
-  v1::UsageFigures usage;
+v1::UsageStats WholeMachine(const v1::NodeUsageStats& node) {
+  v1::UsageStats usage;
   const auto take = [&node, &usage](auto has, auto get, auto set) {
     if ((node.*has)()) (usage.*set)((node.*get)());
   };
-  using N = v1::NodeFigures;
-  using U = v1::UsageFigures;
+  using N = v1::NodeUsageStats;
+  using U = v1::UsageStats;
   usage.set_cgroup("/");
   take(&N::has_cpu_usage_core_ns, &N::cpu_usage_core_ns, &U::set_cpu_usage_core_ns);
   take(&N::has_memory_usage_bytes, &N::memory_usage_bytes, &U::set_memory_usage_bytes);
@@ -76,11 +76,11 @@ int64_t StartOf(const SystemSources& from, const std::string& path) {
 
 }  // namespace
 
-std::vector<v1::SystemContainerFigures> ReadSystem(const SystemSources& from) {
-  std::vector<v1::SystemContainerFigures> all;
-  const auto add = [&](const char* name, const std::string& path, v1::UsageFigures usage) {
+std::vector<v1::SystemContainerStats> ReadSystem(const SystemSources& from) {
+  std::vector<v1::SystemContainerStats> all;
+  const auto add = [&](const char* name, const std::string& path, v1::UsageStats usage) {
     if (path.empty() || !HasUsage(usage)) return;
-    v1::SystemContainerFigures& figures = all.emplace_back();
+    v1::SystemContainerStats& figures = all.emplace_back();
     figures.set_name(name);
     figures.set_started_at_wall_ns(StartOf(from, path));
     *figures.mutable_usage() = std::move(usage);

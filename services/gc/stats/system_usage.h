@@ -13,8 +13,8 @@
 #include "services/gc/stats/cgroup_usage.h"
 
 namespace splitlet::v1 {
-class NodeFigures;
-class SystemContainerFigures;
+class NodeUsageStats;
+class SystemContainerStats;
 }  // namespace splitlet::v1
 
 namespace splitlet::gc {
@@ -24,12 +24,12 @@ struct SystemSources {
   const cgroup::Layout& layout;
   const CgroupTree& tree;
   std::optional<int64_t> runtime_pid;
-  const v1::NodeFigures& node;
+  const v1::NodeUsageStats& node;
 };
 /// "kubelet": the cgroup of this process, with those of its siblings where each process has its
 /// own; "runtime": the cgroup of that process; "pods": their common cgroup, and where they have
 /// none the whole machine, as with a kubelet that makes no cgroups for pods.
-std::vector<v1::SystemContainerFigures> ReadSystem(const SystemSources& from);
+std::vector<v1::SystemContainerStats> ReadSystem(const SystemSources& from);
 
 /// The process that listens at "unix:///run/containerd/containerd.sock".
 std::optional<int64_t> ListenerOf(const std::string& endpoint);

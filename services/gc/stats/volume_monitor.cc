@@ -28,11 +28,11 @@ bool IsUp(const v1::ObservedPod& pod) {
   });
 }
 
-uint64_t UsedOf(const v1::FsFigures& fs) {
+uint64_t UsedOf(const v1::FsStats& fs) {
   return fs.has_used_bytes() ? fs.used_bytes() : fs.capacity_bytes() - fs.available_bytes();
 }
 
-uint64_t InodesUsedOf(const v1::FsFigures& fs) {
+uint64_t InodesUsedOf(const v1::FsStats& fs) {
   return fs.has_inodes_used() ? fs.inodes_used() : fs.inodes() - fs.inodes_free();
 }
 
@@ -117,13 +117,12 @@ std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
     metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
         .Observe(std::chrono::duration<double>(deps_.clock.Now() - began).count());
     if (!fs.ok()) continue;  // not made yet, gone meanwhile, or not to be seen from here
-    v1::VolumeFigures figures;
+    v1::VolumeStats figures;
     figures.set_name(volume.name);
     figures.set_claim(volume.claim);
     *figures.mutable_fs() = *std::move(fs);
     figures.set_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-    measured.push_back(
-        {std::make_shared<const v1::VolumeFigures>(std::move(figures)), volume.local});
+    measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(figures)), volume.local});
   }
   return measured;
 }
@@ -138,7 +137,7 @@ void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volum
 
 /// One series for each claim, whoever uses it.
 void VolumeMonitor::PutMetrics() {
-  std::map<Claim, std::shared_ptr<const v1::VolumeFigures>> claims;
+  std::map<Claim, std::shared_ptr<const v1::VolumeStats>> claims;
   for (const auto& [part, measured] : parts_)
     for (const MeasuredVolume& volume : measured.volumes)
       if (!volume.figures->claim().empty())
@@ -161,7 +160,7 @@ void VolumeMonitor::PutMetrics() {
       gauge.Set(static_cast<double>(value));
       gauges.emplace_back(&family, &gauge);
     };
-    const v1::FsFigures& fs = volume->fs();
+    const v1::FsStats& fs = volume->fs();
     put(metrics_.capacity, fs.capacity_bytes());
     put(metrics_.available, fs.available_bytes());
     put(metrics_.used, UsedOf(fs));

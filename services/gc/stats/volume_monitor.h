@@ -29,13 +29,13 @@
 namespace splitlet::v1 {
 class DesiredRecord;
 class RuntimeRecord;
-class VolumeFigures;
+class VolumeStats;
 }  // namespace splitlet::v1
 
 namespace splitlet::gc {
 
 struct MeasuredVolume {
-  std::shared_ptr<const v1::VolumeFigures> figures;
+  std::shared_ptr<const v1::VolumeStats> figures;
   bool local = false;  // counts as ephemeral storage of the pod
 };
 using MeasuredVolumes = std::map<std::string, std::vector<MeasuredVolume>>;  // by UID

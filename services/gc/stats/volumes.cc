@@ -78,8 +78,8 @@ StatusOr<std::string> HostPathOf(const VolumeSources& from, const VolumeToMeasur
 
 }  // namespace
 
-v1::FsFigures FiguresOf(const fs::DiskUsage& disk) {
-  v1::FsFigures figures;
+v1::FsStats StatsOf(const fs::DiskUsage& disk) {
+  v1::FsStats figures;
   figures.set_capacity_bytes(disk.capacity_bytes);
   figures.set_available_bytes(disk.available_bytes);
   figures.set_inodes(disk.inodes);
@@ -106,19 +106,19 @@ std::vector<VolumeToMeasure> VolumesOf(const kube::Pod& pod, const v1::ObservedP
   return volumes;
 }
 
-StatusOr<v1::FsFigures> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
-                                      const std::string& pod_dir) {
+StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
+                                    const std::string& pod_dir) {
   if (volume.folder.empty()) {
     ASSIGN_OR_RETURN(const std::string path, HostPathOf(from, volume), "place");
     ASSIGN_OR_RETURN(const auto disk, from.files.Usage(path), "{}", path);
-    return FiguresOf(disk);
+    return StatsOf(disk);
   }
   const std::string path = pod_dir + "/" + volume.folder;
   RETURN_IF_ERROR(from.files.Stat(path, false), "{}", path);
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(path), "{}", path);
-  ASSIGN_OR_RETURN(const DiskFigures used, from.meter.Measure(path), "{}", path);
+  ASSIGN_OR_RETURN(const DiskStats used, from.meter.Measure(path), "{}", path);
   if (used.more) return ResourceExhausted("{}: more files than are counted", path);
-  v1::FsFigures figures = FiguresOf(disk);
+  v1::FsStats figures = StatsOf(disk);
   figures.set_used_bytes(static_cast<uint64_t>(used.bytes));
   figures.set_inodes_used(static_cast<uint64_t>(used.inodes));
   return figures;

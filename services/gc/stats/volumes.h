@@ -15,7 +15,7 @@
 #include "services/gc/eviction/tree_meter.h"
 
 namespace splitlet::v1 {
-class FsFigures;
+class FsStats;
 class ObservedPod;
 }  // namespace splitlet::v1
 
@@ -40,10 +40,10 @@ struct VolumeSources {
 };
 /// What is in a folder of its own is added up file by file; of a claim it is all that its file
 /// system holds.
-StatusOr<v1::FsFigures> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
-                                      const std::string& pod_dir);
+StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
+                                    const std::string& pod_dir);
 
 /// Without what is used: how much of a file system is one volume's, it does not say.
-v1::FsFigures FiguresOf(const fs::DiskUsage& disk);
+v1::FsStats StatsOf(const fs::DiskUsage& disk);
 
 }  // namespace splitlet::gc

@@ -106,7 +106,7 @@ class Volumes : public testing::Test {
   kube::Pod pod;
 };
 
-TEST_F(Volumes, WhichHaveFigures) {
+TEST_F(Volumes, WhichHaveStats) {
   v1::ObservedPod seen;
   auto volumes = VolumesOf(pod, seen);
   ASSERT_EQ(volumes.size(), 2U);  // nothing mounts the claim yet

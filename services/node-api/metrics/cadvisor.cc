@@ -8,7 +8,7 @@
 namespace splitlet::node_api {
 namespace {
 
-using CadvisorUsage = v1::UsageFigures;
+using CadvisorUsage = v1::UsageStats;
 
 /// What has a cgroup: a container, a pod, all pods, the machine.
 struct Subject {
@@ -201,7 +201,7 @@ struct Pressure {
   const char* name;
   const char* help;
   bool (CadvisorUsage::*has)() const;
-  const v1::PressureFigures& (CadvisorUsage::*get)() const;
+  const v1::PressureStats& (CadvisorUsage::*get)() const;
   bool all;  // stalled: all tasks wait, not some
 };
 constexpr Pressure kPressure[] = {
@@ -230,7 +230,7 @@ void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
     out.Family(pressure.name, "counter", pressure.help);
     for (const Subject& subject : subjects) {
       if (!(subject.usage->*pressure.has)()) continue;
-      const v1::PressureFigures& figures = (subject.usage->*pressure.get)();
+      const v1::PressureStats& figures = (subject.usage->*pressure.get)();
       const uint64_t us = pressure.all ? figures.full().total_us() : figures.some().total_us();
       out.Sample(subject.labels, static_cast<double>(us) / 1e6);
     }
@@ -251,16 +251,15 @@ void WriteTimes(MetricsWriter& out, const std::vector<Subject>& subjects, int64_
 struct Device {
   const char* name;
   const char* help;
-  uint64_t (v1::DeviceFigures::*get)() const;
+  uint64_t (v1::DeviceStats::*get)() const;
 };
 constexpr Device kDevices[] = {
     {"container_fs_reads_bytes_total", "Cumulative count of bytes read",
-     &v1::DeviceFigures::read_bytes},
-    {"container_fs_reads_total", "Cumulative count of reads completed", &v1::DeviceFigures::reads},
+     &v1::DeviceStats::read_bytes},
+    {"container_fs_reads_total", "Cumulative count of reads completed", &v1::DeviceStats::reads},
     {"container_fs_writes_bytes_total", "Cumulative count of bytes written",
-     &v1::DeviceFigures::write_bytes},
-    {"container_fs_writes_total", "Cumulative count of writes completed",
-     &v1::DeviceFigures::writes},
+     &v1::DeviceStats::write_bytes},
+    {"container_fs_writes_total", "Cumulative count of writes completed", &v1::DeviceStats::writes},
 };
 
 void WriteOperations(MetricsWriter& out, const std::vector<Subject>& subjects) {
@@ -299,25 +298,25 @@ void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
 struct Network {
   const char* name;
   const char* help;
-  uint64_t (v1::InterfaceFigures::*get)() const;
+  uint64_t (v1::InterfaceStats::*get)() const;
 };
 constexpr Network kNetworks[] = {
     {"container_network_receive_bytes_total", "Cumulative count of bytes received",
-     &v1::InterfaceFigures::rx_bytes},
+     &v1::InterfaceStats::rx_bytes},
     {"container_network_receive_errors_total",
-     "Cumulative count of errors encountered while receiving", &v1::InterfaceFigures::rx_errors},
+     "Cumulative count of errors encountered while receiving", &v1::InterfaceStats::rx_errors},
     {"container_network_receive_packets_dropped_total",
-     "Cumulative count of packets dropped while receiving", &v1::InterfaceFigures::rx_dropped},
+     "Cumulative count of packets dropped while receiving", &v1::InterfaceStats::rx_dropped},
     {"container_network_receive_packets_total", "Cumulative count of packets received",
-     &v1::InterfaceFigures::rx_packets},
+     &v1::InterfaceStats::rx_packets},
     {"container_network_transmit_bytes_total", "Cumulative count of bytes transmitted",
-     &v1::InterfaceFigures::tx_bytes},
+     &v1::InterfaceStats::tx_bytes},
     {"container_network_transmit_errors_total",
-     "Cumulative count of errors encountered while transmitting", &v1::InterfaceFigures::tx_errors},
+     "Cumulative count of errors encountered while transmitting", &v1::InterfaceStats::tx_errors},
     {"container_network_transmit_packets_dropped_total",
-     "Cumulative count of packets dropped while transmitting", &v1::InterfaceFigures::tx_dropped},
+     "Cumulative count of packets dropped while transmitting", &v1::InterfaceStats::tx_dropped},
     {"container_network_transmit_packets_total", "Cumulative count of packets transmitted",
-     &v1::InterfaceFigures::tx_packets},
+     &v1::InterfaceStats::tx_packets},
 };
 
 void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const CadvisorUsage& node,
@@ -335,7 +334,8 @@ void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const Ca
   }
 }
 
-void WriteMachine(MetricsWriter& out, const v1::NodeFigures& node, const MachineLabels& machine) {
+void WriteMachine(MetricsWriter& out, const v1::NodeUsageStats& node,
+                  const MachineLabels& machine) {
   const MetricLabels labels = {{"boot_id", machine.boot_id},
                                {"machine_id", machine.machine_id},
                                {"system_uuid", machine.system_uuid}};

@@ -5,7 +5,7 @@
 namespace splitlet::node_api {
 namespace {
 
-using Usage = v1::UsageFigures;
+using Usage = v1::UsageStats;
 using Value = std::optional<double> (*)(const Usage& usage);
 
 constexpr Value kCpu = [](const Usage& usage) {

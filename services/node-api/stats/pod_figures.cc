@@ -1,9 +1,9 @@
-#include "services/node-api/stats/pod_figures.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "services/node-api/stats/pod_stats.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -13,14 +13,14 @@ struct Index {
     for (const auto& container : reply.containers()) containers[container.id()] = &container;
     for (const auto& pod : reply.pods()) pods[pod.uid()] = &pod;
   }
-  std::map<std::string, const v1::ContainerFigures*> containers;
-  std::map<std::string, const v1::PodFigures*> pods;
+  std::map<std::string, const v1::ContainerStats*> containers;
+  std::map<std::string, const v1::PodStats*> pods;
 };
 
 /// A container that runs has used something: zero means that the runtime does not say.
-v1::UsageFigures UsageOf(const v1::ContainerFigures& container) {
+v1::UsageStats UsageOf(const v1::ContainerStats& container) {
   if (container.has_usage()) return container.usage();
-  v1::UsageFigures usage;
+  v1::UsageStats usage;
   if (container.cpu_usage_core_ns() > 0) usage.set_cpu_usage_core_ns(container.cpu_usage_core_ns());
   if (container.memory_working_set_bytes() > 0)
     usage.set_memory_working_set_bytes(container.memory_working_set_bytes());
@@ -32,7 +32,7 @@ std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const In
   const auto found = index.containers.find(container.id());
   if (container.state() != v1::ContainerRecord::RUNNING || found == index.containers.end())
     return std::nullopt;
-  const v1::ContainerFigures& figures = *found->second;
+  const v1::ContainerStats& figures = *found->second;
   ContainerUse use{.name = container.name(),
                    .id = container.id(),
                    .image = container.image(),
@@ -48,10 +48,10 @@ std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const In
 
 /// A pod without a cgroup has the room that its containers with a limit have together; none has a
 /// limit: it is not known.
-void AddRoom(const PodUse& pod, v1::UsageFigures& sum) {
+void AddRoom(const PodUse& pod, v1::UsageStats& sum) {
   std::optional<uint64_t> room;
   for (const auto& container : pod.containers) {
-    const v1::UsageFigures& usage = container.usage;
+    const v1::UsageStats& usage = container.usage;
     if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
     const uint64_t limit = usage.memory_limit_bytes();
     room = room.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
@@ -59,8 +59,8 @@ void AddRoom(const PodUse& pod, v1::UsageFigures& sum) {
   if (room) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *room);
 }
 
-void AddUp(const PodUse& pod, v1::UsageFigures& sum) {
-  using U = v1::UsageFigures;
+void AddUp(const PodUse& pod, v1::UsageStats& sum) {
+  using U = v1::UsageStats;
   const auto add = [&pod, &sum](auto has, auto get, void (U::*set)(uint64_t)) {
     for (const ContainerUse& container : pod.containers)
       if ((container.usage.*has)()) (sum.*set)((sum.*get)() + (container.usage.*get)());
@@ -85,7 +85,7 @@ std::optional<uint64_t> SumOfRates(const PodUse& pod) {
   return sum;
 }
 
-void TakeFigures(const Index& index, const Figures& all, PodUse& pod) {
+void TakeStats(const Index& index, const Figures& all, PodUse& pod) {
   if (const auto found = index.pods.find(pod.uid); found != index.pods.end())
     pod.figures = *found->second;
   for (ContainerUse& container : pod.containers)
@@ -110,8 +110,8 @@ std::optional<uint64_t> RateOf(const Figures& figures, const std::string& key) {
   return rate == figures.nano_cores.end() ? std::nullopt : std::optional(rate->second);
 }
 
-v1::UsageFigures UsageOfNode(const v1::NodeFigures& node) {
-  v1::UsageFigures usage;
+v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node) {
+  v1::UsageStats usage;
   usage.set_cgroup("/");
   if (node.has_cpu_usage_core_ns()) usage.set_cpu_usage_core_ns(node.cpu_usage_core_ns());
   if (node.has_memory_usage_bytes()) usage.set_memory_usage_bytes(node.memory_usage_bytes());
@@ -140,7 +140,7 @@ std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& reco
       if (auto use = UseOf(container, index, figures)) pod.containers.push_back(*std::move(use));
     if (pod.containers.empty()) continue;
     std::ranges::sort(pod.containers, {}, &ContainerUse::name);
-    TakeFigures(index, figures, pod);
+    TakeStats(index, figures, pod);
     pods.push_back(std::move(pod));
   }
   std::ranges::sort(pods, {},

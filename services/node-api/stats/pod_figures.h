@@ -18,10 +18,10 @@ namespace splitlet::node_api {
 struct ContainerUse {
   std::string name, id, image;
   int64_t started_at_ns = 0;
-  v1::UsageFigures usage;  // of its cgroup; without one what the runtime says
+  v1::UsageStats usage;  // of its cgroup; without one what the runtime says
   uint64_t layer_bytes = 0;
   std::optional<uint64_t> layer_inodes;
-  std::optional<v1::LogFigures> log;
+  std::optional<v1::LogStats> log;
   std::optional<uint64_t> nano_cores;
 };
 
@@ -29,9 +29,9 @@ struct PodUse {
   std::string name_space, name, uid;
   int64_t started_at_ns = 0;             // of its sandbox
   std::vector<ContainerUse> containers;  // that run
-  v1::UsageFigures usage;                // of its cgroup; without one the sum of the containers'
+  v1::UsageStats usage;                  // of its cgroup; without one the sum of the containers'
   std::optional<uint64_t> nano_cores;
-  v1::PodFigures figures;  // network, volumes and what else gc says of it
+  v1::PodStats figures;  // network, volumes and what else gc says of it
 };
 
 using RuntimeRecords = std::vector<std::shared_ptr<const v1::RuntimeRecord>>;
@@ -39,7 +39,7 @@ using RuntimeRecords = std::vector<std::shared_ptr<const v1::RuntimeRecord>>;
 std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& records);
 
 /// The whole machine as if it were a cgroup, "/".
-v1::UsageFigures UsageOfNode(const v1::NodeFigures& node);
+v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node);
 
 /// Names of rates in Figures.
 std::string PodKey(const std::string& uid);

@@ -6,7 +6,7 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/rpc/unary.h"
-#include "services/node-api/stats/pod_figures.h"
+#include "services/node-api/stats/pod_stats.h"
 #include "splitlet/v1/stats.grpc.pb.h"
 
 namespace splitlet::node_api {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kDefaultInterface = "eth0";
 
-void WriteStall(JsonObject& out, std::string_view name, const v1::StallFigures& stall) {
+void WriteStall(JsonObject& out, std::string_view name, const v1::StallStats& stall) {
   JsonObject member(out.Member(name));
   member.Number("total", stall.total_us());
   member.Number("avg10", stall.avg10());
@@ -17,13 +17,13 @@ void WriteStall(JsonObject& out, std::string_view name, const v1::StallFigures& 
   member.Number("avg300", stall.avg300());
 }
 
-void WritePsi(JsonObject& out, const v1::PressureFigures& pressure) {
+void WritePsi(JsonObject& out, const v1::PressureStats& pressure) {
   JsonObject psi(out.Member("psi"));
   WriteStall(psi, "full", pressure.full());
   WriteStall(psi, "some", pressure.some());
 }
 
-void WriteCpu(JsonObject& out, int64_t at, const v1::UsageFigures& usage,
+void WriteCpu(JsonObject& out, int64_t at, const v1::UsageStats& usage,
               const std::optional<uint64_t>& nano_cores) {
   JsonObject member(out.Member("cpu"));
   member.Time("time", at);
@@ -33,7 +33,7 @@ void WriteCpu(JsonObject& out, int64_t at, const v1::UsageFigures& usage,
   if (usage.has_cpu_pressure()) WritePsi(member, usage.cpu_pressure());
 }
 
-void WriteMemory(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
+void WriteMemory(JsonObject& out, int64_t at, const v1::UsageStats& usage) {
   JsonObject member(out.Member("memory"));
   member.Time("time", at);
   const uint64_t working_set = usage.memory_working_set_bytes();
@@ -48,7 +48,7 @@ void WriteMemory(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
   if (usage.has_memory_pressure()) WritePsi(member, usage.memory_pressure());
 }
 
-void WriteSwap(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
+void WriteSwap(JsonObject& out, int64_t at, const v1::UsageStats& usage) {
   if (!usage.has_swap_usage_bytes()) return;
   JsonObject member(out.Member("swap"));
   member.Time("time", at);
@@ -61,7 +61,7 @@ void WriteSwap(JsonObject& out, int64_t at, const v1::UsageFigures& usage) {
 
 struct Used {
   int64_t at = 0;
-  const v1::UsageFigures& usage;
+  const v1::UsageStats& usage;
   std::optional<uint64_t> nano_cores;
   bool reduced = false;
 };
@@ -76,7 +76,7 @@ void WriteUsage(JsonObject& out, const Used& used) {
   WritePsi(io, used.usage.io_pressure());
 }
 
-void WriteInterface(JsonObject& out, const v1::InterfaceFigures& figures) {
+void WriteInterface(JsonObject& out, const v1::InterfaceStats& figures) {
   out.Text("name", figures.name());
   out.Number("rxBytes", figures.rx_bytes());
   out.Number("rxErrors", figures.rx_errors());
@@ -103,7 +103,7 @@ void WriteNetwork(JsonObject& out, int64_t at, const auto& interfaces) {
   list.EndList();
 }
 
-void WriteFsMembers(JsonObject& out, int64_t at, const v1::FsFigures& fs) {
+void WriteFsMembers(JsonObject& out, int64_t at, const v1::FsStats& fs) {
   out.Time("time", at);
   out.Number("availableBytes", fs.available_bytes());
   out.Number("capacityBytes", fs.capacity_bytes());
@@ -115,14 +115,14 @@ void WriteFsMembers(JsonObject& out, int64_t at, const v1::FsFigures& fs) {
              fs.has_inodes_used() ? fs.inodes_used() : fs.inodes() - fs.inodes_free());
 }
 
-void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsFigures& fs) {
+void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsStats& fs) {
   JsonObject out(writer);
   WriteFsMembers(out, at, fs);
 }
 
 struct Share {
   int64_t at = 0;
-  const v1::FsFigures* fs = nullptr;  // null: not known
+  const v1::FsStats* fs = nullptr;  // null: not known
   uint64_t bytes = 0;
   std::optional<uint64_t> inodes;
 };
@@ -159,14 +159,14 @@ void WriteSystemContainers(JsonObject& node, const Figures& figures, bool reduce
 }
 
 /// Of what containers write; null: the runtime does not say.
-const v1::FsFigures* ContainerFs(const v1::NodeStatsReply& reply) {
+const v1::FsStats* ContainerFs(const v1::NodeStatsReply& reply) {
   if (reply.has_container_fs()) return &reply.container_fs();
   return reply.has_image_fs() ? &reply.image_fs() : nullptr;
 }
 
 void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions& options) {
   const v1::NodeStatsReply& reply = figures.reply;
-  const v1::NodeFigures& node = reply.node();
+  const v1::NodeUsageStats& node = reply.node();
   const int64_t at = reply.at_wall_ns();
   JsonObject out(summary.Member("node"));
   out.Text("nodeName", options.node_name);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/node-api/stats/pod_figures.h"
+#include "services/node-api/stats/pod_stats.h"
 
 namespace splitlet::node_api {
 

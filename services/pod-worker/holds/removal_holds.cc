@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -17,7 +17,7 @@ constexpr Duration kListLimit = 15s;
 
 }  // namespace
 
-void RemovalHolds::OnRead(const std::map<std::string, v1::HoldFact>& on_disk) {
+void RemovalHolds::OnRead(const std::map<std::string, v1::SavedHold>& on_disk) {
   for (const auto& [id, fact] : on_disk)
     Add(id, {{fact.uids().begin(), fact.uids().end()}, FromProto(fact.until())});
 }
@@ -62,7 +62,7 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   deps_.stopped_sandboxes.KeepOnly(sandboxes);
   ToProto(now + kHold, *reply.mutable_until());
   Add(reply.hold_id(), {answer.held_uids, now + kHold});
-  v1::HoldFact fact;
+  v1::SavedHold fact;
   for (const auto& uid : answer.held_uids) fact.add_uids(uid);
   *fact.mutable_until() = reply.until();
   deps_.strands.Run("holds", [this, reply, fact, done] {

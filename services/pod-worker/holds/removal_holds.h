@@ -24,7 +24,7 @@
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
-class HoldFact;
+class SavedHold;
 class HoldReply;
 class HoldRequest;
 }  // namespace splitlet::v1
@@ -49,7 +49,7 @@ class RemovalHolds {
   };
   explicit RemovalHolds(Deps deps) : deps_(std::move(deps)) {}
 
-  void OnRead(const std::map<std::string, v1::HoldFact>& on_disk);
+  void OnRead(const std::map<std::string, v1::SavedHold>& on_disk);
   void OnHoldForRemoval(const v1::HoldRequest& request, Done done);
   /// Also when its time is over.
   void OnReleaseHold(const std::string& hold_id);

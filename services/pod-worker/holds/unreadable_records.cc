@@ -8,7 +8,7 @@
 #include "libs/bus/bus.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/names.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 
 namespace splitlet::pod_worker {
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr Duration kPutAgain = 1s;
 
-v1::ProbesFact ToFact(const std::string& uid,
-                      const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
-  v1::ProbesFact fact;
+v1::SavedProbes ToFact(const std::string& uid,
+                       const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
+  v1::SavedProbes fact;
   fact.set_uid(uid);
   for (const auto& [key, kept] : probes) {
     auto& entry = *fact.add_entries();
@@ -27,7 +27,7 @@ v1::ProbesFact ToFact(const std::string& uid,
   return fact;
 }
 
-ProbeResultsById ResultsIn(const v1::ProbesFact& fact) {
+ProbeResultsById ResultsIn(const v1::SavedProbes& fact) {
   ProbeResultsById results;
   for (const auto& entry : fact.entries())
     if (const auto kind = ProbeKindOf(entry.kind()); kind && entry.has_result())
@@ -48,7 +48,7 @@ bool Decides(const ProbeResultsById& before, const ProbeResultsById& now) {
 
 }  // namespace
 
-void ProbeResults::OnRead(const v1::ProbesFact& fact) {
+void ProbeResults::OnRead(const v1::SavedProbes& fact) {
   Pod& pod = pods_[fact.uid()];
   for (const auto& entry : fact.entries()) {
     const auto kind = ProbeKindOf(entry.kind());
@@ -101,14 +101,14 @@ void ProbeResults::Save(const std::string& uid) {
   if (pod.saving) return;
   pod.saving = true;
   pod.again = false;
-  auto fact = std::make_shared<const v1::ProbesFact>(ToFact(uid, pod.probes));
+  auto fact = std::make_shared<const v1::SavedProbes>(ToFact(uid, pod.probes));
   deps_.strands.Run(RecordsStrand(uid), [this, fact] {
     const Status status = deps_.records.SaveProbes(*fact);
     deps_.loop.Post([this, fact, status] { OnSaved(*fact, status); });
   });
 }
 
-void ProbeResults::OnSaved(const v1::ProbesFact& saved, const Status& status) {
+void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
   const std::string& uid = saved.uid();
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;  // its file has gone after this save

@@ -23,7 +23,7 @@
 #include "services/pod-worker/worker/disk_records.h"
 
 namespace splitlet::v1 {
-class ProbesFact;
+class SavedProbes;
 }
 
 namespace splitlet::pod_worker {
@@ -47,7 +47,7 @@ class ProbeResults {
   using Key = std::pair<std::string, ProbeKind>;  // container id
 
   /// From this boot's file. Its results are published.
-  void OnRead(const v1::ProbesFact& fact);
+  void OnRead(const v1::SavedProbes& fact);
   /// nullptr: nothing is known of that container's probe.
   const Kept* Find(const std::string& uid, const Key& key) const;
   /// What is published of it.
@@ -66,7 +66,7 @@ class ProbeResults {
     std::string error;  // of the last save
   };
   void Save(const std::string& uid);
-  void OnSaved(const v1::ProbesFact& saved, const Status& status);
+  void OnSaved(const v1::SavedProbes& saved, const Status& status);
 
   const Deps deps_;
   std::map<std::string, Pod> pods_;

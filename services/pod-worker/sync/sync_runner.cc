@@ -200,7 +200,7 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
 /// Nothing of the pod will ever run again by itself: the terminal status goes to the disk, then the
 /// pod is ended.
 void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
-  auto status = std::make_shared<v1::TerminalVerdict>();
+  auto status = std::make_shared<v1::TerminalStatus>();
   status->set_phase(outcome.terminal_phase);
   *status->mutable_observation() = *outcome.seen;
   worker.end.terminal_status = std::move(status);

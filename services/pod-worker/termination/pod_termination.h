@@ -26,7 +26,7 @@
 
 namespace splitlet::v1 {
 class ObservedPod;
-class TerminalVerdict;
+class TerminalStatus;
 }  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
@@ -93,7 +93,7 @@ class PodTermination {
   /// Keeps of the last observation what the runtime does not tell any more.
   void Observe(v1::ObservedPod seen);
   std::shared_ptr<const v1::ObservedPod> last_seen;  // terminating and later
-  std::shared_ptr<const v1::TerminalVerdict> terminal_status;
+  std::shared_ptr<const v1::TerminalStatus> terminal_status;
 
  private:
   struct Run {

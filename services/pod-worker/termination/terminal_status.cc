@@ -5,8 +5,8 @@
 
 namespace splitlet::pod_worker {
 
-std::shared_ptr<const v1::TerminalVerdict> TerminalStatusOf(const EndedPod& ended) {
-  auto status = std::make_shared<v1::TerminalVerdict>();
+std::shared_ptr<const v1::TerminalStatus> TerminalStatusOf(const EndedPod& ended) {
+  auto status = std::make_shared<v1::TerminalStatus>();
   if (ended.before != nullptr) *status = *ended.before;
   *status->mutable_observation() = ended.last_seen;
   if (!status->phase().empty()) return status;

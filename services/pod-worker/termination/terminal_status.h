@@ -14,14 +14,14 @@
 
 namespace splitlet::v1 {
 class ObservedPod;
-class TerminalVerdict;
+class TerminalStatus;
 }  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
 
 struct EndedPod {
-  const v1::TerminalVerdict* before = nullptr;  // what stood before the stop; may be null
-  const kube::Pod* pod = nullptr;               // null: never granted, or not known any more
+  const v1::TerminalStatus* before = nullptr;  // what stood before the stop; may be null
+  const kube::Pod* pod = nullptr;              // null: never granted, or not known any more
   bool evicted = false;
   const std::string& reason;  // why it was ended; empty: it was not wanted any more
   const std::string& message;
@@ -30,6 +30,6 @@ struct EndedPod {
   const cri::Begun& begun;  // in this incarnation; what of it is gone has ended
 };
 /// What stood before the stop stays; the last observation is what it rests on.
-std::shared_ptr<const v1::TerminalVerdict> TerminalStatusOf(const EndedPod& ended);
+std::shared_ptr<const v1::TerminalStatus> TerminalStatusOf(const EndedPod& ended);
 
 }  // namespace splitlet::pod_worker

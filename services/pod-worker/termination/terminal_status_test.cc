@@ -9,11 +9,11 @@ namespace {
 
 TEST(TerminalStatus, OfEveryEnd) {
   const kube::Pod pod = TestPod{.policy = "Never"}.Make();
-  v1::TerminalVerdict succeeded;
+  v1::TerminalStatus succeeded;
   succeeded.set_phase("Succeeded");
   const struct {
     const char* name;
-    const v1::TerminalVerdict* before;
+    const v1::TerminalStatus* before;
     const kube::Pod* pod;
     bool evicted;
     std::string reason, phase;

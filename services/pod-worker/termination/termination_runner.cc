@@ -9,7 +9,7 @@
 #include "libs/cri/grpc_runtime.h"
 #include "services/pod-worker/termination/stop_order.h"
 #include "services/pod-worker/termination/terminal_status.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "libs/bus/bus.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kSchema = 1;
 constexpr const char* kAddresses = "addresses";  // key of the one file of the node
 
-fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
+fs::RecordStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
   return {.directory = fmt::format("{}/pod-worker/{}", run_dir, kind),
           .this_boot_only = true,
           .schema = kSchema,
@@ -21,17 +21,17 @@ fs::FactStore::Options ThisBoot(const std::string& run_dir, const char* kind) {
 }
 
 /// Nothing of the pod is started any more: what is saved of it is for its end.
-bool Ends(const v1::WorkerFact& fact) { return fact.state() != v1::SYNCING; }
-bool Ends(const v1::LastingFact& fact) { return fact.evicted() || fact.has_verdict(); }
+bool Ends(const v1::SavedWorker& fact) { return fact.state() != v1::SYNCING; }
+bool Ends(const v1::SavedPod& fact) { return fact.evicted() || fact.has_terminal_status(); }
 
 template <class Fact>
-Status SaveFact(const fs::FactStore& store, const Fact& fact, bool sync) {
+Status SaveFact(const fs::RecordStore& store, const Fact& fact, bool sync) {
   const std::string key = bus::KeyOf(fact.uid());
   const std::string bytes = fact.SerializeAsString();
   return Ends(fact) ? store.SaveForEnd(key, bytes, sync) : store.Save(key, bytes, sync);
 }
 
-RestartState ToState(const v1::RestartFact& fact, Duration max) {
+RestartState ToState(const v1::SavedPodRestarts& fact, Duration max) {
   RestartState state{CrashBackoff(max), {fact.replacing().begin(), fact.replacing().end()}};
   for (const auto& entry : fact.entries())
     state.backoff.Restore(entry.key(), {Duration{entry.delay_ns()}, FromProto(entry.advanced_at()),
@@ -48,7 +48,7 @@ enum class Loss { kPod, kDelay, kHold, kNode };
 
 /// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
 template <class Fact, class Take>
-Status ReadStore(const fs::FactStore& store, Loss loss, DiskRecords::All& all, const Take& take) {
+Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all, const Take& take) {
   auto read = store.ReadAll();
   if (!read.ok()) return read.status();
   const auto note = [&](const std::string& key, const std::string& reason, bool newer) {
@@ -114,45 +114,46 @@ DiskRecords::DiskRecords(fs::FileSystem& files, const Clock& clock, const std::s
 
 StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
   All all;
-  RETURN_IF_ERROR(ReadStore<v1::WorkerFact>(workers_, Loss::kPod, all,
-                                            [&](const std::string&, v1::WorkerFact fact) {
-                                              all.workers.push_back(std::move(fact));
-                                            }),
+  RETURN_IF_ERROR(ReadStore<v1::SavedWorker>(workers_, Loss::kPod, all,
+                                             [&](const std::string&, v1::SavedWorker fact) {
+                                               all.workers.push_back(std::move(fact));
+                                             }),
                   "read workers");
-  RETURN_IF_ERROR(ReadStore<v1::RestartFact>(
+  RETURN_IF_ERROR(ReadStore<v1::SavedPodRestarts>(
                       restarts_, Loss::kDelay, all,
-                      [&](const std::string& key, const v1::RestartFact& fact) {
+                      [&](const std::string& key, const v1::SavedPodRestarts& fact) {
                         all.restarts.emplace(
                             key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
                       }),
                   "read restarts");
-  RETURN_IF_ERROR(ReadStore<v1::ProbesFact>(probes_, Loss::kDelay, all,
-                                            [&](const std::string&, v1::ProbesFact fact) {
-                                              all.probes.push_back(std::move(fact));
-                                            }),
-                  "read probes");
-  RETURN_IF_ERROR(ReadStore<v1::HoldFact>(holds_, Loss::kHold, all,
-                                          [&](const std::string& key, v1::HoldFact fact) {
-                                            all.holds.emplace(key, std::move(fact));
-                                          }),
-                  "read holds");
-  RETURN_IF_ERROR(ReadStore<v1::NodeFact>(node_, Loss::kNode, all,
-                                          [&](const std::string&, const v1::NodeFact& fact) {
-                                            all.node_ips.assign(fact.ips().begin(),
-                                                                fact.ips().end());
-                                          }),
-                  "read the node's addresses");
-  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(permanent_, Loss::kPod, all,
-                                             [&](const std::string&, v1::LastingFact fact) {
-                                               all.permanent.push_back(std::move(fact));
+  RETURN_IF_ERROR(ReadStore<v1::SavedProbes>(probes_, Loss::kDelay, all,
+                                             [&](const std::string&, v1::SavedProbes fact) {
+                                               all.probes.push_back(std::move(fact));
                                              }),
-                  "read verdicts");
-  RETURN_IF_ERROR(ReadStore<v1::LastingFact>(
-                      begun_, Loss::kPod, all,
-                      [&](const std::string&, const v1::LastingFact& fact) {
-                        all.begun[fact.uid()] = {cri::FromProto(fact.begun()), fact.incarnation()};
-                      }),
-                  "read what has begun");
+                  "read probes");
+  RETURN_IF_ERROR(ReadStore<v1::SavedHold>(holds_, Loss::kHold, all,
+                                           [&](const std::string& key, v1::SavedHold fact) {
+                                             all.holds.emplace(key, std::move(fact));
+                                           }),
+                  "read holds");
+  RETURN_IF_ERROR(ReadStore<v1::SavedNode>(node_, Loss::kNode, all,
+                                           [&](const std::string&, const v1::SavedNode& fact) {
+                                             all.node_ips.assign(fact.ips().begin(),
+                                                                 fact.ips().end());
+                                           }),
+                  "read the node's addresses");
+  RETURN_IF_ERROR(ReadStore<v1::SavedPod>(permanent_, Loss::kPod, all,
+                                          [&](const std::string&, v1::SavedPod fact) {
+                                            all.permanent.push_back(std::move(fact));
+                                          }),
+                  "read terminal statuses");
+  RETURN_IF_ERROR(
+      ReadStore<v1::SavedPod>(
+          begun_, Loss::kPod, all,
+          [&](const std::string&, const v1::SavedPod& fact) {
+            all.begun[fact.uid()] = {cri::FromProto(fact.started_attempts()), fact.incarnation()};
+          }),
+      "read what has begun");
   LeaveOutUnknown(all);
   return all;
 }
@@ -160,7 +161,7 @@ StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
 StatusOr<std::vector<std::string>> DiskRecords::PutAside(const std::string& key,
                                                          const All::Unknown& unknown) const {
   std::vector<std::string> paths;
-  for (const fs::FactStore* store : unknown.stores) {
+  for (const fs::RecordStore* store : unknown.stores) {
     auto path = store->PutAside(key);
     if (path.status().code() == StatusCode::kNotFound) continue;
     RETURN_IF_ERROR(path, "put aside");
@@ -169,17 +170,17 @@ StatusOr<std::vector<std::string>> DiskRecords::PutAside(const std::string& key,
   return paths;
 }
 
-Status DiskRecords::SaveWorker(const v1::WorkerFact& fact) const {
+Status DiskRecords::SaveWorker(const v1::SavedWorker& fact) const {
   return Annotate(SaveFact(workers_, fact, false), "save worker");
 }
 
-Status DiskRecords::SavePermanent(const v1::LastingFact& fact, bool sync) const {
-  return Annotate(SaveFact(permanent_, fact, sync), "save verdict");
+Status DiskRecords::SavePermanent(const v1::SavedPod& fact, bool sync) const {
+  return Annotate(SaveFact(permanent_, fact, sync), "save terminal status");
 }
 
 Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
                                 const RestartState& state) const {
-  v1::RestartFact fact;
+  v1::SavedPodRestarts fact;
   fact.set_incarnation(incarnation);
   for (const auto& [key, entry] : state.backoff.entries()) {
     auto& to = *fact.add_entries();
@@ -200,26 +201,26 @@ Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
 
 Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
                               const cri::Begun& begun) const {
-  v1::LastingFact fact;
+  v1::SavedPod fact;
   fact.set_uid(uid);
   fact.set_incarnation(incarnation);
-  cri::ToProto(begun, *fact.mutable_begun());
+  cri::ToProto(begun, *fact.mutable_started_attempts());
   return Annotate(begun_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
                   "save what has begun");
 }
 
-Status DiskRecords::SaveProbes(const v1::ProbesFact& fact) const {
+Status DiskRecords::SaveProbes(const v1::SavedProbes& fact) const {
   return Annotate(probes_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), false),
                   "save probes");
 }
 
-Status DiskRecords::SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const {
+Status DiskRecords::SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const {
   // What gc removes under it makes room.
   return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
 }
 
 Status DiskRecords::SaveNodeIps(const std::vector<std::string>& ips) const {
-  v1::NodeFact fact;
+  v1::SavedNode fact;
   for (const auto& ip : ips) fact.add_ips(ip);
   return Annotate(node_.Save(kAddresses, fact.SerializeAsString(), false),
                   "save the node's addresses");
@@ -248,7 +249,7 @@ Status DiskRecords::ForgetProbes(const std::string& uid) const {
 
 Status DiskRecords::ForgetPermanent(const std::string& uid) const {
   RETURN_IF_ERROR(begun_.Forget(bus::KeyOf(uid)), "forget what has begun");
-  return Annotate(permanent_.Forget(bus::KeyOf(uid)), "forget verdict");
+  return Annotate(permanent_.Forget(bus::KeyOf(uid)), "forget terminal status");
 }
 
 Status DiskRecords::ForgetHold(const std::string& hold_id) const {

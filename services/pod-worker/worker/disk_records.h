@@ -14,14 +14,14 @@
 
 #include "libs/bus/boot_time.h"
 #include "libs/cri/incarnation.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "services/pod-worker/sync/crash_backoff.h"
 
 namespace splitlet::v1 {
-class HoldFact;
-class LastingFact;
-class ProbesFact;
-class WorkerFact;
+class SavedHold;
+class SavedPod;
+class SavedProbes;
+class SavedWorker;
 }  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
@@ -30,7 +30,7 @@ namespace splitlet::pod_worker {
 /// pods all change at once takes few threads for it.
 std::string RecordsStrand(const std::string& uid);
 
-/// What a restart of containers rests on; the value behind RestartFact.
+/// What a restart of containers rests on; the value behind SavedPodRestarts.
 struct RestartState {
   CrashBackoff backoff;
   std::set<std::string> replacing;
@@ -52,16 +52,16 @@ class DiskRecords {
               const std::string& state_dir);
 
   struct All {
-    std::vector<v1::WorkerFact> workers;
+    std::vector<v1::SavedWorker> workers;
     std::map<std::string, SavedRestarts> restarts;  // by key
-    std::map<std::string, v1::HoldFact> holds;      // by hold id
+    std::map<std::string, v1::SavedHold> holds;     // by hold id
     std::map<std::string, SavedBegun> begun;        // by UID
-    std::vector<v1::LastingFact> permanent;
-    std::vector<v1::ProbesFact> probes;
+    std::vector<v1::SavedPod> permanent;
+    std::vector<v1::SavedProbes> probes;
     std::vector<std::string> node_ips;  // that status told last; empty: none in this boot
     struct Unknown {
       std::string why;
-      std::vector<const fs::FactStore*> stores;  // that hold a file which cannot be used
+      std::vector<const fs::RecordStore*> stores;  // that hold a file which cannot be used
     };
     std::map<std::string, Unknown> unknown;  // by key; nothing else is here of these pods
     std::vector<std::string> problems;       // for the log
@@ -77,15 +77,15 @@ class DiskRecords {
                                               const All::Unknown& unknown) const;
 
   /// What ends a pod, or is needed for it, is saved on a full disk too.
-  Status SaveWorker(const v1::WorkerFact& fact) const;
+  Status SaveWorker(const v1::SavedWorker& fact) const;
   /// `sync`: not even a power cut loses it.
-  Status SavePermanent(const v1::LastingFact& fact, bool sync) const;
+  Status SavePermanent(const v1::SavedPod& fact, bool sync) const;
   Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
   /// terminal status of the pod may be on its way to the other file.
   Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
-  Status SaveProbes(const v1::ProbesFact& fact) const;
-  Status SaveHold(const std::string& hold_id, const v1::HoldFact& fact) const;
+  Status SaveProbes(const v1::SavedProbes& fact) const;
+  Status SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const;
   Status SaveNodeIps(const std::vector<std::string>& ips) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
@@ -97,7 +97,7 @@ class DiskRecords {
   Status ForgetHold(const std::string& hold_id) const;
 
  private:
-  fs::FactStore workers_, restarts_, probes_, holds_, node_, permanent_, begun_;
+  fs::RecordStore workers_, restarts_, probes_, holds_, node_, permanent_, begun_;
 };
 
 using bus::FromProto;

@@ -11,9 +11,7 @@
 
 namespace splitlet::pod_worker {
 
-void FoundIncarnations::AddStartTime(const v1::LastingFact& fact) {
-  start_times_[fact.uid()] = fact;
-}
+void FoundIncarnations::AddStartTime(const v1::SavedPod& fact) { start_times_[fact.uid()] = fact; }
 
 void FoundIncarnations::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                                         const std::vector<cri::Container>& containers) {

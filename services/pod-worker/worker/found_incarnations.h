@@ -25,7 +25,7 @@
 #include "services/pod-worker/worker/disk_records.h"
 #include "services/pod-worker/worker/owner_question.h"
 #include "services/pod-worker/worker/workers.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -57,7 +57,7 @@ class FoundIncarnations {
   explicit FoundIncarnations(Deps deps) : deps_(std::move(deps)) {}
 
   /// Of a pod without a worker, from its files for ever.
-  void AddStartTime(const v1::LastingFact& fact);
+  void AddStartTime(const v1::SavedPod& fact);
   void AddBegun(const std::string& uid, const SavedBegun& saved) { begun_[uid] = saved; }
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
@@ -84,9 +84,9 @@ class FoundIncarnations {
   void CollectStartTimes();
 
   const Deps deps_;
-  std::map<std::string, FoundIncarnation> found_;       // by UID
-  std::map<std::string, v1::LastingFact> start_times_;  // by UID
-  std::map<std::string, SavedBegun> begun_;             // by UID
+  std::map<std::string, FoundIncarnation> found_;    // by UID
+  std::map<std::string, v1::SavedPod> start_times_;  // by UID
+  std::map<std::string, SavedBegun> begun_;          // by UID
 };
 
 }  // namespace splitlet::pod_worker

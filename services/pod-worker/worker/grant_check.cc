@@ -76,7 +76,7 @@ GrantAnswer TakeWanted(const v1::UpdatePodRequest& request, const v1::DesiredRec
   using enum GrantAnswer::Kind;
   kube::Pod pod, wanted;
   if (!pod.ParseFromString(request.pod()) || !wanted.ParseFromString(record.pod()))
-    return {kForeign, InvalidArgument("not a pod"), {}};
+    return {kUnmanaged, InvalidArgument("not a pod"), {}};
   const auto errors = kube::IsStatic(pod) ? kube::ValidatePod(pod) : kube::CheckRunnable(pod);
   if (!errors.empty()) return {kUnsafe, InvalidArgument("{}", errors.front().ToString()), {}};
   if (request.pod() == record.pod()) return {.pod = record.pod()};
@@ -125,7 +125,7 @@ GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRec
   if (wanted.first != asked.first) return {kRefuse, other, {}};
   if (IsWantedPod(request.pod(), record->pod(), granted)) return TakeWanted(request, *record);
   if (wanted != asked) return {kRefuse, other, {}};
-  return {kForeign, PermissionDenied("the pod is not the one that config-source wants"), {}};
+  return {kUnmanaged, PermissionDenied("the pod is not the one that config-source wants"), {}};
 }
 
 }  // namespace splitlet::pod_worker

@@ -21,10 +21,10 @@ namespace splitlet::pod_worker {
 struct GrantAnswer {
   enum class Kind {
     kTake,
-    kAsk,      // the record is none, or older than the grant: another may say more
-    kRefuse,   // the grant is of another incarnation or generation: sync-loop sees so soon
-    kForeign,  // not the pod that config-source wants: nobody may start it
-    kUnsafe,   // the pod that config-source wants, and running it would harm the node
+    kAsk,        // the record is none, or older than the grant: another may say more
+    kRefuse,     // the grant is of another incarnation or generation: sync-loop sees so soon
+    kUnmanaged,  // not the pod that config-source wants: nobody may start it
+    kUnsafe,     // the pod that config-source wants, and running it would harm the node
   };
   Kind kind = Kind::kTake;
   Status why;       // not OK unless kTake

@@ -21,7 +21,7 @@ GrantJudge::Step StepOf(GrantAnswer::Kind kind) {
     case GrantAnswer::Kind::kTake: return GrantJudge::Step::kTake;
     case GrantAnswer::Kind::kAsk:
     case GrantAnswer::Kind::kRefuse: return GrantJudge::Step::kRefused;
-    case GrantAnswer::Kind::kForeign: return GrantJudge::Step::kForeign;
+    case GrantAnswer::Kind::kUnmanaged: return GrantJudge::Step::kUnmanaged;
     case GrantAnswer::Kind::kUnsafe: return GrantJudge::Step::kUnsafe;
   }
   UNREACHABLE();
@@ -32,7 +32,7 @@ const char* ReasonOf(GrantAnswer::Kind kind) {
     case GrantAnswer::Kind::kTake: return "";
     case GrantAnswer::Kind::kAsk: return "not-wanted";
     case GrantAnswer::Kind::kRefuse: return "other-generation";
-    case GrantAnswer::Kind::kForeign: return "other-pod";
+    case GrantAnswer::Kind::kUnmanaged: return "other-pod";
     case GrantAnswer::Kind::kUnsafe: return "unsafe";
   }
   UNREACHABLE();
@@ -60,7 +60,7 @@ GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
   deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
   // Of the others sync-loop says so, when the next grants are refused too.
   const bool for_good =
-      answer.kind == GrantAnswer::Kind::kUnsafe || answer.kind == GrantAnswer::Kind::kForeign;
+      answer.kind == GrantAnswer::Kind::kUnsafe || answer.kind == GrantAnswer::Kind::kUnmanaged;
   deps_.log.At(for_good ? LogLevel::kWarn : LogLevel::kDebug, "a grant is refused",
                {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
                 KV("generation", request.generation()), KV("err", answer.why),

@@ -46,10 +46,10 @@ class GrantJudge {
 
   enum class Step {
     kTake,
-    kAsk,      // config-source has to be asked first: see Ask
-    kRefused,  // for now
-    kForeign,  // refused: it is not the pod that `record` has
-    kUnsafe,   // refused for good: the pod of `record` must not run
+    kAsk,        // config-source has to be asked first: see Ask
+    kRefused,    // for now
+    kUnmanaged,  // refused: it is not the pod that `record` has
+    kUnsafe,     // refused for good: the pod of `record` must not run
   };
   struct Judgement {
     Step step = Step::kTake;

@@ -5,7 +5,7 @@
 
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/names.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 
 namespace splitlet::pod_worker {
 
@@ -80,8 +80,8 @@ void Recovery::AddWorkers(const DiskRecords::All& records) {
   }
 }
 
-void Recovery::AddPermanent(const v1::LastingFact& fact) {
-  const bool over = fact.has_verdict() || fact.evicted();
+void Recovery::AddPermanent(const v1::SavedPod& fact) {
+  const bool over = fact.has_terminal_status() || fact.evicted();
   Worker* worker = deps_.workers.Find(fact.uid());
   // Killed while it was forgotten: what is remembered of it is in its other file.
   if (worker != nullptr && worker->forgotten && fact.incarnation() <= worker->incarnation)

@@ -66,7 +66,7 @@ class Recovery {
  private:
   void ReadRecords();
   void OnRecordsRead(StatusOr<DiskRecords::All> records);
-  void AddPermanent(const v1::LastingFact& fact);
+  void AddPermanent(const v1::SavedPod& fact);
   void ListRuntime();
   void OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandboxes,
                        const StatusOr<std::vector<cri::Container>>& containers);

@@ -7,7 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/bus.h"
 #include "libs/kube/names.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -96,7 +96,7 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
   switch (judged.step) {
     case GrantJudge::Step::kTake: break;
     case GrantJudge::Step::kRefused: return done(judged.why);
-    case GrantJudge::Step::kForeign:
+    case GrantJudge::Step::kUnmanaged:
     case GrantJudge::Step::kUnsafe: Refuse(action, request, judged); return done(judged.why);
     case GrantJudge::Step::kAsk:
       return deps_.judge.Ask(

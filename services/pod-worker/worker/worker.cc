@@ -10,7 +10,7 @@
 #include "libs/kube/user_namespace.h"
 #include "services/pod-worker/volumes/object_volume.h"
 #include "services/pod-worker/worker/unsupported_fields.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -44,7 +44,7 @@ void FillIdentity(const Worker& worker, Proto& proto) {
   proto.set_incarnation(worker.incarnation);
 }
 
-void FillGrant(const Grant& grant, v1::GrantFact& fact) {
+void FillGrant(const Grant& grant, v1::SavedGrant& fact) {
   fact.set_incarnation(grant.incarnation);
   fact.set_generation(grant.generation);
   fact.set_source(grant.source);
@@ -52,7 +52,7 @@ void FillGrant(const Grant& grant, v1::GrantFact& fact) {
   fact.set_traceparent(grant.traceparent);
 }
 
-Grant ToGrant(const v1::GrantFact& fact) {
+Grant ToGrant(const v1::SavedGrant& fact) {
   return {fact.incarnation(), fact.generation(), fact.source(), fact.pod(), fact.traceparent()};
 }
 
@@ -102,7 +102,7 @@ LogField TraceField(const Worker& worker) {
   return KV(kTraceIdField, TraceIdOf(worker.traceparent));
 }
 
-void FillFact(const Worker& worker, v1::WorkerFact& fact) {
+void FillFact(const Worker& worker, v1::SavedWorker& fact) {
   FillIdentity(worker, fact);
   fact.set_traceparent(worker.traceparent);
   if (worker.grant) FillGrant(*worker.grant, *fact.mutable_grant());
@@ -119,7 +119,7 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *fact.mutable_finished_at());
   fact.set_forgotten(worker.forgotten);
   if (worker.forgotten && worker.end.terminal_status)
-    *fact.mutable_verdict() = *worker.end.terminal_status;
+    *fact.mutable_terminal_status() = *worker.end.terminal_status;
   if (worker.user_ids && worker.state != WorkerState::kFinished) {
     fact.mutable_user_ids()->set_first(worker.user_ids->first);
     fact.mutable_user_ids()->set_length(worker.user_ids->length);
@@ -131,7 +131,7 @@ void FillFact(const Worker& worker, v1::WorkerFact& fact) {
   }
 }
 
-void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
+void FillPermanent(const Worker& worker, v1::SavedPod& fact) {
   FillIdentity(worker, fact);
   fact.set_start_time_wall_ns(worker.start_wall_ns);
   fact.set_evicted(worker.evicted);
@@ -139,7 +139,7 @@ void FillPermanent(const Worker& worker, v1::LastingFact& fact) {
   fact.set_shutdown_boot(worker.shutdown_boot);
   fact.set_reason(worker.reason);
   fact.set_message(worker.message);
-  if (worker.end.terminal_status) *fact.mutable_verdict() = *worker.end.terminal_status;
+  if (worker.end.terminal_status) *fact.mutable_terminal_status() = *worker.end.terminal_status;
 }
 
 void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
@@ -156,7 +156,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_removed(worker.removed);
   record.set_own_limit(worker.own_limit);
   record.set_shutdown_boot(worker.shutdown_boot);
-  if (worker.end.terminal_status) *record.mutable_verdict() = *worker.end.terminal_status;
+  if (worker.end.terminal_status) *record.mutable_terminal_status() = *worker.end.terminal_status;
   for (const auto& [name, note] : worker.notes) {
     auto& to = *record.add_containers();
     to.set_name(name);
@@ -178,19 +178,19 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_refusal(worker.refused.why);
   record.set_sync_error(worker.sync_error);
   record.set_admission_reason(worker.waits_for);
-  cri::ToProto(worker.begun, *record.mutable_begun());
+  cri::ToProto(worker.begun, *record.mutable_started_attempts());
 }
 
 namespace {
 
-void ApplyTerminalStatus(const v1::TerminalVerdict& status, Worker& worker) {
-  worker.end.terminal_status = std::make_shared<v1::TerminalVerdict>(status);
+void ApplyTerminalStatus(const v1::TerminalStatus& status, Worker& worker) {
+  worker.end.terminal_status = std::make_shared<v1::TerminalStatus>(status);
   worker.end.last_seen = std::make_shared<v1::ObservedPod>(status.observation());
 }
 
 }  // namespace
 
-std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
+std::unique_ptr<Worker> FromFact(const v1::SavedWorker& fact) {
   auto worker = std::make_unique<Worker>();
   worker->uid = fact.uid();
   worker->name = fact.name();
@@ -212,7 +212,7 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   worker->started_at = FromProto(fact.started_at());
   worker->finished_at = FromProto(fact.finished_at());
   worker->forgotten = fact.forgotten();
-  if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), *worker);
+  if (fact.has_terminal_status()) ApplyTerminalStatus(fact.terminal_status(), *worker);
   if (fact.has_user_ids())
     worker->user_ids = UserIds{fact.user_ids().first(), fact.user_ids().length()};
   for (const auto& answer : fact.answers())
@@ -225,14 +225,14 @@ std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact) {
   return worker;
 }
 
-void ApplyPermanent(const v1::LastingFact& fact, Worker& worker) {
+void ApplyPermanent(const v1::SavedPod& fact, Worker& worker) {
   worker.start_wall_ns = fact.start_time_wall_ns();
   worker.evicted = fact.evicted();
   worker.own_limit = fact.own_limit();
   worker.shutdown_boot = fact.shutdown_boot();
   if (worker.reason.empty()) worker.reason = fact.reason();
   if (worker.message.empty()) worker.message = fact.message();
-  if (fact.has_verdict()) ApplyTerminalStatus(fact.verdict(), worker);
+  if (fact.has_terminal_status()) ApplyTerminalStatus(fact.terminal_status(), worker);
 }
 
 }  // namespace splitlet::pod_worker

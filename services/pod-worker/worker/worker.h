@@ -29,7 +29,7 @@
 
 namespace splitlet::v1 {
 class ObservedPod;
-class TerminalVerdict;
+class TerminalStatus;
 class WorkerRecord;
 }  // namespace splitlet::v1
 
@@ -134,12 +134,12 @@ LogField TraceField(const Worker& worker);
 /// For events.
 PodRef RefOf(const Worker& worker);
 
-void FillFact(const Worker& worker, v1::WorkerFact& fact);
-void FillPermanent(const Worker& worker, v1::LastingFact& fact);
+void FillFact(const Worker& worker, v1::SavedWorker& fact);
+void FillPermanent(const Worker& worker, v1::SavedPod& fact);
 void FillRecord(const Worker& worker, v1::WorkerRecord& record);
 /// From this boot's file.
-std::unique_ptr<Worker> FromFact(const v1::WorkerFact& fact);
+std::unique_ptr<Worker> FromFact(const v1::SavedWorker& fact);
 /// What a file for ever adds to a worker of the same incarnation.
-void ApplyPermanent(const v1::LastingFact& fact, Worker& worker);
+void ApplyPermanent(const v1::SavedPod& fact, Worker& worker);
 
 }  // namespace splitlet::pod_worker

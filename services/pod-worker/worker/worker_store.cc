@@ -7,7 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
-#include "splitlet/v1/pod_worker_facts.pb.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -28,9 +28,9 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   worker.On(ActivityEvent::kSaveBegun);
   // What failed before comes first: nobody may hear of more than is saved.
   if (writes.failed) what = Both(what, *writes.failed);
-  auto state = std::make_shared<v1::WorkerFact>();
+  auto state = std::make_shared<v1::SavedWorker>();
   FillFact(worker, *state);
-  auto permanent = std::make_shared<v1::LastingFact>();
+  auto permanent = std::make_shared<v1::SavedPod>();
   if (what.permanent) FillPermanent(worker, *permanent);
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);

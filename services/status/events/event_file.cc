@@ -13,7 +13,7 @@ constexpr size_t kMaxKeptBytes = 1u << 20;
 constexpr const char* kEventsStrand = "events";
 constexpr const char* kEventsKey = "all";
 
-StatusOr<std::vector<v1::EventRecord>> ReadEvents(const fs::FactStore& store) {
+StatusOr<std::vector<v1::EventRecord>> ReadEvents(const fs::RecordStore& store) {
   std::vector<v1::EventRecord> events;
   ASSIGN_OR_RETURN(const auto all, store.ReadAll(), "read");
   if (!all.unreadable.empty())
@@ -39,7 +39,7 @@ v1::ListEventsReply Bounded(std::vector<v1::EventRecord> events) {
   return kept;
 }
 
-Status SaveEvents(const fs::FactStore& store, std::vector<v1::EventRecord> events) {
+Status SaveEvents(const fs::RecordStore& store, std::vector<v1::EventRecord> events) {
   const v1::ListEventsReply kept = Bounded(std::move(events));
   FAIL_POINT("status.save-events.before");
   RETURN_IF_ERROR(store.Save(kEventsKey, kept.SerializeAsString(), false), "save");

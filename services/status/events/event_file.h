@@ -18,7 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::status {
@@ -52,7 +52,7 @@ class EventFile {
   void OnSaved(const Status& status);
 
   const Deps deps_;
-  const fs::FactStore store_;
+  const fs::RecordStore store_;
   bool read_ = false, changed_ = false, saving_ = false;
   std::optional<Clock::Time> saved_at_;  // the begin of the last save
   exec::TimerId timer_ = 0;

@@ -284,7 +284,7 @@ TEST(Succeeded, ThePodIsCompletedAndNotReady) {
   PodWithSandbox pod("containers: [{name: a, image: x}]");
   pod.pod.mutable_spec()->set_restart_policy("Never");
   pod.worker.set_state(v1::TERMINATED);
-  pod.worker.mutable_verdict()->set_phase("Succeeded");
+  pod.worker.mutable_terminal_status()->set_phase("Succeeded");
   pod.Add("a", State::EXITED);
   *pod.worker.mutable_observation() = pod.seen;
   const auto status = pod.Compute();
@@ -411,7 +411,7 @@ TEST(DyingPod, ItsConditionsGoOneWayOnly) {
   EXPECT_EQ(said("Ready"), "False ContainersNotReady");
   EXPECT_EQ(said("PodReadyToStartContainers"), "False ");
   pod.worker.set_state(v1::TERMINATED);
-  pod.worker.mutable_verdict()->set_phase("Failed");
+  pod.worker.mutable_terminal_status()->set_phase("Failed");
   for (int i = 0; i < 2; ++i) {
     pod.Compute();
     EXPECT_EQ(said("Ready"), "False PodFailed");

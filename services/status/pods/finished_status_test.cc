@@ -48,8 +48,8 @@ TEST(FinishedStatus, APodThatPassedItsOwnLimitIsEvictedAndNotDisrupted) {
   v1::WorkerRecord worker;
   worker.set_state(v1::FINISHED);
   worker.set_evicted(true);
-  worker.mutable_verdict()->set_phase("Failed");
-  worker.mutable_verdict()->set_reason("Evicted");
+  worker.mutable_terminal_status()->set_phase("Failed");
+  worker.mutable_terminal_status()->set_reason("Evicted");
   const auto conditions = [&] {
     const auto status = ComputePodStatus(
         {.pod = pod, .desired = desired, .worker = &worker, .now = WallFromNanos(1)});
@@ -116,7 +116,7 @@ TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
       {"a static pod that waits for room",
        [](Told& t) {
          t.desired.set_source("file");
-         t.admission.set_verdict(v1::AdmissionRecord::WAITING);
+         t.admission.set_decision(v1::AdmissionRecord::WAITING);
          t.worker.set_granted(false);
        },
        "Pending"},
@@ -132,7 +132,7 @@ TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
       {"ended",
        [](Told& t) {
          t.worker.set_state(v1::TERMINATED);
-         t.worker.mutable_verdict()->set_phase("Failed");
+         t.worker.mutable_terminal_status()->set_phase("Failed");
        },
        "Failed"},
   };

@@ -103,15 +103,15 @@ std::string Names(std::string_view what, const std::vector<std::string>& names) 
   return text + "]";
 }
 
-struct Verdict {
+struct ConditionValue {
   std::string status = "True";
   std::string reason, message;
   int64_t since = 0;  // by what the records show; seconds, 0: they do not show it
 };
 
-Verdict JudgeInitialized(const ConditionInputs& in, const kube::PodStatus& pod) {
-  Verdict verdict;
-  verdict.since = pod.start_time().seconds();
+ConditionValue JudgeInitialized(const ConditionInputs& in, const kube::PodStatus& pod) {
+  ConditionValue value;
+  value.since = pod.start_time().seconds();
   std::vector<std::string> incomplete;
   for (const auto& container : in.pod.spec().init_containers()) {
     const auto* status = Find(in.containers.init, container.name());
@@ -119,15 +119,15 @@ Verdict JudgeInitialized(const ConditionInputs& in, const kube::PodStatus& pod) 
     const bool done = status != nullptr && (sidecar ? status->started() : status->ready());
     if (!done) incomplete.push_back(container.name());
     if (done && !sidecar)
-      verdict.since = std::max(verdict.since, status->state().terminated().finished_at().seconds());
+      value.since = std::max(value.since, status->state().terminated().finished_at().seconds());
   }
   if (pod.phase() == kSucceeded) {
-    verdict.reason = "PodCompleted";
-    return verdict;
+    value.reason = "PodCompleted";
+    return value;
   }
   for (const auto& status : in.containers.regular)
-    if (status.state().has_running() || status.state().has_terminated()) return verdict;
-  if (incomplete.empty()) return verdict;
+    if (status.state().has_running() || status.state().has_terminated()) return value;
+  if (incomplete.empty()) return value;
   return {"False", "ContainersNotInitialized", Names("containers with incomplete", incomplete),
           pod.start_time().seconds()};
 }
@@ -151,7 +151,7 @@ int64_t UnreadySince(const kube::ContainerStatus* status, int64_t start) {
   return status->state().has_running() ? 0 : start;
 }
 
-Verdict JudgeContainersReady(const ConditionInputs& in, const kube::PodStatus& pod) {
+ConditionValue JudgeContainersReady(const ConditionInputs& in, const kube::PodStatus& pod) {
   const int64_t start = pod.start_time().seconds();
   std::vector<std::string> unready;
   int64_t ready_since = start;
@@ -172,7 +172,7 @@ Verdict JudgeContainersReady(const ConditionInputs& in, const kube::PodStatus& p
 }
 
 /// Conditions that others set in the API object decide beside our own.
-Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
+ConditionValue JudgeReady(const ConditionInputs& in, const ConditionValue& containers_ready) {
   if (containers_ready.status != "True") return containers_ready;
   std::string message;
   for (const auto& gate : in.pod.spec().readiness_gates()) {
@@ -188,7 +188,7 @@ Verdict JudgeReady(const ConditionInputs& in, const Verdict& containers_ready) {
   }
   // When a gate opened or closed is not looked up.
   if (message.empty())
-    return in.pod.spec().readiness_gates().empty() ? containers_ready : Verdict();
+    return in.pod.spec().readiness_gates().empty() ? containers_ready : ConditionValue();
   return {"False", "ReadinessGatesNotReady", message};
 }
 
@@ -200,31 +200,31 @@ std::string ToldOf(const ConditionInputs& in, std::string_view type) {
   return "False";
 }
 
-Verdict JudgeAllRestarting(const ConditionInputs& in, const kube::PodStatus& status) {
+ConditionValue JudgeAllRestarting(const ConditionInputs& in, const kube::PodStatus& status) {
   if (status.phase() == kSucceeded) return {"False", "PodCompleted", ""};
   if (status.phase() == kFailed) return {"False", "PodFailed", ""};
   if (!in.restarting) return {.status = "False"};
   return {"True", "RestartAllContainersStarted", "container exited with restart policy rule"};
 }
 
-void Add(const ConditionInputs& in, std::string_view type, const Verdict& verdict,
+void Add(const ConditionInputs& in, std::string_view type, const ConditionValue& value,
          kube::PodStatus& status) {
   auto* condition = status.add_conditions();
   condition->set_type(std::string(type));
-  condition->set_status(verdict.status);
-  if (!verdict.reason.empty()) condition->set_reason(verdict.reason);
-  if (!verdict.message.empty()) condition->set_message(verdict.message);
+  condition->set_status(value.status);
+  if (!value.reason.empty()) condition->set_reason(value.reason);
+  if (!value.message.empty()) condition->set_message(value.message);
   if (in.pod.metadata().generation() > 0)
     condition->set_observed_generation(in.pod.metadata().generation());
   SetTime(condition->mutable_last_transition_time(), ToNanos(in.now));
   if (in.previous == nullptr) {
     const bool is_past =
-        verdict.since > 0 && verdict.since < condition->last_transition_time().seconds();
-    if (is_past) condition->mutable_last_transition_time()->set_seconds(verdict.since);
+        value.since > 0 && value.since < condition->last_transition_time().seconds();
+    if (is_past) condition->mutable_last_transition_time()->set_seconds(value.since);
     return;
   }
   for (const auto& before : in.previous->conditions())
-    if (before.type() == type && before.status() == verdict.status)
+    if (before.type() == type && before.status() == value.status)
       *condition->mutable_last_transition_time() = before.last_transition_time();
 }
 
@@ -253,7 +253,7 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
   if (in.resize_refused)
     Add(in, "PodResizePending", {"True", std::string(kResizeReason), std::string(kResizeMessage)},
         status);
-  Verdict sandbox{.status = "False"};
+  ConditionValue sandbox{.status = "False"};
   if (in.sandbox_as_shown) {
     sandbox.status = ToldOf(in, "PodReadyToStartContainers");
   } else if (in.observed != nullptr &&
@@ -261,7 +261,7 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
     sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};
   if (in.sandbox_condition) Add(in, "PodReadyToStartContainers", sandbox, status);
   Add(in, "Initialized", JudgeInitialized(in, status), status);
-  const Verdict containers = JudgeContainersReady(in, status);
+  const ConditionValue containers = JudgeContainersReady(in, status);
   Add(in, "Ready", JudgeReady(in, containers), status);
   Add(in, "ContainersReady", containers, status);
   Add(in, "PodScheduled", {.since = status.start_time().seconds()}, status);

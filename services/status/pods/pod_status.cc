@@ -29,7 +29,8 @@ Observation Choose(const StatusInputs& in) {
   if (!IsEnding(in.worker)) return {in.runtime, in.listing_covers};
   const bool done = IsWorkerDone(in.worker);
   if (in.worker->has_observation()) return {&in.worker->observation(), done};
-  if (in.worker->verdict().has_observation()) return {&in.worker->verdict().observation(), done};
+  if (in.worker->terminal_status().has_observation())
+    return {&in.worker->terminal_status().observation(), done};
   return {nullptr, false};
 }
 
@@ -39,7 +40,7 @@ v1::ObservedPod PresentIncarnation(const StatusInputs& in, const Observation& se
   v1::ObservedPod present;
   if (seen.pod != nullptr) present = cri::PresentIncarnation(*seen.pod, in.desired.incarnation());
   if (seen.covers && in.worker != nullptr)
-    cri::AddLost(in.pod, cri::FromProto(in.worker->begun()), present);
+    cri::AddLost(in.pod, cri::FromProto(in.worker->started_attempts()), present);
   return present;
 }
 
@@ -92,7 +93,7 @@ bool ShowsContainers(const kube::PodStatus* status) {
 
 /// It waits for room on this node: nothing of it was ever made in this life.
 bool Waits(const StatusInputs& in) {
-  return in.admission != nullptr && in.admission->verdict() == v1::AdmissionRecord::WAITING &&
+  return in.admission != nullptr && in.admission->decision() == v1::AdmissionRecord::WAITING &&
          !IsGranted(in) && !(ShowsContainers(in.previous) && IsTerminal(in.previous->phase()));
 }
 
@@ -103,7 +104,7 @@ bool IsDeletedFromTheStart(const StatusInputs& in) {
          !IsGranted(in) && !ShowsContainers(in.previous) &&
          (in.runtime == nullptr || none(*in.runtime)) &&
          (in.worker == nullptr ||
-          (in.worker->verdict().phase().empty() && none(in.worker->observation())));
+          (in.worker->terminal_status().phase().empty() && none(in.worker->observation())));
 }
 
 /// Pending, and no container is shown as being created.
@@ -131,7 +132,7 @@ bool HadEnded(const StatusInputs& in) {
   if (in.previous == nullptr || !IsTerminal(in.previous->phase()) ||
       kube::IsStaticSource(in.desired.source()))
     return false;
-  if (IsGranted(in) || (in.worker != nullptr && !in.worker->verdict().phase().empty()))
+  if (IsGranted(in) || (in.worker != nullptr && !in.worker->terminal_status().phase().empty()))
     return false;
   const auto runs = [](const auto& statuses) {
     return std::any_of(statuses.begin(), statuses.end(),
@@ -197,8 +198,8 @@ Shown ChoosePhase(const StatusInputs& in, std::string_view computed) {
   Shown before = Previous(in);
   if (IsTerminal(before.phase)) return before;
   if (IsWorkerDone(in.worker)) {
-    const auto& verdict = in.worker->verdict();
-    if (!verdict.phase().empty()) return {verdict.phase(), verdict.reason(), verdict.message()};
+    const auto& ended = in.worker->terminal_status();
+    if (!ended.phase().empty()) return {ended.phase(), ended.reason(), ended.message()};
     Shown shown{std::string(computed), in.worker->reason(), in.worker->message()};
     if (!in.worker->evicted()) shown.reason = shown.message = {};
     if (!IsTerminal(computed) && !kube::IsStatic(in.pod)) shown.phase = std::string(kFailed);
@@ -244,9 +245,9 @@ void SetStart(const StatusInputs& in, kube::PodStatus& status) {
 std::string Disrupted(const StatusInputs& in, std::string_view phase) {
   if (in.worker == nullptr || !in.worker->evicted() || in.worker->own_limit() || !IsTerminal(phase))
     return {};
-  if (in.worker->reason() == "Preempting" || in.worker->verdict().reason() == "Preempting")
+  if (in.worker->reason() == "Preempting" || in.worker->terminal_status().reason() == "Preempting")
     return "Pod was preempted by Kubelet to accommodate a critical pod.";
-  const std::string& message = in.worker->verdict().message();
+  const std::string& message = in.worker->terminal_status().message();
   if (!message.empty()) return message;
   return in.worker->message().empty() ? "evicted" : in.worker->message();
 }

@@ -249,7 +249,7 @@ TEST(Phase, ATerminalPhaseHidesUntilNothingCanRun) {
   *pod.worker.mutable_observation() = pod.runtime;
   EXPECT_EQ(pod.Compute().phase(), "Running");
   pod.worker.set_state(v1::TERMINATED);
-  pod.worker.mutable_verdict()->set_phase("Failed");
+  pod.worker.mutable_terminal_status()->set_phase("Failed");
   EXPECT_EQ(pod.Compute().phase(), "Failed");
   EXPECT_EQ(ShowCondition(pod.Compute(), "Ready"), "False PodFailed");
 }
@@ -266,15 +266,15 @@ TEST(Phase, APublishedTerminalPhaseIsAFloor) {
 TEST(Phase, AnEvictedPodIsFailedAndDisrupted) {
   Case pod = Case(kOne).Sandbox().Container("a", State::EXITED, 137).Remember();
   pod.worker.set_evicted(true);
-  pod.worker.mutable_verdict()->set_phase("Failed");
-  pod.worker.mutable_verdict()->set_reason("Evicted");
-  pod.worker.mutable_verdict()->set_message("The node was low on resource: memory. ");
+  pod.worker.mutable_terminal_status()->set_phase("Failed");
+  pod.worker.mutable_terminal_status()->set_reason("Evicted");
+  pod.worker.mutable_terminal_status()->set_message("The node was low on resource: memory. ");
   EXPECT_EQ(ShowCondition(pod.Compute(), "DisruptionTarget"), "");
   const auto status = pod.Finish().Compute();
   EXPECT_EQ(status.reason(), "Evicted");
   EXPECT_EQ(ShowCondition(status, "DisruptionTarget"),
             "True TerminationByKubelet: The node was low on resource: memory. ");
-  pod.worker.mutable_verdict()->set_reason("Preempting");
+  pod.worker.mutable_terminal_status()->set_reason("Preempting");
   EXPECT_EQ(ShowCondition(pod.Compute(), "DisruptionTarget"),
             "True TerminationByKubelet: Pod was preempted by Kubelet to accommodate a critical "
             "pod.");
@@ -315,7 +315,7 @@ TEST(Rejected, AStaticPodThatIsGrantedAfterAllRuns) {
 TEST(Waiting, IsPendingWithTheReasonOfTheAdmissionAndWithoutContainers) {
   Case pod("initContainers: [{name: i, image: x}], containers: [{name: c, image: x}]");
   pod.desired.set_source("file");
-  pod.admission.set_verdict(v1::AdmissionRecord::WAITING);
+  pod.admission.set_decision(v1::AdmissionRecord::WAITING);
   pod.admission.set_reason("OutOfcpu");
   pod.admission.set_message("Node didn't have enough resource: cpu");
   pod.worker.set_granted(false);
@@ -330,7 +330,7 @@ TEST(Waiting, IsPendingWithTheReasonOfTheAdmissionAndWithoutContainers) {
   EXPECT_TRUE(ShowCondition(waits, "PodScheduled").starts_with("True"));
   // Room came: what it waited for is shown no more.
   pod.Previous(waits);
-  pod.admission.set_verdict(v1::AdmissionRecord::ADMITTED);
+  pod.admission.set_decision(v1::AdmissionRecord::ADMITTED);
   EXPECT_EQ(pod.Compute().reason(), "");
   pod.worker.set_granted(true);
   pod.Sandbox();
@@ -342,7 +342,7 @@ TEST(Waiting, IsPendingWithTheReasonOfTheAdmissionAndWithoutContainers) {
 TEST(Waiting, AfterARefusalIsToldAndAfterAnEndIsNot) {
   Case pod("containers: [{name: c, image: x}]");
   pod.desired.set_source("file");
-  pod.admission.set_verdict(v1::AdmissionRecord::WAITING);
+  pod.admission.set_decision(v1::AdmissionRecord::WAITING);
   pod.admission.set_reason("NodePorts");
   pod.worker.set_granted(false);
   kube::PodStatus failed;
@@ -413,7 +413,7 @@ TEST(Containers, AnEarlierLifeSaysNothingOfThisOne) {
 
 TEST(Containers, WhatHasBegunAndIsGoneHasEnded) {
   Case pod = Case(kOne + ", restartPolicy: Never").Sandbox();
-  auto& begun = *pod.worker.add_begun();
+  auto& begun = *pod.worker.add_started_attempts();
   begun.set_name("a");
   begun.set_attempt(3);
   begun.set_restart_count(1);
@@ -428,7 +428,7 @@ TEST(Containers, WhatHasBegunAndIsGoneHasEnded) {
   Case told = Case(kOne + ", restartPolicy: Never").Sandbox().Container("a", State::EXITED, 0);
   told.Remember().Forget();
   told.covers = true;
-  told.worker.add_begun()->set_name("a");
+  told.worker.add_started_attempts()->set_name("a");
   EXPECT_EQ(Show(told.Compute().container_statuses(0)), "ended 0 Completed, last -, restarts 0")
       << "how it ended was told before";
 }

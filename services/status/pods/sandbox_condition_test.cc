@@ -26,7 +26,7 @@ TEST(SandboxCondition, IsThereWithItsFeatureGateAlone) {
   desired.set_state(v1::DesiredRecord::WANTED);
   desired.set_source("api");
   v1::AdmissionRecord waits;
-  waits.set_verdict(v1::AdmissionRecord::WAITING);
+  waits.set_decision(v1::AdmissionRecord::WAITING);
   for (const auto* admission : std::initializer_list<const v1::AdmissionRecord*>{nullptr, &waits}) {
     SCOPED_TRACE(admission == nullptr ? "not begun" : "waits for room");
     StatusInputs in{.pod = pod, .desired = desired, .admission = admission};

@@ -125,13 +125,14 @@ bool StatusTable::KnowsTooLittle(const std::string& key, const v1::DesiredRecord
   // It may run, or be over: pod-worker, just started, has not said all that it knows.
   if (worker == nullptr && !workers_were_complete_) return true;
   // A terminal phase was perhaps shown already, before everything was started anew.
-  if (worker != nullptr && !worker->verdict().phase().empty() && !IsWorkerDone(worker.get()))
+  if (worker != nullptr && !worker->terminal_status().phase().empty() &&
+      !IsWorkerDone(worker.get()))
     return true;
   // Refused, but nobody vouches just now that it has no grant: Failed was perhaps shown.
   const auto admissions = deps_.admission.Find(key);
   const auto* admission = Matching(admissions, desired.incarnation());
   const bool refused =
-      admission != nullptr && admission->verdict() == v1::AdmissionRecord::REJECTED;
+      admission != nullptr && admission->decision() == v1::AdmissionRecord::REJECTED;
   if (refused && !deps_.workers.LiveAndComplete()) return true;
   // Neither admitted nor refused, as far as is known, but nobody vouches just now that it is so.
   const bool granted = worker != nullptr && worker->granted();
@@ -243,7 +244,7 @@ bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* 
 bool StatusTable::IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
                              const v1::WorkerRecord* worker,
                              const kube::PodStatus* previous) const {
-  if (admission == nullptr || admission->verdict() != v1::AdmissionRecord::REJECTED) return false;
+  if (admission == nullptr || admission->decision() != v1::AdmissionRecord::REJECTED) return false;
   if (worker != nullptr && worker->granted()) return false;
   const bool shown = previous != nullptr && previous->phase() == kFailed &&
                      previous->container_statuses_size() == 0;

@@ -13,7 +13,7 @@ constexpr const char* kReadKey = "(all)";  // no pod: has a character that keys 
 
 std::string FileStrand(const std::string& key) { return "file/" + key; }
 
-Status SaveFact(const fs::FactStore& store, const std::string& key, const std::string& bytes) {
+Status SaveFact(const fs::RecordStore& store, const std::string& key, const std::string& bytes) {
   FAIL_POINT("sync-loop.save-admission.before");
   RETURN_IF_ERROR(store.Save(key, bytes, /*sync=*/false), "admission");
   FAIL_POINT("sync-loop.save-admission.after");
@@ -44,7 +44,7 @@ void AdmissionStore::Read(std::function<void()> done) {
   });
 }
 
-void AdmissionStore::OnRead(const StatusOr<fs::FactStore::All>& all) {
+void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
     const Duration wait = backoff_.Next(kReadKey);
     deps_.log.Error("admissions cannot be read",
@@ -63,7 +63,7 @@ void AdmissionStore::OnRead(const StatusOr<fs::FactStore::All>& all) {
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionStore::Take(const fs::FactStore::Fact& fact) {
+void AdmissionStore::Take(const fs::RecordStore::Fact& fact) {
   Entry entry{.saved = true, .earlier = true};
   kube::Pod pod;
   const bool parsed =
@@ -121,7 +121,7 @@ AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnati
   return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
 }
 
-void AdmissionStore::Decide(const std::string& key, v1::AdmissionFact fact,
+void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission fact,
                             const PodRequests& requests, const std::string& traceparent) {
   Entry& entry = entries_[key];
   const bool waited = entry.waiting() && entry.incarnation() == fact.record().incarnation();

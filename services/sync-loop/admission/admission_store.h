@@ -20,7 +20,7 @@
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 #include "services/sync-loop/admission/requests.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
@@ -44,7 +44,7 @@ class AdmissionStore {
     const Log& log;
   };
   struct Entry {
-    v1::AdmissionFact fact;
+    v1::SavedAdmission fact;
     PodRequests requests;    // of an admitted pod: what it takes once it is granted
     bool saved = false;      // on disk, and in the table
     bool earlier = false;    // from an earlier start of this process
@@ -52,9 +52,9 @@ class AdmissionStore {
     uint64_t version = 0;    // of the decisions of this start
     std::string traceparent;
     int64_t incarnation() const { return fact.record().incarnation(); }
-    bool admitted() const { return fact.record().verdict() == v1::AdmissionRecord::ADMITTED; }
-    bool rejected() const { return fact.record().verdict() == v1::AdmissionRecord::REJECTED; }
-    bool waiting() const { return fact.record().verdict() == v1::AdmissionRecord::WAITING; }
+    bool admitted() const { return fact.record().decision() == v1::AdmissionRecord::ADMITTED; }
+    bool rejected() const { return fact.record().decision() == v1::AdmissionRecord::REJECTED; }
+    bool waiting() const { return fact.record().decision() == v1::AdmissionRecord::WAITING; }
   };
   /// `saved`: called for each decision that came to be on disk and in the table.
   AdmissionStore(const Deps& deps, std::string directory,
@@ -76,21 +76,21 @@ class AdmissionStore {
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
   /// Stands from now on, before anything is on disk.
-  void Decide(const std::string& key, v1::AdmissionFact fact, const PodRequests& requests,
+  void Decide(const std::string& key, v1::SavedAdmission fact, const PodRequests& requests,
               const std::string& traceparent);
   /// What takes its pod away: the removal of the record carries that trace.
   void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
 
  private:
-  void OnRead(const StatusOr<fs::FactStore::All>& all);
-  void Take(const fs::FactStore::Fact& fact);
+  void OnRead(const StatusOr<fs::RecordStore::All>& all);
+  void Take(const fs::RecordStore::Fact& fact);
   void Save(const std::string& key);
   void OnSaved(const std::string& key, uint64_t version, const Status& status);
   void PutAdmission(const std::string& key, const Entry& entry);
 
   Deps deps_;
-  fs::FactStore store_;
+  fs::RecordStore store_;
   std::function<void(const std::string&)> saved_;
   std::function<void()> read_done_;
   std::map<std::string, Entry> entries_;

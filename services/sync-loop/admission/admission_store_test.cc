@@ -10,9 +10,9 @@
 namespace splitlet::sync_loop {
 namespace {
 
-/// Killed between the two writes, the next start would read the first verdict, while somebody had
+/// Killed between the two writes, the next start would read the first decision, while somebody had
 /// acted on the second.
-TEST(AdmissionBook, AVerdictIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
+TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   FakeClock clock;
   exec::Scheduler scheduler{clock};
   exec::FakeLoop loop{scheduler, scheduler.NewOwner("sync-loop")};
@@ -24,15 +24,15 @@ TEST(AdmissionBook, AVerdictIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   FakeLogSink sink;
   const Log log{sink};
   std::vector<std::string> told;
-  AdmissionStore store(
-      {clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
-      [&](const std::string& key) {
-        told.push_back(v1::AdmissionRecord::Verdict_Name(store.Find(key)->fact.record().verdict()));
-      });
-  const auto decide = [&store](v1::AdmissionRecord::Verdict verdict) {
-    v1::AdmissionFact fact;
+  AdmissionStore store({clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
+                       [&](const std::string& key) {
+                         told.push_back(v1::AdmissionRecord::Decision_Name(
+                             store.Find(key)->fact.record().decision()));
+                       });
+  const auto decide = [&store](v1::AdmissionRecord::Decision decision) {
+    v1::SavedAdmission fact;
     fact.mutable_record()->set_incarnation(1);
-    fact.mutable_record()->set_verdict(verdict);
+    fact.mutable_record()->set_decision(decision);
     store.Decide("web", std::move(fact), {}, "");
   };
   int writes = 0;

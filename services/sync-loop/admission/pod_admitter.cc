@@ -411,8 +411,8 @@ void PodAdmitter::Decide(const std::string& key, const PodDigest& digest,
   room_.OnChanged(key);
 }
 
-v1::AdmissionFact PodAdmitter::MakeFact(const PodDigest& digest, const Decision& decision) const {
-  v1::AdmissionFact fact;
+v1::SavedAdmission PodAdmitter::MakeFact(const PodDigest& digest, const Decision& decision) const {
+  v1::SavedAdmission fact;
   auto& record = *fact.mutable_record();
   record.set_uid(digest.uid);
   record.set_name(digest.name);
@@ -423,9 +423,9 @@ v1::AdmissionFact PodAdmitter::MakeFact(const PodDigest& digest, const Decision&
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-  record.set_verdict(!decision.refusal ? v1::AdmissionRecord::ADMITTED
-                     : decision.waits  ? v1::AdmissionRecord::WAITING
-                                       : v1::AdmissionRecord::REJECTED);
+  record.set_decision(!decision.refusal ? v1::AdmissionRecord::ADMITTED
+                      : decision.waits  ? v1::AdmissionRecord::WAITING
+                                        : v1::AdmissionRecord::REJECTED);
   if (decision.refusal) {
     record.set_reason(decision.refusal->reason);
     record.set_message(decision.refusal->message);

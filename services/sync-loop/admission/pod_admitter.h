@@ -134,7 +134,7 @@ class PodAdmitter {
   std::shared_ptr<const v1::PressureRecord> Pressure() const;
   RoomInput LoadOfNode() const { return {deps_.known, deps_.store, deps_.victims, deps_.grants}; }
   void Decide(const std::string& key, const PodDigest& digest, const Decision& decision);
-  v1::AdmissionFact MakeFact(const PodDigest& digest, const Decision& decision) const;
+  v1::SavedAdmission MakeFact(const PodDigest& digest, const Decision& decision) const;
   void ReportDecision(const std::string& key, const PodDigest& digest, const Decision& decision);
   /// Under complete views: nobody wants the pod and nothing works for it.
   bool IsOver(const std::string& key) const;

@@ -56,15 +56,15 @@ TEST(Room, AnEditedStaticPodReplacesTheOneItWouldNotFitBeside) {
     // In either order: the new version may be seen first.
     node.Put(Static("new", c.spec, 2));
     node.Settle();
-    EXPECT_TRUE(node.Verdict("new").starts_with(c.reason)) << node.Verdict("new");
+    EXPECT_TRUE(node.Decision("new").starts_with(c.reason)) << node.Decision("new");
     node.Put(Removed(Static("old", c.spec, 1)));
     node.Advance(5s);
     EXPECT_EQ(node.Calls(), (Calls{"CREATE bystander 1/1", "CREATE old 1/1", "KILL old 1"}))
         << "what the old version holds comes free: nobody is pushed out";
-    EXPECT_TRUE(node.Verdict("new").starts_with(c.reason));
+    EXPECT_TRUE(node.Decision("new").starts_with(c.reason));
     node.worker.Set("old", v1::TERMINATED);
     EXPECT_EQ(node.Calls(), Calls{"CREATE new 2/1"});
-    EXPECT_EQ(node.Verdict("new"), "admitted");
+    EXPECT_EQ(node.Decision("new"), "admitted");
     EXPECT_EQ(node.events.all.size(), 1u);
   }
 }
@@ -76,14 +76,14 @@ TEST(Room, ASecondPodWithTheSameHostPortWaitsIsToldOnceAndRunsWhenTheFirstGoes) 
   node.Put({.uid = "first", .spec = kPort, .source = "file"});
   node.Put({.uid = "second", .spec = kPort, .source = "file", .incarnation = 2});
   node.Settle();
-  EXPECT_EQ(node.Verdict("second"), std::string("waiting, ") + kNoPort);
+  EXPECT_EQ(node.Decision("second"), std::string("waiting, ") + kNoPort);
   EXPECT_EQ(node.service->GetState().waiting, 1u);
   EXPECT_EQ(node.service->GetState().rejected, 0u);
   node.Advance(1h);
   node.Restart();
   node.Advance(1min);
   EXPECT_EQ(node.events.all, Calls{kNoPort}) << "told once, also over a restart";
-  EXPECT_EQ(node.Verdict("second"), std::string("waiting, ") + kNoPort);
+  EXPECT_EQ(node.Decision("second"), std::string("waiting, ") + kNoPort);
   node.worker.TakeCalls();
   node.worker.Set("first", v1::FINISHED);
   EXPECT_EQ(node.Calls(), Calls{"CREATE second 2/1"});
@@ -106,10 +106,10 @@ TEST(Room, AStaticPodWaitsAlsoAfterARebootAndAfterAnAdmissionThatWasNeverGranted
   node.Advance(1s);
   EXPECT_EQ(node.worker.TakeCalls(), Calls{"CREATE first 1/1"}) << "the older one, as before";
   EXPECT_EQ(node.events.all, Calls{kNoPort});
-  EXPECT_EQ(node.Verdict("second"), std::string("waiting, ") + kNoPort);
+  EXPECT_EQ(node.Decision("second"), std::string("waiting, ") + kNoPort);
   node.Put({.uid = "first", .spec = kPort, .source = "file", .state = kRemovedState});
   node.Advance(10s);
-  EXPECT_EQ(node.Verdict("second"), "admitted") << "nothing of the first is granted or will be";
+  EXPECT_EQ(node.Decision("second"), "admitted") << "nothing of the first is granted or will be";
 }
 
 TEST(Room, AnApiPodWaitsForWhatEndsAndIsRefusedForWhatStays) {
@@ -120,19 +120,19 @@ TEST(Room, AnApiPodWaitsForWhatEndsAndIsRefusedForWhatStays) {
   node.Settle();
   node.Put({.uid = "refused", .spec = Cpu("600m")});
   node.Settle();
-  EXPECT_TRUE(node.Verdict("refused").starts_with("OutOfcpu"));
+  EXPECT_TRUE(node.Decision("refused").starts_with("OutOfcpu"));
   node.Put({.uid = "a", .spec = Cpu("600m"), .state = kRemovedState});
   node.Settle();
   node.Put({.uid = "waits", .spec = Cpu("600m"), .created = 1});
   node.Put({.uid = "late", .spec = Cpu("500m"), .created = 2});
   node.Advance(1min);
-  EXPECT_EQ(node.Verdict("waits"), "none");
-  EXPECT_TRUE(node.Verdict("late").starts_with("OutOfcpu")) << "the older one will have that room";
+  EXPECT_EQ(node.Decision("waits"), "none");
+  EXPECT_TRUE(node.Decision("late").starts_with("OutOfcpu")) << "the older one will have that room";
   EXPECT_EQ(node.service->GetState().waiting_reason, "OutOfcpu, until there is room");
   node.worker.Set("a", v1::TERMINATED);
   node.Settle();
-  EXPECT_EQ(node.Verdict("waits"), "admitted");
-  EXPECT_TRUE(node.Verdict("refused").starts_with("OutOfcpu")) << "never judged again";
+  EXPECT_EQ(node.Decision("waits"), "admitted");
+  EXPECT_TRUE(node.Decision("refused").starts_with("OutOfcpu")) << "never judged again";
 }
 
 TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
@@ -147,9 +147,9 @@ TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
   node.Put({.uid = "older", .spec = Cpu("100m"), .created = 1});
   node.Put({.uid = "younger", .spec = Cpu("150m"), .created = 3});
   node.Settle();
-  EXPECT_TRUE(node.Verdict("static").starts_with("waiting, "));
-  EXPECT_EQ(node.Verdict("older"), "admitted");
-  EXPECT_TRUE(node.Verdict("younger").starts_with("OutOfcpu")) << node.Verdict("younger");
+  EXPECT_TRUE(node.Decision("static").starts_with("waiting, "));
+  EXPECT_EQ(node.Decision("older"), "admitted");
+  EXPECT_TRUE(node.Decision("younger").starts_with("OutOfcpu")) << node.Decision("younger");
   node.Put({.uid = "static",
             .spec = Cpu("800m"),
             .source = "file",
@@ -158,7 +158,7 @@ TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
   node.Settle();
   node.Put({.uid = "youngest", .spec = Cpu("150m"), .created = 4});
   node.Settle();
-  EXPECT_EQ(node.Verdict("youngest"), "admitted")
+  EXPECT_EQ(node.Decision("youngest"), "admitted")
       << "what never fits on this node keeps nobody away";
 }
 
@@ -175,7 +175,7 @@ TEST(Room, WhatIsGoneCountsNoMoreAtTheStart) {
   node.Put({.uid = "b", .spec = Cpu("600m")});
   node.StartLoop();
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "admitted");
+  EXPECT_EQ(node.Decision("b"), "admitted");
 }
 
 TEST(Room, AWorkerWhoseEndWasNotSeenCountsNoMore) {
@@ -188,10 +188,10 @@ TEST(Room, AWorkerWhoseEndWasNotSeenCountsNoMore) {
   node.Settle();
   node.Put({.uid = "b", .spec = Cpu("600m")});
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("b"), "none");
+  EXPECT_EQ(node.Decision("b"), "none");
   node.workers.table.Remove("a");
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "admitted");
+  EXPECT_EQ(node.Decision("b"), "admitted");
 }
 
 TEST(Room, OneUnreachableSourceKeepsNoAdmissionOfAnother) {
@@ -201,13 +201,13 @@ TEST(Room, OneUnreachableSourceKeepsNoAdmissionOfAnother) {
   node.StartLoop();
   node.Put({.uid = "a", .spec = Cpu("600m"), .source = "file"});
   node.Settle();
-  EXPECT_EQ(node.Verdict("a"), "admitted");
+  EXPECT_EQ(node.Decision("a"), "admitted");
   node.Crash();
   node.workers.table.Remove("a");
   node.desired.table.Remove("a");
   node.StartLoop();
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("a"), "none");
+  EXPECT_EQ(node.Decision("a"), "none");
   EXPECT_TRUE(node.files.List("/run/sync-loop/admission")->empty());
 }
 
@@ -224,10 +224,10 @@ TEST(Room, ARunningPodWithoutAFileHoldsWhatItWants) {
   node.StartLoop();
   node.Put({.uid = "b", .spec = Cpu("600m")});
   node.Advance(5s);
-  EXPECT_EQ(node.Verdict("b"), "none") << "a ends, and holds its room until then";
+  EXPECT_EQ(node.Decision("b"), "none") << "a ends, and holds its room until then";
   node.worker.Set("a", v1::TERMINATED);
   node.Settle();
-  EXPECT_EQ(node.Verdict("b"), "admitted");
+  EXPECT_EQ(node.Decision("b"), "admitted");
 }
 
 TEST(Room, OnAColdStartTheOlderPodGetsTheRoomInWhateverOrderTheyAreShown) {
@@ -245,7 +245,7 @@ TEST(Room, OnAColdStartTheOlderPodGetsTheRoomInWhateverOrderTheyAreShown) {
     if (completes) node.desired.table.SetComplete({.scopes = {"file"}});
     node.Advance(completes ? 1s : 3s);
     EXPECT_EQ(node.Calls(), Calls{"CREATE b-old 10/1"});
-    EXPECT_TRUE(node.Verdict("a-young").starts_with("waiting, "));
+    EXPECT_TRUE(node.Decision("a-young").starts_with("waiting, "));
     node.desired.table.SetComplete({});
     node.Settle();
     node.Put({.uid = "c-small", .spec = Cpu("1m"), .source = "file", .incarnation = 30});
@@ -278,7 +278,7 @@ TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem
     node.Put({.uid = "plain"});
     node.Advance(1min);
     EXPECT_EQ(node.Calls(), Calls{"CREATE plain 1/1"});
-    EXPECT_EQ(node.Verdict("static"), "none");
+    EXPECT_EQ(node.Decision("static"), "none");
     EXPECT_EQ(node.service->GetState().waiting_reason,
               "what the runtime can enforce is not known yet");
     node.features.set_known(true);
@@ -289,17 +289,17 @@ TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem
                                        : "SupplementalGroupsPolicyNotSupported: "
                                          "SupplementalGroupsPolicy=Strict is not supported in "
                                          "this node";
-    EXPECT_EQ(node.Verdict("static"), want);
-    EXPECT_EQ(node.Verdict("api"), want);
+    EXPECT_EQ(node.Decision("static"), want);
+    EXPECT_EQ(node.Decision("api"), want);
     if (supported) continue;
     // The runtime is another one: only who starts anew looks at the static pod again.
     node.features.set_supplemental_groups_policy(true);
     node.PutNode();
     node.Advance(1min);
-    EXPECT_EQ(node.Verdict("static"), want);
+    EXPECT_EQ(node.Decision("static"), want);
     node.Restart();
-    EXPECT_EQ(node.Verdict("static"), "admitted");
-    EXPECT_EQ(node.Verdict("api"), want);
+    EXPECT_EQ(node.Decision("static"), "admitted");
+    EXPECT_EQ(node.Decision("api"), want);
   }
 }
 

@@ -49,10 +49,10 @@ struct CallsRig {
       known.TakeDesired({.key = uid,
                          .present_after = true,
                          .after = std::make_shared<v1::DesiredRecord>(record)});
-      v1::AdmissionFact fact;
+      v1::SavedAdmission fact;
       fact.mutable_record()->set_uid(uid);
       fact.mutable_record()->set_incarnation(1);
-      fact.mutable_record()->set_verdict(v1::AdmissionRecord::ADMITTED);
+      fact.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
       store.Decide(uid, std::move(fact), {}, "");
     });
     scheduler.Advance(1s);

@@ -37,7 +37,7 @@ OrphanKiller::OrphanKiller(const Deps& deps, OrphanOptions options)
 
 void OrphanKiller::OnTick() {
   LookForOrphans();
-  ReportForeign();
+  ReportUnmanaged();
 }
 
 std::vector<OrphanWatch::Suspect> OrphanKiller::Suspects() const {
@@ -107,20 +107,20 @@ void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& s
                  {KV("podUID", suspect.key), KV("sandboxes", suspect.sandboxes.size())});
 }
 
-void OrphanKiller::ReportForeign() {
-  foreign_.clear();
+void OrphanKiller::ReportUnmanaged() {
+  unmanaged_.clear();
   for (const auto& [key, pod] : deps_.known.runtime()) {
     if (deps_.desired.Contains(key) || deps_.known.Worker(key) != nullptr || pod.sandboxes.empty())
       continue;
-    if (OwnSandboxes(pod, options_).empty()) foreign_.insert(key);
+    if (OwnSandboxes(pod, options_).empty()) unmanaged_.insert(key);
   }
-  for (const auto& key : foreign_) {
-    if (reported_foreign_.contains(key)) continue;
+  for (const auto& key : unmanaged_) {
+    if (reported_unmanaged_.contains(key)) continue;
     const RuntimeDigest& pod = deps_.known.runtime().at(key);
     deps_.log.Warn("a pod that was not made here is left alone",
                    {KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", pod.uid)});
   }
-  reported_foreign_ = foreign_;
+  reported_unmanaged_ = unmanaged_;
 }
 
 }  // namespace splitlet::sync_loop

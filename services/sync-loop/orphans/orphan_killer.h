@@ -47,19 +47,19 @@ class OrphanKiller {
   /// What this pass suspects; the views may be stale or incomplete.
   std::vector<OrphanWatch::Suspect> Suspects() const;
   /// Keys of runtime pods that nobody here made.
-  const std::set<std::string>& foreign() const { return foreign_; }
+  const std::set<std::string>& unmanaged() const { return unmanaged_; }
 
  private:
   void LookForOrphans();
   void Kill(const OrphanWatch::Suspect& suspect);
   void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
-  void ReportForeign();
+  void ReportUnmanaged();
 
   Deps deps_;
   OrphanOptions options_;
   OrphanWatch watch_;
   std::set<std::string> killing_;
-  std::set<std::string> foreign_, reported_foreign_;
+  std::set<std::string> unmanaged_, reported_unmanaged_;
 };
 
 }  // namespace splitlet::sync_loop

@@ -7,7 +7,7 @@ namespace splitlet::sync_loop {
 std::vector<std::string> OwnSandboxes(const RuntimeDigest& pod, const OrphanOptions& options) {
   std::vector<std::string> ids;
   for (const auto& sandbox : pod.sandboxes) {
-    if (options.kill_foreign || sandbox.node_annotation == options.node_annotation)
+    if (options.kill_unmanaged || sandbox.node_annotation == options.node_annotation)
       ids.push_back(sandbox.id);
   }
   std::sort(ids.begin(), ids.end());

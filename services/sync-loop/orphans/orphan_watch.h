@@ -24,10 +24,10 @@ inline constexpr Duration kBetweenPasses = std::chrono::seconds{2};
 
 struct OrphanOptions {
   std::string node_annotation;  // of sandboxes made here
-  bool kill_foreign = false;
+  bool kill_unmanaged = false;
 };
 
-/// The ids of the sandboxes that may be killed: made here, or any with kill_foreign.
+/// The ids of the sandboxes that may be killed: made here, or any with kill_unmanaged.
 std::vector<std::string> OwnSandboxes(const RuntimeDigest& pod, const OrphanOptions& options);
 
 class OrphanWatch {

@@ -1,4 +1,4 @@
-#include "libs/fs/fact_store.h"
+#include "libs/fs/record_store.h"
 
 #include <algorithm>
 #include <cctype>
@@ -75,10 +75,10 @@ StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
 
 }  // namespace
 
-FactStore::FactStore(FileSystem& files, const Clock& clock, Options options)
+RecordStore::RecordStore(FileSystem& files, const Clock& clock, Options options)
     : files_(files), clock_(clock), options_(std::move(options)) {}
 
-StatusOr<FactStore::All> FactStore::ReadAll() const {
+StatusOr<RecordStore::All> RecordStore::ReadAll() const {
   All all;
   const auto entries = files_.List(options_.directory);
   if (entries.status().code() == StatusCode::kNotFound) return all;
@@ -122,36 +122,36 @@ StatusOr<FactStore::All> FactStore::ReadAll() const {
   return all;
 }
 
-FactStore::Writing::Writing(const FactStore& store, const std::string& key)
+RecordStore::Writing::Writing(const RecordStore& store, const std::string& key)
     : store_(store), key_(key) {
   const std::lock_guard lock(store_.mutex_);
   store_.writing_.insert(key_);
 }
 
-FactStore::Writing::~Writing() {
+RecordStore::Writing::~Writing() {
   const std::lock_guard lock(store_.mutex_);
   store_.writing_.erase(store_.writing_.find(key_));
 }
 
 /// With the lock held: whoever begins to write it now begins anew.
-Status FactStore::RemoveUnfinishedOf(std::string_view key) const {
+Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   if (writing_.contains(key)) return OkStatus();
   const std::string path = NewContentPath(PathOf(std::string(key)));
   return Annotate(files_.Remove(path), "remove " + path);
 }
 
-std::string FactStore::PathOf(const std::string& key) const {
+std::string RecordStore::PathOf(const std::string& key) const {
   CHECK(IsKey(key), "{} cannot be the name of a fact", key);
   return options_.directory + "/" + key;
 }
 
-std::string FactStore::ContentOf(std::string_view bytes) const {
+std::string RecordStore::ContentOf(std::string_view bytes) const {
   return fmt::format("{} {} {:x} {:x}\n{}", kMagic, options_.schema, clock_.Now().boot,
                      Fnv1a64(bytes), bytes);
 }
 
-Status FactStore::Save(const std::string& key, std::string_view bytes, bool fsync) const {
+Status RecordStore::Save(const std::string& key, std::string_view bytes, bool fsync) const {
   FAIL_POINT("fs.save-fact.before");
   const Writing writing(*this, key);
   RETURN_IF_ERROR(files_.Replace(PathOf(key), ContentOf(bytes), {.fsync = fsync}), "save {}/{}",
@@ -160,7 +160,7 @@ Status FactStore::Save(const std::string& key, std::string_view bytes, bool fsyn
   return OkStatus();
 }
 
-Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const {
+Status RecordStore::SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const {
   const Status saved = Save(key, bytes, fsync);
   if (saved.code() != StatusCode::kResourceExhausted || options_.reserve_directory.empty())
     return saved;
@@ -171,25 +171,25 @@ Status FactStore::SaveForEnd(const std::string& key, std::string_view bytes, boo
   return OkStatus();
 }
 
-Status FactStore::KeepRoom() const {
+Status RecordStore::KeepRoom() const {
   RETURN_IF_ERROR(files_.MakeDirs(options_.directory, 0750), "make {}", options_.directory);
   if (options_.reserve_directory.empty()) return OkStatus();
   return Annotate(Reserve(files_, options_.reserve_directory).Keep(), "keep the reserve");
 }
 
-Status FactStore::GiveRoom() const {
+Status RecordStore::GiveRoom() const {
   if (options_.reserve_directory.empty()) return OkStatus();
   return Annotate(Reserve(files_, options_.reserve_directory).GiveHalf(), "give up the reserve");
 }
 
-Status FactStore::Forget(const std::string& key) const {
+Status RecordStore::Forget(const std::string& key) const {
   FAIL_POINT("fs.forget-fact.before");
   RETURN_IF_ERROR(files_.Remove(PathOf(key)), "remove {}/{}", options_.directory, key);
   FAIL_POINT("fs.forget-fact.after");
   return OkStatus();
 }
 
-StatusOr<std::string> FactStore::PutAside(const std::string& key) const {
+StatusOr<std::string> RecordStore::PutAside(const std::string& key) const {
   FAIL_POINT("fs.put-fact-aside.before");
   CHECK(IsKey(key), "{} cannot be the name of a fact", key);
   const std::string from = options_.directory + "/" + key;

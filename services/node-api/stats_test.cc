@@ -30,9 +30,9 @@ TEST(MergeMetrics, AsOneKubelet) {
             "# TYPE splitlet_build_info gauge\nsplitlet_build_info{process=\"gc\"} 1\n");
 }
 
-class FiguresTest : public NodeApiTest {
+class StatsTest : public NodeApiTest {
  protected:
-  FiguresTest() {
+  StatsTest() {
     AllowAll();
     auto& reply = *stats->reply;
     auto& node = *reply.mutable_node();
@@ -54,7 +54,7 @@ class FiguresTest : public NodeApiTest {
   }
 };
 
-TEST_F(FiguresTest, Summary) {
+TEST_F(StatsTest, Summary) {
   Start();
   PutPod();
   const std::string whole = Text({.target = "/stats/summary"});
@@ -69,7 +69,7 @@ TEST_F(FiguresTest, Summary) {
   EXPECT_EQ(stats->calls, 2);  // that of the start, and one that serves both
 }
 
-TEST_F(FiguresTest, TheFirstFiguresHaveRatesSinceTheStart) {
+TEST_F(StatsTest, TheFirstFiguresHaveRatesSinceTheStart) {
   Start();
   PutPod();
   all.Advance(std::chrono::seconds{10});
@@ -79,7 +79,7 @@ TEST_F(FiguresTest, TheFirstFiguresHaveRatesSinceTheStart) {
   EXPECT_THAT(Text({.target = "/stats/summary"}), HasSubstr(R"("usageNanoCores":100000000)"));
 }
 
-TEST_F(FiguresTest, RatesCountFromTheFirstAnswerThatGcGives) {
+TEST_F(StatsTest, RatesCountFromTheFirstAnswerThatGcGives) {
   const auto reply = stats->reply;
   stats->reply = Unavailable("gc starts");
   Start();
@@ -96,7 +96,7 @@ TEST_F(FiguresTest, RatesCountFromTheFirstAnswerThatGcGives) {
   EXPECT_THAT(Text({.target = "/stats/summary"}), HasSubstr(R"("usageNanoCores":100000000)"));
 }
 
-TEST_F(FiguresTest, ResourceMetrics) {
+TEST_F(StatsTest, ResourceMetrics) {
   Start();
   PutPod();
   const std::string text = Text({.target = "/metrics/resource"});
@@ -120,7 +120,7 @@ TEST_F(FiguresTest, ResourceMetrics) {
                               "system_uuid=\"s\"} 1 ")));
 }
 
-TEST_F(FiguresTest, WithoutGc) {
+TEST_F(StatsTest, WithoutGc) {
   stats->reply = Unavailable("gc is away");
   Start();
   EXPECT_THAT(Text({.target = "/metrics/resource"}),
@@ -128,7 +128,7 @@ TEST_F(FiguresTest, WithoutGc) {
   EXPECT_EQ(Text({.target = "/stats/summary"}), "500 Internal Error: gc is away");
 }
 
-TEST_F(FiguresTest, MetricsOfAllProcesses) {
+TEST_F(StatsTest, MetricsOfAllProcesses) {
   processes->texts["pleg"] =
       "# TYPE prober_probe_total counter\nprober_probe_total{result=\"failed\"} 1\n"
       "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 3\n";

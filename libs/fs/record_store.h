@@ -21,7 +21,7 @@
 
 namespace splitlet::fs {
 
-class FactStore {
+class RecordStore {
  public:
   struct Options {
     std::string directory;
@@ -45,7 +45,7 @@ class FactStore {
     std::vector<Fact> facts;
     std::vector<Unreadable> unreadable;
   };
-  FactStore(FileSystem& files, const Clock& clock, Options options);
+  RecordStore(FileSystem& files, const Clock& clock, Options options);
 
   /// To be tried again when it fails.
   StatusOr<All> ReadAll() const;
@@ -67,13 +67,13 @@ class FactStore {
   /// As long as it lives the key is being written.
   class Writing {
    public:
-    Writing(const FactStore& store, const std::string& key);
+    Writing(const RecordStore& store, const std::string& key);
     ~Writing();
     Writing(const Writing&) = delete;
     Writing& operator=(const Writing&) = delete;
 
    private:
-    const FactStore& store_;
+    const RecordStore& store_;
     const std::string key_;
   };
   Status RemoveUnfinishedOf(std::string_view key) const;
