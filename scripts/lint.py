@@ -3,6 +3,7 @@
 points, and what comments and pages cite (lint_docs.py).
 
     lint.py [ROOT]      prints "file:line: message" for each finding; exit code 1 if there is one
+    lint.py --ratchets  writes scripts/ratchets anew, from what the tree has now (lint_shapes.py)
 
 Text is looked at without comments and strings where it matters; there is no parser, so a rule errs on the side
 of silence when code is laid out in a way that clang-format would not leave.
@@ -15,8 +16,10 @@ import sys
 from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lint_arrows  # noqa: E402  (the path is set just above)
 import lint_docs  # noqa: E402  (the path is set just above)
 import lint_processes  # noqa: E402
+import lint_shapes  # noqa: E402
 
 # What a library may include beside itself; what these may use comes along. See ARCHITECTURE.md.
 LIB_ARROWS = {
@@ -252,6 +255,7 @@ def functions_of(code):
     """Functions defined outside of other functions, with their extent. Members of classes count."""
     code = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), code,
                   flags=re.MULTILINE | re.DOTALL)
+    code = lint_shapes.blank_initialisers(code)
     stack, inside, head_start = [], None, 0
     for match in re.finditer(r"[{};]|\b(?:public|private|protected)\s*:", code):
         token, at = match.group(0), match.start()
@@ -360,13 +364,20 @@ def lint(root, headerless=frozenset()):
     findings.extend(check_documented(root, sources))
     texts = [(source.path, source.text) for source in sources]
     findings.extend(Finding(*found) for found in lint_processes.check(root))
+    findings.extend(Finding(*found) for found in lint_arrows.check(root, texts))
+    findings.extend(Finding(*found) for found in lint_shapes.check(root, sources, is_test))
     findings.extend(Finding(*found) for found in lint_docs.check(root, texts, headerless))
     return sorted(findings)
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    findings = lint(os.path.normpath(root), HEADERLESS)
+    options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
+    roots = [argument for argument in sys.argv[1:] if argument not in options]
+    root = os.path.normpath(roots[0] if roots else os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    if options == ["--ratchets"]:
+        lint_shapes.write_ratchets(root, list(read_tree(root)), is_test)
+        return 0
+    findings = lint(root, HEADERLESS)
     for finding in findings:
         print(f"{finding.path}:{finding.line}: {finding.message}")
     if findings:

@@ -386,5 +386,100 @@ class Processes(unittest.TestCase):
                          ["SECURITY.md", "docs/design.md"])
 
 
+class Arrows(unittest.TestCase):
+    TABLE = "# ground\npod:\nrecords: pod\nmetrics:\n\nsync: pod records metrics\nsync/plan: pod\n"
+    FILES = {"services/gc/pod/a.h": "", "services/gc/records/b.h": '#include "services/gc/pod/a.h"\n', "services/gc/metrics.h": "",
+             "services/gc/sync/plan/d.h": '#include "services/gc/pod/a.h"\n',
+             "services/gc/sync/c.cc": '#include "services/gc/pod/a.h"\n#include "services/gc/records/b.h"\n#include "services/gc/metrics.h"\n',
+             "services/gc/gc_service.cc": '#include "services/gc/sync/c.h"\n'}
+    ROW = "| gc | pod, records, metrics, sync, sync/plan |"
+
+    def findings(self, table=TABLE, row=ROW, **files):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "services/gc"))
+            for name, text in (("services/gc/arrows", table), ("ARCHITECTURE.md", f"{lint.lint_arrows.HEAD}\n|---|---|\n{row}\n")):
+                with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return [found[2] for found in lint.lint_arrows.check(root, list({**self.FILES, **files}.items()))]
+
+    def test_a_true_table(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_what_breaks_a_table(self):
+        pod, records, sync = '#include "services/gc/pod/a.h"\n', '#include "services/gc/records/b.h"\n', '#include "services/gc/sync/c.h"\n'
+        cases = (
+            ("up", {"services/gc/pod/a.h": records}, 'include "services/gc/records/b.h": services/gc/arrows has no arrow pod -> records'),
+            ("sideways", {"services/gc/sync/plan/d.h": pod + records}, "services/gc/arrows has no arrow sync/plan -> records"),
+            ("to the top", {"services/gc/sync/c.h": '#include "services/gc/gc_service.h"\n'}, "sync may not include the service on top"),
+            ("an unknown folder", {"services/gc/other/x.cc": ""}, "services/gc/arrows has no room for this folder"),
+            ("an arrow too many", {"services/gc/records/b.h": ""}, "records -> pod: no include needs this arrow"),
+        )
+        for name, files, want in cases:
+            with self.subTest(name):
+                found = self.findings(**files)
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(want, found[0])
+        self.assertEqual(self.findings(**{"services/gc/pod/a_test.cc": sync, "services/gc/pod/pods_fixture.h": sync}), [], "tests")
+
+    def test_a_room_names_lower_ones_only(self):
+        found = self.findings(table=self.TABLE.replace("pod:\n", "pod: sync\n"), **{"services/gc/pod/a.h": '#include "services/gc/sync/c.h"\n'})
+        self.assertEqual(found, ["pod -> sync: sync is not on a lower floor (a line above)"])
+        self.assertIn('"what is this" is not "room: rooms", each room once', self.findings(table=self.TABLE + "what is this\n"))
+
+    def test_the_page_has_the_same_rooms(self):
+        self.assertEqual(len(self.findings(row=self.ROW.replace("records, ", ""))), 1)
+
+
+class Shapes(unittest.TestCase):
+    def test_a_constructor_counts_with_its_initialisers(self):
+        for head in ("A::A(int a)\n    : ", "struct A {\n  explicit A(int a)\n    : ", "A::A(B b) noexcept\n    : "):
+            with self.subTest(head):
+                members = ",\n".join(f"m{i}_([this] {{\n F({i}); }})" if i % 2 else f"m{i}_{{{i}}}" for i in range(50))
+                found = messages("libs/base/a.cc", f"{head}{members} {{\n  F();\n}}\n" + ("};\n" if "struct" in head else ""))
+                self.assertEqual(len(found), 1, found)
+                self.assertRegex(found[0], r"^(A::)?A: 7\d lines, at most 70$")
+
+    POSITIONAL = (
+        ("five", "F(A{a, b, c, d, e});", 1), ("four", "F(A{a, b, c, d});", 0), ("named", "F(A{.a = a, .b = b, .c = c, .d = d, .e = e});", 0),
+        ("for a member", "A::A() : b_({a, b, c, d, e}) {}", 1), ("as an argument", "F(x, {a, b, c, d, e});", 1),
+        ("literals", "F(A{1, 2, 3, 4, kFive});", 0), ("a table", "const int kA[] = {a, b, c, d, e};", 0),
+        ("a container", "std::vector<int>{a, b, c, d, e};", 0), ("a class", "class A { int a, b, c, d, e; };", 0),
+        ("an enum", "enum class A { a, b, c, d, e };", 0), ("a lambda", "F([] { G(a, b, c, d, e); });", 0),
+        ("in it", "F(A{a, B{b, c}, G(d, e)});", 0),
+    )
+
+    def test_values_by_position(self):
+        for name, text, want in self.POSITIONAL:
+            with self.subTest(name):
+                self.assertEqual(len(list(lint.lint_shapes.positional(text))), want)
+
+    def test_fields_and_booleans(self):
+        body = ("\n public:\n  A(int a) : a_(a) {}\n  int F(int b) const { int c = 0; return c; }\n  static constexpr int kD = 1;\n"
+                "  enum class E { f, g };\n  using H = int;\n struct I { int j; bool k; };\n private:\n  std::map<int, bool> l_;\n"
+                "  bool m_ = false, n_ = true;\n  const int* o_ = nullptr;\n  std::function<void(int)> p_{q};\n  void R();\n")
+        self.assertEqual(lint.lint_shapes.fields_of(body), (5, 2))
+
+    def findings(self, code, ratchets=""):
+        with tempfile.TemporaryDirectory() as root:
+            os.makedirs(os.path.join(root, "scripts"))
+            with open(os.path.join(root, lint.lint_shapes.RATCHETS), "w", encoding="utf-8") as file:
+                file.write(ratchets)
+            return [found[2] for found in lint.lint_shapes.check(root, [lint.Source("libs/bus/a.h", code)], lint.is_test)]
+
+    def test_ratchets_only_shrink(self):
+        five = "struct A {\n" + "".join(f"  bool b{i} = false;\n" for i in range(5)) + "};\n"
+        row = "booleans libs/bus/a.h A "
+        self.assertEqual(self.findings(five), ["A: 5 booleans, at most 3; an enum says which combinations there are"])
+        self.assertEqual(self.findings(five, row + "5\n"), [])
+        self.assertEqual(len(self.findings(five, row + "4\n")), 1)
+        self.assertEqual(self.findings(five, row + "6\n"), [row + "is 5 now, not 6: lower it (scripts/lint.py --ratchets)"])
+        self.assertEqual(len(self.findings("", row + "5\n")), 1)
+
+    def test_a_clock_under_another_name(self):
+        alias = "using Ticks = std::chrono::steady_clock;\n"
+        self.assertEqual(self.findings(alias + "auto t = Ticks::now();\n"), ["Ticks::now: use the Clock that is passed in"])
+        self.assertEqual(self.findings(alias + "Ticks::time_point t;\n"), [])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=0)
