@@ -3,7 +3,8 @@
 points, and what comments and pages cite (lint_docs.py).
 
     lint.py [ROOT]      prints "file:line: message" for each finding; exit code 1 if there is one
-    lint.py --ratchets  writes scripts/ratchets anew, from what the tree has now (lint_shapes.py)
+    lint.py --ratchets  writes scripts/ratchets from what the tree has now (lint_shapes.py, lint_words.py)
+    lint.py --words     lists the places of the words that the tree should lose (lint_words.py)
 
 Text is looked at without comments and strings where it matters; there is no parser, so a rule errs on the side
 of silence when code is laid out in a way that clang-format would not leave.
@@ -20,6 +21,7 @@ import lint_arrows  # noqa: E402  (the path is set just above)
 import lint_docs  # noqa: E402  (the path is set just above)
 import lint_processes  # noqa: E402
 import lint_shapes  # noqa: E402
+import lint_words  # noqa: E402
 
 # What a library may include beside itself; what these may use comes along. See ARCHITECTURE.md.
 LIB_ARROWS = {
@@ -336,11 +338,11 @@ def check_documented(root, sources):
             yield Finding(f"docs/{page}", 1, f"{what} {name} is documented, but nothing has it")
 
 
-def read_tree(root):
+def read_tree(root, endings=TEXT_ENDINGS):
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith(".run"))
         for name in sorted(names):
-            if name.endswith(TEXT_ENDINGS):
+            if name.endswith(endings):
                 path = os.path.join(folder, name)
                 with open(path, encoding="utf-8", errors="replace") as file:
                     yield Source(os.path.relpath(path, root), file.read())
@@ -362,7 +364,8 @@ def lint(root, headerless=frozenset()):
     sources = list(read_tree(root))
     findings = [finding for source in sources for finding in check_source(source)]
     findings.extend(check_documented(root, sources))
-    texts = [(source.path, source.text) for source in sources]
+    texts = texts_of(sources)
+    findings.extend(Finding(*found) for found in lint_words.check(texts + pages(root), lint_shapes.read_ratchets(root)))
     findings.extend(Finding(*found) for found in lint_processes.check(root))
     findings.extend(Finding(*found) for found in lint_arrows.check(root, texts))
     findings.extend(Finding(*found) for found in lint_shapes.check(root, sources, is_test))
@@ -370,12 +373,25 @@ def lint(root, headerless=frozenset()):
     return sorted(findings)
 
 
+def texts_of(sources):
+    return [(source.path, source.text) for source in sources]
+
+
+def pages(root):
+    return texts_of(read_tree(root, (".md",)))
+
+
 def main():
     options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
     roots = [argument for argument in sys.argv[1:] if argument not in options]
     root = os.path.normpath(roots[0] if roots else os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     if options == ["--ratchets"]:
-        lint_shapes.write_ratchets(root, list(read_tree(root)), is_test)
+        sources = list(read_tree(root))
+        lint_shapes.write_ratchets(root, sources, is_test, lint_words.counts(texts_of(sources) + pages(root)))
+        return 0
+    if options == ["--words"]:
+        for path, line, word in lint_words.places(texts_of(read_tree(root)) + pages(root)):
+            print(f"{path}:{line}: {word}")
         return 0
     findings = lint(root, HEADERLESS)
     for finding in findings:

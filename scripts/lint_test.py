@@ -481,5 +481,27 @@ class Shapes(unittest.TestCase):
         self.assertEqual(self.findings(alias + "Ticks::time_point t;\n"), [])
 
 
+class Words(unittest.TestCase):
+    CASES = (
+        ("a plain word", "a.md", "It is read anew.", ["anew"]), ("part of a word", "a.md", "a renewed factory of aftermath", []),
+        ("in a name", "libs/fs/a.cc", "void SaveFact(int old_facts);", ["fact", "fact"]), ("history", "docs/history/a.md", "told anew", []),
+        ("looked up", "a.md", "It is looked up.", []), ("looked at", "a.md", "It is looked at.", ["look"]),
+        ("an opening", "libs/fs/a.h", "/// Of a pod that ended.", ["opening"]), ("a second sentence", "a.md", "It ends. What remains goes.", ["opening"]),
+        ("a question", "a.md", "What?", []), ("a string", "libs/fs/a.cc", 'Log("What a pod");', []),
+        ("ours", "libs/fs/a.cc", "PreemptionVictims all;", []), ("theirs", "libs/fs/a.cc", "Victims all;", ["victim"]),
+    )
+
+    def test_places(self):
+        for name, path, text, want in self.CASES:
+            with self.subTest(name):
+                self.assertEqual([word for _, _, word in lint.lint_words.places([(path, text)])], want)
+
+    def test_the_number_may_only_shrink(self):
+        texts, key = [("a.md", "anew and anew")], ("word", "-", "anew")
+        for allowed, want in (({key: 2}, 0), ({key: 1}, 1), ({key: 3}, 1), ({}, 1)):
+            with self.subTest(str(allowed)):
+                self.assertEqual(len(list(lint.lint_words.check(texts, allowed))), want)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=0)
