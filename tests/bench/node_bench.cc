@@ -30,6 +30,8 @@ using harness::WaitFor;
 constexpr const char* kImage = "splitlet.local/busybox:1";
 constexpr const char* kScript = "trap 'exit 0' TERM; sleep 100000 & wait";
 constexpr const char* kShortScript = "sleep 0.5";
+/// The first process of a container ignores TERM unless it has a handler.
+constexpr const char* kStubbornScript = "exec sleep 100000";
 
 /// From the end of the process to the first answer of the runtime that says so.
 double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
@@ -183,13 +185,39 @@ class Bench {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
     burst.floor = {raw_.BestBurst(view_, pods).started_ms};
+    Result cpu{.name = fmt::format("{} pods at once: CPU of all seven", pods), .unit = "s"};
     std::vector<double> tries;
     for (int i = 0; i < kBurstTries; ++i) {
       if (i > 0) RemoveBurst(pods);
+      const double before = processes_.CpuSeconds();
       tries.push_back(SplitletBurst(pods, ""));
+      cpu.values.push_back(processes_.CpuSeconds() - before);
     }
     burst.values = {std::ranges::min(tries)};
     Print(burst);
+    Print(cpu);
+  }
+
+  /// Pods that heed TERM, and pods that ignore it and are killed after their grace of a second.
+  void Removal(int pods) {
+    constexpr int kRounds = 3;
+    for (const auto& [script, which] :
+         {std::pair(kScript, "that heed TERM"), std::pair(kStubbornScript, "that ignore TERM")}) {
+      Result end{
+          .name = fmt::format("{} pods {} removed at once: all containers exited", pods, which),
+          .unit = "ms"};
+      Result killed{.name = "of them killed", .unit = "pods"};
+      for (int i = 0; i < kRounds; ++i) {
+        PutAll(pods, BurstPrefix(pods), "", script);
+        AwaitRunning(pods);
+        SettleFor(5s);
+        const auto [took_ms, were_killed] = ContainersEnd(pods);
+        end.values.push_back(took_ms);
+        killed.values.push_back(were_killed);
+      }
+      Print(end);
+      Print(killed);
+    }
   }
 
   /// Of a large image from a registry on loopback, which has begun when the pods come; against the
@@ -410,10 +438,11 @@ class Bench {
     CHECK(WaitFor(60s, [&] { return node_.IsGone(name); }));
   }
 
-  void PutAll(int pods, const std::string& prefix, const std::string& more) {
+  void PutAll(int pods, const std::string& prefix, const std::string& more,
+              const char* script = kScript) {
     for (int i = 0; i < pods; ++i) {
       const std::string name = fmt::format("{}-{}", prefix, i);
-      node_.PutManifest(name + ".yaml", Manifest(name, kScript) + more);
+      node_.PutManifest(name + ".yaml", Manifest(name, script) + more);
     }
   }
 
@@ -453,6 +482,37 @@ class Bench {
                  processes_.CpuSeconds() - cpu);
     AwaitNothing();
     return took;
+  }
+
+  struct Ended {
+    double took_ms, killed;
+  };
+  /// By the times that the runtime gives, until the last container of the burst has exited. The
+  /// status of a container is asked as soon as it runs no more, before gc removes it.
+  Ended ContainersEnd(int pods) {
+    std::set<std::string> left;
+    for (const auto& container : RunningOfBurst(pods)) left.insert(container.id.str());
+    const int64_t began = ToNanos(raw_.clock().WallNow());
+    int64_t last = began;
+    int killed = 0;
+    RemoveManifests(pods, BurstPrefix(pods));
+    CHECK(WaitEvery(100ms, 300s,
+                    [&] {
+                      std::set<std::string> running;
+                      for (const auto& container : RunningOfBurst(pods))
+                        running.insert(container.id.str());
+                      for (const auto& id : left) {
+                        if (running.contains(id)) continue;
+                        const auto status = raw_.StatusOf(cri::ContainerId(id));
+                        last = std::max(last, status.finished_at_ns);
+                        killed += status.exit_code == 137 ? 1 : 0;
+                      }
+                      left = std::move(running);
+                      return left.empty();
+                    }),
+          "{}", node_.LogTails());
+    AwaitNothing();
+    return {.took_ms = Ms(last - began), .killed = static_cast<double>(killed)};
   }
 
   std::vector<cri::Container> RunningOfBurst(int pods) {
@@ -503,6 +563,7 @@ void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model
     bench.MemoryAfter();
   }
   if (wanted("pull")) bench.Pull(pods / 2);
+  if (wanted("removal")) bench.Removal(pods);
   if (wanted("volumes")) bench.Volumes(pods);
   if (wanted("all")) bench.AllOfIt();
   if (wanted("probes")) bench.ExecProbes();
@@ -544,9 +605,9 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "repetitions of each single-pod measurement");
   app.add_option("--pods", pods, "pods of the large burst");
   std::vector<std::string> parts;
-  app.add_option(
-      "--part", parts,
-      "memory, start, restart, burst, pull, volumes, all, probes, polling; all of them without it");
+  app.add_option("--part", parts,
+                 "memory, start, restart, burst, pull, removal, volumes, all, probes, polling; all "
+                 "of them without it");
   CLI11_PARSE(app, argc, argv);
   return splitlet::bench::Main({rounds, pods, {parts.begin(), parts.end()}});
 }

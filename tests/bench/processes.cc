@@ -87,7 +87,7 @@ void Processes::ShowIdle(int pods) const {
   if (pods == 500) memory.limit_p50 = 80;
   memory.values = {SixMb() + ServerMb()};
   Print(memory);
-  constexpr auto kSpan = 20s;
+  constexpr auto kSpan = 60s;
   const double before = CpuSeconds();
   std::this_thread::sleep_for(kSpan);
   Result cpu{.name = fmt::format("CPU of all seven, idle with {} pods", pods),

@@ -23,7 +23,7 @@ class Processes {
   double PeakMbOf(const std::string& process) const;
   double CpuSeconds() const;  // of all seven, since each started
   double CpuSecondsOf(const std::string& process) const;
-  /// Memory and idle CPU of all seven with that many pods, over 20 s after all has settled; the
+  /// Memory and idle CPU of all seven with that many pods, over 60 s after all has settled; the
   /// targets are those for none, 100 and 500.
   void ShowIdle(int pods) const;
 
