@@ -35,6 +35,7 @@ LIB_ARROWS = {
     "peers": {"rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
     "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
+    "fake_api": {"apiclient", "exec", "kube"},
     "http": {"base"},
     "https": {"fs"},
     "spdy": {"base"},

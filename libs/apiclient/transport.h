@@ -1,7 +1,7 @@
 #pragma once
 
 /// How requests reach an API server: over HTTPS (https_transport.h), or a server in memory
-/// (fake_api_server.h).
+/// (libs/fake_api).
 /// Threads: Begin from any. Callbacks come on a thread of the transport, one at a time for a
 ///          request, also before Begin returns; they must not block.
 /// Errors:  of the way there alone: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED by the deadline's

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/cri/fake_network_config.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/fake_api/api_server.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -73,7 +73,7 @@ class PodCidrTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  apiclient::FakeApiServer api_{clock_, {.loop = &loop_}};
+  fake_api::FakeApiServer api_{clock_, {.loop = &loop_}};
   Random random_{1};
   FakeLogSink sink_;
   const ApiContext api_context_{clock_, loop_, strands_, api_, random_, Log(sink_)};
