@@ -36,9 +36,9 @@ std::string HostName() {
 
 void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config_file, "KubeletConfiguration file");
-  app.add_option("--run-dir", flags.run_dir, "Sockets and facts of this boot")
+  app.add_option("--run-dir", flags.run_dir, "Sockets and records of this boot")
       ->capture_default_str();
-  app.add_option("--state-dir", flags.state_dir, "Facts for ever")->capture_default_str();
+  app.add_option("--state-dir", flags.state_dir, "Permanent records")->capture_default_str();
   app.add_option("--root-dir", flags.root_dir,
                  "The kubelet's: directories of pods, seccomp profiles; its disk is nodefs")
       ->capture_default_str();

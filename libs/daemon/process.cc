@@ -39,7 +39,7 @@ constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those with
 constexpr Duration kLongestCall = 60s;
 
 /// All processes of a node read the same file, and one of them says what is wrong with it.
-bool TellsOfTheFile(std::string_view process) {
+bool LogsConfigFile(std::string_view process) {
   return process == "status" || FindProcess(process) == nullptr;
 }
 
@@ -90,7 +90,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
       call_metrics_(registry_),
       call_limits_(&LimitsOf, kMaxOtherCalls, kLongestCall, clock_),
       trace_metrics_(registry_),
-      vitals_(clock_),
+      health_(clock_),
       loop_(clock_),
       strands_({.max_threads = static_cast<size_t>(config_.splitlet.max_blocking_threads)}),
       recorder_(
@@ -131,8 +131,8 @@ std::string Process::RunPath(const std::string& name) const {
 }
 
 /// Without it a node would look as safe as its file reads.
-void Process::TellOfConfig() {
-  const LogLevel level = TellsOfTheFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
+void Process::LogIgnoredConfig() {
+  const LogLevel level = LogsConfigFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
   if (!config_.passed_over.empty())
     log_.At(level, "Using lenient decoding as strict decoding failed",
             {KV("file", flags_.config_file), KV("err", config_.passed_over)});
@@ -146,7 +146,7 @@ void Process::TellOfConfig() {
 }
 
 Status Process::Start(const MakeService& make) {
-  TellOfConfig();
+  LogIgnoredConfig();
   if (Status taken = TakePlaces(); !taken.ok()) return taken;
   loop_.OnLag([this](Duration lag) {
     metrics_.loop_lag.Observe(std::chrono::duration<double>(lag).count());
@@ -157,7 +157,7 @@ Status Process::Start(const MakeService& make) {
   Status made = OkStatus();
   exec::OnLoop(loop_, [&] { made = StartService(make); });
   if (!made.ok()) {
-    TellOfFailedSetup(made);
+    ReportFailedSetup(made);
     return made;
   }
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
@@ -169,7 +169,7 @@ Status Process::Start(const MakeService& make) {
 
 /// The last that is heard of this start, as of a kubelet's. Where status is away, or is the one
 /// that cannot start, the line on stderr says it alone.
-void Process::TellOfFailedSetup(const Status& why) {
+void Process::ReportFailedSetup(const Status& why) {
   if (flags_.process == "status") return;
   const std::string socket = rpc::SocketPath(flags_.run_dir, "status");
   if (!files_.Stat(socket, false).ok()) return;  // nobody is waited for who is not there
@@ -265,8 +265,8 @@ Status Process::StartService(const MakeService& make) {
   return OkStatus();
 }
 
-void Process::NoteStop() {
-  log_.LogIfError(daemon::NoteStop(files_, clock_, RunPath("starts")), "note the stop");
+void Process::RecordStop() {
+  log_.LogIfError(daemon::RecordStop(files_, clock_, RunPath("starts")), "note the stop");
 }
 
 /// Strands end before the service that they use; the bus after it.
@@ -296,7 +296,7 @@ void Process::Tick() {
   strands_.Retry();
   if (ticks_ % kTicksPerPort == 0 && !port_.listens())
     strands_.Run("metrics-port", [this] { port_.Retry(); });
-  vitals_.Set({.turned_at = clock_.Now(),
+  health_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),
                .views = bus_->Views(),
@@ -311,7 +311,7 @@ Health Process::Ready() const {
     return {.ready = false,
             .reason = fmt::format("the network of this process is gone: it has no interface {}",
                                   interface)};
-  return vitals_.Ready();
+  return health_.Ready();
 }
 
 HttpReply Process::Serve(const std::string& path) {
@@ -319,7 +319,7 @@ HttpReply Process::Serve(const std::string& path) {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = ServeMetrics()};
   if (path != "/healthz" && path != "/livez" && path != "/readyz")
     return {.status = 404, .body = "want /metrics, /healthz or /readyz\n"};
-  const Health health = path == "/readyz" ? Ready() : vitals_.Live();
+  const Health health = path == "/readyz" ? Ready() : health_.Live();
   if (health.ready) return {.body = "ok\n"};
   return {.status = 503, .body = health.reason + "\n"};
 }
@@ -329,16 +329,16 @@ std::string Process::ServeMetrics() {
   metrics_.pool_threads.Set(static_cast<double>(load.threads));
   metrics_.pool_busy.Set(static_cast<double>(load.busy));
   metrics_.pool_waiting.Set(static_cast<double>(load.waiting_keys));
-  metrics_.loop_idle.Set(std::chrono::duration<double>(vitals_.Age()).count());
+  metrics_.loop_idle.Set(std::chrono::duration<double>(health_.Age()).count());
   metrics_.ready.Set(Ready().ready ? 1 : 0);
-  metrics_.bus_connected.Set(vitals_.Get().bus_connected ? 1 : 0);
+  metrics_.bus_connected.Set(health_.Get().bus_connected ? 1 : 0);
   metrics_.Update(sink_, FailPoints::Current());
   return Scrape(registry_);
 }
 
 void Process::Describe(v1::ProcessInfo& info) const {
-  const Vitals::Snapshot seen = vitals_.Get();
-  const Health live = vitals_.Live(), ready = Ready();
+  const ProcessHealth::Snapshot seen = health_.Get();
+  const Health live = health_.Live(), ready = Ready();
   const StderrSink::LastError error = sink_.last_error();
   info.set_name(flags_.process);
   info.set_pid(getpid());

@@ -23,10 +23,10 @@
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/metrics_port.h"
+#include "libs/daemon/process_health.h"
+#include "libs/daemon/restart_count.h"
 #include "libs/daemon/service.h"
-#include "libs/daemon/starts.h"
 #include "libs/daemon/tracing.h"
-#include "libs/daemon/vitals.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
@@ -55,9 +55,9 @@ class Process final : public ServiceContext {
 
   Status Start(const MakeService& make);
   /// Told to stop by whoever runs it: the next start will say so.
-  void NoteStop();
+  void RecordStop();
   void Stop();
-  bool live() const { return vitals_.Live().ready; }
+  bool live() const { return health_.Live().ready; }
 
   const Flags& flags() const override { return flags_; }
   const config::KubeletConfig& config() const override { return config_; }
@@ -74,12 +74,12 @@ class Process final : public ServiceContext {
  private:
   void StartTracing(const TracingPlan& plan);
   std::string RunPath(const std::string& name) const;
-  void TellOfConfig();
+  void LogIgnoredConfig();
   Status TakePlaces();
   Status StartHttp();
   Status StartBus();
   Status StartService(const MakeService& make);
-  void TellOfFailedSetup(const Status& why);
+  void ReportFailedSetup(const Status& why);
   Status StartRpc();
   void Tick();
   /// Of the loop and of the service, and that the network is there. Any thread.
@@ -106,8 +106,8 @@ class Process final : public ServiceContext {
   std::shared_ptr<trace::Exporter> exporter_;  // nullptr: traces are not exported
   fs::RealFileSystem files_;
   std::optional<LockFile> lock_;
-  StartInfo start_;
-  Vitals vitals_;
+  RestartCount start_;
+  ProcessHealth health_;
   exec::LoopThread loop_;
   exec::StrandPool strands_;
   std::mutex peers_mutex_;

@@ -111,7 +111,7 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   WaitForStop(process, stop_signals, watchdog);
   LimitStop(stop_signals);
   process.log().LogIfError(NotifySupervisor("STOPPING=1"), "tell the supervisor");
-  process.NoteStop();
+  process.RecordStop();
   process.log().Info("stopping");
   process.Stop();
   return OkStatus();

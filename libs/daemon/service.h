@@ -37,8 +37,8 @@ namespace splitlet::daemon {
 struct Flags {
   std::string process;                          // "pleg"
   std::string config_file;                      // --config: KubeletConfiguration; may be empty
-  std::string run_dir = "/run/splitlet";        // --run-dir: sockets, facts of this boot
-  std::string state_dir = "/var/lib/splitlet";  // --state-dir: facts for ever
+  std::string run_dir = "/run/splitlet";        // --run-dir: sockets, records of this boot
+  std::string state_dir = "/var/lib/splitlet";  // --state-dir: permanent records
   std::string root_dir = "/var/lib/kubelet";    // --root-dir: a kubelet's, pod directories
   std::string log_dir = "/var/log/pods";        // --log-dir: pod logs
   std::string runtime_endpoint;  // --runtime-endpoint; over containerRuntimeEndpoint of the file

@@ -204,8 +204,8 @@ std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& 
   for (const auto& group : CgroupsOf(pods)) resources.insert("cgroup " + group);
   if (!places.state.empty()) {
     AddEntries("mark of a pod directory", places.state + "/pods", resources);
-    AddEntries("fact of pod-worker", places.state + "/pod-worker/pods", resources);
-    AddEntries("fact of config-source", places.state + "/config-source/pods", resources);
+    AddEntries("record of pod-worker", places.state + "/pod-worker/pods", resources);
+    AddEntries("record of config-source", places.state + "/config-source/pods", resources);
   }
   if (!places.root.empty()) AddEntries("pod directory", places.root + "/pods", resources);
   if (!places.logs.empty()) AddEntries("log directory", places.logs, resources);

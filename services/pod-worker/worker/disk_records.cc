@@ -60,7 +60,7 @@ Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all,
     unknown.stores.push_back(&store);
   };
   for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
-  for (const auto& fact : read->facts) {
+  for (const auto& fact : read->records) {
     Fact parsed;
     if (parsed.ParseFromString(fact.bytes)) {
       take(fact.key, std::move(parsed));

@@ -1,10 +1,10 @@
-#include "libs/daemon/own_faults.h"
+#include "libs/daemon/owned_fail_points.h"
 
 #include "libs/base/processes.h"
 
 namespace splitlet::daemon {
 
-bool IsOwnFault(std::string_view process, std::string_view point) {
+bool OwnsFailPoint(std::string_view process, std::string_view point) {
   const std::string_view part = point.substr(0, point.find('.'));
   if (FindProcess(part) != nullptr) return part == process;
   const ProcessRow* row = FindProcess(process);

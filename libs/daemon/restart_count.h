@@ -13,16 +13,17 @@
 
 namespace splitlet::daemon {
 
-struct StartInfo {
+struct RestartCount {
   uint64_t before = 0;  // starts of this boot before this one
   /// "boot": the first of this boot; "stopped": it was told to stop before; "died": it was not.
   std::string_view reason = "boot";
 };
 
 /// Counts this start. A file of another boot, or one that cannot be read as such, counts as none.
-StatusOr<StartInfo> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path);
+StatusOr<RestartCount> CountStart(fs::FileSystem& files, const Clock& clock,
+                                  const std::string& path);
 
 /// Told to stop: the next start is not one after a death.
-Status NoteStop(fs::FileSystem& files, const Clock& clock, const std::string& path);
+Status RecordStop(fs::FileSystem& files, const Clock& clock, const std::string& path);
 
 }  // namespace splitlet::daemon

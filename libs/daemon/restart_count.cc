@@ -1,4 +1,4 @@
-#include "libs/daemon/starts.h"
+#include "libs/daemon/restart_count.h"
 
 #include <sstream>
 
@@ -37,15 +37,16 @@ Status Write(fs::FileSystem& files, const std::string& path, const Content& cont
 
 }  // namespace
 
-StatusOr<StartInfo> CountStart(fs::FileSystem& files, const Clock& clock, const std::string& path) {
+StatusOr<RestartCount> CountStart(fs::FileSystem& files, const Clock& clock,
+                                  const std::string& path) {
   const Content last = Read(files, clock, path);
   RETURN_IF_ERROR(Write(files, path, {.boot = last.boot, .starts = last.starts + 1}),
                   "count the start in {}", path);
-  if (last.starts == 0) return StartInfo{};
-  return StartInfo{.before = last.starts, .reason = last.stopped ? "stopped" : "died"};
+  if (last.starts == 0) return RestartCount{};
+  return RestartCount{.before = last.starts, .reason = last.stopped ? "stopped" : "died"};
 }
 
-Status NoteStop(fs::FileSystem& files, const Clock& clock, const std::string& path) {
+Status RecordStop(fs::FileSystem& files, const Clock& clock, const std::string& path) {
   Content content = Read(files, clock, path);
   content.stopped = true;
   return Annotate(Write(files, path, content), "note the stop in " + path);

@@ -8,6 +8,6 @@
 namespace splitlet::daemon {
 
 /// Of itself, and of the libraries that it uses; a name that nobody knows is its own.
-bool IsOwnFault(std::string_view process, std::string_view point);
+bool OwnsFailPoint(std::string_view process, std::string_view point);
 
 }  // namespace splitlet::daemon

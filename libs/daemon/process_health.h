@@ -14,7 +14,7 @@
 
 namespace splitlet::daemon {
 
-class Vitals {
+class ProcessHealth {
  public:
   static constexpr Duration kLiveLimit = std::chrono::seconds{10};
 
@@ -26,7 +26,7 @@ class Vitals {
     std::vector<std::string> notes;
   };
 
-  explicit Vitals(const Clock& clock) : clock_(clock) { snapshot_.turned_at = clock.Now(); }
+  explicit ProcessHealth(const Clock& clock) : clock_(clock) { snapshot_.turned_at = clock.Now(); }
 
   void Set(Snapshot snapshot) {
     const std::lock_guard lock(mutex_);
