@@ -24,7 +24,7 @@ LIB_ARROWS = {
     "config": {"base"},
     "exec": {"base"},
     "dbus": {"exec", "fs"},
-    "fs": {"base"},
+    "fs": {"exec"},
     "kube": {"base"},
     "process": {"base", "fs"},
     "logs": {"base", "fs", "kube"},

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "libs/cri/exec_answer.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 

@@ -13,6 +13,7 @@
 #include "libs/cri/convert.h"
 #include "libs/cri/cri_metrics.h"
 #include "libs/cri/exec_calls.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 
@@ -23,11 +24,6 @@ namespace v1 = runtime::v1;
 
 constexpr const char* kCriVersion = "0.1.0";
 constexpr const char* kPodUidLabel = "io.kubernetes.pod.uid";
-
-std::string& CurrentTrace() {
-  thread_local std::string traceparent;
-  return traceparent;
-}
 
 v1::StopContainerRequest StopRequest(const ContainerId& id, int64_t grace_seconds) {
   v1::StopContainerRequest request;
@@ -66,11 +62,6 @@ StatusOr<ExecResult> ExecAnswer(StatusOr<ExecResult> result) {
 }
 
 }  // namespace
-
-TraceScope::TraceScope(std::string traceparent)
-    : before_(std::exchange(CurrentTrace(), std::move(traceparent))) {}
-TraceScope::~TraceScope() { CurrentTrace() = before_; }
-const std::string& TraceScope::Current() { return CurrentTrace(); }
 
 struct GrpcRuntime::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const Clock& c,

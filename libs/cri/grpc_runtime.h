@@ -27,19 +27,6 @@ class Registry;
 
 namespace splitlet::cri {
 
-/// While it lives, calls of this thread carry this traceparent. Scopes nest.
-class TraceScope {
- public:
-  explicit TraceScope(std::string traceparent);
-  ~TraceScope();
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-  static const std::string& Current();
-
- private:
-  std::string before_;
-};
-
 /// How long a call may take at most: runtimeRequestTimeout, and what follows from it.
 struct CallLimits {
   Duration request = std::chrono::minutes{2};

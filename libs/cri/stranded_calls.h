@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "libs/cri/grpc_runtime.h"
 #include "libs/cri/long_calls.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/exec/exec.h"
 #include "runtime/v1/api.pb.h"
 

@@ -16,6 +16,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/bus.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 
@@ -126,6 +127,7 @@ class ServiceContext {
   virtual const Log& log() const = 0;
   virtual prometheus::Registry& metrics() = 0;
   virtual EventRecorder& events() = 0;
+  exec::Env env() { return {clock(), loop(), strands(), log(), metrics()}; }
   /// Channel to another process of this node.
   virtual std::shared_ptr<grpc::Channel> Peer(const std::string& process) = 0;
 };

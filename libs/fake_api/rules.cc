@@ -14,6 +14,7 @@
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/meta.pb.h"
 #include "libs/kube/defaults.h"
 #include "libs/kube/names.h"
+#include "libs/kube/phase.h"
 #include "libs/kube/resources.h"
 
 namespace splitlet::fake_api {
@@ -222,8 +223,7 @@ Status CheckPreconditions(const Place& place, const kube::ObjectMeta& meta,
 int64_t GraceOf(const Message& object, const DeleteRequest& request) {
   const auto* pod = dynamic_cast<const core::Pod*>(&object);
   if (pod == nullptr) return 0;
-  const std::string& phase = pod->status().phase();
-  if (pod->spec().node_name().empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  if (pod->spec().node_name().empty() || kube::IsTerminalPhase(pod->status().phase())) return 0;
   const int64_t grace =
       request.grace_period_seconds.value_or(pod->spec().has_termination_grace_period_seconds()
                                                 ? pod->spec().termination_grace_period_seconds()

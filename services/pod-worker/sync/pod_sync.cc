@@ -8,7 +8,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/kube/ephemeral.h"
 #include "libs/kube/user_namespace.h"
 #include "runtime/v1/api.pb.h"
