@@ -172,11 +172,11 @@ class HttpsTransport::Engine {
     if (status == noted_) return;
     noted_ = status;
     if (status.ok()) {
-      owner_.deps_.log.Info("the API server's access is read", {});
+      owner_.deps_.log.Info("kubeconfig loaded", {});
     } else if (IsAwaited(status)) {
-      owner_.deps_.log.Debug("waiting for the API server's access", {KV("err", status)});
+      owner_.deps_.log.Debug("waiting for the kubeconfig", {KV("err", status)});
     } else {
-      owner_.deps_.log.Warn("the API server's access cannot be read",
+      owner_.deps_.log.Warn("cannot load kubeconfig, will try again",
                             {KV("err", status), KV("usesLast", access_.ok())});
     }
   }

@@ -456,7 +456,7 @@ void Reflector::Impl::SetSync(const Status& status) {
   if (callbacks_ == nullptr || sync_ == status) return;
   sync_ = status;
   if (!status.ok() && !IsAwaited(status))
-    deps_.log.Warn("the API server cannot be followed",
+    deps_.log.Warn("watch failed, will list again",
                    {KV("path", options_.path), KV("err", status)});
   if (callbacks_->on_sync) {
     const auto callbacks = callbacks_;

@@ -63,7 +63,7 @@ class Log {
   }
   /// The end of an error that nobody above can use: one Warn line.
   void LogIfError(const Status& status, std::string_view what) const {
-    if (!status.ok()) Warn("an action failed", {KV("action", what), KV("err", status)});
+    if (!status.ok()) Warn("action failed", {KV("action", what), KV("err", status)});
   }
 
  private:

@@ -111,7 +111,7 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
   };
   events.connection = [this](bool up) {
     Post([this, up] {
-      options_.log.Info(up ? "connected to the bus" : "the bus is away");
+      options_.log.Info(up ? "connected to NATS" : "connection to NATS lost, reconnecting");
       if (up) told_errors_.clear();
       core_.OnConnection(up);
     });
@@ -223,9 +223,9 @@ void RealBus::OnError(LinkError kind, const std::string& text) {
     if (!told_errors_.insert(text).second) return;
     const std::vector<LogField> fields = {KV("err", text)};
     switch (kind) {
-      case LinkError::kOther: options_.log.Warn("an error of the bus", fields); return;
-      case LinkError::kRefused: options_.log.Error("the bus refuses this process", fields); return;
-      case LinkError::kUntrusted: options_.log.Error("the bus is not trusted", fields); return;
+      case LinkError::kOther: options_.log.Warn("NATS error", fields); return;
+      case LinkError::kRefused: options_.log.Error("NATS refuses this process", fields); return;
+      case LinkError::kUntrusted: options_.log.Error("certificate of the NATS server is not trusted", fields); return;
     }
   });
 }

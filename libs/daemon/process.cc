@@ -137,7 +137,7 @@ void Process::LogIgnoredConfig() {
     log_.At(level, "Using lenient decoding as strict decoding failed",
             {KV("file", flags_.config_file), KV("err", config_.passed_over)});
   if (config_.without_effect.empty()) return;
-  log_.At(level, "the configuration sets fields that have no effect",
+  log_.At(level, "configuration fields have no effect",
           {KV("file", flags_.config_file),
            KV("fields", fmt::format("{}", fmt::join(config_.without_effect, ", "))),
            KV("see", "docs/configuration.md")});
@@ -189,7 +189,7 @@ Status Process::TakePlaces() {
   // What the last start was killed over, in what is this process's alone.
   for (const std::string& folder : {flags_.run_dir, flags_.state_dir})
     log_.LogIfError(fs::RemoveUnfinished(files_, folder + "/" + flags_.process),
-                    "remove what was being written");
+                    "remove unfinished files");
   ASSIGN_OR_RETURN(start_, CountStart(files_, clock_, RunPath("starts")), "run folder");
   metrics_.restarts.Set(static_cast<double>(start_.before));
   metrics_.start_reason.Add({{"reason", std::string(start_.reason)}}).Set(1);
@@ -266,7 +266,7 @@ Status Process::StartService(const MakeService& make) {
 }
 
 void Process::RecordStop() {
-  log_.LogIfError(daemon::RecordStop(files_, clock_, RunPath("starts")), "note the stop");
+  log_.LogIfError(daemon::RecordStop(files_, clock_, RunPath("starts")), "record the stop");
 }
 
 /// Strands end before the service that they use; the bus after it.
@@ -368,7 +368,7 @@ void Process::Describe(v1::ProcessInfo& info) const {
 StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid) {
   return rpc::OnLoopLater<std::vector<std::string>>(
       loop_, kDiscardLimit, [this, uid](Service::Discarded done) {
-        log_.Info("what cannot be read of a pod is put aside", {KV("podUID", OneLine(uid))});
+        log_.Info("discarding unreadable records of a pod", {KV("podUID", OneLine(uid))});
         service_->DiscardRecord(uid, std::move(done));
       });
 }
@@ -376,7 +376,7 @@ StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid
 /// The line is written at whatever level: without it nobody could tell why a log falls silent.
 LogLevel Process::SetLogLevel(LogLevel level) {
   const LogLevel before = sink_.SetLevel(level);
-  sink_.Write(LogLevel::kInfo, "the log level is set",
+  sink_.Write(LogLevel::kInfo, "log level changed",
               {KV("level", NameOf(level)), KV("before", NameOf(before))});
   return before;
 }

@@ -49,7 +49,7 @@ StatusOr<RestartCount> CountStart(fs::FileSystem& files, const Clock& clock,
 Status RecordStop(fs::FileSystem& files, const Clock& clock, const std::string& path) {
   Content content = Read(files, clock, path);
   content.stopped = true;
-  return Annotate(Write(files, path, content), "note the stop in " + path);
+  return Annotate(Write(files, path, content), "record the stop in " + path);
 }
 
 }  // namespace splitlet::daemon

@@ -107,10 +107,10 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
                   "configuration: {}", line.flags.config_file);
   Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
-  process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");
+  process.log().LogIfError(NotifySupervisor("READY=1"), "notify the supervisor");
   WaitForStop(process, stop_signals, watchdog);
   LimitStop(stop_signals);
-  process.log().LogIfError(NotifySupervisor("STOPPING=1"), "tell the supervisor");
+  process.log().LogIfError(NotifySupervisor("STOPPING=1"), "notify the supervisor");
   process.RecordStop();
   process.log().Info("stopping");
   process.Stop();

@@ -166,7 +166,7 @@ class UnixServer final : public Server {
       refusals_.Add(std::move(fd), peer.uid, WhyRefused(peer.uid));
       return NoteRefused(peer, "refused a connection");
     }
-    if (!HasRoom(peer)) return NoteRefused(peer, "refused a connection: it has too many");
+    if (!HasRoom(peer)) return NoteRefused(peer, "refused a connection: too many connections");
     SocketFd watch(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (watch.get() < 0) return WaitForFds();
     connections_.push_back({std::move(watch), peer});

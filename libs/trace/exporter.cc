@@ -147,7 +147,7 @@ void Exporter::Note(const Status& status, size_t spans) {
   if (status.ok()) {
     deps_.metrics.sent.Increment(static_cast<double>(spans));
     if (!last_error_.empty())
-      deps_.log.Info("traces are exported again", {KV("endpoint", options_.endpoint)});
+      deps_.log.Info("exporting traces again", {KV("endpoint", options_.endpoint)});
     last_error_.clear();
     return;
   }
@@ -156,7 +156,7 @@ void Exporter::Note(const Status& status, size_t spans) {
   const std::string error = ToString(status);
   const Clock::Time now = deps_.clock.Now();
   if (error == last_error_ && now - told_at_ < kTellAgain) return;
-  deps_.log.Warn("traces cannot be exported", {KV("endpoint", options_.endpoint), KV("err", error),
+  deps_.log.Warn("cannot export traces, will try again", {KV("endpoint", options_.endpoint), KV("err", error),
                                                KV("lostSpans", std::exchange(lost_, 0))});
   last_error_ = error;
   told_at_ = now;
