@@ -21,7 +21,7 @@ namespace splitlet::exec {
 
 class Asker {
  public:
-  /// Both outlive the Asker; the loop outlives the tasks of the strands.
+  /// The loop and the strands outlive the Asker; the loop outlives the tasks of the strands.
   Asker(EventLoop& loop, Strands& strands) : loop_(loop), strands_(strands) {}
   Asker(const Asker&) = delete;
   Asker& operator=(const Asker&) = delete;

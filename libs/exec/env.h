@@ -1,7 +1,8 @@
 #pragma once
 
-/// What nearly every part of a process needs, as one value instead of five fields of each Deps.
-/// All of it outlives the parts. daemon::ServiceContext makes it; tests make it of fakes.
+/// Objects that nearly every part of a process needs, in one value instead of five fields of each
+/// Deps. All of them outlive the parts. daemon::ServiceContext makes an Env; tests make it of
+/// fakes.
 /// Threads: clock, loop, strands and log from any; metrics when a part is made.
 
 #include "libs/base/clock.h"
