@@ -49,8 +49,7 @@ class Clock {
 /// The time by which a call must have answered. Each outside call has one; no call waits for ever.
 struct Deadline {
   Clock::Time at;
-  std::shared_ptr<CancelToken> cancel = nullptr;
-  /  // null: the call cannot be ended early
+  std::shared_ptr<CancelToken> cancel = nullptr;  // null: the call cannot be ended early
 };
 
 inline Deadline After(const Clock& clock, Duration d) { return {clock.Now() + d}; }
