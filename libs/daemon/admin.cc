@@ -14,7 +14,7 @@
 namespace splitlet::daemon {
 namespace {
 
-/// Its own, and what is armed whatever its name.
+/// The process's own fail points, and every point with a term.
 void FillFaults(const std::string& process, v1::FaultList& list) {
   for (const FailPoints::Info& info : FailPoints::Current().List()) {
     if (!OwnsFailPoint(process, info.name) && info.term == "off") continue;

@@ -26,7 +26,7 @@ struct NodeEventText {
 };
 PodEvent NodeEvent(const std::string& node_name, NodeEventText text);
 
-/// As status keeps it.
+/// The record that status keeps.
 v1::EventRecord RecordOf(const PodEvent& event);
 
 }  // namespace splitlet::daemon

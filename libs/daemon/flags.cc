@@ -83,7 +83,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
 }
 
-/// Paths below it are compared, and a mark must not be taken for what it marks.
+/// Paths below the root directory are compared, so a mark must not be a root itself.
 Status CheckRootDirectory(const Flags& flags) {
   const std::string& root = flags.root_dir;
   if (root == "/" || root.ends_with('/') || std::filesystem::path(root).lexically_normal() != root)
@@ -106,8 +106,8 @@ Status CheckDirectories(const Flags& flags) {
   return CheckRootDirectory(flags);
 }
 
-/// Where its links lead, as the kernel lists what is mounted below it. What is not there yet, or
-/// may not be looked at, stays as it is written.
+/// Resolves links of the root directory, since the kernel lists mounts without links. A missing or
+/// unreadable directory stays as written.
 Status FollowRootDirectory(Flags& flags) {
   std::error_code error;
   const auto real = std::filesystem::weakly_canonical(flags.root_dir, error);

@@ -37,7 +37,7 @@ MetricFamily Single(const std::string& name, const std::string& help, MetricType
   return {name, help, type, {metric}};
 }
 
-/// A counter of Prometheus takes only what was added since.
+/// A counter of Prometheus takes only the difference.
 void Raise(prometheus::Counter& counter, uint64_t to) {
   counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
 }
@@ -47,7 +47,7 @@ double OpenDescriptors() {
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
   if (error) return 0;
   return static_cast<double>(std::distance(begin(files), end(files)) -
-                             1);  // less the one that lists
+                             1);  // without the descriptor of the listing
 }
 
 double Threads() {

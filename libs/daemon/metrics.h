@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics that every process has, in seconds and bytes; names without our prefix are Prometheus's.
+/// Metrics of every process, in seconds and bytes; names without our prefix are Prometheus's.
 /// Threads: any; nothing fails.
 
 #include <prometheus/collectable.h>
@@ -45,7 +45,7 @@ struct Metrics {
   prometheus::Gauge& faults_locked;  // splitlet_fail_points_locked: 1 or 0
   prometheus::Family<prometheus::Counter>& fault_hits;  // splitlet_fail_point_hits_total{point}
 
-  /// Brings up to date what is counted elsewhere.
+  /// Updates metrics that are counted elsewhere.
   void Update(const StderrSink& log, const FailPoints& points);
 };
 

@@ -6,7 +6,7 @@
 
 namespace {
 
-/// The least service there can be, for the test of RunService.
+/// The smallest possible service, for the test of RunService.
 class ProbeService final : public splitlet::daemon::Service {
  public:
   explicit ProbeService(splitlet::Log log) : log_(log) {}

@@ -38,7 +38,7 @@ constexpr Duration kDiscardLimit = 10s;
 constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
 constexpr Duration kLongestCall = 60s;
 
-/// All processes of a node read the same file, and one of them says what is wrong with it.
+/// All processes of a node read the same file; one of them reports its errors.
 bool LogsConfigFile(std::string_view process) {
   return process == "status" || FindProcess(process) == nullptr;
 }
@@ -108,7 +108,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
 }
 
 void Process::StartTracing(const TracingPlan& plan) {
-  std::random_device random;  // two processes, or two starts, must not make the same span ids
+  std::random_device random;  // span ids differ between processes and starts
   exporter_ = std::make_shared<trace::Exporter>(
       trace::Exporter::Deps{.clock = clock_,
                             .log = log_,
@@ -130,7 +130,7 @@ std::string Process::RunPath(const std::string& name) const {
   return flags_.run_dir + "/" + flags_.process + "/" + name;
 }
 
-/// Without it a node would look as safe as its file reads.
+/// Without this line a node would look as safe as its file reads.
 void Process::LogIgnoredConfig() {
   const LogLevel level = LogsConfigFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
   if (!config_.passed_over.empty())
@@ -167,26 +167,26 @@ Status Process::Start(const MakeService& make) {
   return OkStatus();
 }
 
-/// The last that is heard of this start, as of a kubelet's. Where status is away, or is the one
-/// that cannot start, the line on stderr says it alone.
+/// Reports a failed start as a kubelet does. If status is away or is the failing process, only
+/// stderr has the reason.
 void Process::ReportFailedSetup(const Status& why) {
   if (flags_.process == "status") return;
   const std::string socket = rpc::SocketPath(flags_.run_dir, "status");
-  if (!files_.Stat(socket, false).ok()) return;  // nobody is waited for who is not there
+  if (!files_.Stat(socket, false).ok()) return;  // status does not run: do not wait for it
   const std::string text = fmt::format("splitlet-{}: {}", flags_.process, Message(why));
   const auto event = NodeEvent(flags_.node_name,
                                {.reason = "KubeletSetupFailed", .message = text, .warning = true});
   static_cast<void>(SendEvents({event}).ok());
 }
 
-/// The lock first: what follows would take the sockets of a live process.
+/// The lock comes first: the next steps would take the sockets of a running process.
 Status Process::TakePlaces() {
   ASSIGN_OR_RETURN(LockFile lock,
                    LockFile::Take(fmt::format("{}/{}.lock", flags_.state_dir, flags_.process)),
                    "lock");
   lock_.emplace(std::move(lock));
   RETURN_IF_ERROR(files_.MakeDirs(RunPath(""), 0750), "make {}", RunPath(""));
-  // What the last start was killed over, in what is this process's alone.
+  // Unfinished files of the last start, in folders of this process alone.
   for (const std::string& folder : {flags_.run_dir, flags_.state_dir})
     log_.LogIfError(fs::RemoveUnfinished(files_, folder + "/" + flags_.process),
                     "remove unfinished files");
@@ -223,7 +223,7 @@ Status Process::StartBus() {
   return OkStatus();
 }
 
-/// Last, when there is something to answer with.
+/// The last step, when the process can answer.
 Status Process::StartRpc() {
   admin_ = MakeAdminService(flags_.process,
                             {[this](v1::ProcessInfo& info) { Describe(info); },
@@ -269,7 +269,7 @@ void Process::RecordStop() {
   log_.LogIfError(daemon::RecordStop(files_, clock_, RunPath("starts")), "record the stop");
 }
 
-/// Strands end before the service that they use; the bus after it.
+/// Strands end before the service that they use; the bus ends after the service.
 void Process::Stop() {
   if (!loop_thread_.joinable()) return;
   exec::OnLoop(loop_, [this] {
@@ -290,7 +290,7 @@ void Process::Stop() {
 }
 
 void Process::Tick() {
-  // What a burst has left free at the end of the heap goes back to the machine.
+  // Gives memory that a burst left free back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
   if (ticks_ % kTicksPerForget == 0) ForgetPagesOfFiles();
   strands_.Retry();
@@ -303,8 +303,8 @@ void Process::Tick() {
                .notes = service_->Notes()});
 }
 
-/// When the container that holds the network of this one is replaced, the interface goes and
-/// loopback stays: the peers that were started since then are never reached again.
+/// When the container that owns this network is replaced, the interface disappears and loopback
+/// stays: then this process never reaches peers that were started since.
 Health Process::Ready() const {
   const std::string& interface = flags_.network_interface;
   if (!interface.empty() && if_nametoindex(interface.c_str()) == 0 && errno == ENODEV)
@@ -373,7 +373,7 @@ StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid
       });
 }
 
-/// The line is written at whatever level: without it nobody could tell why a log falls silent.
+/// Logs at any level: otherwise a log would fall silent without a reason.
 LogLevel Process::SetLogLevel(LogLevel level) {
   const LogLevel before = sink_.SetLevel(level);
   sink_.Write(LogLevel::kInfo, "log level changed",

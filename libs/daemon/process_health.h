@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the loop thread last said of the process, for other threads: health, metrics, Admin.
+/// Health that the loop thread published last, for other threads: health endpoints, metrics, Admin.
 /// Live means that the loop turned in the last ten seconds.
 /// Threads: any; nothing fails.
 
@@ -37,7 +37,7 @@ class ProcessHealth {
     return snapshot_;
   }
   Duration Age() const { return clock_.Now() - Get().turned_at; }
-  /// Ready says why live is not, or why the service is not ready.
+  /// Ready gives the reason of Live, or else the service's.
   Health Live() const {
     const Duration age = Age();
     if (age <= kLiveLimit) return {};

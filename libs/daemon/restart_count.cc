@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kStopped = "stopped";
 
-/// "<boot> <starts>", and "stopped" behind it.
+/// "<boot> <starts>", with " stopped" appended by a stop.
 struct Content {
   uint64_t boot = 0, starts = 0;
   bool stopped = false;

@@ -1,8 +1,9 @@
 #pragma once
 
-/// How often a process was started in this boot, what ended it before: a file in its run folder.
+/// How often a process was started in this boot and how the last run ended: a file in the run
+/// folder.
 /// Threads: blocks on the file.
-/// Errors: of the file system.
+/// Errors: the file system's.
 
 #include <cstdint>
 #include <string>
@@ -14,16 +15,16 @@
 namespace splitlet::daemon {
 
 struct RestartCount {
-  uint64_t before = 0;  // starts of this boot before this one
-  /// "boot": the first of this boot; "stopped": it was told to stop before; "died": it was not.
+  uint64_t before = 0;  // earlier starts of this boot
+  /// "boot": first start of this boot; "stopped": asked to stop before; "died": killed or crashed.
   std::string_view reason = "boot";
 };
 
-/// Counts this start. A file of another boot, or one that cannot be read as such, counts as none.
+/// Counts this start. A file of another boot or an unreadable file counts as none.
 StatusOr<RestartCount> CountStart(fs::FileSystem& files, const Clock& clock,
                                   const std::string& path);
 
-/// Told to stop: the next start is not one after a death.
+/// The process was asked to stop: the next start is not one after a death.
 Status RecordStop(fs::FileSystem& files, const Clock& clock, const std::string& path);
 
 }  // namespace splitlet::daemon
