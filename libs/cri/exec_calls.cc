@@ -87,7 +87,7 @@ class ExecCalls::Call final
     calls_.stub_->generic.PrepareBidiStreamingCall(&client_.context(), calls_.stub_->method, {},
                                                    this);
     AddMultipleHolds(2);
-    told_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
+    cancel_id_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
     StartWriteLast(&request_, {});
     StartCall();
     RemoveHold();
@@ -115,7 +115,7 @@ class ExecCalls::Call final
   /// The turn goes on last: what came in is gone then, for whoever counts it too.
   void OnDone(const grpc::Status& answer) override {
     ExecCalls& calls = calls_;
-    calls.deps_.given_up.Remove(told_);
+    calls.deps_.given_up.Remove(cancel_id_);
     const Status status = rpc::FromGrpc(answer);
     calls.deps_.metrics.Note(kExecOperation, calls.deps_.clock.Now() - begin_, !status.ok());
     done_(status.ok() ? std::move(result_) : StatusOr<ExecResult>(status));
@@ -135,7 +135,7 @@ class ExecCalls::Call final
   rpc::ClientCall client_;
   grpc::ByteBuffer answer_;
   StatusOr<ExecResult> result_ = Internal("the runtime has not answered to ExecSync");
-  int told_ = 0;  // of `given_up`
+  int cancel_id_ = 0;  // of `given_up`
   bool has_turn_ = false;
 };
 

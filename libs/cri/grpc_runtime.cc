@@ -79,9 +79,9 @@ struct GrpcRuntime::Impl {
     const Clock::Time begin = clock.Now();
     const Deadline bounded{std::min(deadline.at, begin + limit), deadline.cancel};
     rpc::ClientCall client(clock, bounded, TraceScope::Current());
-    const int told = given_up.Add([context = &client.context()] { context->TryCancel(); });
+    const int cancel_id = given_up.Add([context = &client.context()] { context->TryCancel(); });
     const Status status = rpc::FromGrpc(call(&client.context()));
-    given_up.Remove(told);
+    given_up.Remove(cancel_id);
     metrics.Note(operation, clock.Now() - begin, !status.ok());
     return status;
   }
@@ -111,7 +111,7 @@ struct GrpcRuntime::Impl {
                  TraceScope::Current()) {}
 
     void End(const grpc::Status& answer) {
-      impl.given_up.Remove(told);
+      impl.given_up.Remove(cancel_id);
       const Status status = rpc::FromGrpc(answer);
       impl.metrics.Note(operation, impl.clock.Now() - begin, !status.ok());
       done(status, response);
@@ -128,7 +128,7 @@ struct GrpcRuntime::Impl {
     const Done done;
     const Clock::Time begin;
     rpc::ClientCall client;
-    int told = 0;  // of `given_up`
+    int cancel_id = 0;  // of `given_up`
   };
   /// What gRPC is handed. It fits into a std::function as it is, so that nothing of it is freed
   /// there.
@@ -150,7 +150,7 @@ struct GrpcRuntime::Impl {
     using Call = LongCall<Request, Response>;
     Call* call = std::make_unique<Call>(*this, kind, std::move(request), std::move(done)).release();
     grpc::ClientContext* context = &call->client.context();
-    call->told = given_up.Add([context] { context->TryCancel(); });
+    call->cancel_id = given_up.Add([context] { context->TryCancel(); });
     // Held while gRPC makes what the call needs, which the other thread deletes. Taken twice where
     // the call ends on this very thread.
     const std::lock_guard lock(mutex);
