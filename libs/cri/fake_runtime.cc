@@ -436,7 +436,7 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
     downs = world_->downs;
   }
   if (pull.takes > Duration{0}) {
-    // What it has of the image goes with it.
+    // Its state of the image is lost.
     const auto is_lost = [this, downs] {
       const std::lock_guard lock(mutex_);
       return world_->downs != downs;

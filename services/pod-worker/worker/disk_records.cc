@@ -200,7 +200,7 @@ Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
 }
 
 Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
-                              const cri::Begun& begun) const {
+                              const cri::StartedAttempts& begun) const {
   v1::SavedPod fact;
   fact.set_uid(uid);
   fact.set_incarnation(incarnation);
