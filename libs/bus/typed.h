@@ -1,8 +1,8 @@
 #pragma once
 
 /// Table<R> and View<R>: the bus with protobuf records (complete in .cc files). Loop thread only.
-/// Errors: as bus.h. A record that does not parse, or names another UID than its key, is present and
-/// unknown (docs/safety.md, rule 11).
+/// Errors: as bus.h. A record that does not parse, or names another UID than its key, is present
+/// and unknown (docs/safety.md, rule 11).
 
 #include <functional>
 #include <map>

@@ -2,8 +2,8 @@
 
 /// The kernel's notification when a cgroup of version 1 uses more memory than a line, instead of
 /// polling.
-/// Threads: one at a time; calls do not wait. It rings on an own thread, which exists while a line is
-/// set, or on the caller's.
+/// Threads: one at a time; calls do not wait. It rings on an own thread, which exists while a line
+/// is set, or on the caller's.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
 /// Source:  cgroups(7).

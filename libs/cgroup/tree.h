@@ -2,7 +2,7 @@
 
 /// Cgroups of this machine by name: made with their parents, limited, searched for processes,
 /// removed.
-/// Owns:    nothing: the kernel has all state, and systemd that of slices. Every call is idempotent.
+/// Owns:    nothing: the kernel has all state, and systemd that of slices. Calls are idempotent.
 /// Killed:  between any two effects, the next call with the same name continues.
 /// Threads: any, one call for a name at a time; calls block in the kernel.
 /// Errors:  each names the file; docs/behaviour/cgroups.md explains them.

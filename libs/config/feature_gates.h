@@ -52,8 +52,8 @@ class FeatureGates {
 
   /// `name`: a known one.
   bool Enabled(std::string_view name) const;
-  /// What the configuration says, by the gate itself or by AllAlpha or AllBeta. Nothing: it leaves
-  /// the gate alone.
+  /// Value in the configuration, from the gate itself or from AllAlpha or AllBeta. nullopt: not
+  /// set.
   std::optional<bool> Said(std::string_view name) const;
   /// Whether this node does it: absent features are off here whatever their gate says.
   bool DoneHere(const FeatureGate& gate) const;

@@ -33,7 +33,7 @@ enum class FieldKind {
   kPercentMap,
 };
 
-/// Zero (0, 0s, "") means "not set" unless the field tells them apart.
+/// Zero (0, 0s, "") means "not set", unless the field distinguishes them.
 enum class Zero { kUnset, kCounts };
 
 /// Is a field that a file sets carried out?

@@ -108,12 +108,12 @@ class KubeletConfig {
   int64_t eviction_max_pod_grace_period_seconds = 0;
   Duration eviction_pressure_transition_period = std::chrono::minutes{5};
   Duration shutdown_grace_period{0}, shutdown_grace_period_critical_pods{0};
-  /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
+  /// `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   bool kernel_memcg_notification = false;
-  // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
-  // takes for it (docs/configuration.md).
+  // Requirements on the machine, and settings of it. Unset differs from the value that a kubelet
+  // assumes (docs/configuration.md).
   struct MachineSettings {
     std::optional<bool> fail_swap_on;             // failSwapOn
     bool fail_cgroup_v1 = false;                  // failCgroupV1
@@ -186,7 +186,7 @@ class KubeletConfig {
 
   FeatureGates gates;
 
-  /// What a lenient reader passed over: unknown and doubled keys, with their lines. Empty: nothing.
+  /// Keys that lenient decoding ignored, unknown and duplicate ones, with their lines. Empty: none.
   std::string passed_over;
   /// Fields that the file sets and that do nothing here, in the order of docs/configuration.md.
   std::vector<std::string> without_effect;

@@ -26,8 +26,7 @@ std::optional<double> ReadFloat(const YAML::Node& node);
 /// "a.b.c" in `document`; an undefined node when it is absent or null.
 YAML::Node At(const YAML::Node& document, std::string_view path);
 
-/// What a checked document says at a path. An absent key, and a zero that means "not set", give no
-/// value.
+/// Reads a checked document by path. An absent key, and a zero that means "not set", give no value.
 class ConfigReader {
  public:
   explicit ConfigReader(const YAML::Node& document) : document_(document) {}

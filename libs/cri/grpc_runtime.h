@@ -4,9 +4,9 @@
 /// deadline or its method's limit, whichever comes first. Fail points: cri.<method>.before and
 /// .after.
 /// Threads: any; calls block, except for the long ones, which gRPC's threads answer.
-/// Errors: gRPC codes, unchanged, except: a taken name is ALREADY_EXISTS even if the runtime answers
-/// UNKNOWN (found by listing); stopping or removing a missing object is OK; an answer without a
-/// field that CRI demands is INTERNAL.
+/// Errors: gRPC codes, unchanged, except: a taken name is ALREADY_EXISTS even if the runtime
+/// answers UNKNOWN (found by listing); stopping or removing a missing object is OK; an answer
+/// without a field that CRI demands is INTERNAL.
 /// Source: CRI v1; docs/libraries.md, "gRPC"; docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <memory>

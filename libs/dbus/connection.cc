@@ -136,7 +136,7 @@ Link::~Link() {
   sd_.bus_unref(bus_);
 }
 
-/// One step, and waiting for the next one.
+/// Makes one step, or waits for the next one.
 Status Link::Turn(std::optional<Deadline> until) const {
   const int done = sd_.process(bus_, nullptr);
   if (done < 0) return SdError(done);
@@ -226,7 +226,7 @@ void Link::Run() {
   End(Cancelled("the connection to {} ends", options_.address));
 }
 
-/// What waits is answered, and what is asked from now on.
+/// Answers waiting and later calls with the error.
 void Link::End(const Status& why) {
   std::deque<Task> tasks;
   {

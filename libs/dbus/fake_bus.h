@@ -1,10 +1,9 @@
 #pragma once
 
-/// A bus in memory: calls are answered by a function, signals come when they are emitted, before
-/// Emit returns. What stands in for a service by `OnCall` can stand behind a real bus as well
-/// (ServiceBus).
+/// A bus in memory: a function answers calls; signals arrive before Emit returns. A fake service
+/// for `OnCall` also works behind a real bus (ServiceBus).
 /// Threads: one.
-/// Errors:  those that `answer` gives; UNAVAILABLE once lost.
+/// Errors:  those of `answer`; UNAVAILABLE once lost.
 
 #include <map>
 #include <memory>
@@ -25,7 +24,7 @@ class FakeDaemon {
   void Emit(const Signal& signal);
   /// All buses are lost; the next connection is a new one.
   void LoseAll();
-  /// What connecting gives from now on; OK: a bus.
+  /// Result of connecting from now on; OK: a bus.
   void FailConnect(const Status& why) { connect_error_ = why; }
   Connect MakeConnect();
   StatusOr<std::unique_ptr<Bus>> Open(OnLost on_lost);

@@ -51,7 +51,7 @@ struct SdBus {
   decltype(&sd_bus_message_exit_container) exit_container = nullptr;
 };
 
-/// The same for the life of the process, once it could be loaded.
+/// The same object for the whole process, once it is loaded.
 StatusOr<const SdBus*> LoadSdBus();
 
 }  // namespace splitlet::dbus

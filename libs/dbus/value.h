@@ -1,10 +1,10 @@
 #pragma once
 
-/// What a D-Bus message carries: values with the type that they have on the wire.
+/// Values of a D-Bus message, with their types on the wire.
 ///   {Value("foo.slice"), Value(uint32_t{15}), Variant(true)}
 ///   Array("(sv)", {Struct({"Slice", Variant("a.slice")})})
 /// Threads: values, any.
-/// Errors:  the getters' names say a type; another one is INVALID_ARGUMENT with both.
+/// Errors:  INVALID_ARGUMENT: the value has another type than the getter; names both.
 /// Source:  sd-bus(3).
 
 #include <cstdint>

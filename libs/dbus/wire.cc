@@ -177,7 +177,7 @@ class Reader {
 
 Status SdError(int result) {
   switch (-result) {
-    // What sd-bus says of a bus that went away, or is not there.
+    // sd-bus's errors for a bus that is gone or missing.
     case ECONNRESET:
     case ENOTCONN:
     case ECONNREFUSED:

@@ -1,10 +1,9 @@
 #pragma once
 
-/// What a stream has written and the connection has not yet sent. Two buffers change hands: one is
-/// filled while the other is sent, and both keep their room, so that a long stream makes no memory
-/// anew.
+/// Bytes that a stream has written and the connection has not sent yet. One buffer is filled while
+/// the other is sent, and both keep their memory, so that a long stream allocates nothing.
 /// Threads: any.
-/// Errors:  none; what is put once nobody reads is refused.
+/// Errors:  none; bytes are refused once the reader is gone.
 
 #include <atomic>
 #include <condition_variable>
@@ -22,7 +21,7 @@ class ChunkQueue {
   /// So many bytes before those of a buffer are for the head of a chunk: digits and a line break.
   static constexpr size_t kHead = 16 + 2;
 
-  enum class Put { kGone, kQueued, kWakes };  // kWakes: the connection has to be told
+  enum class Put { kGone, kQueued, kWakes };  // kWakes: wake the connection
   Put Add(std::string_view bytes, bool last) {
     const std::lock_guard lock(mutex_);
     if (gone_ || ended_) return Put::kGone;
@@ -40,7 +39,7 @@ class ChunkQueue {
   }
   bool gone() const { return gone_; }  // asked for each line
 
-  // Of the connection.
+  // Used by the connection.
 
   /// Gives `buffer` away to be filled, for the one that is: empty, or kHead and then bytes. True:
   /// nothing comes after it.

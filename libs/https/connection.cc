@@ -281,7 +281,7 @@ void Connection::Charge() {
   if (core_->unread_bytes > core_->options.max_unread_bytes) MakeRoomForRequest();
 }
 
-/// Whoever can reach the port may send: what many begin and none ends must not add up.
+/// Any client of the port may send, so unfinished requests of many clients must not add up.
 void Connection::MakeRoomForRequest() {
   const auto& all = core_->connections;
   const auto most = std::ranges::max_element(all, {}, [](const auto& connection) {
@@ -348,7 +348,7 @@ void Connection::Send(uint64_t request, Answer answer) {
   WriteRest(outgoing_);
 }
 
-/// Of `outgoing_` or `body_`, piece by piece: each has its time.
+/// Writes `outgoing_` or `body_` piece by piece: each piece has its own time limit.
 void Connection::WriteRest(std::string_view rest) {
   writing_ = true;
   Arm(queue_ == nullptr ? core_->options.write_limit : core_->options.stream_limit);
@@ -437,7 +437,7 @@ void Connection::PassTo(uint64_t request, Backend backend) {
   on_gone_ = nullptr;
   tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend),
                                      core_->options.stream_limit, shared_from_this());
-  const std::shared_ptr<Tunnel> started = tunnel_;  // which may end at once
+  const std::shared_ptr<Tunnel> started = tunnel_;  // it may end immediately
   started->Start();
 }
 

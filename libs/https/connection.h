@@ -1,9 +1,9 @@
 #pragma once
 
-/// One connection: requests one after the other, each answered before the next is read.
-/// Owns:    its wire, its place in the list, one timer for what it waits for now.
-/// Threads: the server's; what Responder and Stream say is posted there.
-/// Errors:  a client that does what it may not is answered 4xx, or cut.
+/// One connection: requests in sequence; each is answered before the next is read.
+/// Owns:    its wire, its place in the list, one timer for the current wait.
+/// Threads: the server's; Responder and Stream post their work there.
+/// Errors:  a client that breaks the rules is answered 4xx, or cut.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 
 #include <array>
@@ -37,7 +37,7 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
   bool known() const { return known_; }
   bool idle() const { return state_ == State::kIdle || state_ == State::kHandshake; }
 
-  // Of the request with this number; others have had their answer.
+  // For the request with this number; other requests have had their answer.
   void SetKnown() { known_ = true; }
   void OnGone(uint64_t request, std::function<void()> gone);
   void Send(uint64_t request, Answer answer);

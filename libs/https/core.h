@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a server and its connections share, until the last of both is gone.
+/// State that a server shares with its connections, until the last of them is gone.
 /// Threads: Post and the counters from any, the rest on the server's.
 /// Errors:  none.
 

@@ -22,7 +22,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   };
   /// Each field takes far more memory than its bytes.
   static constexpr size_t kMaxFields = 256, kFieldOverhead = 64;
-  /// Of the lines before chunks: all extensions of a request, and a line that has no end yet.
+  /// Lines before chunks: all extensions of a request, and an unfinished line.
   static constexpr size_t kMaxChunkLine = 16 << 10;
 
   explicit RequestParser(const Bounds& bounds);

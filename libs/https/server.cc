@@ -106,7 +106,7 @@ void AsioServer::Accept() {
   });
 }
 
-/// Out of file descriptors, say: trying again at once would turn in a circle.
+/// For errors such as missing descriptors: an immediate retry would spin.
 void AsioServer::AcceptLater() {
   pause_.expires_after(std::chrono::milliseconds(100));
   pause_.async_wait([this](error_code error) {
@@ -126,12 +126,12 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   const auto place = all.insert(
       all.end(), std::make_shared<Connection>(core_, std::move(wire), TextOf(peer.address())));
   ++core_->count;
-  // A copy: one that fails at once leaves the list while it starts.
+  // A copy: a connection that fails immediately leaves the list while it starts.
   const std::shared_ptr<Connection> connection = *place;
   connection->Start(place);
 }
 
-/// Whoever can reach the port may connect: who is nobody makes room for who came later.
+/// Any client of the port may connect: the oldest unauthenticated connection gives way.
 bool AsioServer::MakeRoom() {
   auto& all = core_->connections;
   if (all.size() < core_->options.max_connections) return true;

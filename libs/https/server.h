@@ -3,9 +3,9 @@
 /// An HTTP/1.1 server, over TLS or plain: whole answers, streams of chunks, and connections that
 /// are passed on to another server after an upgrade. Connections, headers, bodies, times are
 /// bounded.
-/// Owns:    its connections. One that is cut leaves all lists at once.
-/// Threads: one of its own; the handler runs on it and must not block. Responder, Stream from any.
-/// Errors:  from Start, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
+/// Owns:    its connections. A cut connection leaves all lists immediately.
+/// Threads: an own one; the handler runs on it and must not block. Responder, Stream from any.
+/// Errors:  Start's, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 
 #include <cstdint>
@@ -55,11 +55,10 @@ struct Answer {
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Takes the bytes at once, whatever waits; nothing for an empty one. False: nobody reads any
-  /// more.
+  /// Takes the bytes without waiting; empty bytes do nothing. False: the reader is gone.
   virtual bool Write(std::string_view bytes) = 0;
-  /// Blocks until fewer bytes than `below` wait to be taken up, beside those that are being sent:
-  /// back-pressure for who may block. False: nobody reads any more.
+  /// Blocks until fewer bytes than `below` wait, beside those being sent: back-pressure for a
+  /// caller that may block. False: the reader is gone.
   virtual bool WaitForRoom(size_t below) = 0;
   virtual void End() = 0;
   virtual bool gone() const = 0;
@@ -76,12 +75,12 @@ struct Backend {
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// The connection is no stranger's: it is not cut to make room for others.
+  /// Marks the connection as authenticated: it is not cut to make room for others.
   virtual void SetKnown() = 0;
   /// Called once, on the server's thread, when the client goes or is cut before the answer's end.
   virtual void OnGone(std::function<void()> gone) = 0;
   virtual void Send(Answer answer) = 0;
-  /// The head goes out at once. `head.body` is the first chunk.
+  /// Sends the head immediately. `head.body` is the first chunk.
   virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
   /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
   /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
@@ -96,14 +95,14 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address; 0.0.0.0 and ::, both families
   uint16_t port = 0;                  // 0: any
   bool tls = true;
-  size_t max_connections = 1000;       // above: the oldest stranger is cut; without one, the newest
+  size_t max_connections = 1000;  // above: cuts the oldest unauthenticated one, else the newest
   size_t max_header_bytes = 64 << 10;  // in at most 256 lines
   size_t max_body_bytes = 1 << 20;
-  // Of requests on all connections together until they are answered: above, the stranger that holds
-  // most is cut, and without strangers whoever does.
+  // Bytes of unanswered requests on all connections together. Above, the unauthenticated connection
+  // with most bytes is cut, or else the connection with most.
   size_t max_unread_bytes = 16 << 20;
-  // Of whole answers together, without those up to 64 KiB: above, the connection is cut whose
-  // answer began first.
+  // Bytes of whole answers together, without answers up to 64 KiB. Above, the connection whose
+  // answer began first is cut.
   size_t max_unsent_bytes = 64 << 20;
   Duration handshake_limit = std::chrono::seconds{10};
   Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body

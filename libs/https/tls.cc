@@ -30,7 +30,7 @@ constexpr const char* kDefaultSuites =
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr long kMaxClientChain = 64 << 10;  // bytes of the certificates that a client shows
-/// Of TLS 1.3; nobody chooses among them.
+/// TLS 1.3; a configuration cannot choose among them.
 constexpr auto kNewSuites = std::to_array<std::string_view>(
     {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"});
 
@@ -77,7 +77,7 @@ void ChooseProtocol(SSL_CTX* context) {
       nullptr);
 }
 
-/// Who the client is shows with each request, by the authority of then.
+/// Accepts any certificate in the handshake; each request verifies it by the current authority.
 int AcceptAny(X509_STORE_CTX*, void*) { return 1; }
 
 Status AskForCertificates(SSL_CTX* context, const std::string& ca_pem) {

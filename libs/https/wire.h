@@ -1,8 +1,8 @@
 #pragma once
 
 /// The bytes of one connection, over TLS or plain.
-/// Threads: the server's. What is passed on must keep the wire alive until it is called.
-/// Errors:  as Asio has them; what a closed wire was asked ends with one.
+/// Threads: the server's. Callbacks must keep the wire alive until they are called.
+/// Errors:  Asio's; calls to a closed wire end with one.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -20,7 +20,7 @@ class Message;
 
 namespace splitlet::kube {
 
-/// What an unknown or duplicate field is.
+/// How to treat unknown and duplicate fields.
 enum class Strictness { kStrict, kLenient };
 
 struct Decoded {

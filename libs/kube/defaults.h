@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the API server fills in for a pod. Any thread.
+/// The API server's defaults of a pod. Any thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
 /// Source: docs/behaviour/manifests.md, "Defaults".
 

@@ -18,7 +18,7 @@ struct EncodeOptions {
   /// JSON only: spaces for each level, 4 for kubectl; 0: on one line.
   int indent = 0;
 };
-/// What is set and not an empty list or map. Maps in the order of their keys.
+/// Writes fields that are set and not an empty list or map. Maps are in the order of their keys.
 std::string ToJson(const google::protobuf::Message& message, const EncodeOptions& options = {});
 std::string ToYaml(const google::protobuf::Message& message, const EncodeOptions& options = {});
 

@@ -21,7 +21,7 @@ struct GatesOff {
   bool stop_signals = false;       // ContainerStopSignals
 };
 
-/// Takes them out of `pod`. One line for each kind of field that was there: what, and which gate.
+/// Removes the fields from `pod`. Returns a line for each kind of removed field, with its gate.
 std::vector<std::string> TakeOutGatedFields(Pod& pod, const GatesOff& off);
 
 }  // namespace splitlet::kube

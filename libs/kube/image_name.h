@@ -22,7 +22,7 @@ bool IsLatest(const std::string& image);
 /// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
 std::string NormalImageName(const std::string& image);
 
-/// As written: of containers of each kind and of volumes.
+/// As written: images of all kinds of containers and of volumes.
 std::vector<std::string> ImagesOf(const PodSpec& spec);
 
 }  // namespace splitlet::kube

@@ -69,7 +69,7 @@ class MessageBuilder final : public TokenSink {
   bool Fail(size_t position, std::string reason);
   bool Warn(size_t position, std::string path, std::string reason);
   std::string Path() const;
-  /// Where the next value goes; makes list items and map entries. Not for skipped values.
+  /// Target of the next value; makes list items and map entries. Not for skipped values.
   Target NextTarget();
   bool Skipping() const;
   bool SetScalar(const Target& target, const Scalar& scalar, size_t position);

@@ -28,7 +28,7 @@ struct Taint {
 /// The node selector and the required part of the node affinity.
 bool MatchesNode(const PodSpec& spec, const Labels& labels, const std::string& node_name);
 
-/// One of the terms.
+/// True if one of the terms matches.
 bool MatchesNode(const k8s::io::api::core::v1::NodeSelector& selector, const Labels& labels,
                  const std::string& node_name);
 

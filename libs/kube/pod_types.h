@@ -1,7 +1,7 @@
 #pragma once
 
-/// What processes share of pods: identity, keys of labels and annotations, sources. The messages
-/// are only declared here; whoever reads fields includes the generated header.
+/// Identity of pods, keys of labels and annotations, sources: shared by all processes. The messages
+/// are only declared here; code that reads fields includes the generated header.
 /// Threads: values, any; nothing fails.
 /// Source: docs/behaviour/runtime-config.md, "Labels and annotations".
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What makes a manifest a pod of this node: its identity, and what it may not ask for. Any thread.
+/// Turns a manifest into a pod of this node: its identity, and forbidden fields. Any thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
 /// Source: docs/behaviour/manifests.md, "Static pods".
 
@@ -19,7 +19,7 @@ struct StaticPodOrigin {
   std::string location;      // path of the manifest, or URL without its secrets
   std::string identity{};    // what the UID rests on where that is more: the whole URL
   bool has_objects = false;  // variables may come from config maps and secrets
-  GatesOff gates_off{};      // for whoever decodes
+  GatesOff gates_off{};      // for the decoder
 };
 
 /// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its

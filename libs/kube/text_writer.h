@@ -69,7 +69,7 @@ class YamlWriter final : public TextWriter {
   };
   void Open(bool list);
   void Close(std::string_view empty);
-  /// Begins a line for the next key or item, unless it goes on behind a dash.
+  /// Begins a line for the next key or item, unless it continues after a dash.
   void BeginEntry();
   /// Dash of a list item, if the value stands in a list.
   void BeginValue();

@@ -23,7 +23,7 @@ struct Scalar {
   Kind kind = Kind::kNull;
   /// The string; the number as JSON writes it; "true" or "false"; empty.
   std::string_view text;
-  /// As the document has it, where YAML makes another text of it: "0o17", "yes"; empty: as `text`.
+  /// Text in the document, where YAML changes it: "0o17", "yes"; empty: equal to `text`.
   std::string_view written = {};
 };
 

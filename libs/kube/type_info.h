@@ -1,8 +1,8 @@
 #pragma once
 
-/// The JSON form of a message type, worked out once from its descriptor: names, order, inlined
-/// structs, and which types are a text or a list instead of an object.
-/// Threads: any; what is returned never changes and lives as long as the process.
+/// The JSON form of a message type, computed once from its descriptor: names, order, inlined
+/// structs, and types that are a text or a list instead of an object.
+/// Threads: any; results are immutable and exist as long as the process.
 /// Source: proto/splitlet/v1/options.proto; Kubernetes API conventions.
 
 #include <array>
@@ -37,12 +37,12 @@ struct TypeInfo;
 
 struct FieldInfo {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  /// Of the message that holds the field. Kept because asking a message for it is not cheap.
+  /// Reflection of the message that holds the field, since asking the message for it is slow.
   const google::protobuf::Reflection* reflection = nullptr;
   std::string json_name;
   /// Messages between the object and the field that have no name in JSON, outermost first.
   std::vector<const google::protobuf::FieldDescriptor*> inlined;
-  /// Of the message, of the map's values, or nullptr.
+  /// Type of the message, or of the map's values; or nullptr.
   const TypeInfo* type = nullptr;
   bool is_map = false;
   bool is_list = false;

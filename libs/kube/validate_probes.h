@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of probes and life-cycle hooks; see validation_parts.h.
+/// Checks of probes and lifecycle hooks; see validation_parts.h.
 
 #include "libs/kube/validation_parts.h"
 
@@ -10,7 +10,7 @@ namespace splitlet::kube {
 struct ContainerInPod {
   const Container& container;
   const PodSpec& spec;
-  /// A regular container or a sidecar: probes, life-cycle hooks and restarts are allowed.
+  /// A regular container or a sidecar: may have probes, lifecycle hooks and restarts.
   bool long_lived;
   const std::string& path;
 };

@@ -22,7 +22,7 @@ inline std::string AtKey(const std::string& path, std::string_view key) {
   return path + "[" + std::string(key) + "]";
 }
 
-/// What the checks of a part need to know of the rest of the pod.
+/// The rest of the pod, for the checks of a part.
 struct ValidationContext {
   const Pod& pod;
   std::map<std::string, bool> volumes;  // name -> is an emptyDir

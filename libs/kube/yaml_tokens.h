@@ -18,8 +18,8 @@ StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
 /// `text` outlives the source.
 StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text);
 
-/// What an unquoted YAML 1.1 scalar means. A number is given as JSON writes it, or as ".inf",
-/// "-.inf" or ".nan", which JSON cannot write; one that is too large for a double is a string.
+/// Meaning of an unquoted YAML 1.1 scalar. A number has JSON's form, or is ".inf", "-.inf" or
+/// ".nan", which JSON lacks; a number too large for a double is a string.
 struct ResolvedScalar {
   enum class Number { kNone, kWhole, kReal, kNotFinite };
   Scalar::Kind kind = Scalar::Kind::kString;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Files of logs that somebody else writes, renames and makes anew while they are read.
+/// Log files that another program writes, renames and replaces while they are read.
 /// Threads: one at a time.
 /// Errors: by errno, the reason only.
 
@@ -37,8 +37,8 @@ using LogOpener = std::function<StatusOr<fs::Fd>(const std::string& path)>;
 StatusOr<fs::Fd> OpenLog(const std::string& path);
 std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open = OpenLog);
 
-/// Where the last `lines` lines begin, found from the end of the file by blocks. A last line
-/// without a line break does not count.
+/// Offset of the last `lines` lines, searched from the end in blocks. A last line without a line
+/// break does not count.
 StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines);
 
 }  // namespace splitlet::logs

@@ -73,7 +73,7 @@ std::string First(const std::vector<InterfaceAddress>& all, const Fits& fits) {
   return found == all.end() ? std::string() : found->address;
 }
 
-/// Of the interface of the default route; a router may have it on its loopback instead.
+/// Address of the default route's interface; a router may have its address on loopback instead.
 std::string OfRoute(const std::vector<InterfaceAddress>& all, const std::string& interface,
                     bool v6) {
   if (interface.empty()) return "";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What of a machine pods may use, and when too little is left of it: pure functions, bytes.
+/// Resources of a machine that pods may use, and eviction thresholds: pure functions, bytes.
 /// Errors: INVALID_ARGUMENT with key and reason.
 /// Source: docs/behaviour/node.md; docs/behaviour/garbage-collection.md, "Pressure".
 
@@ -15,7 +15,7 @@
 
 namespace splitlet::node {
 
-/// Of the configuration.
+/// Limits of the configuration.
 struct NodeLimits {
   int64_t max_pods = 110;
   int64_t pods_per_core = 0;                                                    // 0: no limit

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What kind of machine and system this is, as `kubectl describe node` shows it.
-/// Threads: any; it blocks on files. What cannot be read is empty.
+/// Machine and system, as `kubectl describe node` shows them.
+/// Threads: any; it blocks on files. Unreadable values are empty.
 /// Source: Kubernetes API, NodeSystemInfo; os-release(5); machine-id(5).
 
 #include <string>

@@ -26,7 +26,7 @@ struct BusEvent {
   std::string key;         // pod UID, `node`; empty for a heartbeat
   std::string pod;         // "default/web"; empty when not known
   std::string text;        // "app running; app waits: ImagePullBackOff"
-  bool heartbeat = false;  // a sign of life that says nothing else
+  bool heartbeat = false;  // a heartbeat without other news
   std::string trace_id;    // of the change; empty when it has none
 };
 
@@ -46,7 +46,7 @@ class BusReader {
   std::map<std::string, std::string> names_;  // uid -> "default/web"
 };
 
-/// What `after` says that `before` did not; either may be empty: no record.
+/// Differences from `before` to `after`; each may be empty: no record.
 std::string DescribeChange(std::string_view table, const std::string& before,
                            const std::string& after);
 

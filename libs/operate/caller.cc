@@ -48,7 +48,7 @@ std::vector<gid_t> Groups() {
   return groups;
 }
 
-/// What is not there is not refused.
+/// True for a missing path too.
 bool May(const std::string& path, int how) {
   return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 || errno != EACCES;
 }

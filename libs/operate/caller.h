@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who the caller is, and for whom a path is: what a refusal has to say to a person.
+/// Names of the caller and of a path's owners, for messages about refused access.
 /// Threads: any; may ask the system's user database.
 /// Errors: none; an id without a name is shown as a number.
 
@@ -25,7 +25,7 @@ Status RefusedBy(const std::string& who, const std::string& reason);
 /// The same where a permission is in the way; OK for what may be used, and for what is not there.
 Status CheckMay(Use use, const std::string& path, const std::string& who);
 
-/// What a person may do about a refusal.
+/// Advice after a refusal.
 inline constexpr const char* kWhoMayAsk =
     "run as root, or as the user that splitlet.users names ctl";
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Calls from splitletctl to the processes. A process that is down is found out at once; one that
-/// its supervisor is starting may be waited for.
+/// Calls from splitletctl to the processes. A missing process is found immediately; the caller may
+/// wait for a process that its supervisor starts.
 /// Threads: any; calls block, each with a deadline.
 /// Errors: UNAVAILABLE naming the process and what to do; PERMISSION_DENIED naming the process, the
 /// caller, and who may.
@@ -59,20 +59,20 @@ class Client {
     kAll,   // also what sync-loop, pod-worker and pleg know
   };
   NodePods ListPods(Detail detail) const;
-  /// As `status` has it now.
+  /// The present status in `status`.
   StatusOr<std::shared_ptr<kube::PodStatus>> GetPodStatus(const std::string& uid) const;
-  /// Those of every node, and what of a cluster's was started here since the stack last started
-  /// without an API server (docs/cluster.md).
+  /// The processes of every node, and those of a cluster that were started here since the stack
+  /// last started without an API server (docs/cluster.md).
   std::vector<std::string> ProcessesHere() const;
   /// Each of them.
   std::vector<ProcessView> ListProcesses() const;
-  /// One of them.
+  /// Asks one process.
   ProcessView Ask(const std::string& process) const;
   /// "containerd://1.6.20", as pleg knows it; empty: not yet.
   StatusOr<std::string> GetRuntimeVersion() const;
   StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
-  /// Of one pod; empty: all.
+  /// Events of one pod; empty: all events.
   StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> ListEvents(const std::string& uid) const;
   /// NOT_FOUND: the process can read what it keeps of the pod; UNIMPLEMENTED: it keeps nothing.
   StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
@@ -90,7 +90,7 @@ class Client {
   Status CheckRuns(const std::string& process) const;
 
  private:
-  /// As CheckRuns, with patience.
+  /// CheckRuns that waits.
   Status AwaitListener(const std::string& process) const;
   StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
 

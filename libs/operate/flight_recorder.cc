@@ -35,7 +35,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 24);
 
-/// FNV-1a: finds what a crash cut or mixed, not what somebody made.
+/// FNV-1a: detects damage by a crash, not forgery.
 uint32_t Checksum(int64_t at_ns, std::string_view body) {
   uint32_t sum = 2166136261u;
   const auto add = [&sum](std::string_view bytes) {
@@ -138,7 +138,7 @@ Status RecorderFiles::Flush() {
   return last_;
 }
 
-/// What is waiting is gone afterwards, written or not: memory is bounded too.
+/// Drops the waiting entries in any case, written or not: memory is bounded too.
 Status RecorderFiles::Write() {
   const std::string bytes = std::exchange(waiting_, {});
   const uint64_t messages = std::exchange(waiting_messages_, 0);

@@ -65,7 +65,7 @@ void AddMounts(const std::vector<std::string>& tops, std::set<std::string>& reso
       if (point != top) resources.insert("mount " + point);
 }
 
-/// What is directly in a folder.
+/// Entries directly in a folder.
 void AddEntries(const std::string& what, const std::string& folder,
                 std::set<std::string>& resources) {
   std::error_code error;
@@ -121,7 +121,7 @@ void AddRuntime(const std::string& containerd, std::set<std::string>& resources)
     AddNetwork(network, resources);
 }
 
-/// Of a pod's own group: podUID, or kubepods-burstable-podUID.slice with _ for each -.
+/// UID of a pod's cgroup: podUID, or kubepods-burstable-podUID.slice with _ for each -.
 std::string UidOf(std::string name) {
   if (name.ends_with(".slice")) name.resize(name.size() - std::string_view(".slice").size());
   const auto pod = name.rfind("pod");

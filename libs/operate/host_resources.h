@@ -1,10 +1,10 @@
 #pragma once
 
-/// What pods leave on the host of a node whose runtime is a private containerd (deploy/local), and
-/// how it is removed by hand. The leak check of chaos and of the tests on a real runtime: what is
-/// there after the last pod went and was not before the first has leaked.
-/// Threads: any; blocks on the disk and on iptables, 10 s at most for each of its commands.
-/// Errors: none but where said; what cannot be read is not there, what cannot be removed stays.
+/// Resources that pods leave on the host of a node with a private containerd (deploy/local), and
+/// their removal. Leak check of chaos and of the tests on a real runtime: a resource leaks if it
+/// exists after the last pod and did not exist before the first.
+/// Threads: any; blocks on the disk and on iptables, at most 10 s for each command.
+/// Errors: none, unless noted; unreadable resources count as missing, irremovable ones stay.
 /// Source: deploy/local/README.md.
 
 #include <set>
@@ -35,8 +35,8 @@ std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& 
 /// Kills, unmounts, removes. A link goes with its network namespace, a rule with the runtime.
 void RemoveHostResource(const PodPlaces& places, const std::string& resource);
 
-/// The rules that plugins of its pod network made, with the chains: a kernel that starts has none.
-/// What no network of it made stays. OK when there are none; else what iptables-restore says.
+/// Removes the rules and chains that plugins of the pod network made. Rules of other networks stay.
+/// OK if there are none; else the error of iptables-restore.
 Status DropNetworkRules(const std::string& containerd);
 
 /// Groups of these pods and of what runs in them, wherever they are.

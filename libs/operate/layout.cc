@@ -20,7 +20,7 @@ std::string FirstOf(const std::vector<std::string>& paths) {
   return paths.front();
 }
 
-/// Of a compose stack: its runtime is in its network, and not on the host.
+/// True for a compose stack: its runtime runs in its network and not on the host.
 bool HasOwnRuntime() {
   std::ifstream file("endpoint");
   std::string endpoint;

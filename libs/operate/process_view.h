@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a process says of itself. Filled by Client, shown by splitletctl, judged by chaos runs.
+/// A process's report about itself. Client fills it, splitletctl prints it, chaos runs check it.
 /// Threads: any.
 /// Errors: none.
 

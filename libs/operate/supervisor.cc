@@ -67,7 +67,8 @@ class Runit final : public Supervisor {
     return file.read(status.data(), status.size()) && status[kWantByte] == 'u';
   }
   Status TakeDown(const std::string& service) override {
-    RETURN_IF_ERROR(Command(service, "dc"), "take {} down", service);  // a paused one hears no TERM
+    RETURN_IF_ERROR(Command(service, "dc"), "take {} down",
+                    service);  // a paused process does not receive TERM
     return Await(service, [&service] { return FirstWord(StatPath(service)) == "down"; });
   }
   Status BringUp(const std::string& service) override {
@@ -85,7 +86,7 @@ class Runit final : public Supervisor {
   }
 
  private:
-  // Of runsv's file: what sv reads, too.
+  // The format of runsv's status file, which sv reads too.
   static constexpr size_t kStatusBytes = 20, kWantByte = 17;
 
   static std::string Home(const std::string& service) { return "sv/" + service; }
@@ -161,9 +162,9 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
-/// Containers of docker compose, known by their labels: of the project whose folder holds the
-/// stack's. Signals go to the process and not to its container, because docker starts nothing again
-/// that it was told to kill.
+/// Containers of docker compose, found by their labels: of the project whose folder holds the
+/// stack's. Signals go to the process and not to the container, because docker does not restart a
+/// container that it was asked to kill.
 class Compose final : public Supervisor {
  public:
   explicit Compose(std::string docker) : docker_(std::move(docker)) {}
@@ -242,7 +243,7 @@ class Compose final : public Supervisor {
                     name, std::filesystem::absolute("..", error).lexically_normal().string());
   }
 
-  /// A paused one hears no TERM.
+  /// A paused process does not receive TERM.
   Status Wake(const std::string& service) {
     const Status awake = Signal(service, SIGCONT).status();
     return awake.code() == StatusCode::kFailedPrecondition ? OkStatus() : awake;
@@ -274,7 +275,7 @@ class Compose final : public Supervisor {
   const std::string docker_;
 };
 
-/// Nobody known: the process that listens on the socket is all there is.
+/// No known supervisor: only the process that listens on the socket is known.
 class Unsupervised final : public Supervisor {
  public:
   explicit Unsupervised(std::string run_dir) : run_dir_(std::move(run_dir)) {}

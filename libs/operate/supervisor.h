@@ -38,7 +38,7 @@ class Supervisor {
   StatusOr<pid_t> Signal(const std::string& service, int signal);
 };
 
-/// What is called to ask a supervisor; tests put programs of their own in.
+/// Programs that query a supervisor; tests replace them.
 struct SupervisorPrograms {
   std::string systemctl = "systemctl";
   std::string docker = "docker";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What happened over a time, and its picture: bars and marks in rows, and lines of text. Drawn for
+/// Events of a time span and their picture: bars and marks in rows, and lines of text. Drawn for
 /// the report of a chaos run.
 /// Threads: values and pure functions, any.
 /// Errors: none.

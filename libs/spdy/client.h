@@ -1,7 +1,7 @@
 #pragma once
 
-/// A SPDY/3.1 session with a server, begun by an HTTP/1.1 request to upgrade, as Kubernetes' exec,
-/// attach and port-forward are.
+/// A SPDY/3.1 session with a server, started by an HTTP/1.1 upgrade request, as in Kubernetes'
+/// exec, attach and port-forward.
 /// In:      Open, Write, Finish, SetReading of the caller; bytes of the server.
 /// Owns:    the connection and its session.
 /// Out:     ClientHandler.
@@ -32,7 +32,7 @@ struct ClientOptions {
 
 class ClientHandler : public SessionHandler {
  public:
-  /// The session has begun. `protocol`: what the server has chosen; empty: it chooses none.
+  /// The session has started. `protocol`: the server's choice; empty: none.
   virtual void OnConnected(const std::string& protocol) = 0;
   /// The kernel has all that could be sent: streams without unsent() want more.
   virtual void OnSent() = 0;
@@ -52,7 +52,7 @@ class Client {
   virtual void SetReading(bool reading) = 0;
 };
 
-/// Connects; `handler` is called from the io_context, while the client lives.
+/// Connects; `handler` is called from the io_context while the client exists.
 std::unique_ptr<Client> MakeClient(boost::asio::io_context& io, ClientOptions options,
                                    ClientHandler& handler);
 

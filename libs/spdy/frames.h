@@ -65,14 +65,14 @@ FrameHeader ParseFrameHeader(std::string_view bytes);
 
 // Payloads.
 
-/// Of SYN_STREAM, SYN_REPLY and HEADERS; `block` is compressed and part of the payload.
+/// Payload of SYN_STREAM, SYN_REPLY and HEADERS; `block` is compressed and part of it.
 struct StreamHeaders {
   StreamId stream = 0;
   std::string_view block;
 };
 StatusOr<StreamHeaders> ParseStreamHeaders(FrameType type, std::string_view payload);
 
-/// Of RST_STREAM (reason), GOAWAY (last good stream, reason) and WINDOW_UPDATE (bytes).
+/// Payload of RST_STREAM (reason), GOAWAY (last good stream, reason), WINDOW_UPDATE (bytes).
 struct StreamNumber {
   StreamId stream = 0;
   uint32_t number = 0;
@@ -99,7 +99,7 @@ std::string DataFrame(StreamId stream, std::string_view bytes, bool fin);
 
 /// Numbers are big-endian.
 void AppendNumber(std::string& to, uint32_t number);
-/// Of the first four bytes.
+/// Number in the first four bytes.
 uint32_t NumberAt(std::string_view bytes);
 
 }  // namespace splitlet::spdy

@@ -42,7 +42,7 @@ class Session : private FrameReader::Sink {
  public:
   explicit Session(SessionHandler& handler);
 
-  // What we do. On a stream that is over Write, Finish and Reset do nothing.
+  // Our actions. On a finished stream Write, Finish and Reset do nothing.
 
   /// UNAVAILABLE after a GOAWAY, RESOURCE_EXHAUSTED above the peer's limit.
   StatusOr<StreamId> Open(const Headers& headers);
@@ -50,7 +50,7 @@ class Session : private FrameReader::Sink {
   void Write(StreamId stream, std::string_view bytes);
   /// No more is written. The peer may go on.
   void Finish(StreamId stream);
-  /// Ends both sides; nothing of the stream is heard any more.
+  /// Ends both sides; no later event of the stream is reported.
   void Reset(StreamId stream, ResetReason reason);
 
   // The peer.
