@@ -142,10 +142,10 @@ Status Tree::Make(const Name& name) const {
 
 /// Also writes files for a slice: systemd rounds quotas and knows no huge pages.
 Status Tree::Set(const Name& name, const Limits& limits) const {
-  const Status told =
+  const Status sent =
       IsUnit(name) ? slices_->Set(name.back(), layout_.version, limits) : OkStatus();
   const Status written = SetFiles(name, limits);
-  return told.ok() ? written : told;
+  return sent.ok() ? written : sent;
 }
 
 Status Tree::SetFiles(const Name& name, const Limits& limits) const {

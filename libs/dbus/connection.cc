@@ -75,7 +75,7 @@ class Link final : public ServiceBus {
     Link& link;
     OnSignal callback;
     std::promise<Status> taken;
-    bool told = false;  // whether it was taken
+    bool answered = false;  // `taken` has its value
     sd_bus_slot* slot = nullptr;
   };
 
@@ -242,7 +242,7 @@ void Link::End(const Status& why) {
   pending_.clear();
   for (const auto& [id, watched] : watched_) {
     sd_.slot_unref(watched->slot);
-    if (!watched->told) watched->taken.set_value(why);
+    if (!watched->answered) watched->taken.set_value(why);
   }
   watched_.clear();
 }
@@ -297,8 +297,8 @@ StatusOr<Values> Link::Call(const MethodCall& call, Deadline deadline) {
 
 int Link::OnTaken(sd_bus_message* reply, void* watched, sd_bus_error*) noexcept {
   auto& w = *static_cast<Watched*>(watched);
-  if (w.told) return 0;
-  w.told = true;
+  if (w.answered) return 0;
+  w.answered = true;
   w.taken.set_value(w.link.ValuesOf(reply).status());
   return 1;  // or sd-bus would close the connection when the bus refuses
 }

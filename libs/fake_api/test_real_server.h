@@ -4,7 +4,6 @@
 /// Owns:    two processes and their folder; both die with the test.
 /// Threads: one. The transport is a Transport of libs/apiclient.
 /// Errors:  a program that cannot be started, or is not ready within two minutes, fails the test.
-/// Source:  Kubernetes reference, kube-apiserver; etcd, "Configuration options".
 
 #include <arpa/inet.h>
 #include <signal.h>

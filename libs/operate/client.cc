@@ -14,6 +14,7 @@
 #include "libs/base/processes.h"
 #include "libs/bus/boot_time.h"
 #include "libs/bus/bus.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/operate/caller.h"
 #include "libs/operate/supervisor.h"
 #include "libs/rpc/rpc.h"
@@ -112,7 +113,8 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
     view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
     view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
     if (view.removed) view.removed_at_wall_ns = WallOf(view.desired->put_at(), clock);
-    view.pod->ParseFromString(view.desired->pod());
+    if (const auto pod = kube::PodBytes::Check(view.desired->pod()); pod.ok())
+      *view.pod = pod->Parse();
   } else {
     view.pod->mutable_metadata()->set_name(view.name);
     view.pod->mutable_metadata()->set_namespace_(view.name_space);
