@@ -18,7 +18,7 @@ namespace splitlet::apiclient {
 
 class Connections {
  public:
-  /// libcurl has made this socket. It closes some without a word, so their numbers are not trusted.
+  /// libcurl opened this socket. It closes some sockets silently, so a number is not enough.
   void OnOpened(int socket);
   /// A request has waited so long for its answer in vain: ends those over which something was sent
   /// in that time, and nothing has come.

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kReadAgain = 1s;
 /// How often the connections are looked at until they have been quiet for too long.
 constexpr int kChecksInTheLimit = 5;
-/// For watches that tell thousands of changes a second, while nobody waits for an answer.
+/// For watches with thousands of changes a second, while no caller waits for an answer.
 constexpr Duration kRestOfWatches = 2ms;
 
 }  // namespace

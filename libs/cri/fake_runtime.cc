@@ -58,7 +58,7 @@ StringMap ToStringMap(const Map& map) {
 
 bool Cancelled(const Deadline& deadline) { return deadline.cancel && deadline.cancel->cancelled(); }
 
-// What a listing leaves out.
+// A listing has fewer fields than a status.
 Container AsListed(Container c) {
   c.started_at_ns = c.finished_at_ns = 0;
   c.exit_code = 0;

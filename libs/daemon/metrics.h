@@ -31,9 +31,8 @@ struct Metrics {
   prometheus::Gauge& ready;          // splitlet_process_ready: 1 or 0
   prometheus::Gauge& bus_connected;  // splitlet_bus_connected: 1 or 0
   prometheus::Histogram&
-      loop_lag;  // splitlet_loop_lag_seconds: how late tasks of the event loop run
-  prometheus::Gauge&
-      loop_idle;  // splitlet_loop_last_turn_age_seconds: since the loop last showed life
+      loop_lag;                  // splitlet_loop_lag_seconds: how late tasks of the event loop run
+  prometheus::Gauge& loop_idle;  // splitlet_loop_last_turn_age_seconds: since the loop last turned
   prometheus::Gauge& pool_threads;      // splitlet_pool_threads
   prometheus::Gauge& pool_busy;         // splitlet_pool_busy_threads
   prometheus::Gauge& pool_waiting;      // splitlet_pool_waiting_strands: with work and no thread

@@ -22,9 +22,8 @@ class Wire {
   virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
   /// All of it. `bytes` stay where they are until `done`.
   virtual void Write(boost::asio::const_buffer bytes, Done done) = 0;
-  /// Says that no more will be written, then reads and forgets what still comes: with it unread
-  /// the kernel would take back what was written last. `done`: the peer has closed too. What is
-  /// being read meanwhile counts for nothing.
+  /// Announces the end of our bytes, then reads and drops the peer's: with unread bytes the kernel
+  /// would discard our last ones. `done`: the peer has closed too. A running read gets nothing.
   virtual void ShutDown(std::function<void()> done) = 0;
   virtual void Close() = 0;
   /// Null: plain.

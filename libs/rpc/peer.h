@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who is at the other end of a connection; nobody when it is not known. Any thread.
+/// Identity of a connection's peer; empty if unknown. Any thread.
 
 #include <string_view>
 
