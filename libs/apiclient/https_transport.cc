@@ -293,7 +293,7 @@ void HttpsTransport::Enqueue(Call call) {
     if (inbox_.stop) {
       refused = Cancelled("given up");
     } else if (calls_ >= options_.max_calls) {
-      refused = ResourceExhausted("too many requests at once");
+      refused = ResourceExhausted("too many running requests");
     } else if (!EnsureThreads()) {
       refused = Unavailable("no thread or descriptor for requests to the API server");
     } else {

@@ -431,7 +431,7 @@ void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration>
                            status.code() == StatusCode::kDeadlineExceeded)) {
     return Watch();
   }
-  const Status why = status.ok() ? Unavailable("it ended at once") : status;
+  const Status why = status.ok() ? Unavailable("the watch ended immediately") : status;
   TryLater(Annotate(why, "watch " + options_.path), retry_after);
 }
 

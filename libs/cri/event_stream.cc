@@ -22,7 +22,7 @@ constexpr Duration kSettle = 300ms;
 
 // CRI-O's answer without enable_pod_events is a stream that ends with OK.
 constexpr const char* kNoEvents =
-    "the runtime ends the stream at once: it publishes no events. CRI-O does with "
+    "the runtime ended the stream immediately: it publishes no events. CRI-O does with "
     "enable_pod_events = true in [crio.runtime] of its configuration";
 
 gpr_timespec FromNow(Duration d) {

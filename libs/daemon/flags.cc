@@ -74,7 +74,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--cert-dir", flags.cert_dir, "Keys and certificates of this node")
       ->capture_default_str();
   app.add_option("--cloud-provider", flags.cloud_provider,
-                 "external: a cloud's controller says addresses and takes the first taint away");
+                 "external: a cloud's controller sets addresses and removes the first taint");
   app.add_option("--log-format", flags.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -108,7 +108,7 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                    .Register(registry)
                    .Add({}, prometheus::Histogram::BucketBoundaries{.0001, .001, .01, .1, 1, 10})),
       loop_idle(AddGauge(registry, "splitlet_loop_last_turn_age_seconds",
-                         "Since the event loop last showed life.")),
+                         "Since the event loop last turned.")),
       pool_threads(AddGauge(registry, "splitlet_pool_threads", "Threads for blocking work.")),
       pool_busy(
           AddGauge(registry, "splitlet_pool_busy_threads", "Threads that run blocking work.")),
@@ -123,7 +123,7 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                     .Help("Lines logged, by level.")
                     .Register(registry)),
       log_dropped(AddCounter(registry, "splitlet_log_dropped_total",
-                             "Log lines that were dropped because nobody took them.")),
+                             "Log lines that were dropped because their reader was too slow.")),
       faults_armed(AddGauge(registry, "splitlet_fail_points_armed",
                             "Fail points that have a term other than off.")),
       faults_locked(AddGauge(registry, "splitlet_fail_points_locked",

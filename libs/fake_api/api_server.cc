@@ -42,7 +42,7 @@ Response FaultResponse(const FakeApiServer::Fault& fault, const Request& request
             .content_type = fault.content_type,
             .body = fault.body,
             .retry_after = fault.retry_after};
-  const Status why = MakeStatus(StatusCodeOf(fault.code), "told to fail with {}", fault.code);
+  const Status why = MakeStatus(StatusCodeOf(fault.code), "injected fault {}", fault.code);
   Response response = ErrorResponse(why, nullptr, FormatOf(request.accept));
   response.code = fault.code;
   response.retry_after = fault.retry_after;

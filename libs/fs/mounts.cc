@@ -38,7 +38,7 @@ StatusOr<bool> RealMounts::IsMountPoint(const std::string& path) {
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (::statx(AT_FDCWD, path.c_str(), kFlags, 0, &info) != 0) return ErrnoStatus(errno);
   if ((info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
-    return Unimplemented("the kernel does not tell mount points (Linux 5.8 does)");
+    return Unimplemented("the kernel does not report mount points (Linux 5.8 does)");
   return (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 

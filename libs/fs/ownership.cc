@@ -182,7 +182,7 @@ class GroupWalk {
     ASSIGN_OR_RETURN(const FileId child, IdOf(deep_), "stat");
     ASSIGN_OR_RETURN(Dir parent, OpenDir(::dirfd(deep_.get()), ".."), "open the parent");
     ASSIGN_OR_RETURN(const FileId id, IdOf(parent), "stat");
-    const Status moved = Aborted("a directory was moved meanwhile");
+    const Status moved = Aborted("a directory was moved during the walk");
     if (left_.empty()) {
       ASSIGN_OR_RETURN(const FileId top, IdOf(kept_.front()), "stat the top");
       if (id == top || !ReadUntil(parent, child)) return moved;

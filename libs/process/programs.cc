@@ -182,7 +182,8 @@ bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
     for (size_t i = entry.left.size(); i-- > 0;)
       if (polled[i].revents != 0) entry.left.erase(entry.left.begin() + static_cast<ptrdiff_t>(i));
     if (!entry.left.empty()) return false;
-    OnEnded(entry, Aborted("it was begun by an earlier process, and has ended"));
+    OnEnded(entry,
+            Aborted("it was started by an earlier process and ended with an unknown result"));
     return true;
   }
   std::array<pollfd, Running::kPolled> own{};
