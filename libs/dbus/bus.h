@@ -33,7 +33,7 @@ struct Signal {
   Values arguments = {};
 };
 
-/// Which signals; what is empty is any.
+/// Selects signals; an empty field matches any.
 struct SignalMatch {
   std::string sender;  // a name of the bus, well-known or unique
   ObjectPath path = {};
@@ -54,8 +54,8 @@ class Bus {
   virtual ~Bus() = default;
   /// The values of the reply.
   virtual StatusOr<Values> Call(const MethodCall& call, Deadline deadline) = 0;
-  /// OK once the bus has taken it: no signal after that is missed while the bus is not lost. The
-  /// watch must not outlive the bus.
+  /// OK once the bus has registered the match: from then on no signal is missed until the bus is
+  /// lost. The watch must not outlive the bus.
   virtual StatusOr<std::unique_ptr<Watch>> WatchSignals(const SignalMatch& match, OnSignal callback,
                                                         Deadline deadline) = 0;
 };

@@ -29,11 +29,11 @@ Connect ConnectTo(const Clock& clock, std::string address);
 /// A bus that answers calls: a test's replacement of systemd and others.
 class ServiceBus : public Bus {
  public:
-  /// The values of the reply, or an error (errors.h). On the thread of the bus.
+  /// Returns the values of the reply, or an error (errors.h). Runs on the thread of the bus.
   using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
-  /// Takes the name; calls to it are answered from then on.
+  /// Takes the name; from then on `answer` gets its calls.
   virtual Status Serve(const std::string& name, OnCall answer, Deadline deadline) = 0;
-  /// Also on the thread of the bus: it goes out before the reply that is being made.
+  /// May be called on the thread of the bus: the signal goes out before the reply in progress.
   virtual Status Emit(const Signal& signal) = 0;
 };
 StatusOr<std::unique_ptr<ServiceBus>> ConnectService(ConnectOptions options, Deadline deadline);

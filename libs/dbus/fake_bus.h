@@ -19,10 +19,10 @@ class FakeDaemon {
  public:
   using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
 
-  /// Calls to this name; without one they are UNAVAILABLE.
+  /// Answers calls to this name; calls to other names are UNAVAILABLE.
   void Serve(const std::string& name, OnCall answer) { services_[name] = std::move(answer); }
   void Emit(const Signal& signal);
-  /// All buses are lost; the next connection is a new one.
+  /// Loses all buses; the next connection is a new one.
   void LoseAll();
   /// Result of connecting from now on; OK: a bus.
   void FailConnect(const Status& why) { connect_error_ = why; }

@@ -25,13 +25,13 @@ struct OpenSslFree {
 };
 using Certificate = std::unique_ptr<X509, OpenSslFree<&X509_free>>;
 
-/// All that a file of them holds, at least one.
+/// All certificates of a file, at least one.
 StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem);
 
 /// nullopt: the certificate names no user. UNAUTHENTICATED: its uid is not a single text.
 StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate);
 
-/// The last error of OpenSSL on this thread, as a text for people; clears what is there.
+/// The last error of OpenSSL on this thread, as text; clears the queue.
 std::string TakeOpenSslError();
 
 }  // namespace splitlet::https

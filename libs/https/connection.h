@@ -30,9 +30,9 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
  public:
   Connection(std::shared_ptr<Core> core, std::unique_ptr<Wire> wire, std::string peer);
 
-  /// `place`: its own in the list of all.
+  /// `place`: the connection's entry in the list of all.
   void Start(std::list<std::shared_ptr<Connection>>::iterator place);
-  /// At once, and out of all lists.
+  /// Closes immediately and leaves all lists.
   void Cut();
   bool known() const { return known_; }
   bool idle() const { return state_ == State::kIdle || state_ == State::kHandshake; }
@@ -43,7 +43,7 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
   void Send(uint64_t request, Answer answer);
   void Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue> queue);
   void PassTo(uint64_t request, Backend backend);
-  /// Something has come into the queue.
+  /// The queue has new bytes.
   void Pump(const std::shared_ptr<ChunkQueue>& queue);
 
   void ReadBytes(std::function<void(std::string bytes)> done) override;

@@ -24,12 +24,12 @@ class Connection;
 struct Core {
   Core(ServerOptions o, Handler h) : options(std::move(o)), handler(std::move(h)) {}
 
-  /// Runs it on the server's thread, or never once the server has stopped.
+  /// Runs the task on the server's thread, or never if the server has stopped.
   void Post(std::function<void()> task) {
     const std::lock_guard lock(mutex);
     if (!ended) boost::asio::post(context, std::move(task));
   }
-  /// The thread: until nothing is left to be done.
+  /// The thread's function: runs until no work is left.
   void Run() {
     context.run();
     {

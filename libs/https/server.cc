@@ -72,7 +72,7 @@ Status AsioServer::Listen() {
   if (error) return InvalidArgument("\"{}\" is not an IP address", core_->options.address);
   const uint16_t port = core_->options.port;
   if (address.is_unspecified()) error = Open({asio::ip::address_v6::any(), port});
-  // A machine without IPv6 still has the other; a port that is taken is taken.
+  // A machine may lack IPv6; a taken port is an error for both.
   const bool alone = error && error != asio::error::address_in_use;
   if (!address.is_unspecified() || (alone && address.is_v4())) error = Open({address, port});
   if (error) return ErrnoStatus(error.value());
@@ -82,7 +82,7 @@ Status AsioServer::Listen() {
   return OkStatus();
 }
 
-/// IPv6's "any" takes IPv4 in as well.
+/// IPv6's "any" accepts IPv4 as well.
 error_code AsioServer::Open(const tcp::endpoint& endpoint) {
   error_code error, ignored;
   acceptor_.close(ignored);

@@ -39,7 +39,7 @@ struct Request {
   bool head_only() const { return method == "HEAD"; }
   /// The first of that name, whatever its case; empty: none.
   std::string_view Header(std::string_view name) const;
-  /// In the place of all of that name.
+  /// Replaces all headers of that name.
   void SetHeader(std::string_view name, std::string_view value);
 };
 
@@ -50,8 +50,8 @@ struct Answer {
   std::shared_ptr<const std::string> shared_body;  // instead of `body`, for several answers
 };
 
-/// The body of an answer in chunks. Gone without End: the connection is cut, so that the client
-/// sees that something is missing.
+/// The body of an answer in chunks. Destroyed without End, it cuts the connection, so that the
+/// client notices the missing rest.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -64,28 +64,28 @@ class Stream {
   virtual bool gone() const = 0;
 };
 
-/// A server that a connection is passed on to.
+/// Another server that a connection is passed to.
 struct Backend {
   std::string address;  // an IP address
   uint16_t port = 0;
   std::string head;  // the request that it gets, with the empty line at its end
 };
 
-/// Answers one request, once. Gone without an answer: 500.
+/// Answers one request, once. Destroyed without an answer: 500.
 class Responder {
  public:
   virtual ~Responder() = default;
   /// Marks the connection as authenticated: it is not cut to make room for others.
   virtual void SetKnown() = 0;
-  /// Called once, on the server's thread, when the client goes or is cut before the answer's end.
+  /// Called once, on the server's thread, if the client leaves or is cut before the answer's end.
   virtual void OnGone(std::function<void()> gone) = 0;
   virtual void Send(Answer answer) = 0;
   /// Sends the head immediately. `head.body` is the first chunk.
   virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
-  /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
-  /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
-  /// Silence has no limit; a peer that is gone is found by TCP's keepalive. 429 when three quarters
-  /// of all connections are passed on already: whole answers have the rest.
+  /// Sends the backend's head there, and after 101 all bytes both ways until either side ends.
+  /// Passes an answer of 400 or more on; any other answer and an unreachable backend are 500.
+  /// Silence has no limit; TCP's keepalive finds dead peers. 429 if three quarters of all
+  /// connections are passed on already: the rest is for whole answers.
   virtual void PassTo(Backend backend) = 0;
 };
 
@@ -114,16 +114,16 @@ struct ServerOptions {
 class Server {
  public:
   virtual ~Server() = default;  // as Stop without grace
-  /// With the port that was really taken.
+  /// The actual port.
   virtual uint16_t port() const = 0;
-  /// For handshakes from now on. Before the first one handshakes fail.
+  /// For later handshakes. Before the first call handshakes fail.
   virtual void SetTls(std::shared_ptr<const TlsContext> context) = 0;
-  /// For requests from now on; null: no client has a certificate that counts.
+  /// For later requests; null: no client certificate counts.
   virtual void SetClientAuthority(std::shared_ptr<const ClientAuthority> authority) = 0;
   virtual size_t connections() const = 0;
-  /// Connections that were cut to make room, so far.
+  /// Number of connections cut to make room.
   virtual uint64_t displaced() const = 0;
-  /// Takes no more requests; those under way have `grace`. Joins the thread.
+  /// Accepts no more requests; running ones have `grace`. Joins the thread.
   virtual void Stop(Duration grace) = 0;
 };
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler);

@@ -41,7 +41,7 @@ class TlsFiles {
     Status problem;  // with what was there to be read; the rest stands
   };
   Found Look();
-  /// Gives what has changed to `server`, and says what is wrong.
+  /// Gives changes to `server`, and returns problems.
   Status Apply(Server& server);
 
  private:

@@ -25,9 +25,9 @@ class TunnelClient {
   /// The bytes that have come, or come next; empty: the end.
   virtual void ReadBytes(std::function<void(std::string bytes)> done) = 0;
   virtual void WriteBytes(std::string bytes, std::function<void(bool written)> done) = 0;
-  /// Instead of the backend's answer.
+  /// Answers instead of the backend.
   virtual void FailTunnel(const std::string& why) = 0;
-  /// The last that a tunnel says.
+  /// The last call of a tunnel.
   virtual void EndTunnel() = 0;
 };
 

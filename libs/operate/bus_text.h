@@ -1,8 +1,8 @@
 #pragma once
 
-/// Messages of the bus in words: who said what of which pod, and what is new in it.
+/// Messages of the bus as text: process, pod, and changes.
 /// Threads: one at a time.
-/// Errors: what cannot be decoded is said to be so.
+/// Errors: an undecodable message is named as such.
 /// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct BusEvent {
   std::string trace_id;    // of the change; empty when it has none
 };
 
-/// Remembers the last record of each key, so that it can say what changed.
+/// Remembers the last record of each key, to find changes.
 class BusReader {
  public:
   BusEvent Read(const BusMessage& message);
-  /// UIDs that belong to this name ("web" or "default/web"), from all that was read.
+  /// UIDs of pods of this name ("web" or "default/web") in all messages so far.
   std::map<std::string, std::string> PodsNamed(
       std::string_view name) const;  // uid -> "default/web"
 

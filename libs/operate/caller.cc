@@ -37,7 +37,7 @@ std::string GroupText(gid_t gid) {
   return fmt::format("{} ({})", gid, found->gr_name);
 }
 
-/// Without doubles, the effective one first.
+/// Without duplicates, the effective group first.
 std::vector<gid_t> Groups() {
   std::vector<gid_t> others(static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
   const int count = getgroups(static_cast<int>(others.size()), others.data());

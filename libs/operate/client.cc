@@ -32,7 +32,7 @@ constexpr Duration kStreamLimit = 25s;
 constexpr int kLookMs = 50;  // for a process that is being started
 constexpr const char* kDoesNotAnswer = " does not answer";
 
-/// How often the process was started in this boot.
+/// File with the number of starts of this boot.
 std::string StartsFile(const Layout& layout, const std::string& process) {
   return layout.run_dir + "/" + process + "/starts";
 }
@@ -45,7 +45,7 @@ struct Callee {
   const char* doing = "";  // what an error of the call says after the process
 };
 
-/// An error of a call. A refusal names who is refused.
+/// The error of a call, for a person. A refusal names the caller.
 Status Explain(const Status& status, const std::string& process, const char* doing) {
   if (status.code() == StatusCode::kPermissionDenied) return RefusedBy(process, Message(status));
   return Annotate(status, process + doing);
@@ -80,7 +80,7 @@ void Name(PodView& view, const std::shared_ptr<R>& record) {
   view.name_space = record->namespace_();
 }
 
-/// The tables of the node; null when its owner did not answer.
+/// The tables of the node; null if the owner did not answer.
 struct Tables {
   std::map<std::string, Records> by_name;
   const Records& Of(const std::string& table) const {
@@ -125,7 +125,7 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
   return view;
 }
 
-/// Mirrors are the API's image of a pod that is in the list already.
+/// False for mirror pods: they show a pod that is in the list already.
 bool IsShown(const PodView& view) {
   return !view.name.empty() &&
          (view.desired == nullptr || view.desired->state() != v1::DesiredRecord::MIRROR);

@@ -29,7 +29,7 @@ struct Context {
 };
 using Command = std::function<Status(const Context&)>;
 
-/// --state-dir, which kStateDirVariable of the environment gives too.
+/// --state-dir, or kStateDirVariable of the environment.
 void AddStateDirFlag(CLI::App& app, std::optional<std::string>& top);
 inline constexpr const char* kStateDirVariable = "SPLITLET_STATE_DIR";
 /// --state-dir's value in the environment.
@@ -38,16 +38,16 @@ std::optional<std::string> GivenStateDir();
 /// Prints one line about malformed arguments. Returns the exit code.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
 
-/// Makes `path`, unless it is empty, one that holds in every working directory. For each path among
-/// the words of a command, before RunOnStack changes the directory.
+/// Makes a non-empty `path` absolute. For paths in a command's arguments, before RunOnStack changes
+/// the directory.
 void MakeAbsolute(std::string& path);
 
 /// Prints the error. Returns the exit code.
 int Fail(const Status& status);
 
-/// Runs `command` in the directory of the stack below `top`; `patience` is that of its client.
-/// Returns the exit code, or does not return: gRPC's threads abort now and then when the libraries
-/// below them are torn down at exit.
+/// Runs `command` in the directory of the stack below `top`; `patience` is the client's. Returns
+/// the exit code, or ends the process: gRPC's threads sometimes abort when libraries are torn down
+/// at exit.
 int RunOnStack(const std::optional<std::string>& top, const Command& command,
                Duration patience = Duration{0});
 

@@ -56,7 +56,7 @@ std::string Encode(const BusMessage& message) {
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) + body;
 }
 
-/// The entry at the begin of `bytes`, and how long it is; nothing when it is not whole.
+/// The entry at the front of `bytes` and its length; nullopt if it is incomplete.
 std::optional<std::pair<BusMessage, size_t>> Decode(std::string_view bytes) {
   Head head;
   if (bytes.size() < sizeof head) return std::nullopt;
@@ -101,7 +101,7 @@ StatusOr<std::string> ReadSegment(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// How much of a segment is whole entries.
+/// Length of the complete entries of a segment.
 size_t WholeBytes(const std::string& path) {
   const auto content = ReadSegment(path);
   if (!content.ok()) return 0;
@@ -160,7 +160,7 @@ Status RecorderFiles::Write() {
   return Annotate(failed, "write " + PathOf(folder_, number_));
 }
 
-/// The oldest goes first: on a full disk that is also the room for the new one.
+/// Removes the oldest segment first: on a full disk it makes room for the new one.
 Status RecorderFiles::NextSegment() {
   Close();
   ASSIGN_OR_RETURN(const auto numbers, Segments(folder_), "list {}", folder_);

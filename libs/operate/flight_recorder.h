@@ -27,7 +27,7 @@ struct RecorderLimits {
 
 class RecorderFiles {
  public:
-  /// Goes on after the last entry of the newest segment.
+  /// Continues after the last entry of the newest segment.
   explicit RecorderFiles(std::string folder, RecorderLimits limits = {});
   ~RecorderFiles();
   RecorderFiles(const RecorderFiles&) = delete;
@@ -36,7 +36,7 @@ class RecorderFiles {
   /// Keeps the entry in memory until Flush; writes immediately above 1 MiB.
   void Add(const BusMessage& message);
   Status Flush();
-  /// Messages that were not written.
+  /// Number of unwritten messages.
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -55,7 +55,7 @@ class RecorderFiles {
   Status last_;      // of the last write
 };
 
-/// All that the folder has since then, in order. NOT_FOUND when there is no recorder.
+/// All entries since then, in order. NOT_FOUND: there is no recorder.
 Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMessage& message);
 
 }  // namespace splitlet::operate

@@ -26,7 +26,7 @@ namespace stdfs = std::filesystem;
 constexpr const char* kNamespaces = "/state/io.containerd.grpc.v1.cri/netns";
 constexpr const char* kTasks = "/state/io.containerd.runtime.v2.task/k8s.io";
 constexpr const char* kRunc = "/runc/k8s.io";
-/// libcni remembers what it set up in a directory of the machine.
+/// libcni's directory of the networks it has set up.
 constexpr const char* kResults = "/var/lib/cni/results";
 
 constexpr std::string_view kJump = " -j ";
@@ -34,12 +34,12 @@ constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
 constexpr std::chrono::seconds kIptablesLimit{10};
 
-/// Empty when it cannot be read.
+/// Empty if unreadable.
 std::string ReadText(const std::string& path) {
   return fs::RealFileSystem().Read(path, kMaxFile).value_or(std::string());
 }
 
-/// The pod network of a private containerd; empty when there is none.
+/// The pod network of a private containerd; empty if there is none.
 struct PodNetwork {
   std::string name, bridge;
 };
@@ -73,7 +73,7 @@ void AddEntries(const std::string& what, const std::string& folder,
     resources.insert(what + " " + it->path().filename().string());
 }
 
-/// Files at any depth that are named by an address; others are the plugin's own.
+/// Files at any depth whose names are addresses; other files are the plugin's own.
 void AddAddresses(const std::string& what, const std::string& folder,
                   std::set<std::string>& resources) {
   std::error_code error;
@@ -86,7 +86,7 @@ void AddAddresses(const std::string& what, const std::string& folder,
   }
 }
 
-/// Its plugins name the network in the comment of each rule, and give each sandbox a chain.
+/// Plugins name the network in the comment of each rule, and give each sandbox a chain.
 std::vector<std::string> RulesOf(const std::string& network) {
   const auto all = process::RunProgram(
       {.argv = {"iptables-save", "-t", "nat"}, .env = {}, .input = {}, .limit = kIptablesLimit});

@@ -15,21 +15,21 @@
 
 namespace splitlet::operate {
 
-/// Absolute paths. Empty: not looked at.
+/// Absolute paths. Empty: skipped.
 struct PodPlaces {
   std::vector<std::string> tops;       // mounts below them count
   std::string root, state, run, logs;  // of the node's processes
   std::string containerd;              // of the private one: its state, runc and cni
 };
 
-/// Whose cgroups count: other nodes of the machine have theirs beside them.
+/// Owners of cgroups: other nodes of the machine have cgroups beside them.
 struct KnownPods {
   std::set<std::string> ids;   // of sandboxes and containers
   std::set<std::string> uids;  // of pods
 };
 
 /// Mounts, cgroups, links, network namespaces, addresses, iptables rules, shims, tasks,
-/// directories, files: each as one line that is the same as long as it is there.
+/// directories, files: each as one line that stays the same while the resource exists.
 std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& pods);
 
 /// Kills, unmounts, removes. A link goes with its network namespace, a rule with the runtime.
@@ -39,7 +39,7 @@ void RemoveHostResource(const PodPlaces& places, const std::string& resource);
 /// OK if there are none; else the error of iptables-restore.
 Status DropNetworkRules(const std::string& containerd);
 
-/// Groups of these pods and of what runs in them, wherever they are.
+/// Cgroups of these pods and their containers, at any place.
 std::vector<std::string> CgroupsOf(const KnownPods& pods);
 
 }  // namespace splitlet::operate

@@ -17,8 +17,8 @@ struct BusAccess {
   std::string url;
   std::string creds;  // file with user, then password, a line each; may be empty
   std::string ca;     // who signs the bus's certificate; empty: no TLS, on loopback only
-  // Folder of the sockets of processes in whose network the bus is; empty: in ours. A thread that
-  // went there (which takes root) stays.
+  // Folder with sockets of processes in whose network the bus is; empty: in ours. A thread that
+  // entered the network (as root) stays there.
   std::string network_of = {};
 };
 
@@ -48,8 +48,8 @@ struct Layout {
 /// Without `top`: the stack of the packages.
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top);
 
-/// False once a local stack has been stopped, which removes its supervisor's services. True where
-/// others supervise.
+/// False after a local stack was stopped, which removes its supervisor's services. True with other
+/// supervisors.
 bool IsUp(const Layout& layout);
 
 }  // namespace splitlet::operate

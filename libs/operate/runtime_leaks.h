@@ -12,7 +12,7 @@
 
 namespace splitlet::operate {
 
-/// The id of the sandbox or container that such a resource belongs to; empty: of none.
+/// Id of the sandbox or container of such a resource; empty: none.
 std::string RuntimeIdOf(const std::string& resource);
 
 /// Resources whose id the runtime does not list. `listed`: ids of all sandboxes and containers;

@@ -22,7 +22,7 @@
 namespace splitlet::operate {
 namespace {
 
-/// A tool of the supervisor, which may wait for what it stops.
+/// Runs a tool of the supervisor, which may wait for a stop.
 StatusOr<std::string> RunTool(std::vector<std::string> argv) {
   const std::string verb = argv.size() > 1 ? argv[1] : argv[0];
   return Annotate(process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}}),
@@ -174,7 +174,7 @@ class Compose final : public Supervisor {
     const auto container = Find(service);
     if (!container.ok()) return container.status();
     if (!container->runs) return 0;
-    // Process ids of the host. The container's first process is the one that reaps.
+    // Pids of the host. The container's first process is the reaper.
     const auto table = Run({"top", container->id, "-eo", "pid,comm"});
     if (!table.ok()) return table.status();
     const std::string wanted = Program(service).substr(0, kCommLimit);
@@ -198,8 +198,8 @@ class Compose final : public Supervisor {
     const Status started = Switch("start", service);
     return started.ok() ? AwaitOther(service, 0) : started;
   }
-  /// The runtime's container stays, since pods are in its namespaces: a script inside starts
-  /// containerd again.
+  /// Keeps the runtime's container, since pods use its namespaces: a script inside restarts
+  /// containerd.
   Status Restart(const std::string& service) override {
     const auto before = PidOf(service);
     if (!before.ok()) return before.status();

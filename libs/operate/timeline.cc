@@ -36,7 +36,7 @@ std::vector<std::string> OtherRows(const Timeline& t) {
   return others;
 }
 
-/// Rows of a timeline: where each is, and what a time is across.
+/// Positions of rows and times in the picture.
 struct Picture {
   std::map<std::string, double> rows;  // -> top
   double height = 0, per_second = 1;

@@ -45,7 +45,7 @@ struct Timeline {
 /// Rows of processes and pods over time, as SVG.
 std::string TimelineSvg(const Timeline& timeline);
 
-/// With the five characters that mean something in HTML written out.
+/// Escapes the five special characters of HTML.
 std::string HtmlText(const std::string& text);
 
 }  // namespace splitlet::operate
