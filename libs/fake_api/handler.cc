@@ -286,11 +286,15 @@ StatusOr<Response> Handler::Create(const Call& call, std::unique_ptr<Message> ob
         "the namespace of the provided object does not match the namespace sent "
         "on the request");
   if (Status checked = CheckNamespace(place); !checked.ok()) return checked;
-  if (Status prepared = PrepareCreate(place, *object, Rules()); !prepared.ok()) return prepared;
-  if (place.kind->resource == "pods") AddPullSecrets(place, *object);
+  const Status prepared = PrepareCreate(place, *object, Rules());
   place.name = MetaOf(*object).name();
+  // The path of a creation has no name, but its refusal has.
+  if (!prepared.ok()) return ErrorResponse(prepared, &place, call.format);
+  if (place.kind->resource == "pods") AddPullSecrets(place, *object);
   if (store_.Find(*place.kind, place.key()) != nullptr)
-    return AlreadyExists("{} \"{}\" already exists", place.kind->full_name(), place.name);
+    return ErrorResponse(
+        AlreadyExists("{} \"{}\" already exists", place.kind->full_name(), place.name), &place,
+        call.format);
   using Csr = k8s::io::api::certificates::v1::CertificateSigningRequest;
   if (auto* csr = dynamic_cast<Csr*>(object.get())) {
     csr->mutable_spec()->set_username(call.user.name);

@@ -94,7 +94,9 @@ meta::Status StatusObject(const Status& status, const Place* place) {
     auto& details = *object.mutable_details();
     if (!place->name.empty()) details.set_name(place->name);
     if (!place->kind->group.empty()) details.set_group(place->kind->group);
-    details.set_kind(place->kind->resource);
+    // Validation names the kind, all other refusals the resource.
+    const bool invalid = reason.status == StatusCode::kFailedPrecondition;
+    details.set_kind(invalid ? place->kind->kind : place->kind->resource);
   }
   return object;
 }

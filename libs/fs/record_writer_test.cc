@@ -23,7 +23,8 @@ class RecordWriterTest : public testing::Test {
   }
   /// "" if there is no record.
   std::string OnDisk(const std::string& key) {
-    for (const auto& record : store.ReadAll()->records)
+    const auto all = store.ReadAll();
+    for (const auto& record : all->records)
       if (record.key == key) return record.bytes;
     return "";
   }
