@@ -1,6 +1,6 @@
 #pragma once
 
-/// The check of a document as a whole; what schema.h says of threads and errors holds here.
+/// Checks of a document as a whole; threads and errors as in schema.h.
 
 #include <vector>
 

@@ -18,7 +18,7 @@ struct Unmet {
 };
 Unmet FindUnmet(const YAML::Node& document);
 
-/// The document as a lenient reader takes it: without unknown keys, and of a doubled key the last.
+/// The document after lenient decoding: without unknown keys, and with the last of duplicate keys.
 YAML::Node WithoutExtras(const YAML::Node& document);
 
 }  // namespace splitlet::config

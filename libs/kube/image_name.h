@@ -13,10 +13,10 @@
 
 namespace splitlet::kube {
 
-/// The string for the runtime: as written, with ":latest" where there is neither tag nor digest.
+/// The name for the runtime: as written, with ":latest" if there is neither tag nor digest.
 StatusOr<std::string> WithDefaultTag(const std::string& image);
 
-/// Neither digest nor tag, or the tag `latest`.
+/// True without digest and tag, or with the tag `latest`.
 bool IsLatest(const std::string& image);
 
 /// "busybox" is "docker.io/library/busybox:latest"; a digest stays.

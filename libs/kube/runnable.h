@@ -16,7 +16,7 @@
 
 namespace splitlet::kube {
 
-/// Empty for a pod that may run.
+/// Empty: the pod may run.
 std::vector<FieldError> CheckRunnable(const Pod& pod);
 
 }  // namespace splitlet::kube

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of environment variables; see validation_parts.h.
+/// Checks of environment variables; see validation_parts.h.
 
 #include <string>
 

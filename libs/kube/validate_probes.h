@@ -6,7 +6,7 @@
 
 namespace splitlet::kube {
 
-/// A container with what its pod says of it.
+/// A container with properties from its pod.
 struct ContainerInPod {
   const Container& container;
   const PodSpec& spec;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the checks of a pod are divided; see validation.h. Each adds what it finds to `errors`.
+/// Parts of the checks of a pod; see validation.h. Each adds its violations to `errors`.
 
 #include <map>
 #include <set>

@@ -1,7 +1,6 @@
 #pragma once
 
-/// YAML, or whichever of both a document is, as tokens. Threads, errors and limits: those of
-/// tokens.h.
+/// YAML, or a document in either format, as tokens. Threads, errors and limits: those of tokens.h.
 
 #include <memory>
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace splitlet::kube {
 
-/// JSON when the first character that is not blank is '{', else YAML 1.1, of which only the first
+/// JSON if the first character that is not blank is '{', else YAML 1.1, of which only the first
 /// document counts. `text` outlives the source.
 StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
 

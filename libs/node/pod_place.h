@@ -32,13 +32,13 @@ struct PodPlace {
 /// Contents of a mark.
 struct PodMark {
   std::string path;
-  std::string source;  // "file"; empty: made by a version that did not write it, or not known
+  std::string source;  // "file"; empty: unknown, or a mark of an earlier version
 };
 
 /// "<root>/pods".
 std::string PodsBelow(std::string_view root_dir);
 
-/// The mark in this directory; nothing: there is none.
+/// The mark in this directory; nullopt: none.
 StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::string& mark_dir,
                                              const std::string& uid);
 
@@ -46,8 +46,8 @@ StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::s
 StatusOr<PodPlace> FindPodPlace(fs::FileSystem& files, const PodRoots& roots,
                                 const std::string& uid);
 
-/// Says that the directory is ours, lastingly. Before anything is made in it. With its source, what
-/// a pod left can go once that source says so; without, only when all sources do.
+/// Marks the directory as ours, permanently, before anything is made in it. With a source,
+/// leftovers of the pod may go once that source is complete; without, once all sources are.
 Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::string& uid,
                     const PodMark& mark);
 
