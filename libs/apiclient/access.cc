@@ -18,7 +18,7 @@ std::string HostOf(const std::string& server) {
   return rest.substr(0, rest.find('/'));
 }
 
-/// A header ends where its line does.
+/// False: a line end in the text would end the header too.
 bool IsOneLine(const std::string& text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
@@ -49,7 +49,8 @@ StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
   std::string why_not_trusted = WhyNotTrusted(*owned, deps_.user);
   if (config_ && owned->text == text_ && why_not_trusted == why_not_trusted_) return &*config_;
   auto config = ReadKubeconfig(owned->text, kubeconfig_, why_not_trusted);
-  if (!config.ok()) return Unavailable("{}", Message(config.status()));  // it may be mended
+  if (!config.ok())
+    return Unavailable("{}", Message(config.status()));  // a person may mend the file
   if (!config_ || config_->exec != config->exec) plugin_.Forget();
   config_ = std::move(*config);
   text_ = owned->text;
@@ -64,7 +65,7 @@ StatusOr<std::string> AccessReader::ReadPem(const Pem& pem) {
   return text;
 }
 
-/// False: there is none, or none that would let the node in.
+/// False: no such file, or the node could not log in with it.
 bool AccessReader::UseRotated(ServerAccess& access) {
   if (rotated_.empty()) return false;
   auto text = deps_.files.Read(rotated_, kMaxFile);
@@ -105,7 +106,7 @@ Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAcce
   std::string token = config.token;
   std::string source = kubeconfig_;
   if (!config.token_file.empty()) {
-    // The token in the kubeconfig is for when the file cannot be read.
+    // The kubeconfig's own token counts if the file cannot be read.
     auto text = deps_.files.Read(config.token_file, kMaxFile);
     if (text.ok()) token = Trimmed(*text);
     if (text.ok()) source = config.token_file;
@@ -114,7 +115,7 @@ Status AccessReader::AddCredentials(const ClientConfig& config, const ServerAcce
   }
   const bool has_own = !token.empty() || !access.certificate.empty();
   if (config.exec && !has_own) {
-    // The plugin's word of before is what was refused, unless it has another since.
+    // The server refused the plugin's credentials, unless the plugin has new ones since.
     const bool again = refused != nullptr && last_ != nullptr && *refused == *last_;
     ASSIGN_OR_RETURN(const PluginAnswer answer, plugin_.Get(config, access.ca, again),
                      "exec plugin {}", config.exec->command);

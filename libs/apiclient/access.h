@@ -1,10 +1,11 @@
 #pragma once
 
-/// What a request to the API server is made with: a kubeconfig and all files that it names, read.
-/// Threads: values; AccessReader blocks on files and on a plugin, and is one thread's.
-/// Errors:  UNAVAILABLE while there is no kubeconfig, it is bad, or a file of it cannot be read;
-///          marked as awaited (status.h) while a TLS bootstrap is making the kubeconfig;
-///          UNAUTHENTICATED when its plugin gives nothing. No secret stands in any.
+/// Credentials and address for requests to the API server: a kubeconfig and all files that it
+/// names.
+/// Threads: values; AccessReader blocks on files and on a plugin, and belongs to one thread.
+/// Errors:  UNAVAILABLE: the kubeconfig is missing or malformed, or one of its files is unreadable;
+///          marked as awaited (status.h) while a TLS bootstrap makes the kubeconfig;
+///          UNAUTHENTICATED: the plugin gives no credentials. No error shows a secret.
 /// Source:  docs/behaviour/api-client.md, "Credentials"; client-go rest.TLSConfigFor.
 
 #include <unistd.h>
@@ -20,15 +21,15 @@
 
 namespace splitlet::apiclient {
 
-/// Never changes once it is made.
+/// Immutable.
 struct ServerAccess {
   std::string server;           // "https://10.0.0.1:6443/prefix"
-  std::string host;             // of it, with its port
-  std::string tls_server_name;  // empty: its host
+  std::string host;             // host and port of `server`
+  std::string tls_server_name;  // empty: the host of `server`
   bool insecure = false;
   bool compression = true;
   std::string proxy_url;
-  std::string ca, certificate, key;  // PEM; no CA: those of the system
+  std::string ca, certificate, key;  // PEM; without a CA the system's CAs count
   std::string authorization;         // value of the header; empty: none
 
   bool operator==(const ServerAccess&) const = default;
@@ -42,11 +43,11 @@ class AccessReader {
     process::ProgramRunner run;
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
     uint32_t user = ::geteuid();                              // of this process
-    /// For how long from now on a kubeconfig that is missing is being made.
+    /// Within this time from now on, a missing kubeconfig is one that is being made.
     Duration made_within{0};
   };
-  /// `rotated`: a file with certificate and key that take the place of those of the kubeconfig, if
-  /// it has some, while they are good; empty: none.
+  /// `rotated`: a file whose certificate and key replace those of the kubeconfig while they are
+  /// valid, if the kubeconfig has some; empty: none.
   AccessReader(Deps deps, std::string kubeconfig, std::string rotated)
       : deps_(std::move(deps)),
         kubeconfig_(std::move(kubeconfig)),
@@ -54,10 +55,10 @@ class AccessReader {
         made_by_(deps_.clock.Now() + deps_.made_within),
         plugin_({deps_.clock, deps_.run, deps_.plugin_metrics}) {}
 
-  /// As it is now. The same object while nothing has changed. `refused`: what the server did not
-  /// take; a plugin is asked again when it is its.
+  /// The present access; the same object while nothing has changed. `refused`: the access that the
+  /// server refused; a plugin runs again if the refused credentials are its own.
   StatusOr<std::shared_ptr<const ServerAccess>> Read(const ServerAccess* refused);
-  /// Ends a plugin that runs, and those that would run later. From any thread.
+  /// Ends a running plugin, and every later one. From any thread.
   void GiveUp() { plugin_.GiveUp(); }
 
  private:
@@ -71,10 +72,10 @@ class AccessReader {
   const Deps deps_;
   const std::string kubeconfig_, rotated_;
   const Clock::Time made_by_;
-  std::string text_, why_not_trusted_;  // that was read last
+  std::string text_, why_not_trusted_;  // read last
   std::optional<ClientConfig> config_;
-  std::string rotated_text_;  // that was read last
-  WallTime rotated_until_;    // it is good; in the past for what is no pair
+  std::string rotated_text_;  // read last
+  WallTime rotated_until_;    // end of its validity; in the past if it is no valid pair
   std::shared_ptr<const ServerAccess> last_;
   PluginCredentials plugin_;
 };

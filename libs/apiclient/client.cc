@@ -15,10 +15,10 @@ namespace splitlet::apiclient {
 namespace {
 
 constexpr int kMaxRetries = 10;
-/// A transport says itself when the time is over; one that forgets to is not waited for longer.
+/// A transport keeps the deadline itself; the client waits so much longer for one that does not.
 constexpr Duration kPatience = 5s;
 
-/// What a transport's thread leaves for the one who waits.
+/// Where a transport's thread leaves the answer for the waiting caller.
 struct Answer {
   Gate gate;
   std::mutex mutex;
@@ -47,12 +47,12 @@ std::string_view PatchMime(PatchType type) {
   UNREACHABLE();
 }
 
-/// Doing it twice is as doing it once.
+/// True if sending the request twice has the same effect as once.
 bool IsIdempotent(const std::string& method) {
   return method == "GET" || method == "PUT" || method == "DELETE";
 }
 
-/// After how long it is sent again, the `tries`th time; none: it is not.
+/// Time before attempt number `tries` + 1; nullopt: do not repeat.
 /// Source: client-go rest withRetry.
 std::optional<Duration> WaitBeforeRetry(const Request& request, const StatusOr<Response>& answer,
                                         int tries) {
@@ -107,7 +107,7 @@ Status Client::Delete(const std::string& path, const Preconditions& precondition
   if (!preconditions.uid.empty()) how.mutable_preconditions()->set_uid(preconditions.uid);
   if (preconditions.grace_period_seconds >= 0)
     how.set_grace_period_seconds(preconditions.grace_period_seconds);
-  // In JSON these options are of every group.
+  // In JSON these options fit every API group.
   return Exchange({.method = "DELETE",
                    .path = path,
                    .content_type = std::string(kJsonType),
@@ -148,7 +148,8 @@ StatusOr<Response> Client::Call(const Request& request, const Deadline& deadline
 
 StatusOr<Response> Client::Ask(const Request& request, const Deadline& deadline) {
   const auto begun = clock_.Now();
-  const auto answer = std::make_shared<Answer>();  // an answer may come when nobody waits any more
+  const auto answer =
+      std::make_shared<Answer>();  // an answer may come after the caller has given up
   transport_.Begin(request, deadline,
                    [answer](StatusOr<Response> value) { answer->Put(std::move(value)); });
   answer->gate.Wait(clock_, options_.wait, deadline.at + kPatience);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// rest_client_*: what is asked of the API server and how long that takes, under client-go's names.
-/// Registered more than once in a registry they are the same series.
+/// rest_client_*: number and duration of requests to the API server, under client-go's names.
+/// Several registrations in one registry share their series.
 /// Threads: any; nothing fails.
 /// Source:  docs/metrics.md; client-go metrics.
 
@@ -25,15 +25,15 @@ class ClientMetrics {
 
   struct Call {
     std::string method, host;
-    int code = 0;  // 0: there was no answer
+    int code = 0;  // 0: no answer
     Duration took{0};
     size_t sent_bytes = 0, received_bytes = 0;
   };
   void NoteCall(const Call& call);
-  /// The head of a watch's answer, or what it got instead; how long it goes on is not counted.
+  /// The head of a watch's answer, or the error instead; the duration of a watch is not counted.
   void NoteWatch(const std::string& host, int code);
   void NoteLimited(const std::string& method, const std::string& host, Duration waited);
-  /// It is sent again, after an answer of this code; 0: after none.
+  /// A request is repeated after an answer of this code; 0: after no answer.
   void NoteRetry(const std::string& method, const std::string& host, int code);
 
  private:
@@ -45,17 +45,17 @@ class ClientMetrics {
   prometheus::Family<prometheus::Histogram>& received_bytes_;
 };
 
-/// rest_client_exec_plugin_*, of a client whose kubeconfig may name a credential plugin.
+/// rest_client_exec_plugin_*, for a kubeconfig with a credential plugin.
 class PluginMetrics {
  public:
   explicit PluginMetrics(prometheus::Registry& registry);
 
-  /// How a run of the plugin ended, under client-go's names.
+  /// Result of a plugin's run, under client-go's names.
   enum class Result { kDone, kFailed, kNotFound, kNoAnswer };
   void NoteRun(Result result, int exit_code);
-  /// Of the certificate that it has given; none: it has not given one.
+  /// Rest of the certificate's validity; nullopt: the plugin has not given one.
   void SetTtl(std::optional<Duration> left);
-  /// How old the certificate was that another one has replaced.
+  /// Age of the certificate that another one replaced.
   void NoteRotation(Duration age);
 
  private:

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The way to the API server that a kubeconfig names, by libcurl: a connection for each purpose,
-/// HTTP/2 where the server has it, credentials that are read anew when they change
+/// Transport to the API server of a kubeconfig, by libcurl: an own connection for each purpose,
+/// HTTP/2 if the server has it, credentials that are read again when they change
 /// (https_transport.h).
-/// Threads: as Transport; two threads of its own from the first request on. Connect itself blocks
-///          on a file.
-/// Errors:  INVALID_ARGUMENT of a kubeconfig that is there, FAILED_PRECONDITION without libcurl;
-///          those of Transport. A kubeconfig that becomes bad later is logged, and what was read of
-///          it before stays in use.
+/// Threads: as Transport; two own threads from the first request on. Connect itself blocks on a
+///          file.
+/// Errors:  INVALID_ARGUMENT: malformed kubeconfig; FAILED_PRECONDITION: no libcurl; those of
+///          Transport. A kubeconfig that becomes malformed later is logged, and the last good one
+///          stays in use.
 /// Source:  docs/behaviour/api-client.md, "The way there"; client-go rest.Config and transport.
 
 #include <memory>
@@ -25,15 +25,15 @@ struct ConnectOptions {
   const Clock& clock;
   fs::FileSystem& files;
   Log log;
-  std::string kubeconfig;           // path; may come later: until then UNAVAILABLE
+  std::string kubeconfig;           // path; may be missing at first: UNAVAILABLE
   std::string user_agent;           // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
-  std::string rotated_certificate;  // instead of the kubeconfig's, while it is good; empty: none
+  std::string rotated_certificate;  // replaces the kubeconfig's while it is valid; empty: none
   std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
-  /// For how long from now on a kubeconfig that is missing is being made (https_transport.h).
+  /// Within this time a missing kubeconfig is one that is being made (https_transport.h).
   Duration made_within{0};
 };
 
-/// One for each purpose of a process, so that none delays another.
+/// Make one for each purpose of a process, so that none delays another.
 StatusOr<std::unique_ptr<Transport>> Connect(ConnectOptions options);
 
 }  // namespace splitlet::apiclient

@@ -11,7 +11,7 @@
 namespace splitlet::apiclient {
 namespace {
 
-/// By how much the kernel's times and ours may differ.
+/// Tolerance between the kernel's times and ours.
 constexpr Duration kSlack = std::chrono::milliseconds{50};
 
 std::optional<ino_t> InodeOf(int socket) {
@@ -47,7 +47,7 @@ void Connections::EndIf(Ends ends) {
     if (!info) continue;
     const Quiet quiet{.sent = std::chrono::milliseconds{info->tcpi_last_data_sent},
                       .received = std::chrono::milliseconds{info->tcpi_last_data_recv}};
-    // libcurl reads its end, and closes it.
+    // libcurl reads the end of the connection and closes it.
     if (ends(quiet)) ::shutdown(socket, SHUT_RDWR);
   }
 }

@@ -1,12 +1,11 @@
 #pragma once
 
-/// The connections that libcurl has opened for a transport: those over which a server says nothing
-/// any more are ended, and so is all that goes on on them. A server that hangs, or a balancer
-/// before one that is gone, acknowledges whatever it gets, so that neither keep-alive nor the
-/// kernel's time-outs end them; and libcurl takes the oldest connection of HTTP/2 that it has for
-/// the next request, also when the last one on it has timed out.
+/// libcurl's connections of a transport: ends connections over which the server is silent, with all
+/// their requests. A hung server, or a balancer in front of a dead one, acknowledges whatever it
+/// gets, so neither keep-alive nor the kernel's time-outs end such a connection; and libcurl reuses
+/// its oldest HTTP/2 connection even if the last request on it timed out.
 /// Threads: libcurl's.
-/// Errors:  none. Where the kernel does not tell when something came last, nothing is ended.
+/// Errors:  none. If the kernel does not know when data came last, no connection is ended.
 /// Source:  docs/behaviour/api-client.md, "The way there".
 
 #include <sys/types.h>
@@ -19,22 +18,22 @@ namespace splitlet::apiclient {
 
 class Connections {
  public:
-  /// libcurl has made this socket. It closes some without a word, so their numbers are not trusted.
+  /// libcurl opened this socket. It closes some sockets silently, so a number is not enough.
   void OnOpened(int socket);
   /// A request has waited so long for its answer in vain: ends those over which something was sent
   /// in that time, and nothing has come.
   void EndUnanswered(Duration waited);
-  /// Ends those over which nothing has come for so long.
+  /// Ends the connections over which nothing came for so long.
   void EndQuiet(Duration quiet);
 
  private:
   struct Quiet {
-    Duration sent{0}, received{0};  // how long ago anything was
+    Duration sent{0}, received{0};  // time since the last byte
   };
   template <class Ends>
   void EndIf(Ends ends);
 
-  std::map<int, ino_t> opened_;  // which socket it was
+  std::map<int, ino_t> opened_;  // identifies the socket
 };
 
 }  // namespace splitlet::apiclient

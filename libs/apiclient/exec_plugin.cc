@@ -15,7 +15,7 @@ constexpr Duration kMaxRun = 60s;
 constexpr Duration kForgive = 10s;
 constexpr size_t kMaxAnswer = 1u << 20;
 
-/// What KUBERNETES_EXEC_INFO holds.
+/// The value of KUBERNETES_EXEC_INFO.
 std::string InfoFor(const ClientConfig& config, const std::string& ca) {
   v1::ExecCredential info;
   info.set_kind(kKind);
@@ -34,12 +34,12 @@ std::string InfoFor(const ClientConfig& config, const std::string& ca) {
   all.always_print_primitive_fields = true;
   std::string json;
   CHECK(google::protobuf::util::MessageToJsonString(info.spec(), &json, all).ok());
-  // Only its own part of the kind is told: the rest is what it answers.
+  // The plugin gets only its own part of the kind; the rest is its answer.
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","spec":{}}})", info.kind(),
                      info.api_version(), json);
 }
 
-/// It is not there, or may not be run.
+/// True if the program does not exist or may not be run.
 bool IsMissing(StatusCode code) {
   return code == StatusCode::kNotFound || code == StatusCode::kPermissionDenied;
 }
@@ -66,7 +66,7 @@ StatusOr<v1::ExecCredentialStatus> ReadAnswer(const std::string& text,
 
 StatusOr<PluginAnswer> PluginCredentials::Get(const ClientConfig& config, const std::string& ca,
                                               bool again) {
-  // A server that refuses everybody does not have it run all the time.
+  // A server that refuses all credentials must not cause a run for each request.
   const bool is_new = kept_ && deps_.clock.Now() - kept_->since < kForgive;
   if (again && !is_new) kept_.reset();
   if (!IsGood()) kept_ = Run(config, ca);
@@ -80,7 +80,7 @@ void PluginCredentials::Forget() {
   if (deps_.metrics != nullptr) deps_.metrics->SetTtl(std::nullopt);
 }
 
-/// What was good stays shown while the plugin fails: then its time runs out.
+/// While the plugin fails, the metric keeps its last good certificate and counts down.
 void PluginCredentials::NoteCertificate(const StatusOr<PluginAnswer>& answer) {
   if (deps_.metrics == nullptr) return;
   if (answer.ok()) {
@@ -95,7 +95,7 @@ void PluginCredentials::NoteCertificate(const StatusOr<PluginAnswer>& answer) {
                    : std::nullopt);
 }
 
-/// Exit codes as client-go tells them: 1 for what has none.
+/// Exit codes as client-go counts them: 1 if there is none.
 StatusOr<std::string> PluginCredentials::RunCounted(process::Program program) {
   int exit_code = -1;
   program.exit_code = &exit_code;

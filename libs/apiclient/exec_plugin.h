@@ -1,9 +1,9 @@
 #pragma once
 
-/// Credentials that a program says, kept until they expire or the server refuses them.
+/// Credentials of a plugin program, kept until they expire or the server refuses them.
 /// Threads: one, which blocks while the program runs; GiveUp from any.
-/// Errors:  UNAUTHENTICATED with the install hint; kept for ten seconds, so that a plugin that
-///          fails is not run for each request. Nothing that it prints stands in them.
+/// Errors:  UNAUTHENTICATED with the install hint; kept for ten seconds, so that a failing plugin
+///          does not run for each request. No error shows output of the plugin.
 /// Source:  docs/behaviour/api-client.md, "Credentials"; client-go credential plugins.
 
 #include <memory>
@@ -33,9 +33,9 @@ class PluginCredentials {
   };
   explicit PluginCredentials(Deps deps) : deps_(std::move(deps)) {}
 
-  /// `ca`: the PEM of the cluster. `again`: what is kept was refused.
+  /// `ca`: PEM of the cluster's CA. `again`: the server refused the kept credentials.
   StatusOr<PluginAnswer> Get(const ClientConfig& config, const std::string& ca, bool again);
-  /// Another plugin is meant from now on, or none.
+  /// Drops the kept credentials: the kubeconfig names another plugin or none.
   void Forget();
   void GiveUp() { stop_.Cancel(); }
 
@@ -54,7 +54,7 @@ class PluginCredentials {
   const Deps deps_;
   CancelToken stop_;
   std::optional<Kept> kept_;
-  std::optional<x509::Certificate> certificate_;  // the last that was given
+  std::optional<x509::Certificate> certificate_;  // of the last answer
 };
 
 }  // namespace splitlet::apiclient

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxBody = 64u << 20;
 constexpr size_t kMaxHead = 64u << 10;
 constexpr long kBuffer = 64 << 10;
-/// A connection is dead when for so long nothing that was sent has been acknowledged.
+/// A connection is dead if sent data is not acknowledged for so long.
 constexpr int kUserTimeoutMs = 30'000;
 constexpr int kKeepIdleSeconds = 15, kKeepIntervalSeconds = 5;
 
@@ -50,7 +50,7 @@ HostAndPort Split(const std::string& authority) {
 
 }  // namespace
 
-/// Of the three forms of a date, the one that may be written.
+/// HTTP has three forms of a date; senders use this one.
 /// Source: RFC 9110.
 std::optional<Duration> ParseRetryAfter(std::string_view value, WallTime now) {
   constexpr int64_t kMostSeconds = 24 * 3600;
@@ -80,7 +80,7 @@ void HttpsRequest::Set(CURLoption option, Value value) {
         static_cast<int>(option));
 }
 
-/// libcurl takes no copy of its own; the bytes are ServerAccess's.
+/// libcurl does not copy the bytes; ServerAccess owns them.
 void HttpsRequest::SetBlob(CURLoption option, const std::string& bytes) {
   curl_blob blob{};
   blob.data = const_cast<char*>(bytes.data());
@@ -108,8 +108,8 @@ Status HttpsRequest::Prepare(Duration left) {
   return OkStatus();
 }
 
-/// Where its certificate is for another name, that name is in the URL, and is connected to
-/// elsewhere.
+/// If the certificate is for another name, that name is in the URL, and the connection goes to the
+/// server's address.
 Status HttpsRequest::SetPlace() {
   const ServerAccess& access = *call_.access;
   std::string url = access.server;
@@ -133,11 +133,11 @@ void HttpsRequest::SetConnection(Duration left) {
   Set(CURLOPT_TIMEOUT_MS, std::max<long>(1, ms));
   Set(CURLOPT_CONNECTTIMEOUT_MS, std::max<long>(1, ms));
   Set(CURLOPT_NOSIGNAL, 1L);
-  Set(CURLOPT_QUICK_EXIT, 1L);  // a name that is still looked up is not waited for
+  Set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name lookup
   Set(CURLOPT_ERRORBUFFER, error_.data());
   Set(CURLOPT_PROTOCOLS_STR, "http,https");
   Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  Set(CURLOPT_PIPEWAIT, 1L);  // for the streams of a connection that is being made
+  Set(CURLOPT_PIPEWAIT, 1L);  // use a stream of a connection that is being made
   Set(CURLOPT_BUFFERSIZE, kBuffer);
   Set(CURLOPT_SOCKOPTFUNCTION, &HttpsRequest::SocketCallback);
   Set(CURLOPT_SOCKOPTDATA, &call_.connections);
@@ -150,7 +150,7 @@ void HttpsRequest::SetTls() {
   Set(CURLOPT_SSL_VERIFYPEER, access.insecure ? 0L : 1L);
   Set(CURLOPT_SSL_VERIFYHOST, access.insecure ? 0L : 2L);
   if (access.insecure || !access.ca.empty()) {
-    // The machine's own are not trusted beside it, and take long to read.
+    // The machine's own CAs are not trusted beside it, and take long to read.
     Set(CURLOPT_CAINFO, static_cast<const char*>(nullptr));
     Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
@@ -159,12 +159,12 @@ void HttpsRequest::SetTls() {
   if (!access.key.empty()) SetBlob(CURLOPT_SSLKEY_BLOB, access.key);
 }
 
-/// Without one in the kubeconfig libcurl does as the environment says.
+/// Without a proxy in the kubeconfig libcurl follows the environment.
 void HttpsRequest::SetProxy() {
   constexpr std::string_view kSocks = "socks5://";
   std::string proxy = call_.access->proxy_url;
   if (proxy.empty()) return;
-  // Names are the proxy's to look up, as with Go's client.
+  // The proxy resolves names, as with Go's client.
   if (proxy.starts_with(kSocks)) proxy.replace(0, kSocks.size(), "socks5h://");
   Set(CURLOPT_PROXY, proxy.c_str());
   Set(CURLOPT_NOPROXY, "");

@@ -1,8 +1,8 @@
 #pragma once
 
-/// One request to an API server as libcurl carries it out, and its answer.
+/// One request to an API server by libcurl, and its answer.
 /// Threads: one.
-/// Errors:  those of Transport. No header that was sent stands in them.
+/// Errors:  those of Transport. No error shows a request header.
 
 #include <array>
 #include <memory>
@@ -31,12 +31,12 @@ class HttpsRequest {
   HttpsRequest(const HttpsRequest&) = delete;
   HttpsRequest& operator=(const HttpsRequest&) = delete;
 
-  /// Makes it ready to be performed within `left`.
+  /// Makes the request ready, with `left` until its deadline.
   Status Prepare(Duration left);
   CURL* handle() const { return handle_.get(); }
   const std::shared_ptr<const ServerAccess>& access() const { return call_.access; }
   StatusOr<Response> TakeAnswer(CURLcode code);
-  /// For how long it has waited since it was sent, when it is over; 0 for one that never was.
+  /// At the end: time between sending the request and now; 0 if it was never sent.
   Duration Waited() const;
 
  private:
@@ -72,7 +72,7 @@ class HttpsRequest {
   bool too_long_ = false;
 };
 
-/// "120", or the date that comes in so long; none: it is neither.
+/// "120", or a date that many seconds from now; nullopt: neither.
 std::optional<Duration> ParseRetryAfter(std::string_view value, WallTime now);
 
 }  // namespace splitlet::apiclient

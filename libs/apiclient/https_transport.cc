@@ -11,11 +11,11 @@
 namespace splitlet::apiclient {
 namespace {
 
-/// For how long what could not be read is not read again.
+/// A failed read is not repeated for so long.
 constexpr Duration kReadAgain = 1s;
 /// How often the connections are looked at until they have been quiet for too long.
 constexpr int kChecksInTheLimit = 5;
-/// For watches that tell thousands of changes a second, while nobody waits for an answer.
+/// For watches with thousands of changes a second, while no caller waits for an answer.
 constexpr Duration kRestOfWatches = 2ms;
 
 }  // namespace
@@ -33,8 +33,8 @@ class HttpsTransport::Engine {
  private:
   struct Active {
     Call call;
-    int told = 0;                           // of the deadline's token
-    std::unique_ptr<HttpsRequest> request;  // null: it waits for what it is made with
+    int cancel_id = 0;                      // of the deadline's token
+    std::unique_ptr<HttpsRequest> request;  // null: waits for the credentials
     std::optional<Response> refused;        // the 401 that it got
     std::shared_ptr<const ServerAccess> refused_access;
   };
@@ -61,7 +61,7 @@ class HttpsTransport::Engine {
     return true;
   }
 
-  /// Of those that wait, and of the connections. libcurl watches the others.
+  /// Deadline of the waiting requests and of the connections' check. libcurl watches the others.
   std::optional<Clock::Time> NextDeadline() const {
     std::optional<Clock::Time> next = check_at_;
     for (const uint64_t id : waiting_) {
@@ -90,13 +90,13 @@ class HttpsTransport::Engine {
       check_at_ = now + owner_.options_.quiet_limit / kChecksInTheLimit;
   }
 
-  /// Made with a certificate, and under way.
+  /// A running stream that was made with a client certificate.
   static bool IsCertifiedStream(const Active& active) {
     return active.call.on_data && active.request != nullptr &&
            !active.request->access()->certificate.empty();
   }
 
-  /// They may go on for so long that nothing else asks whether their certificate is still shown.
+  /// Streams may run for so long that no other request notices a replaced certificate.
   void ReadForWatches() {
     const bool due = !reading_ && read_at_ && Now() - *read_at_ >= owner_.options_.read_every;
     if (due && std::ranges::any_of(calls_,
@@ -104,7 +104,7 @@ class HttpsTransport::Engine {
       AskToRead(nullptr);
   }
 
-  /// The server knows who asks by the connection: a watch goes on as the one who began it.
+  /// The server knows the client by the connection: a watch goes on as the client that began it.
   void EndStreamsOfBefore() {
     std::vector<uint64_t> ended;
     for (const auto& [id, active] : calls_)
@@ -124,7 +124,7 @@ class HttpsTransport::Engine {
     Active& active = calls_[id];
     active.call = std::move(call);
     if (const auto& token = active.call.deadline.cancel)
-      active.told = token->Add([owner = &owner_, id] { owner->PostCancel(id); });
+      active.cancel_id = token->Add([owner = &owner_, id] { owner->PostCancel(id); });
     const Duration good_for = access_.ok() ? owner_.options_.read_every : kReadAgain;
     const bool fresh = read_at_ && Now() - *read_at_ < good_for;
     if (!fresh) {
@@ -135,7 +135,7 @@ class HttpsTransport::Engine {
   }
 
   void AskToRead(std::shared_ptr<const ServerAccess> refused) {
-    if (reading_) {  // what it finds may be of before
+    if (reading_) {  // a read that began before may find the old credentials
       if (refused != nullptr) refused_meanwhile_ = std::move(refused);
       return;
     }
@@ -167,16 +167,16 @@ class HttpsTransport::Engine {
     }
   }
 
-  /// When it changes.
+  /// Logs a change.
   void Note(const Status& status) {
     if (status == noted_) return;
     noted_ = status;
     if (status.ok()) {
-      owner_.deps_.log.Info("the API server's access is read", {});
+      owner_.deps_.log.Info("kubeconfig loaded", {});
     } else if (IsAwaited(status)) {
-      owner_.deps_.log.Debug("waiting for the API server's access", {KV("err", status)});
+      owner_.deps_.log.Debug("waiting for the kubeconfig", {KV("err", status)});
     } else {
-      owner_.deps_.log.Warn("the API server's access cannot be read",
+      owner_.deps_.log.Warn("cannot load kubeconfig, will try again",
                             {KV("err", status), KV("usesLast", access_.ok())});
     }
   }
@@ -224,12 +224,12 @@ class HttpsTransport::Engine {
 
   void End(uint64_t id, StatusOr<Response> answer) {
     const auto found = calls_.find(id);
-    Detach(found->second);  // before its parts move, of which libcurl knows
+    Detach(found->second);  // before its parts move: libcurl points to them
     Active active = std::move(found->second);
     calls_.erase(found);
     std::erase(waiting_, id);
-    // No lock is held here: the token holds its own while it tells.
-    if (active.told != 0) active.call.deadline.cancel->Remove(active.told);
+    // No lock is held here, since the token holds its own lock while it runs callbacks.
+    if (active.cancel_id != 0) active.call.deadline.cancel->Remove(active.cancel_id);
     owner_.OnAnswered();
     active.call.done(std::move(answer));
   }
@@ -237,12 +237,13 @@ class HttpsTransport::Engine {
   HttpsTransport& owner_;
   std::map<uint64_t, Active> calls_;
   std::map<CURL*, uint64_t> ids_;
-  std::vector<uint64_t> waiting_;  // for access_, in the order in which they came
+  std::vector<uint64_t> waiting_;  // requests that wait for access_, oldest first
   ReadResult access_ = Unavailable("not read yet");
   std::optional<Clock::Time> read_at_;
   std::optional<Clock::Time> check_at_;  // the connections; while anything is under way
   bool reading_ = false;
-  std::shared_ptr<const ServerAccess> refused_meanwhile_;  // since what is being read was asked for
+  std::shared_ptr<const ServerAccess>
+      refused_meanwhile_;  // refused since the running read was requested
   Status noted_;
 };
 
@@ -264,7 +265,7 @@ HttpsTransport::~HttpsTransport() {
     asked_.notify_all();
     multi_.Wake();
   }
-  reader_.GiveUp();  // after it: what a plugin says now is nobody's answer
+  reader_.GiveUp();  // afterwards, since no request waits for a plugin's answer now
   if (engine_thread_.joinable()) engine_thread_.join();
   if (reader_thread_.joinable()) reader_thread_.join();
 }
@@ -292,7 +293,7 @@ void HttpsTransport::Enqueue(Call call) {
     if (inbox_.stop) {
       refused = Cancelled("given up");
     } else if (calls_ >= options_.max_calls) {
-      refused = ResourceExhausted("too many requests at once");
+      refused = ResourceExhausted("too many running requests");
     } else if (!EnsureThreads()) {
       refused = Unavailable("no thread or descriptor for requests to the API server");
     } else {
@@ -305,7 +306,7 @@ void HttpsTransport::Enqueue(Call call) {
   call.done(refused);
 }
 
-/// False: the machine has no descriptor or no thread for them.
+/// False: the machine has no descriptor or thread for them.
 bool HttpsTransport::EnsureThreads() {
   if (started_) return true;
   if (!multi_.IsUsable()) return false;

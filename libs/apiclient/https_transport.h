@@ -1,24 +1,22 @@
 #pragma once
 
-/// Requests to an API server by libcurl on one thread. All of them share a connection where the
-/// server has HTTP/2, else each has one, which the next one takes over. What they are made with
-/// (access.h) is read by a second thread: at first, when ten seconds have passed since, and when
-/// the server answers 401; then the request is sent once more, if something has changed.
-/// It is read again, too, while streams go on that were made with a client certificate: they end
-/// with UNAVAILABLE when it changes. Connections made with one of before serve only the requests
-/// that are under way on them. One over which the server says nothing any more is ended with all
-/// that goes on on it: when a request on it has timed out, or when nothing has come for longer than
-/// the bookmarks of a watch let pass.
-/// Owns:    the requests under way, their connections, two threads from the first request on.
-/// Threads: Begin, BeginStream and host from any. Callbacks come on its first thread, also from its
-///          end, or before Begin returns.
-///          The process ignores SIGPIPE, which a connection that breaks may give.
-/// Errors:  as Transport says; RESOURCE_EXHAUSTED also above 4,096 requests at once. Without a
-///          kubeconfig UNAVAILABLE. When one that was there goes, or becomes bad, or a file of it
-///          does, what was read last stays in use, and the log says so. While a TLS bootstrap is
-///          making the kubeconfig the error is marked as awaited, and the log says it at debug.
-/// Killed:  its end gives up all that is under way, with CANCELLED, and waits for no name that is
-///          looked up.
+/// Requests to an API server by libcurl on one thread. All requests share a connection if the
+/// server has HTTP/2; otherwise each has one, which a later request reuses. A second thread reads
+/// the credentials (access.h): at first, ten seconds after the last read, and when the server
+/// answers 401. Then the request is sent once more if the credentials changed. Streams with a
+/// client certificate cause reads too, and end with UNAVAILABLE when the certificate changes.
+/// Connections with old credentials serve only their running requests. A silent connection is ended
+/// with all its requests: when a request on it timed out, or when nothing came for longer than the
+/// interval of a watch's bookmarks.
+/// Owns:    the running requests, their connections, two threads from the first request on.
+/// Threads: Begin, BeginStream and host from any. Callbacks come on the first thread, in the
+///          destructor, or before Begin returns.
+///          The process ignores SIGPIPE, which a broken connection may raise.
+/// Errors:  those of Transport; RESOURCE_EXHAUSTED: more than 4,096 running requests; UNAVAILABLE:
+///          no kubeconfig. If the kubeconfig or one of its files disappears or becomes malformed,
+///          the last good version stays in use, and the log reports it. While a TLS bootstrap makes
+///          the kubeconfig, the error is marked as awaited and logged at debug.
+/// Killed:  the destructor ends all requests with CANCELLED, and does not wait for name lookups.
 /// Source:  docs/behaviour/api-client.md, "The way there"; client-go transport.
 
 #include <condition_variable>
@@ -53,10 +51,10 @@ class HttpsTransport final : public Transport {
     std::string user_agent;
     std::string rotated_certificate;  // as AccessReader's; empty: none
     Duration read_every = std::chrono::seconds{10};
-    /// For how long from now on a kubeconfig that is missing is being made (AccessReader).
+    /// Within this time a missing kubeconfig is one that is being made (AccessReader).
     Duration made_within{0};
     size_t max_calls = 4096;
-    /// A request that timed out earlier says nothing of its connection.
+    /// A request with a shorter time says nothing about its connection.
     Duration least_wait = std::chrono::seconds{3};
     /// A server sends each watch a bookmark a minute.
     Duration quiet_limit = std::chrono::seconds{150};
@@ -69,16 +67,16 @@ class HttpsTransport final : public Transport {
   std::string host() const override;
 
  private:
-  class Engine;  // the first thread's
+  class Engine;  // runs on the first thread
   struct Call {
     uint64_t id = 0;
     Request request;
     Deadline deadline;
-    OnData on_data;  // of a stream alone
+    OnData on_data;  // of a stream only
     Done done;
   };
   using ReadResult = StatusOr<std::shared_ptr<const ServerAccess>>;
-  /// What the first thread is told.
+  /// Messages to the first thread.
   struct Inbox {
     std::vector<Call> begun;
     std::vector<uint64_t> cancelled;
@@ -100,10 +98,10 @@ class HttpsTransport final : public Transport {
   http::CurlMulti multi_;    // the first thread's, but for Wake
   AccessReader reader_;      // the second thread's, but for GiveUp
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // of the members below
   std::condition_variable asked_;
   Inbox inbox_;
-  std::optional<std::shared_ptr<const ServerAccess>> to_read_;  // what was refused, or null
+  std::optional<std::shared_ptr<const ServerAccess>> to_read_;  // the refused access, or null
   std::string host_;
   uint64_t last_id_ = 0;
   size_t calls_ = 0;

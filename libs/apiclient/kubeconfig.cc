@@ -22,7 +22,7 @@ auto FindNamed(const List& list, const std::string& name) {
                       [&name](const auto& one) { return one.name() == name; });
 }
 
-/// Reads one context of a file; what is wrong begins with the path of its field.
+/// Reads one context of a file; an error begins with the path of its field.
 class Reader {
  public:
   Reader(std::string folder, const std::string& why_not_trusted)
@@ -113,8 +113,8 @@ class Reader {
       return InvalidArgument("apiVersion: want one of {}, got \"{}\"",
                              fmt::join(kExecVersions, ", "), OneLine(exec.api_version()));
     if (exec.interactive_mode() == "Always")
-      return InvalidArgument("interactiveMode: Always: nobody is there to be asked");
-    // A bare name is looked for in PATH, anything else counts from the file.
+      return InvalidArgument("interactiveMode: Always: no person can be asked");
+    // A bare name is searched in PATH; any other path is relative to the kubeconfig.
     const bool is_path = exec.command().find('/') != std::string::npos;
     ExecPlugin plugin{.command = is_path ? Absolute(exec.command()) : exec.command(),
                       .args = {exec.args().begin(), exec.args().end()},

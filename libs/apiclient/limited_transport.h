@@ -1,13 +1,13 @@
 #pragma once
 
-/// A way to an API server that sends no faster than a rate limiter lets it, and holds no thread
-/// while a request waits for its turn.
+/// A transport that sends no faster than a rate limiter allows. A waiting request holds no thread.
 /// In:      requests.
-/// Out:     the same to the transport below, in their order.
-/// Killed:  what waits was never sent; the next start asks again.
-/// Threads: as Transport; what waits is sent on the loop.
-/// Errors:  those of the transport below; DEADLINE_EXCEEDED at once for a request whose turn would
-///          come too late; CANCELLED for one that is given up, or outlived by nobody, as it waits.
+/// Out:     the same requests to the transport below, in the same order.
+/// Killed:  waiting requests were never sent; the next start repeats them.
+/// Threads: as Transport; waiting requests are sent on the loop.
+/// Errors:  those of the transport below; DEADLINE_EXCEEDED immediately for a request whose turn
+///          would come too late; CANCELLED for a waiting request that is cancelled or outlives the
+///          transport.
 /// Source:  docs/behaviour/api-client.md, "One call"; client-go flowcontrol.
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace splitlet::apiclient {
 
 class LimitedTransport final : public Transport {
  public:
-  /// `loop` outlives what waits.
+  /// `loop` outlives the waiting requests.
   LimitedTransport(std::unique_ptr<Transport> below, exec::EventLoop& loop,
                    std::unique_ptr<RateLimiter> limiter);
   void Begin(Request request, Deadline deadline, Done done) override;
@@ -30,7 +30,7 @@ class LimitedTransport final : public Transport {
   std::string host() const override { return below_->host(); }
 
  private:
-  /// Calls `send` when it is its turn, or `fail`.
+  /// Calls `send` at the request's turn, or `fail`.
   void WhenItsTurn(const Deadline& deadline, std::function<void(Transport&)> send,
                    const std::function<void(Status)>& fail);
 

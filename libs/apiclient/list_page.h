@@ -1,8 +1,8 @@
 #pragma once
 
-/// One page of a list, its items taken out of it without a copy.
+/// One page of a list; its items are moved out without a copy.
 /// Threads: any; for strands.
-/// Errors:  those of an answer (client.h); DATA_LOSS for one that cannot be read.
+/// Errors:  those of an answer (client.h); DATA_LOSS: unreadable.
 
 #include <memory>
 #include <string>
@@ -19,9 +19,9 @@ namespace splitlet::apiclient {
 struct ListPage {
   std::vector<std::shared_ptr<const google::protobuf::Message>> objects;
   std::string resource_version;
-  std::string next;  // what to ask the next page with; empty: there is none
+  std::string next;  // continue token of the next page; empty: this is the last
 };
-/// `list`: of the type of the list, which has fields `metadata` and `items`.
+/// `list` has the type of the list, with fields `metadata` and `items`.
 StatusOr<ListPage> ReadListPage(const Response& response, const google::protobuf::Message& list);
 
 }  // namespace splitlet::apiclient

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The metadata of an object or list whose type only its owner knows.
+/// The metadata of an object or list of any type.
 /// Threads: any.
-/// Errors:  CHECK for a type that has none.
+/// Errors:  CHECK: the type has no metadata.
 
 #include <string>
 
@@ -12,7 +12,7 @@ class Message;
 
 namespace splitlet::apiclient {
 
-/// Empty: the server gave none.
+/// Empty if the server gave none.
 std::string ResourceVersionOf(const google::protobuf::Message& object);
 
 }  // namespace splitlet::apiclient

@@ -2,7 +2,7 @@
 
 /// Bounds the calls of one purpose: a bucket of `burst` that fills with `qps`. Shared by clients.
 /// Threads: any; Wait blocks, so on strands alone, and Take does not.
-/// Errors:  DEADLINE_EXCEEDED at once for one whose turn would come too late; CANCELLED.
+/// Errors:  DEADLINE_EXCEEDED immediately if the turn would come too late; CANCELLED.
 /// Source:  client-go flowcontrol, kubeAPIQPS and kubeAPIBurst.
 
 #include <mutex>
@@ -17,9 +17,9 @@ class RateLimiter {
  public:
   /// `qps` above 0, `burst` at least 1. `wait` empty: by the machine's clock.
   RateLimiter(const Clock& clock, double qps, int burst, WaitUntil wait = nullptr);
-  /// Until it is this one's turn; they come in the order in which they asked.
+  /// Waits for the caller's turn; turns come in the order of the calls.
   Status Wait(const Deadline& deadline);
-  /// Takes a turn, and says how long from now on it is to be waited for.
+  /// Takes a turn, and returns the time until it.
   StatusOr<Duration> Take(const Deadline& deadline);
 
  private:
@@ -30,7 +30,7 @@ class RateLimiter {
   const double burst_;
   const WaitUntil wait_;
   std::mutex mutex_;
-  double tokens_;  // below 0: what those who wait have taken in advance
+  double tokens_;  // below 0: taken in advance by waiting callers
   Clock::Time filled_;
 };
 

@@ -20,18 +20,19 @@ namespace {
 
 constexpr Duration kPageLimit = 60s;
 constexpr uint64_t kMinWatchSeconds = 300, kMaxWatchSeconds = 600;
-/// How much longer than it was asked for a watch may go on.
+/// A watch may last so much longer than requested.
 constexpr Duration kWatchPatience = 30s;
-/// By when the head of its answer has to be there: a server sends it at once.
+/// Limit for the head of a watch's answer: a server sends it immediately.
 constexpr Duration kHeadLimit = 60s;
-/// A watch that ends earlier, with nothing in it, is not begun again at once.
+/// A watch that ended earlier without events is not restarted immediately.
 constexpr Duration kShortWatch = 1s;
 constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;  // and up to as much again
-/// Of a watch, before it is decoded. Above it the watch is given up, and goes on from where it was.
+/// Undecoded bytes of a watch. Above the bound the watch ends, and another continues from its last
+/// event.
 constexpr size_t kMaxBuffered = 16u << 20;
-/// That reach the loop in one task.
+/// Events that reach the loop in one task.
 constexpr size_t kMaxBatch = 500;
-/// Where so many batches came in this time, what comes next is gathered for as long.
+/// If so many batches came within this time, further events are gathered for as long.
 constexpr Duration kGather = 5ms;
 constexpr int kFlood = 8;
 
@@ -65,11 +66,11 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   const Status& sync() const { return sync_; }
 
  private:
-  /// A list under way. The strand's, until its last page has come.
+  /// A running list. The strand owns it until its last page has come.
   struct Listing {
     std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
-    std::string version;  // that was asked for
-    int page_size = 0;    // 0: all at once
+    std::string version;  // the requested version
+    int page_size = 0;    // 0: all in one page
     std::vector<Object> objects;
     std::string resource_version;
     std::string next;
@@ -77,33 +78,33 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   struct PageOutcome {
     Status status;
     std::optional<Duration> retry_after;
-    int code = 0;  // 0: there was no answer
+    int code = 0;  // 0: no answer
     Duration took{0};
     size_t bytes = 0;
   };
-  /// A watch under way.
+  /// A running watch.
   struct Watching {
     explicit Watching(const google::protobuf::Message& item) : reader(item) {}
     const std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
     WatchReader reader;  // the strand's
-    Clock::Time begun;   // the loop's, with the next four
+    Clock::Time begun;   // the loop's, like the next four members
     bool opened = false;
     bool delivered = false;
     int batches = 0;
     Clock::Time batches_since;
 
-    std::mutex mutex;  // of all below
+    std::mutex mutex;  // of the members below
     std::string buffer;
     bool head = false;      // has come
-    bool overflow = false;  // more came than was taken
+    bool overflow = false;  // more came than fits
     std::optional<StatusOr<Response>> end;
-    bool busy = false;  // being decoded, or a batch is on its way to the loop
+    bool busy = false;  // decoding, or a batch is on its way to the loop
   };
-  /// What the loop hears of a watch at once.
+  /// Events of a watch that reach the loop together.
   struct Batch {
     std::vector<WatchItem> items;
     bool opened = false;
-    bool more = false;            // there is more to be decoded already
+    bool more = false;            // more events wait to be decoded
     std::optional<Status> ended;  // after all of `items`
     std::optional<Duration> retry_after;
     int code = 0;  // of an answer that ended it
@@ -143,15 +144,15 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   exec::TimerId timer_ = 0;
   std::shared_ptr<Listing> listing_;
   std::shared_ptr<Watching> watching_;
-  std::string resource_version_;       // that was seen last; empty: list
-  std::string list_version_ = "0";     // that the next list has to have at least; "": the newest
-  std::optional<Clock::Time> listed_;  // when it was listed last
+  std::string resource_version_;       // of the last event; empty: list
+  std::string list_version_ = "0";     // least version of the next list; "": the newest
+  std::optional<Clock::Time> listed_;  // time of the last list
 };
 
 void Reflector::Impl::Stop() {
   callbacks_.reset();
   CancelTimer();
-  // Gone before they are told, since the transport may answer at once.
+  // Moved out first, since the transport may answer immediately.
   const auto listing = std::exchange(listing_, nullptr);
   const auto watching = std::exchange(watching_, nullptr);
   if (listing != nullptr) listing->cancel->Cancel();
@@ -166,7 +167,7 @@ std::string Reflector::Impl::Query() const {
 void Reflector::Impl::List(int page_size) {
   listing_ = std::make_shared<Listing>();
   listing_->version = list_version_;
-  // A server that is asked for what it is to have at least gives all of it at once.
+  // A server answers a list with a least version in one page.
   listing_->page_size = list_version_.empty() || list_version_ == "0" ? page_size : 0;
   AskPage(listing_);
 }
@@ -242,10 +243,10 @@ void Reflector::Impl::OnPage(const std::shared_ptr<Listing>& listing, const Page
 void Reflector::Impl::OnListFailed(const Listing& listing, const PageOutcome& outcome) {
   const bool was_paging = !listing.next.empty();
   listing_.reset();
-  // Between two pages the server forgot what the first one was of: then all at once.
+  // The server forgot the version of the first page: list again in one page.
   if (was_paging && outcome.status.code() == StatusCode::kOutOfRange) return List(0);
-  // A server that does not have, or have any more, what was seen last says what it has. The newest
-  // is never wrong, and only costs it more.
+  // A server that lacks the last version, or has forgotten it, says so. The newest version is
+  // always right, and only costs the server more.
   if (outcome.code != 0) list_version_.clear();
   TryLater(Annotate(outcome.status, "list " + options_.path), outcome.retry_after);
 }
@@ -297,7 +298,7 @@ void Reflector::Impl::OnEnd(const std::shared_ptr<Watching>& watching, StatusOr<
   if (idle) Decode(watching);
 }
 
-/// One batch at a time, so that what comes meanwhile is taken together.
+/// Decodes one batch at a time, so that later events are gathered.
 void Reflector::Impl::Decode(const std::shared_ptr<Watching>& watching) {
   deps_.strands.Run(options_.strand, [weak = weak_from_this(), watching] {
     const auto batch = std::make_shared<const Batch>(ReadBatch(*watching));
@@ -321,7 +322,7 @@ Reflector::Impl::Batch Reflector::Impl::ReadBatch(Watching& watching) {
     overflow = watching.overflow;
   }
   ReadItems(watching.reader, batch);
-  // What came before the end is read before it.
+  // Events before the end are decoded before the end counts.
   if (batch.ended || batch.more || !end) return batch;
   batch.ended = end->ok() ? StatusOf(**end) : end->status();
   if (end->ok()) {
@@ -370,7 +371,7 @@ void Reflector::Impl::OnBatch(const std::shared_ptr<Watching>& watching, const B
     watching->batches = 0;
   }
   if (++watching->batches < kFlood) return OnGathered(watching);
-  // Where events come one after the other, two threads that wake for each cost more than all else.
+  // With single events in a row, waking two threads for each costs more than all other work.
   deps_.loop.RunAfter(kGather, [weak = weak_from_this(), watching] {
     if (const Self self = weak.lock()) self->OnGathered(watching);
   });
@@ -414,7 +415,7 @@ void Reflector::Impl::OnOpened(Watching& watching) {
 void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration> retry_after) {
   const auto watching = std::exchange(watching_, nullptr);
   CancelTimer();
-  watching->cancel->Cancel();  // what has sent garbage may go on with it
+  watching->cancel->Cancel();  // the sender of garbage may continue with it
   const bool gone = status.code() == StatusCode::kOutOfRange;
   const bool garbage = status.code() == StatusCode::kDataLoss;
   const bool went_well = watching->opened && (watching->delivered ||
@@ -422,14 +423,15 @@ void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration>
   if (went_well) backoff_.Reset(kBackoffKey);
   if (gone || garbage) {
     resource_version_.clear();
-    // What cannot be read is told by the list too. Else it is listed at once, unless it just was.
+    // A list shows the state that an unreadable event would show. List immediately, unless it just
+    // did.
     const bool just_listed = listed_ && deps_.clock.Now() - *listed_ < kLastBackoff;
     if (gone && !just_listed) return List(options_.page_size);
   } else if (went_well && (status.ok() || status.code() == StatusCode::kUnavailable ||
                            status.code() == StatusCode::kDeadlineExceeded)) {
     return Watch();
   }
-  const Status why = status.ok() ? Unavailable("it ended at once") : status;
+  const Status why = status.ok() ? Unavailable("the watch ended immediately") : status;
   TryLater(Annotate(why, "watch " + options_.path), retry_after);
 }
 
@@ -440,7 +442,7 @@ void Reflector::Impl::TryLater(const Status& status, std::optional<Duration> ret
   SetSync(status);
 }
 
-/// There is one: to try again, or for the head of a watch.
+/// The one timer: for another attempt, or for the head of a watch.
 void Reflector::Impl::SetTimer(Duration wait, std::function<void()> then) {
   timer_ = deps_.loop.RunAfter(wait, [weak = weak_from_this(), then = std::move(then)] {
     const Self self = weak.lock();
@@ -456,8 +458,7 @@ void Reflector::Impl::SetSync(const Status& status) {
   if (callbacks_ == nullptr || sync_ == status) return;
   sync_ = status;
   if (!status.ok() && !IsAwaited(status))
-    deps_.log.Warn("the API server cannot be followed",
-                   {KV("path", options_.path), KV("err", status)});
+    deps_.log.Warn("watch failed, will list again", {KV("path", options_.path), KV("err", status)});
   if (callbacks_->on_sync) {
     const auto callbacks = callbacks_;
     callbacks->on_sync(status);

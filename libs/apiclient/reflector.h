@@ -1,16 +1,16 @@
 #pragma once
 
-/// A collection of an API server, listed and then watched for ever: client-go's Reflector.
+/// Lists a collection of an API server and then watches it for ever, like client-go's Reflector.
 /// In:      the pages of a list, the events of a watch.
-/// Owns:    the resource version that was seen last; no objects.
-/// Out:     OnList with all of a list, OnEvent with each change after it, OnSync when the server
-///          cannot be had or can again.
+/// Owns:    the last resource version; no objects.
+/// Out:     OnList with all objects of a list, OnEvent with each later change, OnSync when the
+///          server becomes unreachable or reachable.
 /// Killed:  the next start lists.
-/// Threads: the loop's; decoding on the strand that it is given.
-/// Errors:  410 and an event that cannot be read: listed anew. All others: tried again after a
-///          back-off of 0.8 s to 30 s with jitter, or as Retry-After says; each is logged once
-///          while it is the same. A watch that ends goes on where it was. Nothing is ever taken
-///          away because the server could not be asked.
+/// Threads: the loop's; decodes on the given strand.
+/// Errors:  410 or an unreadable event: lists again. Other errors: tries again after a back-off of
+///          0.8 s to 30 s with jitter, or as Retry-After says; logs each error once while it stays
+///          the same. After the end of a watch another continues from its last event. An
+///          unreachable server never removes an object.
 /// Source:  docs/behaviour/api-client.md, "Lists and watches"; client-go tools/cache Reflector.
 
 #include <functional>
@@ -40,27 +40,27 @@ class Reflector {
     std::shared_ptr<ClientMetrics> metrics;  // null: none
   };
   struct Options {
-    std::string path;            // of the collection: "/api/v1/pods"
+    std::string path;            // of a collection: "/api/v1/pods"
     std::string field_selector;  // "spec.nodeName=n1"; empty: none
     ContentType content = ContentType::kProtobuf;
     int page_size = 500;
-    /// Of an item, and of the list that the server gives.
+    /// Prototypes of an item and of the list.
     const google::protobuf::Message* item = nullptr;
     const google::protobuf::Message* list = nullptr;
-    /// The first list is of what the server has now. Else it may be of a copy of it, in which
-    /// something is missing, or there still, that an earlier start has seen otherwise.
+    /// True: the first list has the server's newest version. False: it may come from an older copy
+    /// that contradicts what an earlier start has seen.
     bool newest = false;
     std::string strand;  // key of the decoding
   };
   struct Callbacks {
     std::function<void(std::vector<Object> objects)> on_list;
     std::function<void(Event event, Object object)> on_event;
-    /// OK: the list is there and the watch goes on; else why not. When it changes.
+    /// OK: listed and watching; else the reason. Called at each change.
     std::function<void(const Status& status)> on_sync;
   };
 
   Reflector(Deps deps, Options options, Callbacks callbacks);
-  /// Gives up what is under way; no callback after it.
+  /// Ends the running requests; no callback runs afterwards.
   ~Reflector();
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;

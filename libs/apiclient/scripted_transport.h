@@ -1,6 +1,6 @@
 #pragma once
 
-/// A way to an API server that a test answers request by request.
+/// A transport whose answers a test gives request by request.
 /// Threads: one.
 
 #include <deque>
@@ -18,12 +18,12 @@ class ScriptedTransport final : public Transport {
   struct Asked {
     Request request;
     Deadline deadline;
-    OnData on_data;  // of a stream alone
+    OnData on_data;  // of a stream only
     Done done;
     bool given_up() const { return deadline.cancel != nullptr && deadline.cancel->cancelled(); }
   };
-  std::deque<StatusOr<Response>> answers;  // that are given at once, the first to the first
-  std::vector<Asked> asked;                // in the order in which they came
+  std::deque<StatusOr<Response>> answers;  // given immediately, in order
+  std::vector<Asked> asked;                // oldest first
 
   void Begin(Request request, Deadline deadline, Done done) override {
     asked.push_back({std::move(request), std::move(deadline), nullptr, std::move(done)});

@@ -23,7 +23,7 @@
 
 namespace splitlet::apiclient {
 
-/// One connection, as its thread has it.
+/// One connection, used by its thread.
 class Peer {
  public:
   Peer(int socket, SSL_CTX* context, int count) : number(count), socket_(socket) {
@@ -45,7 +45,7 @@ class Peer {
   bool WriteChunk(const std::string& text) {
     return Write(fmt::format("{:x}\r\n{}\r\n", text.size(), text));
   }
-  /// What came; empty: the other one is gone.
+  /// Received bytes; empty: the peer is gone.
   std::string Read() {
     char buffer[16384];
     const auto n = tls_ != nullptr ? SSL_read(tls_.get(), buffer, sizeof(buffer))
@@ -84,7 +84,7 @@ class TestApiServer {
   /// False: the connection is closed.
   using Serve = std::function<bool(const Asked&, Peer&)>;
 
-  /// What is said on a connection that is no HTTP/1.1.
+  /// The answer on a connection that does not speak HTTP/1.1.
   using Talk = std::function<void(Peer&)>;
 
   explicit TestApiServer(Serve serve, std::shared_ptr<SSL_CTX> context = nullptr,

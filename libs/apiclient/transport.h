@@ -1,12 +1,12 @@
 #pragma once
 
-/// How requests reach an API server: over HTTPS (https_transport.h), or a server in memory
-/// (fake_api_server.h).
+/// Requests to an API server: over HTTPS (https_transport.h), or to a fake server in memory
+/// (libs/fake_api).
 /// Threads: Begin from any. Callbacks come on a thread of the transport, one at a time for a
 ///          request, also before Begin returns; they must not block.
-/// Errors:  of the way there alone: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED by the deadline's
-///          token, RESOURCE_EXHAUSTED for an answer above the bound, UNAUTHENTICATED when the
-///          credentials cannot be had. Any HTTP status is an answer, no error.
+/// Errors:  only those of the connection: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED by the
+///          deadline's token, RESOURCE_EXHAUSTED: the answer is too long, UNAUTHENTICATED: no
+///          credentials. Any HTTP status is an answer and no error.
 
 #include <functional>
 #include <optional>
@@ -37,13 +37,13 @@ class Transport {
   using Done = std::function<void(StatusOr<Response>)>;
   using OnData = std::function<void(std::string_view)>;
   virtual ~Transport() = default;
-  /// `done` once, with the whole answer.
+  /// Calls `done` once, with the whole answer.
   virtual void Begin(Request request, Deadline deadline, Done done) = 0;
-  /// What a 2xx answer holds goes to `on_data` in pieces as it comes, and `done`'s body is empty;
-  /// any other answer is whole in `done`. The first piece is empty: the head has come, and the
-  /// server answers with 2xx.
+  /// The body of a 2xx answer goes to `on_data` in pieces as they come, and `done` gets an empty
+  /// body; any other answer is whole in `done`. The first piece is empty: it reports the head of a
+  /// 2xx answer.
   virtual void BeginStream(Request request, Deadline deadline, OnData on_data, Done done) = 0;
-  /// Of the server, with its port, for metrics; empty while it is not known.
+  /// Host and port of the server, for metrics; empty while unknown.
   virtual std::string host() const { return {}; }
 };
 

@@ -24,12 +24,13 @@ bool Gate::Wait(const Clock& clock, const WaitUntil& wait, Clock::Time until) co
 }
 
 bool Pause(const Clock& clock, const WaitUntil& wait, Duration duration, const Deadline& deadline) {
-  // Shared: a token that is being cancelled may still be inside Open.
+  // Shared: the cancelling thread may still be inside of Open.
   const auto given_up = std::make_shared<Gate>();
-  int told = 0;
-  if (deadline.cancel != nullptr) told = deadline.cancel->Add([given_up] { given_up->Open(); });
+  int cancel_id = 0;
+  if (deadline.cancel != nullptr)
+    cancel_id = deadline.cancel->Add([given_up] { given_up->Open(); });
   const bool cancelled = given_up->Wait(clock, wait, clock.Now() + duration);
-  if (told != 0) deadline.cancel->Remove(told);
+  if (cancel_id != 0) deadline.cancel->Remove(cancel_id);
   return !cancelled;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How a strand waits for an answer, or for its turn: on the machine's clock, or as a test with
-/// virtual time has it.
+/// Waiting on a strand for an answer or a turn: on the machine's clock, or on a test's virtual
+/// time.
 /// Threads: Open from any; Wait and Pause block, so on strands alone.
 /// Errors:  none.
 
@@ -13,15 +13,15 @@
 
 namespace splitlet::apiclient {
 
-/// Waits until `done` holds, or `until` has come: then false. exec::Scheduler::WaitInStep is one.
+/// Waits until `done` holds, or `until` has come (then false). exec::Scheduler::WaitInStep fits.
 using WaitUntil = std::function<bool(Clock::Time until, const std::function<bool()>& done)>;
 
-/// Closed at first; once open it stays so.
+/// Closed at first; stays open once it is opened.
 class Gate {
  public:
   void Open();
   bool IsOpen() const;
-  /// False: it is closed still when `until` has come. `wait` empty: by the machine's clock.
+  /// False: still closed at `until`. `wait` empty: by the machine's clock.
   bool Wait(const Clock& clock, const WaitUntil& wait, Clock::Time until) const;
 
  private:
@@ -30,8 +30,7 @@ class Gate {
   bool open_ = false;
 };
 
-/// Lets `duration` pass. False: the deadline's token was cancelled on the way. The deadline's time
-/// is not looked at.
+/// Lets `duration` pass. False: the deadline's token was cancelled. Ignores the deadline's time.
 bool Pause(const Clock& clock, const WaitUntil& wait, Duration duration, const Deadline& deadline);
 
 }  // namespace splitlet::apiclient

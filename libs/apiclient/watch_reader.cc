@@ -13,7 +13,7 @@ namespace {
 using google::protobuf::Message;
 using Event = k8s::io::apimachinery::pkg::apis::meta::v1::WatchEvent;
 
-/// An object has at most 3 MB where it is stored.
+/// A stored object has at most 3 MB.
 constexpr size_t kMaxFrame = 16u << 20;
 constexpr size_t kLengthBytes = 4;
 

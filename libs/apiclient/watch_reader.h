@@ -1,9 +1,9 @@
 #pragma once
 
-/// The events of a watch, out of the pieces in which its bytes come: JSON, a line for each, or
-/// frames of protobuf with a length of four bytes before them. The first byte tells which.
+/// Decodes the events of a watch from pieces of its bytes: JSON, a line for each, or protobuf
+/// frames with a length of four bytes. The first byte decides which.
 /// Threads: one at a time; for strands.
-/// Errors:  DATA_LOSS for what cannot be read; nothing can be read after it.
+/// Errors:  DATA_LOSS: unreadable; no later event can be read.
 /// Source:  Kubernetes API, efficient detection of changes.
 
 #include <memory>
@@ -22,16 +22,16 @@ namespace splitlet::apiclient {
 struct WatchItem {
   enum class Kind { kAdded, kModified, kDeleted, kBookmark, kError };
   Kind kind = Kind::kBookmark;
-  std::shared_ptr<const google::protobuf::Message> object;  // not of a bookmark, nor of an error
-  std::string resource_version;                             // not of an error
-  Status error;                                             // what the server says it is
+  std::shared_ptr<const google::protobuf::Message> object;  // null for a bookmark or an error
+  std::string resource_version;                             // empty for an error
+  Status error;                                             // the error that the server sent
 };
 
 class WatchReader {
  public:
   explicit WatchReader(const google::protobuf::Message& prototype) : prototype_(prototype) {}
   void Feed(std::string_view piece);
-  /// None: the rest of the next one has not come.
+  /// nullopt: the rest of the next event has not come yet.
   StatusOr<std::optional<WatchItem>> Next();
 
  private:
@@ -41,7 +41,7 @@ class WatchReader {
 
   const google::protobuf::Message& prototype_;
   std::string buffer_;
-  size_t at_ = 0;  // what is before it has been read
+  size_t at_ = 0;  // everything before it has been read
 };
 
 }  // namespace splitlet::apiclient

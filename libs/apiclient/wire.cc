@@ -44,8 +44,8 @@ StatusCode CodeOf(int code, const std::string& reason) {
   }
 }
 
-/// Of an answer that is not the API's own, such as a proxy's. Nothing final is taken from it: what
-/// the API has, refuses or has forgotten only the API itself can say.
+/// For an answer that is not the API's own, such as a proxy's. It is never final: only the API
+/// knows what exists, is refused or forgotten.
 StatusCode CodeOfOther(int code) {
   switch (code) {
     case 401: return StatusCode::kUnauthenticated;
@@ -55,7 +55,7 @@ StatusCode CodeOfOther(int code) {
   }
 }
 
-/// The API server said this with an answer of that code.
+/// True if the API server itself sent an answer of that code.
 bool IsOfCode(int code, const ApiStatus& status) {
   if (status.code() != 0 && status.code() != code) return false;
   return code != 404 || status.reason() == "NotFound";
@@ -68,7 +68,7 @@ Status ErrorOf(int code, const ApiStatus& status) {
                                  : OneLine(ToText(said, kMaxMessage)));
 }
 
-/// False: it is something else, of which nothing is kept.
+/// False: the bytes are no Status object; `status` is unchanged.
 bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   const auto type = DecodeObject(bytes, status);
   if (type.ok() && type->kind == "Status") return true;
@@ -76,7 +76,7 @@ bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   return false;
 }
 
-/// What `bytes` say of themselves, whatever else they hold.
+/// The type that `bytes` name, whatever else they hold.
 StatusOr<TypeOfObject> ReadType(std::string_view bytes) {
   TypeMeta type;
   if (!bytes.starts_with(kMagic)) {

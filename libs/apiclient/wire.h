@@ -1,8 +1,8 @@
 #pragma once
 
-/// Objects of the API as an API server sends and takes them: JSON, or protobuf in its envelope.
+/// Encoding of API objects: JSON, or protobuf in its envelope.
 /// Threads: any; pure functions.
-/// Errors:  DATA_LOSS for what cannot be read. No part of it is quoted: it may be a secret.
+/// Errors:  DATA_LOSS: unreadable. No error quotes the bytes: they may be a secret.
 /// Source:  Kubernetes API, encoding in protobuf; Kubernetes API conventions, Status.
 
 #include <string>
@@ -29,26 +29,26 @@ struct Content {
 };
 std::string EncodeObject(ContentType type, const Content& content);
 std::string_view MimeOf(ContentType type);
-/// What is asked for in answers. A server may answer in JSON whatever is asked for.
+/// The Accept header. A server may answer in JSON nevertheless.
 std::string AcceptOf(ContentType type);
 
-/// What `bytes` say of themselves; empty where they say nothing.
+/// The type that `bytes` name; empty if they name none.
 struct TypeOfObject {
   std::string api_version, kind;
 };
-/// JSON, or the envelope; whatever kind it says it is.
+/// Decodes JSON or the envelope, of any kind.
 StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, google::protobuf::Message& into);
 
-/// The answer's code and its Status object as an error, by the codes in client.h; OK for 2xx. What
-/// has no such object is of something in front of the server: UNAVAILABLE, but for 401, 413 and
-/// 429.
+/// The answer as an error, by its code and Status object and the codes in client.h; OK for 2xx. An
+/// answer without such an object comes from something in front of the server: UNAVAILABLE, except
+/// for 401, 413 and 429.
 Status StatusOf(const Response& response);
-/// The same for an object that a watch sends instead of an event.
+/// StatusOf for an object that a watch sends instead of an event.
 Status StatusOfObject(std::string_view bytes);
 
 /// Reads an answer's body into `into`, whose kind it must be.
 Status ReadObject(const Response& response, google::protobuf::Message& into);
-/// OK: the answer to what was done is one of the API, an object or the Status of a success.
+/// OK: the answer is the API's, an object or the Status of a success.
 Status CheckObject(const Response& response);
 
 }  // namespace splitlet::apiclient

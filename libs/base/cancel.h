@@ -1,6 +1,6 @@
 #pragma once
 
-/// Giving up a call early: the holder calls Cancel(), and whoever waits hears it by a callback.
+/// Early end of a call: the holder calls Cancel(), and each waiter gets a callback.
 /// Threads: any; nothing fails.
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace splitlet {
 
 class CancelToken {
  public:
-  /// Once; later calls do nothing. Runs the callbacks on this thread.
+  /// Runs the callbacks on this thread, once; later calls do nothing.
   void Cancel() {
     const std::lock_guard lock(mutex_);
     if (cancelled_) return;
@@ -22,7 +22,8 @@ class CancelToken {
     const std::lock_guard lock(mutex_);
     return cancelled_;
   }
-  /// Runs at once when already cancelled. The callback must not touch this token.
+  /// Runs the callback immediately if the token is cancelled already. The callback must not touch
+  /// this token.
   int Add(std::function<void()> callback) {
     const std::lock_guard lock(mutex_);
     if (cancelled_) {

@@ -38,7 +38,7 @@ RealClock::RealClock() : boot_(Fnv1a64(ReadBootId()) | 1) {}  // never 0, which 
 
 Clock::Time RealClock::Now() const { return {boot_, ReadClock(CLOCK_MONOTONIC)}; }
 
-/// Only this process sees the shift: the clock of a machine cannot be moved for a test.
+/// Shifts the wall clock of this process alone: a test cannot move the clock of the machine.
 WallTime RealClock::WallNow() const {
   return WallTime{ReadClock(CLOCK_REALTIME) + FAIL_POINT_SHIFT("clock.wall")};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `Clock::Time` measures, also between processes; `WallTime` is for people and the API only.
+/// `Clock::Time` measures durations, also between processes. `WallTime` is for people and the API.
 /// Threads: any; nothing fails.
 /// Units: nanoseconds.
 /// Source: docs/safety.md, rules 5 and 6.
@@ -20,8 +20,7 @@ using namespace std::chrono_literals;
 /// Nanoseconds since the epoch, UTC.
 using WallTime = std::chrono::sys_time<std::chrono::nanoseconds>;
 
-/// A call that may be given up early: set once, seen by everybody who holds it.
-/// The CRI and RPC clients cancel what they have in flight.
+/// The early end of a call (cancel.h). Cancelling also ends CRI and RPC calls on their way.
 class CancelToken;
 
 class Clock {
@@ -31,8 +30,7 @@ class Clock {
     Duration monotonic{0};  ///< CLOCK_MONOTONIC
     bool operator==(const Time&) const = default;
     explicit operator bool() const { return boot != 0; }
-    /// Of one boot only; a time of another boot is earlier than every time of this one only by
-    /// caller's rule 6.
+    /// Only times of one boot compare. By rule 6 a time of another boot counts as earlier.
     bool SameBoot(const Time& other) const { return boot == other.boot; }
     Time operator+(Duration d) const { return {boot, monotonic + d}; }
     Time operator-(Duration d) const { return {boot, monotonic - d}; }
@@ -48,19 +46,18 @@ class Clock {
   virtual WallTime WallNow() const = 0;
 };
 
-/// When a call must have answered. Each outside call takes one; there is no "forever".
+/// The time by which a call must have answered. Each outside call has one; no call waits for ever.
 struct Deadline {
   Clock::Time at;
-  std::shared_ptr<CancelToken> cancel = nullptr;  ///< may be null: cannot be given up early
+  std::shared_ptr<CancelToken> cancel = nullptr;  // null: the call cannot be ended early
 };
 
 inline Deadline After(const Clock& clock, Duration d) { return {clock.Now() + d}; }
 
-/// Never negative: what is left of a deadline.
+/// The rest of a deadline, never negative.
 Duration Remaining(const Clock& clock, const Deadline& deadline);
 
-/// The kernel's clocks. SPLITLET_BOOT_ID in the environment replaces the boot id (a hook of the
-/// tests).
+/// The kernel's clocks. In tests SPLITLET_BOOT_ID of the environment replaces the boot id.
 class RealClock final : public Clock {
  public:
   RealClock();
@@ -71,7 +68,7 @@ class RealClock final : public Clock {
   uint64_t boot_;
 };
 
-/// Stands still until told. Timers of a fake loop are run by that loop, see libs/exec/fake_exec.h.
+/// Stands still until a test moves it. A fake loop runs its own timers, see libs/exec/fake_exec.h.
 class FakeClock : public Clock {
  public:
   Time Now() const override { return now_; }

@@ -18,8 +18,8 @@
 #include "libs/base/random.h"
 
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names of the section's.
-// Made by the linker: first and past-the-last site of this program; absent when there is none.
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names from the section's name.
+// First and past-the-last site of this program; null if the program has none.
 extern const char* const __start_splitlet_fail_sites[] __attribute__((weak));
 extern const char* const __stop_splitlet_fail_sites[] __attribute__((weak));
 // NOLINTEND(bugprone-reserved-identifier)
@@ -36,7 +36,7 @@ enum class Kind { kOff, kReturn, kDelay, kPause, kCrash, kDrop, kShift };
 
 struct Step {
   Kind kind = Kind::kOff;
-  int64_t count = -1;  // -1: without end
+  int64_t count = -1;  // -1: unlimited
   double probability = 1.0;
   Status status;
   int64_t time_ns = 0;  // of kDelay, kShift
@@ -54,7 +54,7 @@ StatusOr<StatusCode> ParseCode(std::string_view name) {
 }
 
 StatusOr<int64_t> ParseTime(std::string_view text) {
-  constexpr double kLongest = 3e18;  // about a century; not(x <= kLongest) is true of a NaN
+  constexpr double kLongest = 3e18;  // about a century; not(x <= kLongest) is also true for a NaN
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{}) return InvalidArgument("bad duration {}", text);
@@ -90,7 +90,7 @@ Status ParsePrefixes(std::string_view& text, Step& step) {
     return InvalidArgument("bad number before {}", text[mark]);
   if (text[mark] == '*' && (number != std::floor(number) || number > kMaxCount))
     return InvalidArgument("bad count {}*: want a whole number", text.substr(0, mark));
-  if (text[mark] == '%' && !(number <= 100))  // true of a NaN
+  if (text[mark] == '%' && !(number <= 100))  // also true for a NaN
     return InvalidArgument("bad probability {}%: want 0 to 100", text.substr(0, mark));
   if (text[mark] == '*') step.count = static_cast<int64_t>(number);
   if (text[mark] == '%') step.probability = number / 100;
@@ -153,7 +153,7 @@ struct FailPoints::Impl {
     std::string term = "off";
     std::deque<Step> steps;
     uint64_t hits = 0;
-    uint64_t version = 0;  // a change ends a pause
+    uint64_t version = 0;  // a change of the point ends its pause
   };
   Actions actions;
   mutable std::mutex mutex;
@@ -172,7 +172,7 @@ struct FailPoints::Impl {
     Count(static_cast<int>(!point.steps.empty()) - static_cast<int>(was));
     changed.notify_all();
   }
-  /// A term whose counts are used up is off.
+  /// Turns a term off when its counts are used up.
   void DropSpent(Point& point) {
     while (!point.steps.empty() && point.steps.front().count == 0) point.steps.pop_front();
     const bool acts =
@@ -263,7 +263,7 @@ FailPoints::Outcome FailPoints::Hit(std::string_view name) {
   const Step now = point.steps.front();
   if (now.probability < 1.0 && impl_->random.Unit() >= now.probability) return {};
   if (now.count > 0) --point.steps.front().count;
-  // Who pauses is seen in the list until the point is changed.
+  // A point that pauses stays in the list until it is changed.
   if (now.kind != Kind::kPause) impl_->DropSpent(point);
   if (now.kind == Kind::kOff) return {};
   ++point.hits;

@@ -3,7 +3,7 @@
 /// Named fail points at each outside effect. Off by default: one relaxed atomic load.
 ///   FAIL_POINT("gc.hold.before");                 in a function that returns Status or StatusOr
 ///   FAIL_POINT_VOID("bus.put.after");             elsewhere: crash, delay and pause only
-///   if (FAIL_POINT_DROP("bus.publish")) return;   true when the effect is to be left out
+///   if (FAIL_POINT_DROP("bus.publish")) return;   true: leave the effect out
 ///   time + FAIL_POINT_SHIFT("clock.wall")         a Duration, 0 unless shifted
 /// Not in templates or inline functions: each site is a static record that `fault list` shows.
 /// Terms, after fail(9): off | return(code,message) | delay(100ms) | pause | crash | drop |
@@ -32,8 +32,8 @@ class FailPoints {
     bool drop = false;  // leave the effect out
     std::chrono::nanoseconds shift{0};
   };
-  /// What `crash`, `delay` and `pause` do; the simulation puts its own in. `pause` blocks until the
-  /// point is changed.
+  /// The effects of `crash`, `delay` and `pause`; the simulation replaces them. `pause` blocks
+  /// until the point is changed.
   struct Actions {
     std::function<void()> crash;                     // default: SIGKILL to this process
     std::function<void(int64_t nanoseconds)> delay;  // default: sleeps
@@ -43,14 +43,14 @@ class FailPoints {
   explicit FailPoints(Actions actions);
   ~FailPoints();
 
-  /// Replaces the term of one point. The name need not exist yet (it is listed all the same).
-  /// FAILED_PRECONDITION when locked.
+  /// Replaces the term of one point. The name may be unknown; List shows it nevertheless.
+  /// FAILED_PRECONDITION after Lock.
   Status Set(std::string_view name, std::string_view term);
-  /// "a=crash;b=5%drop", the form of SPLITLET_FAILPOINTS. Nothing is set when one part is bad.
+  /// "a=crash;b=5%drop", the form of SPLITLET_FAILPOINTS. Sets nothing if one part is malformed.
   Status SetAll(std::string_view list);
   /// "" clears all.
   void Clear(std::string_view name);
-  /// For production: no point can be set any more.
+  /// For production: no later call can set a point.
   void Lock();
   bool locked() const;
 
@@ -59,13 +59,13 @@ class FailPoints {
     std::string term;   // "off" when not set, or when its counts are used up
     uint64_t hits = 0;  // times a term other than off acted
   };
-  /// Every site of this program and every name set, sorted by name.
+  /// All sites of this program and all names that were set, sorted by name.
   std::vector<Info> List() const;
 
   Outcome Hit(std::string_view name);
 
-  /// The set that sites ask: of the process, or the one that the simulation puts in while it runs a
-  /// process's step.
+  /// The set in force: the process's own, or the one that the simulation sets for the step of a
+  /// process.
   static FailPoints& Current();
   static void SetCurrent(FailPoints* points);  // nullptr: back to the process's own
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keeps every span, for tests; the process's sink as long as it lives. Ids count from 1.
+/// Keeps every span, for tests; the process's sink while it exists. Ids count from 1.
 /// Threads: any.
 
 #include <atomic>
@@ -38,7 +38,7 @@ class FakeSpanSink final : public SpanSink {
   std::vector<SpanRecord> spans_;
 };
 
-/// Puts a sink in for its own lifetime.
+/// Sets a sink for the scope's lifetime.
 class SpanSinkScope {
  public:
   explicit SpanSinkScope(std::shared_ptr<SpanSink> sink) { SpanSink::SetCurrent(std::move(sink)); }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Structured logging: a constant lower-case message and fields. The sink is set up by libs/daemon.
+/// Structured logging: a constant lower-case message and fields. libs/daemon sets up the sink.
 ///   log.Info("sandbox created", {{"pod", "default/web"}, {"sandboxID", id}});
 /// Threads: any; nothing fails. Field names are the kubelet's (`pod`, `podUID`, `err`).
 /// Source: docs/design.md, "Logs and metrics"; docs/behaviour/logs-and-metrics.md.
@@ -38,13 +38,13 @@ class LogSink {
                      const std::vector<LogField>& fields) = 0;
 };
 
-/// A cheap value: a sink that outlives it and fields that every line carries.
+/// A cheap value: a reference to a sink that outlives the Log.
 class Log {
  public:
   explicit Log(LogSink& sink) : sink_(&sink) {}
 
-  /// Error: somebody must act. Warn: degraded, heals itself. Info: a pod or process changed state.
-  /// Debug: each call.
+  /// Error: a person must act. Warn: degraded, and heals without a person. Info: a pod or process
+  /// changed state. Debug: each call.
   void Error(std::string_view message, const std::vector<LogField>& fields = {}) const {
     Write(LogLevel::kError, message, fields);
   }
@@ -61,9 +61,9 @@ class Log {
           const std::vector<LogField>& fields = {}) const {
     Write(level, message, fields);
   }
-  /// The end of an error that nobody above can use: one Warn line.
+  /// For an error that no caller can use: one Warn line.
   void LogIfError(const Status& status, std::string_view what) const {
-    if (!status.ok()) Warn("an action failed", {KV("action", what), KV("err", status)});
+    if (!status.ok()) Warn("action failed", {KV("action", what), KV("err", status)});
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names of levels of the log, as flags, calls and metrics have them, and a kubelet's verbosity.
+/// Names of log levels in flags, calls and metrics, and a kubelet's verbosity.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/logs-and-metrics.md.
 
@@ -24,14 +24,14 @@ constexpr std::string_view NameOf(LogLevel level) {
   return kLogLevels[static_cast<size_t>(level)].second;
 }
 
-/// None: no level has that name.
+/// nullopt: no level has that name.
 constexpr std::optional<LogLevel> LevelOf(std::string_view name) {
   for (const auto& [level, known] : kLogLevels)
     if (known == name) return level;
   return std::nullopt;
 }
 
-/// From verbosity 4 on a kubelet tells of single steps.
+/// From verbosity 4 on a kubelet logs single steps.
 inline constexpr int32_t kDebugVerbosity = 4;
 constexpr LogLevel LevelOf(int32_t verbosity) {
   return verbosity >= kDebugVerbosity ? LogLevel::kDebug : LogLevel::kInfo;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// For tests: texts that are almost right, made from right ones; each seed gives its own.
+/// For tests: almost correct texts, made from correct ones; each seed gives another.
 /// Threads: one; nothing fails.
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What comes from outside, as one line that a terminal only shows: errors that quote their input,
-/// and cells that splitletctl prints, whose text a pod may have chosen.
+/// Outside text as one line that is safe on a terminal: errors that quote their input, and cells of
+/// splitletctl's tables, whose text a pod may have chosen.
 /// Threads: any; nothing fails.
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace splitlet {
 
-/// Control characters and bytes that are no UTF-8 as "\x0a", wider ones (C1, marks that turn the
-/// direction of text) as "\u009b".
+/// Replaces control characters and invalid bytes by "\x0a", wider ones (C1, marks that change the
+/// direction of text) by "\u009b".
 std::string OneLine(std::string_view text);
 
 }  // namespace splitlet

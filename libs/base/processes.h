@@ -1,8 +1,8 @@
 #pragma once
 
-/// The processes of a node: what each owns and views, who may call it, where it is found, and how
-/// long it may keep silent. Rights of callers, owners of tables, splitletctl and the tests' harness
-/// take it from here; scripts/lint.py holds packages, compose, alerts and scripts to it.
+/// The table of a node's processes: tables and views, callers, ports, limits of health. Rights of
+/// callers, owners of tables, splitletctl and the tests' harness read this table; scripts/lint.py
+/// compares packages, compose, alerts and scripts with it.
 /// Threads: constants.
 /// Source: ARCHITECTURE.md; docs/design.md, "The calls".
 
@@ -18,16 +18,16 @@
 
 namespace splitlet {
 
-/// kClusterNode: on a node that has an API server; nobody misses it elsewhere (docs/cluster.md).
+/// kClusterNode: only on a node with an API server (docs/cluster.md).
 enum class RunsOn { kEveryNode, kClusterNode };
 
-/// Lists are written "sync-loop|gc". Columns that are empty: none.
+/// Lists have the form "sync-loop|gc"; an empty column means none.
 struct ProcessRow {
   std::string_view name;     // the program is splitlet-NAME
-  std::string_view table;    // that it owns
-  std::string_view views;    // tables of others; it may list them
+  std::string_view table;    // owned by the process
+  std::string_view views;    // tables of other processes, which this one may list
   uint16_t port = 0;         // of metrics and health, in packages and compose
-  Duration health_limit{0};  // for status's questions, then the node is not ready; 0: not asked
+  Duration health_limit{0};  // after this silence the node is not ready; 0: status does not ask
   bool calls_runtime = false;
   RunsOn runs_on = RunsOn::kEveryNode;
 };
@@ -43,7 +43,7 @@ inline constexpr auto kProcesses = std::to_array<ProcessRow>({
     {"node-api", "", "desired|runtime|podstatus", 10277, {}, false, RunsOn::kClusterNode},
 });
 
-/// Who may call what besides the lists of the tables that it views. "*": each process.
+/// Callers of a method, beside Tables.List of viewed tables. "*": each process.
 struct CallRight {
   std::string_view process;
   std::string_view method;  // without "splitlet.v1."
@@ -80,13 +80,13 @@ constexpr bool IsListed(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// nullptr: there is none.
+/// nullptr if there is no such process.
 constexpr const ProcessRow* FindProcess(std::string_view name) {
   const auto* row = std::ranges::find(kProcesses, name, &ProcessRow::name);
   return row == kProcesses.end() ? nullptr : row;
 }
 
-/// Those of every node, in the order of a pod's way.
+/// The processes of every node, in the order of a pod's way.
 inline const std::vector<std::string>& ProcessNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
@@ -97,7 +97,7 @@ inline const std::vector<std::string>& ProcessNames() {
   return names;
 }
 
-/// Those that only a node of an API server has.
+/// The processes of a node with an API server alone.
 inline const std::vector<std::string>& ClusterProcessNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

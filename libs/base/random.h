@@ -24,7 +24,7 @@ class Random {
   uint64_t state_;
 };
 
-/// Of the machine, another at each call: for ids that two processes or starts must not both make.
+/// A random number from the kernel, for ids that must differ between processes and starts.
 uint64_t RandomSeed();
 
 }  // namespace splitlet

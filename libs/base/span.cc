@@ -37,7 +37,7 @@ void SpanSink::SetCurrent(std::shared_ptr<SpanSink> sink) {
     installed.any.store(sink != nullptr, std::memory_order_release);
     installed.sink.swap(sink);
   }
-  // What was there before ends here, outside of the lock.
+  // The earlier sink is destroyed here, outside of the lock.
 }
 
 Span::Span(std::string_view name, SpanKind kind, std::string traceparent)

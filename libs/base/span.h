@@ -1,7 +1,7 @@
 #pragma once
 
-/// Spans: what one step of a trace was, and how long it took. Without a sink in the process, or
-/// when the trace is not sampled, a Span passes the traceparent on as it came.
+/// Spans: one step of a trace and its duration. Without a sink in the process, or if the trace is
+/// not sampled, a Span passes the traceparent on unchanged.
 /// Threads: a Span is used by one at a time; the sink by any. Nothing fails.
 /// Units: wall time.
 /// Source: W3C Trace Context; docs/behaviour/logs-and-metrics.md, "Traces".
@@ -23,7 +23,7 @@ enum class SpanKind { kInternal, kServer, kClient, kProducer, kConsumer };
 
 struct SpanRecord {
   std::string trace_id, span_id;  // 32 and 16 hex digits
-  std::string parent_id;          // empty: the first of its trace
+  std::string parent_id;          // empty: the first span of its trace
   std::string name;
   SpanKind kind = SpanKind::kInternal;
   WallTime begin, end;
@@ -36,21 +36,21 @@ class SpanSink {
   virtual ~SpanSink() = default;
   virtual WallTime Now() const = 0;
   virtual uint64_t NewSpanId() = 0;  // not zero
-  /// Whether a trace that begins here is recorded; the same for the same id in every process.
+  /// Whether a trace that begins here is recorded; each process decides the same for the same id.
   virtual bool Samples(std::string_view trace_id) const = 0;
   /// Never blocks.
   virtual void Take(SpanRecord span) = 0;
 
-  /// Of this process; nullptr when traces are not exported.
+  /// The process's sink; nullptr if traces are not exported.
   static std::shared_ptr<SpanSink> Current();
   static void SetCurrent(std::shared_ptr<SpanSink> sink);
 };
 
 class Span {
  public:
-  /// A step of the trace that `traceparent` names; that may be empty or anything.
+  /// A step of the trace that `traceparent` names; the text may be empty or malformed.
   Span(std::string_view name, SpanKind kind, std::string traceparent);
-  /// The first step of a new trace. Its id is of `random`, also when it is not recorded.
+  /// The first step of a new trace. `random` makes its id, even if the trace is not recorded.
   static Span Begin(std::string_view name, Random& random);
   ~Span() { End(); }
   Span(Span&& other) noexcept;
@@ -58,12 +58,11 @@ class Span {
 
   bool recorded() const { return sink_ != nullptr; }
   void Set(std::string_view key, std::string value);
-  /// The first time counts.
+  /// Only the first call counts.
   void End(const Status& status = OkStatus());
-  /// Nothing happened: there is no such span.
+  /// Drops the span: nothing happened.
   void Discard() { sink_ = nullptr; }
-  /// What the steps after this one carry: the id of this span, or as it came when it is not
-  /// recorded.
+  /// The traceparent for the next steps: with this span's id, or unchanged if it is not recorded.
   const std::string& traceparent() const { return traceparent_; }
 
  private:

@@ -35,12 +35,12 @@ std::string_view CodeName(StatusCode code) {
     case StatusCode::kDoNotUseReservedForFutureExpansionUseDefaultInSwitchInstead_:
       return "UNKNOWN";
   }
-  return "UNKNOWN";  // a number above the known codes, from a newer peer
+  return "UNKNOWN";  // a code of a newer peer
 }
 
 std::string ToString(const Status& status) {
   if (status.ok()) return "OK";
-  if (status.code() == StatusCode::kUnknown) return Message(status);  // the code says nothing
+  if (status.code() == StatusCode::kUnknown) return Message(status);  // the code adds nothing
   return fmt::format("{} ({})", Message(status), CodeName(status.code()));
 }
 

@@ -62,7 +62,7 @@ SPLITLET_STATUS_MAKER(Unimplemented)
 SPLITLET_STATUS_MAKER(Unknown)
 #undef SPLITLET_STATUS_MAKER
 
-/// The message as a standard string (Abseil's view converts to nothing).
+/// The message as a standard string; Abseil's own view converts to nothing.
 inline std::string Message(const Status& status) {
   return std::string(status.message().data(), status.message().size());
 }
@@ -73,13 +73,13 @@ std::string_view CodeName(StatusCode code);
 /// For logs: "no pod default/web (NOT_FOUND)"; "OK".
 std::string ToString(const Status& status);
 
-/// An error that every start meets for a while, since what is missing is being made: whoever marks
-/// it says it, and nobody else logs it. The mark stays in this process and counts in `==`.
+/// Marks an error that every start meets while the missing thing is being made. The code that marks
+/// it logs it; other code does not. The mark stays in this process and counts in `==`.
 Status Awaited(Status error);
 bool IsAwaited(const Status& status);
 
-/// Puts "context: " before the message of an error; success stays as it is. The code is kept, and
-/// so is the mark of Awaited.
+/// Puts "context: " before the message of an error, and keeps its code and the mark of Awaited.
+/// Leaves success unchanged.
 Status Annotate(const Status& status, std::string_view context);
 template <class T>
 StatusOr<T> Annotate(StatusOr<T> value, std::string_view context) {
@@ -87,10 +87,10 @@ StatusOr<T> Annotate(StatusOr<T> value, std::string_view context) {
   return Annotate(value.status(), context);
 }
 
-/// errno as a Status with the fitting code: "no such file or directory".
+/// errno as a Status with the matching code: "no such file or directory".
 Status ErrnoStatus(int error);
 
-/// True for codes worth another try without a human: unavailable, deadline exceeded, aborted,
+/// True for codes after which another attempt may succeed: unavailable, deadline exceeded, aborted,
 /// resource exhausted.
 bool IsRetryable(StatusCode code);
 
@@ -111,7 +111,7 @@ const Status& GetStatus(const StatusOr<T>& value) {
 #define SPLITLET_CONCAT_INNER(a, b) a##b
 #define SPLITLET_CONCAT(a, b) SPLITLET_CONCAT_INNER(a, b)
 
-/// RETURN_IF_ERROR(Stop(id), "stop {}", id): the context is a must.
+/// RETURN_IF_ERROR(Stop(id), "stop {}", id): the context is mandatory.
 #define RETURN_IF_ERROR(expression, ...)                                                   \
   do {                                                                                     \
     const auto& splitlet_result = (expression);                                            \

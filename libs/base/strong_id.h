@@ -1,6 +1,6 @@
 #pragma once
 
-/// A string that is taken for no other kind: struct PodUidTag; using PodUid = StrongId<PodUidTag>.
+/// A string of one kind alone: struct PodUidTag; using PodUid = StrongId<PodUidTag>.
 /// Threads: values, any; nothing fails.
 
 #include <fmt/format.h>

@@ -16,11 +16,11 @@ constexpr size_t kLongestCharacter = 4;
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 struct Character {
-  size_t bytes = 0;  // 0: the first byte is part of none
+  size_t bytes = 0;  // 0: the first byte is invalid
   uint32_t code = 0;
 };
 
-/// The character that `text`, which is not empty, begins with.
+/// The first character of a text that is not empty.
 Character FirstOf(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return {1, first};
@@ -42,7 +42,7 @@ Character FirstOf(std::string_view text) {
   return code < least || surrogate || code > 0x10FFFF ? Character{} : Character{bytes, code};
 }
 
-/// Calls `take(part, character)` for each character, and for each byte that is part of none.
+/// Calls `take(part, character)` for each character and each invalid byte.
 template <class Take>
 void ForEachCharacter(std::string_view text, const Take& take) {
   while (!text.empty()) {
@@ -61,7 +61,7 @@ std::string Replaced(std::string_view bytes) {
   return text;
 }
 
-/// What a terminal obeys instead of showing it: C0, DEL, C1, and what turns the direction of text.
+/// Characters that a terminal obeys: C0, DEL, C1, and marks that change the direction of text.
 bool IsControl(uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x200E || code == 0x200F ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
@@ -84,7 +84,7 @@ bool IsText(std::string_view bytes) {
 }
 
 std::string ToText(std::string_view bytes, size_t max_bytes) {
-  // A byte becomes three at most and never none: what is behind the limit needs no look.
+  // A byte becomes at most three bytes and never none, so bytes behind the limit do not matter.
   std::string text =
       Replaced(bytes.substr(0, std::min(bytes.size(), max_bytes) + kLongestCharacter));
   if (text.size() <= max_bytes) return text;

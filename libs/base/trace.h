@@ -2,7 +2,7 @@
 
 /// The trace that a change of a pod starts, carried by every table, call and log line about it.
 /// Threads: pure functions, any.
-/// Errors: what is no traceparent has no id.
+/// Errors: a malformed traceparent has no id.
 /// Source: W3C Trace Context, version 00; docs/behaviour/logs-and-metrics.md, "Traces".
 
 #include <string>
@@ -18,16 +18,16 @@ inline constexpr std::string_view kTraceIdField = "traceID";
 /// "00-<32 hex digits>-<16 hex digits>-01", the last part 00 when not sampled.
 std::string Traceparent(std::string_view trace_id, std::string_view span_id, bool sampled);
 
-/// Of a new trace.
+/// Starts a new trace.
 std::string MakeTraceparent(Random& random, bool sampled = true);
 
-/// The 32 hex digits; empty for what is not well formed or has an id of zeros only.
+/// The 32 hex digits; empty if malformed or all zeros.
 std::string TraceIdOf(std::string_view traceparent);
-/// The 16 hex digits of the last step; empty likewise.
+/// The 16 hex digits of the last step; empty if malformed or all zeros.
 std::string SpanIdOf(std::string_view traceparent);
-/// The same trace, whose steps from here on are not recorded.
+/// The same trace; its later steps are not recorded.
 std::string Unsampled(std::string_view traceparent);
-/// Its steps are to be recorded.
+/// True if its steps are recorded.
 bool IsSampled(std::string_view traceparent);
 
 }  // namespace splitlet

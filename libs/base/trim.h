@@ -1,8 +1,7 @@
 #pragma once
 
-/// Text without the blanks and line ends around it, as files of settings and of the kernel have
-/// them.
-/// Threads: any; nothing fails. What is given back is part of what was given.
+/// Text without surrounding blanks and line ends, as in files of settings and of the kernel.
+/// Threads: any; nothing fails. The result is a part of the argument.
 
 #include <string_view>
 
@@ -15,7 +14,7 @@ inline std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// What stands before the first line end, likewise.
+/// The first line, trimmed.
 inline std::string_view FirstLine(std::string_view text) {
   return Trimmed(text.substr(0, text.find('\n')));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// URLs as logs, records and answers may show them.
+/// URLs without secrets, for logs, records and answers.
 /// Threads: any; nothing fails.
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace splitlet {
 
-/// User, password and the values of the query are hidden: "https://xxxxx@host/pods?token=xxxxx".
+/// Hides user, password and values of the query: "https://xxxxx@host/pods?token=xxxxx".
 std::string WithoutSecrets(std::string_view url);
 
 }  // namespace splitlet

@@ -29,7 +29,7 @@ prometheus::Counter& Dropped(prometheus::Registry& registry, const std::string& 
       .Add({{"reason", reason}});
 }
 
-/// The cores count by themselves; a counter of Prometheus takes only what was added since.
+/// The cores keep totals; a counter of Prometheus takes only the difference.
 void Raise(prometheus::Counter& counter, uint64_t to) {
   counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
 }

@@ -44,7 +44,7 @@ struct BusMetrics {
   prometheus::Family<prometheus::Gauge>& live;  // splitlet_bus_view_live{table}: 1 or 0
 
   void ObserveLag(const std::string& table, Duration lag);
-  /// Brings all that the cores count up to date.
+  /// Updates all metrics that the cores count.
   void Update(const std::vector<ViewStats>& views, PutCounts puts, Clock::Time now);
 };
 

@@ -98,7 +98,7 @@ class CoreBus::OpenView final : public RawView {
         table_(std::move(table)),
         owner_(std::move(owner)),
         core_(
-            {table_, owner_, now}, [this](const Change& change) { Tell(change); },
+            {table_, owner_, now}, [this](const Change& change) { Report(change); },
             [this] {
               if (on_state_) on_state_();
             }) {
@@ -131,7 +131,7 @@ class CoreBus::OpenView final : public RawView {
   const ViewCore& core() const { return core_; }
 
  private:
-  void Tell(const Change& change) {
+  void Report(const Change& change) {
     if (!on_change_) return;
     Span span("take " + table_, SpanKind::kConsumer, change.traceparent);
     if (!span.recorded()) return on_change_(change);
@@ -169,7 +169,7 @@ StatusOr<std::unique_ptr<RawTable>> CoreBus::OwnRaw(const std::string& table) {
     return PermissionDenied("{} belongs to {}", table, owner);
   if (members_->table != nullptr)
     return AlreadyExists("{} owns {} already", process_, members_->table->name());
-  // Two tables in the life of one process need two start ids, also where the clock stands still.
+  // Two tables of one process need two start ids, even if the clock stands still.
   Clock::Time start = clock_.Now();
   if (last_start_.SameBoot(start) && start <= last_start_) start = last_start_ + Duration{1};
   last_start_ = start;
@@ -267,7 +267,7 @@ void CoreBus::OnSignalReceived(const std::string& process, const std::string& si
 }
 
 void CoreBus::OnConnection(bool connected) {
-  // Whoever missed our last messages hears of it now rather than a second later.
+  // Readers that missed our last messages get the heartbeat now rather than a second later.
   if (connected && members_->table != nullptr) members_->table->HeartbeatNow();
   for (auto* view : members_->views) view->core().OnConnection(connected, clock_.Now());
   Tick();

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The bus of one process over any transport: owns the cores, heartbeats, and asks for the lists
-/// due.
+/// The bus of one process over any transport: owns the cores, sends heartbeats, and requests the
+/// lists that are due.
 /// Threads: the loop thread only.
 /// Errors: as bus.h; ALREADY_EXISTS for a second table, PERMISSION_DENIED for another process's.
 /// Source: docs/design.md, "How state is shared".
@@ -25,11 +25,11 @@ class Transport {
  public:
   using Listed = std::function<void(StatusOr<ListAnswer>)>;
   virtual ~Transport() = default;
-  /// May lose it.
+  /// The message may be lost.
   virtual void Publish(const std::string& table, const Envelope& envelope) = 0;
-  /// From now on CoreBus::OnEnvelope is called for messages of this table.
+  /// From now on messages of this table reach CoreBus::OnEnvelope.
   virtual void Subscribe(const std::string& table) = 0;
-  /// Calls `listed` once, later, on the loop; at the latest after kListLimit.
+  /// Calls `listed` once, later, on the loop, within kListLimit.
   virtual void List(const std::string& owner, const std::string& table, const Since& since,
                     Listed listed) = 0;
   virtual void PublishSignal(const std::string& signal, const std::string& payload) = 0;
@@ -44,10 +44,10 @@ struct ViewStats {
   ViewCore::Counts counts;
 };
 
-/// Of the own table, so far.
+/// Counts of the own table.
 struct PutCounts {
   uint64_t published = 0;  // changes
-  uint64_t refused = 0;    // records that were not taken
+  uint64_t refused = 0;    // records that Put refused
 };
 
 class CoreBus final : public Bus {
@@ -68,14 +68,14 @@ class CoreBus final : public Bus {
   void OnSignalReceived(const std::string& process, const std::string& signal,
                         const std::string& payload);
   void OnConnection(bool connected);
-  /// Messages of this table were dropped before they came here.
+  /// The transport dropped messages of this table.
   void OnLost(const std::string& table);
-  /// For Tables.List. NOT_FOUND when this process does not own the table (yet).
+  /// Serves Tables.List. NOT_FOUND if this process does not own the table (yet).
   StatusOr<ListAnswer> ListTable(const std::string& table, const Since& since) const;
 
   std::vector<ViewInfo> Views() const override;
   std::vector<ViewStats> Stats() const;
-  /// The newest start id given to a table, and one that the next has to be above.
+  /// The newest start id of a table; the next one must be greater.
   Clock::Time last_start() const { return last_start_; }
   void SetEarliestStart(Clock::Time after) { last_start_ = after; }
   PutCounts puts() const { return puts_; }
@@ -83,9 +83,9 @@ class CoreBus final : public Bus {
  private:
   class OwnedTable;
   class OpenView;
-  struct Members;  // what handles and callbacks may outlive
+  struct Members;  // state that handles and callbacks may outlive
   void Publish(const std::string& table, const Envelope& envelope);
-  /// Does what is due by time, and sees to it that it is called for the next.
+  /// Does the work that is due and schedules the next call.
   void Tick();
   void ArmBy(Clock::Time due);
   void Pump(OpenView& view);

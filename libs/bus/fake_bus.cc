@@ -9,7 +9,7 @@ void FakeBusNetwork::Join(FakeBus& bus) {
   buses_[bus.process_] = &bus;
 }
 
-// The process's next start may have joined already.
+// The next start of the process may have joined already.
 void FakeBusNetwork::Leave(FakeBus& bus) {
   const auto found = buses_.find(bus.process_);
   if (found != buses_.end() && found->second == &bus) buses_.erase(found);
@@ -19,7 +19,7 @@ void FakeBusNetwork::SetUp(bool up) {
   if (up == up_) return;
   up_ = up;
   ++epoch_;
-  Tell();
+  ReportConnections();
 }
 
 void FakeBusNetwork::SetConnected(const std::string& process, bool connected) {
@@ -28,7 +28,7 @@ void FakeBusNetwork::SetConnected(const std::string& process, bool connected) {
   } else {
     cut_.insert(process);
   }
-  Tell();
+  ReportConnections();
 }
 
 void FakeBusNetwork::SetCallsFail(const std::string& process, bool fail) {
@@ -39,7 +39,7 @@ void FakeBusNetwork::SetCallsFail(const std::string& process, bool fail) {
   }
 }
 
-void FakeBusNetwork::Tell() {
+void FakeBusNetwork::ReportConnections() {
   for (const auto& [name, bus] : buses_)
     bus->After(Duration{0}, [](FakeBus& b) { b.core_.OnConnection(b.connected()); });
 }
@@ -79,7 +79,7 @@ void FakeBusNetwork::SendTo(const std::string& from, FakeBus& to,
 void FakeBusNetwork::List(FakeBus& from, const std::string& owner,
                           const std::function<StatusOr<ListAnswer>(FakeBus&)>& ask,
                           Transport::Listed listed) {
-  // Whoever comes first, answer or limit, uses up `once`.
+  // The answer or the limit, whichever comes first, uses up `once`.
   auto once = std::make_shared<Transport::Listed>(std::move(listed));
   const auto finish = [once](StatusOr<ListAnswer> answer) {
     const auto f = std::exchange(*once, nullptr);

@@ -27,8 +27,8 @@ namespace splitlet::bus {
 struct BusFaults {
   double lose = 0;
   double twice = 0;
-  double delay = 0;     // up to max_delay later; what follows waits behind it
-  double overtake = 0;  // may arrive before what was sent earlier
+  double delay = 0;     // up to max_delay later; later messages wait behind it
+  double overtake = 0;  // may arrive before earlier messages
   Duration max_delay{0};
   double fail_list = 0;  // UNAVAILABLE
   Duration latency{0};   // of every message, and of each way of a list
@@ -43,11 +43,11 @@ class FakeBusNetwork {
   FakeBusNetwork& operator=(const FakeBusNetwork&) = delete;
 
   void SetFaults(BusFaults faults) { faults_ = faults; }
-  /// Down: messages on the way are lost too, and every process hears that it is not connected.
-  /// Lists go on.
+  /// Down: messages on the way are lost, and every process learns that it is not connected. Lists
+  /// still work.
   void SetUp(bool up);
   bool up() const { return up_; }
-  /// The same for one process alone.
+  /// SetUp for one process.
   void SetConnected(const std::string& process, bool connected);
   /// No lists from or to this process: its socket does not answer.
   void SetCallsFail(const std::string& process, bool fail);
@@ -60,7 +60,7 @@ class FakeBusNetwork {
   bool Connected(const std::string& process) const { return up_ && !cut_.contains(process); }
   void Join(FakeBus& bus);
   void Leave(FakeBus& bus);
-  void Tell();
+  void ReportConnections();
   void Send(const std::string& from, std::function<void(FakeBus&)> deliver);
   void SendTo(const std::string& from, FakeBus& to,
               const std::shared_ptr<const std::function<void(FakeBus&)>>& deliver);
@@ -79,8 +79,8 @@ class FakeBusNetwork {
   uint64_t delivered_ = 0, lost_ = 0;
 };
 
-/// A process's end. Destroying it is a crash of the process; a new one of the same name is its next
-/// start.
+/// A process on the bus. Destroying it is a crash of the process; a new object of the same name is
+/// the process's next start.
 class FakeBus final : public Bus, private Transport {
  public:
   FakeBus(FakeBusNetwork& network, std::string process, exec::EventLoop& loop);
@@ -88,7 +88,7 @@ class FakeBus final : public Bus, private Transport {
   FakeBus(const FakeBus&) = delete;
   FakeBus& operator=(const FakeBus&) = delete;
 
-  /// Off the network as a killed process is, for one whose object has to live a little longer.
+  /// Leaves the network like a killed process; the object may exist a little longer.
   void Leave();
 
   StatusOr<std::unique_ptr<RawTable>> OwnRaw(const std::string& table) override {
@@ -122,7 +122,7 @@ class FakeBus final : public Bus, private Transport {
   void SubscribeSignal(const std::string& process, const std::string& signal) override {
     signals_.insert({process, signal});
   }
-  /// Runs `f` on this process's loop unless it is gone by then.
+  /// Runs `f` on this process's loop, unless the object is gone by then.
   void After(Duration delay, std::function<void(FakeBus&)> f);
 
   FakeBusNetwork& network_;

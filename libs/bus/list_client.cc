@@ -89,8 +89,8 @@ void ListClient::List(const std::string& owner, const std::string& table, const 
 }
 
 void ListClient::Finished(Call* call) {
-  // Destroyed outside of the lock, and before it counts as gone: it holds its channel, whose last
-  // holder must not be a thread of gRPC's.
+  // Destroyed outside of the lock and before the call counts as gone: a thread of gRPC's must not
+  // be the last holder of the channel.
   std::unique_ptr<Call> owned;
   {
     const std::lock_guard lock(mutex_);

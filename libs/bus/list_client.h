@@ -1,7 +1,7 @@
 #pragma once
 
 /// Lists tables of other processes over their sockets, many at a time.
-/// Threads: List from the loop thread; `done` runs on a gRPC thread, once. It has none of its own.
+/// Threads: List from the loop thread; `done` runs on a gRPC thread, once. No own threads.
 /// Errors: gRPC codes; a list that is cut off is an error, never a shorter list.
 
 #include <condition_variable>
@@ -22,10 +22,10 @@ namespace splitlet::bus {
 class ListClient {
  public:
   using Done = std::function<void(StatusOr<ListAnswer>)>;
-  /// To the process of that name; called on the loop thread.
+  /// Channel to the process of that name; called on the loop thread.
   using Connect = std::function<std::shared_ptr<grpc::Channel>(const std::string& process)>;
   ListClient(Connect connect, const Clock& clock);
-  /// Gives up what is on its way; no `done` runs after this returned.
+  /// Ends the calls on their way; no `done` runs after the destructor.
   ~ListClient();
   ListClient(const ListClient&) = delete;
   ListClient& operator=(const ListClient&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What owners and views of a table say to each other, free of its form on the wire.
+/// Messages between owners and views of a table, independent of their form on the wire.
 /// Threads: values; records are shared and immutable. Nothing fails.
 /// Source: docs/design.md, "How state is shared".
 
@@ -14,10 +14,11 @@
 
 namespace splitlet::bus {
 
-/// Level of the records that this build writes and the highest that it can read.
+/// Schema level of this build: it writes this level and reads none above it.
 inline constexpr uint32_t kSchema = 1;
 
-/// One start of an owner. Later starts of one boot are greater; starts of two boots do not compare.
+/// One start of an owner. Within a boot a later start is greater; starts of two boots do not
+/// compare.
 struct StartId {
   uint64_t boot = 0;  // 0: none
   int64_t ns = 0;     // CLOCK_MONOTONIC at the start
@@ -26,7 +27,7 @@ struct StartId {
   bool Before(const StartId& other) const { return ns < other.ns; }
 };
 
-/// What a reader has; without a start it asks for everything.
+/// The state of a reader; without a start the reader needs everything.
 struct Since {
   StartId start;
   uint64_t sequence = 0;
@@ -41,14 +42,14 @@ struct Change {
   std::string traceparent;
 };
 
-/// What an owner promises of its table. `version` counts the promises of one start, so that an old
-/// one that arrives late never replaces a newer one.
+/// An owner's statement about its table. `version` counts the statements of one start, so that a
+/// late old one never replaces a newer one.
 struct Promise {
   uint64_t version = 0;
   Completeness completeness;
 };
 
-/// A message on the subject of a table: a change, or else a heartbeat.
+/// A message on the subject of a table: a change or a heartbeat.
 struct Envelope {
   StartId start;
   uint64_t sequence = 0;  // of this change; in a heartbeat: of the last change before it
@@ -58,7 +59,7 @@ struct Envelope {
   Clock::Time sent_at;  // heartbeats only
 };
 
-/// A snapshot of a table, or what changed in it since what the reader has.
+/// A snapshot of a table, or the changes since the reader's state.
 struct ListAnswer {
   StartId start;
   uint64_t sequence = 0;

@@ -62,7 +62,7 @@ class RealBus final : public NatsBus, private Transport {
   void Count(NatsLink::Taken taken);
   void PostLost();
   void PostBounded(size_t bytes, exec::Task task);
-  /// Runs on the loop unless this bus is gone by then.
+  /// Runs on the loop, unless this bus is gone by then.
   void Post(exec::Task task);
 
   // On the loop.
@@ -74,7 +74,7 @@ class RealBus final : public NatsBus, private Transport {
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   std::atomic<size_t> untaken_ = 0, untaken_bytes_ = 0;
   std::atomic<bool> lost_posted_ = false;
-  std::set<std::string> told_errors_;  // loop
+  std::set<std::string> logged_errors_;  // loop
   CoreBus core_;
   class TablesService tables_;
   exec::Periodic update_metrics_;
@@ -111,8 +111,8 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
   };
   events.connection = [this](bool up) {
     Post([this, up] {
-      options_.log.Info(up ? "connected to the bus" : "the bus is away");
-      if (up) told_errors_.clear();
+      options_.log.Info(up ? "connected to NATS" : "connection to NATS lost, reconnecting");
+      if (up) logged_errors_.clear();
       core_.OnConnection(up);
     });
   };
@@ -220,12 +220,14 @@ void RealBus::OnHeartbeatTaken(const std::string& table, const Envelope& envelop
 void RealBus::OnError(LinkError kind, const std::string& text) {
   (kind == LinkError::kRefused ? metrics_.permission_errors : metrics_.errors).Increment();
   Post([this, kind, text] {
-    if (!told_errors_.insert(text).second) return;
+    if (!logged_errors_.insert(text).second) return;
     const std::vector<LogField> fields = {KV("err", text)};
     switch (kind) {
-      case LinkError::kOther: options_.log.Warn("an error of the bus", fields); return;
-      case LinkError::kRefused: options_.log.Error("the bus refuses this process", fields); return;
-      case LinkError::kUntrusted: options_.log.Error("the bus is not trusted", fields); return;
+      case LinkError::kOther: options_.log.Warn("NATS error", fields); return;
+      case LinkError::kRefused: options_.log.Error("NATS refuses this process", fields); return;
+      case LinkError::kUntrusted:
+        options_.log.Error("certificate of the NATS server is not trusted", fields);
+        return;
     }
   });
 }
@@ -237,7 +239,7 @@ Status ReadCredentials(const std::string& path, LinkOptions& link) {
   return OkStatus();
 }
 
-/// What the link would meet later, and try again, is wrong from the start.
+/// Checks early what the link would meet later and repeat for ever.
 Status CheckTrust(const NatsBusOptions& options) {
   if (options.nats_ca.empty() && !options.nats_plaintext)
     return InvalidArgument("there is none, and the bus is spoken to over TLS");

@@ -1,10 +1,10 @@
 #pragma once
 
 /// The bus between real processes: changes and signals over NATS, lists over gRPC on the owners'
-/// sockets. Without NATS everything works a little slower, by polling.
+/// sockets. Without NATS the views poll, a little slower.
 /// Threads: as bus.h; made and destroyed on the loop thread or while the loop does not run, after
 /// the gRPC server that serves TablesService() was stopped.
-/// Errors: what the server forbids is logged as an error, once for each text, and counted.
+/// Errors: what the NATS server forbids is logged as an error, once for each text, and counted.
 /// Source: docs/design.md, "How state is shared"; docs/libraries.md, "NATS".
 
 #include <functional>
@@ -36,18 +36,17 @@ struct NatsBusOptions {
   const Clock& clock;
   prometheus::Registry& metrics;
   Log log;
-  /// To another process, on the loop thread; empty: rpc::Connect to its socket.
+  /// Channel to another process, on the loop thread; empty: rpc::Connect to its socket.
   std::function<std::shared_ptr<grpc::Channel>(const std::string& process)> connect = {};
 };
 
 class NatsBus : public Bus {
  public:
-  /// Serves List of the table that this process owns; lives as long as the bus.
+  /// Serves List of this process's table; exists as long as the bus.
   virtual grpc::Service& TablesService() = 0;
 };
 
-/// Fails only for files that cannot be read and for flags that do not fit; never because NATS is
-/// away.
+/// Fails only for unreadable files and contradicting flags, never because NATS is away.
 StatusOr<std::unique_ptr<NatsBus>> ConnectBus(NatsBusOptions options);
 
 }  // namespace splitlet::bus

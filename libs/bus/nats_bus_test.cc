@@ -261,7 +261,7 @@ TEST_F(NatsBusTest, WhatMayNotBePublishedIsLoudAndComesByPolling) {
   owner_->Put("a", "1");
   EXPECT_TRUE(reader_->Sees("a", "1"));
   EXPECT_TRUE(
-      Eventually([&] { return owner_->Logged(LogLevel::kError, "the bus refuses this process"); }));
+      Eventually([&] { return owner_->Logged(LogLevel::kError, "NATS refuses this process"); }));
   EXPECT_GE(owner_->Metric("splitlet_bus_permission_errors_total"), 1);
 }
 
@@ -273,7 +273,7 @@ TEST_F(NatsBusTest, AWrongPasswordIsLoudAndTriedAgain) {
   owner_->Put("a", "1");
   EXPECT_TRUE(reader_->Sees("a", "1"));
   EXPECT_TRUE(
-      Eventually([&] { return owner_->Logged(LogLevel::kError, "the bus refuses this process"); }));
+      Eventually([&] { return owner_->Logged(LogLevel::kError, "NATS refuses this process"); }));
   EXPECT_TRUE(
       Eventually([&] { return owner_->Metric("splitlet_bus_permission_errors_total") >= 2; }));
 }

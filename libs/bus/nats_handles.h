@@ -1,6 +1,6 @@
 #pragma once
 
-/// The C handles of libnats, each held by its owner only.
+/// The C handles of libnats, each with one owner.
 /// Threads: as libnats says; nothing fails.
 
 #include <nats/nats.h>

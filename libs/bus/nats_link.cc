@@ -162,8 +162,8 @@ NatsOptions NatsLink::MakeOptions() {
   return made;
 }
 
-/// The library would connect again by itself, with the CA it has read, and silent about what is
-/// wrong: that is up to us.
+/// The library's own reconnect would keep the old CA and hide the reason of a failure, so this
+/// class reconnects itself.
 void NatsLink::Connect() {
   {
     const std::lock_guard lock(mutex_);
@@ -209,7 +209,7 @@ void NatsLink::Disconnect() {
   lock.lock();
   wake_.wait(lock, [this] { return closed_ && open_subscriptions_ == 0; });
   lock.unlock();
-  // Not before the thread that reads has ended: libnats 3.4 may still use one that was destroyed.
+  // Only after the reading thread has ended: libnats 3.4 may still use a destroyed subscription.
   subscriptions_.clear();
   connection_.reset();
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-/// A connection to nats-server that comes back by itself, over TLS. One thread of its own makes
-/// every call that may block, so that a slow server never holds up who publishes. Each connection
-/// reads the CA's file anew, so that replaced keys count. A server that has not shown who it is
-/// gets no password.
+/// A connection to nats-server that reconnects by itself, over TLS. An own thread makes every
+/// blocking call, so that a slow server never delays a publisher. Each connection reads the CA's
+/// file again, so that replaced keys count. The password goes only to a server that has proved its
+/// identity.
 /// Threads: Publish, Subscribe, connected from any, none blocks; events come on other threads.
-/// Errors: events say what the server refuses and why it is not trusted; one that is away is none.
-/// At the bound of the queue a message is dropped.
+/// Errors: events report what the server refuses and why it is not trusted. An unreachable server
+/// is no error. A full queue drops messages.
 /// Source: docs/libraries.md, "NATS"; docs/decisions/bus-tls.md.
 
 #include <condition_variable>
@@ -30,44 +30,42 @@ namespace splitlet::bus {
 struct LinkOptions {
   std::string url;
   std::string user, password;  // empty: none
-  std::string name;            // shown by the server; also of the inboxes
-  std::string ca_file;         // who signs the server; empty: no TLS, on loopback only
+  std::string name;            // shown by the server; part of the inboxes' names
+  std::string ca_file;         // signs the server's certificate; empty: no TLS, on loopback only
 };
 
-/// What the connections of all clients have in common: whom they trust. INVALID_ARGUMENT, naming
-/// the file, for a CA that cannot be read; for no CA, and a server that is not on loopback.
+/// The trust that all connections share. INVALID_ARGUMENT, naming the file: the CA cannot be read,
+/// or there is no CA and the server is not on loopback.
 Status SetTrust(natsOptions& options, const std::string& url, const std::string& ca_file);
 
-/// "SSL Error: certificate verify failed": also what the library keeps for itself of the call of
-/// this thread that failed last.
+/// "SSL Error: certificate verify failed": with the library's last error of this thread.
 std::string TextOf(natsStatus status);
 
 enum class LinkError {
   kOther,
-  kRefused,    // the server does not let us in, or forbids something
-  kUntrusted,  // it cannot show that it is the bus of this installation
+  kRefused,    // the server refuses the login or a subject
+  kUntrusted,  // the server cannot prove that it is the bus of this installation
 };
 
 struct LinkEvents {
   std::function<void(std::string_view subject, std::string_view bytes)> message;
-  /// True: connected, and all subscriptions so far are with the server. Comes again after new
+  /// True: connected, and the server has all subscriptions so far. Called again after new
   /// subscriptions.
   std::function<void(bool connected)> connection;
   std::function<void(LinkError kind, const std::string& text)> error;
-  /// Messages to us were dropped because they came faster than they were taken.
+  /// Messages were dropped because they came faster than they were taken.
   std::function<void()> lost;
 };
 
 class NatsLink {
  public:
   NatsLink(LinkOptions options, LinkEvents events, const Clock& clock);
-  /// No event runs after this returned.
+  /// No event runs after the destructor.
   ~NatsLink();
   NatsLink(const NatsLink&) = delete;
   NatsLink& operator=(const NatsLink&) = delete;
 
-  /// What became of a message: it waits to be sent, or was dropped because there is no connection,
-  /// or because too many wait.
+  /// Fate of a message: queued, dropped without a connection, or dropped because too many wait.
   enum class Taken { kQueued, kAway, kFull };
   Taken Publish(std::string subject, std::string bytes);
   void Subscribe(const std::string& subject);
@@ -78,7 +76,7 @@ class NatsLink {
     std::string subject, bytes;
   };
   void Run();
-  /// What the thread has to do next; waits for it.
+  /// Waits for the thread's next work.
   enum class Work { kStop, kConnect, kSettle, kPublish };
   Work NextWork();
   void Connect();
@@ -107,15 +105,16 @@ class NatsLink {
   std::condition_variable wake_;
   std::deque<Message> queue_;
   size_t queued_bytes_ = 0;
-  std::map<std::string, bool> subjects_;  // with the server (or its next start) already?
+  std::map<std::string, bool>
+      subjects_;  // does the server (or its next start) have the subscription?
   bool stopping_ = false;
   bool unsettled_ = false;  // connected or subscribed since the last flush
-  bool connected_ = false;  // as told by the last event
+  bool connected_ = false;  // of the last event
   bool closed_ = true;      // no connection, or it gave up
   uint64_t drops_ = 0;      // connections lost
   int open_subscriptions_ = 0;
 
-  // Of the thread alone.
+  // Used by the thread alone.
   NatsConnection connection_;
   std::map<std::string, NatsSubscription> subscriptions_;
   ReconnectWait reconnect_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A record's scope of completeness: of `desired` its source, else kAll; "" when it does not parse.
+/// A record's scope of completeness: for `desired` its source, else kAll; "" if it does not parse.
 /// Threads: any; nothing fails.
 
 #include <string>

@@ -17,16 +17,16 @@ class TableCore {
  public:
   TableCore(std::string producer, StartId start) : producer_(std::move(producer)), start_(start) {}
 
-  /// What to publish; nothing when the record is there already, byte for byte.
+  /// The message to publish; nullopt if the record is unchanged, byte for byte.
   StatusOr<std::optional<Envelope>> Put(const std::string& key, std::string record,
                                         std::string_view traceparent);
-  /// A delta list has the removal without its trace: nothing is kept of a key that is gone.
+  /// A delta list shows the removal without its trace: nothing is kept of a removed key.
   std::optional<Envelope> Remove(const std::string& key, std::string_view traceparent);
-  /// A heartbeat to publish at once; nothing when nothing changed.
+  /// A heartbeat to publish immediately; nullopt if nothing changed.
   std::optional<Envelope> SetComplete(Completeness completeness);
 
   Envelope Heartbeat() const;
-  /// A delta when `since` is of this start and the ring reaches back to it, else everything.
+  /// A delta if `since` is of this start and the ring reaches back to it, else everything.
   ListAnswer List(const Since& since) const;
 
   const std::string* Get(const std::string& key) const;
@@ -42,7 +42,7 @@ class TableCore {
   Envelope Number(Change change);
   Change ChangeOf(const std::string& key) const;
 
-  /// The ring holds keys only; the records of a delta are those of its moment.
+  /// The ring holds keys only; a delta has their records of the moment of the list.
   static constexpr size_t kRing = 4096;
   std::string producer_;
   StartId start_;

@@ -19,7 +19,7 @@ grpc::Status TablesService::List(grpc::ServerContext* /*context*/, const v1::Lis
   EncodeHead(*answer, item);
   bool open = writer->Write(item);
   for (const auto& change : answer->changes) {
-    if (!open) break;  // the reader went away
+    if (!open) break;  // the reader is gone
     item.Clear();
     EncodeItem(change, item);
     open = writer->Write(item);

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Serves List of this process's table.
-/// Threads: gRPC's; the snapshot is taken on the loop in one step, and written from here.
-/// Errors: NOT_FOUND for a table that is not ours, UNAVAILABLE when the loop does not answer.
+/// Threads: gRPC's; one step on the loop takes the snapshot, a gRPC thread writes it.
+/// Errors: NOT_FOUND: not our table; UNAVAILABLE: the loop does not answer.
 
 #include <functional>
 

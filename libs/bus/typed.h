@@ -1,7 +1,7 @@
 #pragma once
 
 /// Table<R> and View<R>: the bus with protobuf records (complete in .cc files). Loop thread only.
-/// Errors: as bus.h; a record that does not parse, or names another UID than its key, is present
+/// Errors: as bus.h. A record that does not parse, or names another UID than its key, is present
 /// and unknown (docs/safety.md, rule 11).
 
 #include <functional>
@@ -19,10 +19,10 @@ class MessageLite;
 
 namespace splitlet::bus {
 
-/// With map fields in order, so that equal messages have equal bytes.
+/// Map fields are in order, so that equal messages have equal bytes.
 std::string SerializeSorted(const google::protobuf::MessageLite& message);
 
-/// The pod that a record speaks of; empty when it speaks of none, or its type names none.
+/// The pod that a record is about; empty if its type or the record names none.
 template <class R>
 std::string_view UidOf(const R& record) {
   if constexpr (requires { record.uid(); }) return record.uid();
@@ -67,7 +67,7 @@ class Table {
   std::unique_ptr<RawTable> raw_;
 };
 
-/// Parses on use and keeps nothing parsed: hold a record yourself where you read it often.
+/// Parses at each use and keeps nothing parsed: keep a record that you read often.
 template <class R>
 class View {
  public:
@@ -75,7 +75,7 @@ class View {
   struct Change {
     std::string key;
     bool present_before = false, present_after = false;
-    Record before, after;  // nullptr while present: unknown
+    Record before, after;  // nullptr while present: unreadable
     std::string traceparent;
   };
   explicit View(std::unique_ptr<RawView> raw) : raw_(std::move(raw)) {}
@@ -83,12 +83,12 @@ class View {
   bool live() const { return raw_->state() == ViewState::kLive; }
   Clock::Time stale_since() const { return raw_->stale_since(); }
   bool IsComplete(std::string_view scope = kAll) const { return raw_->IsComplete(scope); }
-  /// Live and complete: the only ground for acting on an absence (rule 8).
+  /// Live and complete: the only reason to act on an absence (rule 8).
   bool LiveAndComplete(std::string_view scope = kAll) const { return live() && IsComplete(scope); }
   const Completeness& completeness() const { return raw_->completeness(); }
   bool was_live() const { return raw_->was_live(); }
   bool Contains(const std::string& key) const { return raw_->Contains(key); }
-  /// nullptr: absent or unknown; Contains() tells which.
+  /// nullptr: absent or unreadable; Contains() distinguishes them.
   Record Find(const std::string& key) const { return Parse(key, raw_->Find(key)); }
   void ForEach(const std::function<void(const std::string&, const Record&)>& f) const {
     raw_->ForEach(

@@ -86,7 +86,7 @@ void ViewCore::Hold(const Envelope& envelope) {
 }
 
 void ViewCore::ApplyHeld() {
-  if (!synced()) return;  // of a start whose list has not come: its numbers say nothing here
+  if (!synced()) return;  // its list has not come, so its numbers mean nothing yet
   while (!held_.empty() && held_.begin()->first <= applied_ + 1) {
     const auto [sequence, change] = *held_.begin();
     held_.erase(held_.begin());
@@ -101,7 +101,7 @@ void ViewCore::ApplyHeld() {
 void ViewCore::KeepPromise(const Envelope& heartbeat) {
   if (newest_heartbeat_ && newest_heartbeat_->promise.version >= heartbeat.promise.version) return;
   newest_heartbeat_ = heartbeat;
-  // What is taken back counts at once, even from a heartbeat that is ahead of us.
+  // A withdrawn scope counts immediately, even from a heartbeat that is ahead of us.
   const auto& scopes = heartbeat.promise.completeness.scopes;
   if (!synced() || heartbeat.promise.version <= claimed_.version) return;
   const auto gone = std::erase_if(claimed_.completeness.scopes,
@@ -145,9 +145,9 @@ void ViewCore::OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now) 
   Update(now);
 }
 
-/// An owner gives a number before it tells it, so that a list asked for later reaches at least as
-/// far. Believed, a number that was never given would look like a gap after each list, and be asked
-/// for again without end.
+/// An owner gives a number before it publishes it, so a list requested later reaches at least as
+/// far. A number that was never given would look like a gap after each list, and cause lists
+/// without end.
 bool ViewCore::ForgetWrongNumber(const InFlight& request, const ListAnswer& answer) {
   if (request.seen != answer.start || answer.sequence >= request.known) return false;
   ++counts_.obsolete;
@@ -157,7 +157,7 @@ bool ViewCore::ForgetWrongNumber(const InFlight& request, const ListAnswer& answ
     if (wrong && held.second.record != nullptr) held_bytes_ -= held.second.record->size();
     return wrong;
   });
-  // A promise at that number would never be believed, and hide the next of its version.
+  // A promise at that number would never apply, and would hide the next one of its version.
   if (newest_heartbeat_ && newest_heartbeat_->sequence > answer.sequence &&
       newest_heartbeat_->sequence <= request.known)
     newest_heartbeat_.reset();
@@ -307,7 +307,7 @@ std::optional<Clock::Time> ViewCore::NextDue() const {
 }
 
 void ViewCore::Heard(Clock::Time sent_at, Clock::Time now) {
-  // The owner's clock is ours: what lay in a queue while we stood still does not look fresh.
+  // Owner and reader share a clock: messages that waited in a queue do not look fresh.
   if (!sent_at.SameBoot(now)) return;
   heard_at_ = std::max(heard_at_, std::min(sent_at, now));
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-/// The reader's side of a table, no I/O: fed with messages, lists and time, says what to list next.
-/// Threads: one. Whatever is lost, doubled or late, it ends with the owner's last content.
-/// Errors: none; what makes no sense is counted and left out.
+/// The reader's side of a table, without I/O: takes messages, lists and time, and decides what to
+/// list next.
+/// Threads: one. After lost, doubled and late messages it still ends with the owner's last content.
+/// Errors: none; nonsense is counted and ignored.
 /// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
@@ -21,8 +22,7 @@ inline constexpr Duration kAwayAfter = 1500ms;  // without a heartbeat: poll
 inline constexpr Duration kPollPeriod = 500ms;
 inline constexpr Duration kStaleAfter = 3s;  // without heartbeat or answer
 inline constexpr Duration kListLimit = 5s;   // deadline of a list
-// The clock is the same for all processes of a boot; a start beyond it would shut out all later
-// ones.
+// All processes of a boot share a clock. A start far in its future would exclude all later starts.
 inline constexpr Duration kStartSlack = 1s;
 
 class ViewCore {
@@ -36,7 +36,7 @@ class ViewCore {
     uint64_t id = 0;
     Since since;
   };
-  /// All only grow.
+  /// All counts only grow.
   struct Counts {
     uint64_t changes = 0;      // applied from messages
     uint64_t duplicates = 0;   // known already
@@ -44,9 +44,9 @@ class ViewCore {
     uint64_t full_lists = 0;   // applied
     uint64_t delta_lists = 0;  // applied
     uint64_t failed_lists = 0;
-    uint64_t foreign = 0;     // of a process that does not own the table
-    uint64_t impossible = 0;  // of a start that has not been yet
-    uint64_t obsolete = 0;    // of another boot or an earlier start, or a number never given
+    uint64_t foreign = 0;     // from a process that does not own the table
+    uint64_t impossible = 0;  // from a start in the future
+    uint64_t obsolete = 0;    // from another boot or an earlier start, or with a number never given
     uint64_t unknown = 0;     // records above our schema level
     uint64_t overflows = 0;   // messages that could not be held until the list came
   };
@@ -55,16 +55,16 @@ class ViewCore {
            std::function<void()> on_state);
 
   void OnEnvelope(const Envelope& envelope, Clock::Time now);
-  /// The answer to the request `id`; a late one is ignored.
+  /// The answer to the request `id`; an answer to an older request is ignored.
   void OnListed(uint64_t id, const ListAnswer& answer, Clock::Time now);
   void OnListFailed(uint64_t id, Clock::Time now);
   void OnConnection(bool connected, Clock::Time now);
   /// Messages were dropped on the way (a queue was full).
   void OnLost();
-  /// What to list now, if anything; at most one at a time. To be called after each input, and when
-  /// NextDue has come.
+  /// The next list to request, if any; at most one at a time. Call it after each input and at
+  /// NextDue.
   std::optional<ListRequest> NextList(Clock::Time now);
-  /// When NextList has more to do, should nothing come until then; nothing: never.
+  /// When NextList has more to do without further input; nullopt: never.
   std::optional<Clock::Time> NextDue() const;
 
   ViewState state() const { return state_; }
@@ -73,7 +73,7 @@ class ViewCore {
   }
   Clock::Time heard_at() const { return heard_at_; }
   bool IsComplete(std::string_view scope) const;
-  /// In every scope that the owner names, and it names one.
+  /// True if the owner names scopes and all of them are complete.
   bool IsCompleteEverywhere() const {
     return synced() && !shown_.scopes.empty() && shown_.scopes == claimed_.completeness.scopes;
   }
@@ -87,9 +87,9 @@ class ViewCore {
     uint64_t id = 0;
     Since since;
     uint64_t lost_mark = 0;
-    StartId seen;  // as it was asked: the start and the number that were heard of
+    StartId seen;  // start and number known when the list was requested
     uint64_t known = 0;
-    bool holds_back = false;  // a full list: messages wait for it
+    bool holds_back = false;  // a full list: messages wait until it is applied
   };
   void BeginStart(const StartId& start);
   void OnMessage(const Envelope& envelope);
@@ -97,7 +97,7 @@ class ViewCore {
   void ApplyHeld();
   void KeepPromise(const Envelope& heartbeat);
   void AcceptPromise();
-  /// True when the owner, asked later, has not given the number that was heard of.
+  /// True if a later answer shows that the owner never gave the known number.
   bool ForgetWrongNumber(const InFlight& request, const ListAnswer& answer);
   void ApplyFull(const ListAnswer& answer);
   void ApplyDelta(const ListAnswer& answer);
@@ -112,7 +112,7 @@ class ViewCore {
   }
   bool synced() const { return start_ && start_ == seen_; }
   bool Wanted() const;
-  /// When the next list is due by time alone.
+  /// When the next list is due by time.
   Clock::Time ListDue() const;
 
   static constexpr size_t kMaxHeld = 4096;
@@ -124,15 +124,15 @@ class ViewCore {
 
   StartId start_;         // of the content: its list was applied
   uint64_t applied_ = 0;  // last change applied
-  StartId seen_;          // the greatest start heard of
-  uint64_t known_ = 0;    // the greatest sequence heard of in `seen_`
+  StartId seen_;          // the greatest known start
+  uint64_t known_ = 0;    // the greatest known sequence of `seen_`
   uint64_t lost_ = 1;     // counts losses that no message shows: start, reconnect, overflow
   uint64_t checked_ = 0;  // the value of lost_ that a list has answered
 
   std::map<std::string, RawView::Record> records_;
   std::set<std::string>
-      leftovers_;  // keys of an earlier start, or removed unseen, that no complete list has judged
-  Promise claimed_;                           // by the owner, at a sequence that is applied
+      leftovers_;    // keys of an earlier start or removed unseen, until a complete list decides
+  Promise claimed_;  // the owner's statement, at a sequence that is applied
   std::optional<Envelope> newest_heartbeat_;  // by promise version
   Completeness shown_;                        // claimed_ less scopes that have leftovers
   bool sweep_ = false;                        // a full list could sweep leftovers
@@ -142,11 +142,11 @@ class ViewCore {
 
   std::optional<InFlight> in_flight_;
   uint64_t last_id_ = 0;
-  Clock::Time not_before_;  // of the next list that is wanted
-  Clock::Time poll_at_;     // of the next list while the bus is away
+  Clock::Time not_before_;  // earliest time of the next wanted list
+  Clock::Time poll_at_;     // of the next list while NATS is away
   bool connected_ = false;
-  Clock::Time heard_at_;      // when the owner last spoke: heartbeats and answers
-  Clock::Time heartbeat_at_;  // when it last heartbeat
+  Clock::Time heard_at_;      // last heartbeat or answer of the owner
+  Clock::Time heartbeat_at_;  // last heartbeat
   ViewState state_ = ViewState::kSyncing;
   bool changed_ = false;  // completeness or state, since on_state_ ran
   Counts counts_;

@@ -25,7 +25,7 @@ Since DecodeSince(const v1::ListRequest& request);
 /// A list is a head, then one item for each change.
 void EncodeHead(const ListAnswer& answer, v1::ListItem& item);
 void EncodeItem(const Change& change, v1::ListItem& item);
-/// What a reader takes of an owner, whatever that sends.
+/// A reader accepts no longer list from an owner.
 inline constexpr size_t kMaxListed = 100'000, kMaxListBytes = 512u << 20;
 /// Takes the next item of a list; the first must be the head. RESOURCE_EXHAUSTED after kMaxListed.
 Status DecodeItem(v1::ListItem& item, bool first, ListAnswer& answer);

@@ -62,7 +62,7 @@ void FakeKernel::AddControllerFiles(Dir& dir, const std::set<std::string>& contr
       for (const auto& file : files) dir.files.emplace(file, "");
 }
 
-/// The root of version 2 has no files of limits; a child has those that its parent gives.
+/// The root of version 2 has no files of limits; a child has the files of its parent's controllers.
 void FakeKernel::AddDir(const std::string& path, const std::string& mount, bool root) {
   Dir dir{.mount = mount, .files = {}, .pids = {}};
   if (layout_.version == Version::kV2) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Cgroups in memory, as the kernel keeps them: a directory comes with its files, a file that the
-/// kernel does not have cannot be written, what has children or processes cannot be removed.
+/// Cgroups in memory with the kernel's rules: a new directory has its files, unknown files cannot
+/// be written, a directory with children or processes cannot be removed.
 /// Threads: one.
 
 #include <map>
@@ -16,21 +16,21 @@ namespace splitlet::cgroup {
 
 class FakeKernel final : public Kernel {
  public:
-  /// With the hierarchies of this layout, roots only.
+  /// Makes the roots of the layout's hierarchies.
   explicit FakeKernel(const Layout& layout);
-  /// One hierarchy, as a current distribution has it.
+  /// One hierarchy, as on a current distribution.
   static Layout V2();
-  /// One for each of cpu, cpuset, memory, pids and systemd, and version 2 without controllers
-  /// beside them.
+  /// One hierarchy each for cpu, cpuset, memory, pids and systemd, and version 2 without
+  /// controllers.
   static Layout V1();
 
-  /// The next so many calls of Kill leave the process as it is.
+  /// The process survives so many calls of Kill.
   void SetStubborn(int64_t pid, int kills) { stubborn_[pid] = kills; }
   void AddProcess(const std::string& dir, int64_t pid) { dirs_.at(dir).pids.insert(pid); }
-  /// What Write of this file gives from now on; OK: as usual.
+  /// Result of writes to this file from now on; OK: normal.
   void FailWrite(const std::string& path, const Status& why) { write_errors_[path] = why; }
   void FailMakeDir(const Status& why) { make_error_ = why; }
-  /// By hand, with all below it and its processes.
+  /// Removes the directory with everything below it and its processes.
   void Drop(const std::string& dir);
   /// All directories but the roots.
   std::vector<std::string> Dirs() const;

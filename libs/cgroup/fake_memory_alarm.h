@@ -1,8 +1,8 @@
 #pragma once
 
 /// An alarm that a test rings.
-/// Threads: as the test's.
-/// Errors:  those that a test says.
+/// Threads: the test's.
+/// Errors:  the injected ones.
 
 #include <functional>
 #include <utility>
@@ -16,10 +16,10 @@ class FakeMemoryAlarm final : public MemoryAlarm {
  public:
   struct State {
     Status status;
-    std::vector<MemoryLine> lines;  // as last set
-    int set = 0;                    // how often
+    std::vector<MemoryLine> lines;  // last set
+    int set = 0;                    // number of calls of Set
     std::function<void()> ring;
-    /// As the kernel does it: once for what is set.
+    /// Rings once for the lines that are set, as the kernel does.
     void Ring() {
       if (const auto now = std::exchange(ring, nullptr)) now();
     }

@@ -8,7 +8,7 @@ constexpr const char* kPath = "/org/freedesktop/systemd1";
 constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
 constexpr std::string_view kSlice = ".slice";
 
-/// "a.slice", "a-b.slice": those that have to run for "a-b.slice".
+/// "a.slice", "a-b.slice": slices that must run for "a-b.slice".
 std::vector<std::string> WithParents(const std::string& slice) {
   std::vector<std::string> all;
   for (size_t at = slice.find('-'); at != std::string::npos; at = slice.find('-', at + 1))
@@ -32,7 +32,7 @@ std::vector<std::string> FakeSystemd::PathsOf(const std::string& slice) const {
   std::string below;
   for (const std::string& each : WithParents(slice)) below += "/" + each;
   std::vector<std::string> paths;
-  // The controllers of version 1 that systemd knows, where they are mounted.
+  // The mounted controllers of version 1 that systemd knows.
   for (const char* controller : {"", "cpu", "memory", "pids", "systemd"})
     if (const auto mount = layout_.mounts.find(controller); mount != layout_.mounts.end())
       paths.push_back(mount->second + below);
@@ -65,7 +65,7 @@ void FakeSystemd::StartUnit(const std::string& slice) {
   }
 }
 
-/// What is in it goes first; a directory that is in use stays, as systemd leaves it.
+/// Stops the units inside first; a directory in use stays, as with systemd.
 void FakeSystemd::StopUnit(const std::string& slice) {
   const std::string prefix = slice.substr(0, slice.size() - kSlice.size()) + "-";
   std::vector<std::string> going;

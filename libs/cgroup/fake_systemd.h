@@ -1,9 +1,9 @@
 #pragma once
 
-/// As much of systemd as slices need, by its answers to calls: units that are loaded and run, their
-/// properties, and the directories that come and go with them. Behind a FakeDaemon or a real bus.
+/// The part of systemd that slices need: loaded and running units, their properties, and their
+/// directories. It answers the calls of a FakeDaemon or a real bus.
 /// Threads: one at a time.
-/// Errors:  those of systemd, by code.
+/// Errors:  systemd's, by code.
 
 #include <functional>
 #include <map>
@@ -20,21 +20,21 @@ namespace splitlet::cgroup {
 class FakeSystemd {
  public:
   static constexpr const char* kName = "org.freedesktop.systemd1";
-  /// `emit` sends a signal to all who listen.
+  /// `emit` sends a signal to all subscribers.
   FakeSystemd(Kernel& kernel, Layout layout, std::function<void(const dbus::Signal&)> emit)
       : kernel_(kernel), layout_(std::move(layout)), emit_(std::move(emit)) {}
 
   StatusOr<dbus::Values> OnCall(const dbus::MethodCall& call);
 
-  /// What the next calls of this method give; OK: as usual.
+  /// Result of the next calls of this method; OK: normal.
   void Fail(const std::string& method, const Status& why) { errors_[method] = why; }
-  /// How jobs end from now on; empty: they never do.
+  /// Result of jobs from now on; empty: jobs never end.
   void SetJobResult(const std::string& result) { job_result_ = result; }
-  /// Loaded without running, as the parent of something else.
+  /// Loads the slice without running it, like the parent of another unit.
   void Load(const std::string& slice) { units_[slice].loaded = true; }
   bool Runs(const std::string& slice) const;
   std::vector<std::string> Running() const;
-  /// "CPUWeight=39", as given last; by name.
+  /// "CPUWeight=39", last set; by name.
   std::map<std::string, dbus::Value> PropertiesOf(const std::string& slice) const;
 
  private:

@@ -62,7 +62,7 @@ StatusOr<std::vector<std::string>> RealKernel::ListDirs(const std::string& path)
 }
 
 Status RealKernel::Kill(int64_t pid) {
-  // 0 and below are groups of processes, this one's among them.
+  // 0 and negative numbers mean groups of processes, including this process's.
   CHECK(pid > 0, "pid is {}", pid);
   if (::kill(static_cast<pid_t>(pid), SIGKILL) != 0 && errno != ESRCH) return ErrnoStatus(errno);
   return OkStatus();

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The kernel's side of cgroups behind one interface: directories that come with their files, which
-/// are written in place, and processes that can be killed.
+/// The kernel's interface of cgroups: directories that come with their files, files that are
+/// written in place, processes that can be killed.
 /// Threads: any; calls block in the kernel.
 /// Errors:  by errno (ErrnoStatus), the reason only. A directory that is still in use is
 ///          FAILED_PRECONDITION.
@@ -17,17 +17,17 @@ namespace splitlet::cgroup {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Of at most 1 MiB: RESOURCE_EXHAUSTED.
+  /// At most 1 MiB: RESOURCE_EXHAUSTED.
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
-  /// Of a file that is there.
+  /// The file exists.
   virtual Status Write(const std::string& path, const std::string& value) = 0;
-  /// One that is there is OK.
+  /// OK if the directory exists.
   virtual Status MakeDir(const std::string& path) = 0;
-  /// One that is not there is OK.
+  /// OK if the directory does not exist.
   virtual Status RemoveDir(const std::string& path) = 0;
-  /// Names, sorted; NOT_FOUND when there is no such directory.
+  /// Names, sorted; NOT_FOUND if the directory does not exist.
   virtual StatusOr<std::vector<std::string>> ListDirs(const std::string& path) = 0;
-  /// SIGKILL; a process that is not there is OK.
+  /// Sends SIGKILL; OK if the process does not exist.
   virtual Status Kill(int64_t pid) = 0;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Where the kernel shows cgroups on this machine, and which version pods live in. Found once at
-/// start. A machine with both (hybrid) counts as version 1.
+/// Where the kernel mounts cgroups on this machine, and which version pods use. Read once at start.
+/// A machine with both (hybrid) counts as version 1.
 /// Threads: values and pure functions, any.
-/// Errors:  FAILED_PRECONDITION where no whole hierarchy is mounted.
+/// Errors:  FAILED_PRECONDITION: no whole hierarchy is mounted.
 /// Source:  docs/behaviour/cgroups.md, "The tree"; proc(5).
 
 #include <map>
@@ -22,8 +22,8 @@ struct Layout {
   std::map<std::string, std::string> mounts;
 };
 
-/// From the text of /proc/self/mountinfo. A mount that shows a part of a hierarchy only, as
-/// containers have it, does not count.
+/// Reads the text of /proc/self/mountinfo. Ignores mounts that show only a part of a hierarchy, as
+/// in containers.
 StatusOr<Layout> ParseLayout(std::string_view mountinfo);
 
 }  // namespace splitlet::cgroup

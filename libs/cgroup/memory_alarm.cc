@@ -35,7 +35,7 @@ StatusOr<uint64_t> UsageIn(const fs::Fd& file) {
   return bytes;
 }
 
-/// The kernel counts pages, and rounds down: the first that is reached when `bytes` are.
+/// The kernel counts pages and rounds down: this is the first value that `bytes` reach.
 uint64_t InPages(uint64_t bytes) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
@@ -75,8 +75,8 @@ class EventAlarm final : public MemoryAlarm {
     return reached;
   }
 
-  /// Whether it is reached already. The kernel says nothing of a line that lay below what is used
-  /// when it was set, so that is read afterwards.
+  /// True if the line is reached already. The kernel does not report a line below the usage at the
+  /// time of the call, so the usage is read afterwards.
   StatusOr<bool> Register(const MemoryLine& line) {
     ASSIGN_OR_RETURN(const fs::Fd usage, OpenIn(line.directory, "memory.usage_in_bytes", O_RDONLY),
                      "usage");
@@ -105,7 +105,7 @@ class EventAlarm final : public MemoryAlarm {
   void Stop() {
     if (thread_.joinable()) {
       const uint64_t one = 1;
-      // Cannot fail: the counter is far from its maximum.
+      // The write cannot fail: the counter is far from its maximum.
       static_cast<void>(::write(stop_.get(), &one, sizeof(one)) == sizeof(one));
       thread_.join();
     }

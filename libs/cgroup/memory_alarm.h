@@ -1,9 +1,9 @@
 #pragma once
 
-/// What the kernel says when a cgroup of version 1 uses more memory than a line that was set, so
-/// that nobody has to look.
-/// Threads: one at a time; calls do not wait. It rings on a thread of its own, which is there while
-/// something is set, or on that of the caller.
+/// The kernel's notification when a cgroup of version 1 uses more memory than a line, instead of
+/// polling.
+/// Threads: one at a time; calls do not wait. It rings on an own thread, which exists while a line
+/// is set, or on the caller's.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
 /// Source:  cgroups(7).
@@ -27,8 +27,8 @@ struct MemoryLine {
 class MemoryAlarm {
  public:
   virtual ~MemoryAlarm() = default;
-  /// Rings once: when one of these is reached, at once when one is already. Instead of what was set
-  /// before, which rings no more; none: nothing is set.
+  /// Rings once: when one of these lines is reached, immediately if one is already. Replaces the
+  /// earlier lines, which ring no more; empty: no line is set.
   virtual Status Set(const std::vector<MemoryLine>& lines, std::function<void()> ring) = 0;
 };
 

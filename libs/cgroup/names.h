@@ -1,9 +1,9 @@
 #pragma once
 
-/// Names of cgroups, as a kubelet gives them: a list of components below the root, and what each
-/// driver makes of it.
+/// Names of cgroups, as a kubelet gives them: a list of components below the root, and the form of
+/// each driver.
 /// Threads: pure functions, any.
-/// Errors:  INVALID_ARGUMENT naming the component.
+/// Errors:  INVALID_ARGUMENT: names the component.
 /// Source:  docs/behaviour/cgroups.md, "Names"; kubelet cm.CgroupName.
 
 #include <optional>
@@ -19,31 +19,31 @@ namespace splitlet::cgroup {
 /// {"kubepods", "burstable", "pod12-ab"}; empty: the root.
 using Name = std::vector<std::string>;
 
-/// Who makes cgroups, and so how they are named.
+/// The maker of cgroups, which decides their form of name.
 enum class Driver { kCgroupfs, kSystemd };
 
-/// {"kubepods.slice", "kubepods-burstable.slice", ...}: the name that its slice has in the tree.
+/// {"kubepods.slice", "kubepods-burstable.slice", ...}: the name of its slice in the tree.
 Name SliceName(const Name& name);
 Name InTree(Driver driver, const Name& name);
-/// The last component is a slice's.
+/// True if the last component names a slice.
 bool IsSlice(const Name& name);
 
 /// "/kubepods/burstable/pod12-ab"; "/".
 std::string CgroupfsPath(const Name& name);
 /// "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_ab.slice"; "/".
 std::string SystemdPath(const Name& name);
-/// "/", "/a/b": of a configuration or a mark. Components are not empty, "." or "..".
+/// "/", "/a/b": from a configuration or a mark. Components are not empty, "." or "..".
 StatusOr<Name> ParseCgroupfsPath(std::string_view path);
 
-/// One that somebody else made, as configurations name it: "/system.slice" of a slice, whatever
-/// stands before its last component, else a path.
+/// A cgroup made by another program, in a configuration's form: "/system.slice" for a slice, with
+/// anything before its last component; else a path.
 StatusOr<Name> ParseExisting(Driver driver, std::string_view path);
 
-/// Below `root`: the cgroup of all pods, of a class ({"kubepods"} for Guaranteed), of a pod.
+/// Below `root`: the cgroup of all pods, of a QoS class ({"kubepods"} for Guaranteed), of a pod.
 Name NodeName(Name root);
 Name QosName(Name root, kube::QosClass qos);
 Name PodName(Name root, kube::QosClass qos, const std::string& uid);
-/// Of the last component of either driver's path; nothing: it is no pod's cgroup.
+/// UID in the last component of either driver's path; nullopt: no pod's cgroup.
 std::optional<std::string> PodUidOf(std::string_view component);
 
 }  // namespace splitlet::cgroup

@@ -36,13 +36,13 @@ uint64_t QuotaPerSecond(int64_t quota_us, int64_t period_us) {
   return static_cast<uint64_t>((exact + kQuotaStepUs - 1) / kQuotaStepUs * kQuotaStepUs);
 }
 
-/// Without the accounting of a controller systemd gives a cgroup no files of it.
+/// systemd gives a cgroup the files of a controller only with its accounting.
 dbus::Values StartProperties(const std::string& slice, const std::string& parent) {
   dbus::Values all = {Property("Description", dbus::Value("Kubernetes pods: " + slice)),
                       Property("Wants", dbus::Strings({parent}))};
   for (const char* what : {"MemoryAccounting", "CPUAccounting", "IOAccounting", "TasksAccounting"})
     all.push_back(Property(what, dbus::Value(true)));
-  // Else a slice would end at the beginning of a shutdown, before its pods do.
+  // Otherwise a slice would end at the beginning of a shutdown, before its pods.
   all.push_back(Property("DefaultDependencies", dbus::Value(false)));
   return all;
 }
@@ -71,10 +71,10 @@ dbus::Values SliceProperties(Version version, const Limits& limits) {
   return all;
 }
 
-/// A connection, and who waits for jobs on it.
+/// A connection, and the calls that wait for jobs on it.
 class SystemdSlices::Link {
  public:
-  /// While it lives, ends of jobs of this slice are kept.
+  /// Keeps the ends of this slice's jobs while it exists.
   class Wait {
    public:
     Wait(Link& link, std::string slice) : link_(link), slice_(std::move(slice)) {
@@ -105,7 +105,7 @@ class SystemdSlices::Link {
     std::map<std::string, std::string> results_;  // by job
   };
 
-  /// systemd says how jobs end to those who subscribed.
+  /// systemd sends JobRemoved only to subscribers.
   Status Open(const dbus::Connect& connect, Deadline deadline) {
     ASSIGN_OR_RETURN(bus_, connect([this](const Status& why) { OnLost(why); }, deadline),
                      "connect to systemd");
@@ -145,7 +145,7 @@ class SystemdSlices::Link {
   std::condition_variable changed_;
   std::set<Wait*> waits_;
   Status lost_;
-  std::unique_ptr<dbus::Bus> bus_;  // its callbacks use what stands above
+  std::unique_ptr<dbus::Bus> bus_;  // its callbacks use the members above
   std::unique_ptr<dbus::Watch> removed_;
 };
 
@@ -172,7 +172,7 @@ Status SystemdSlices::RunJob(const std::string& slice, const dbus::MethodCall& c
   RETURN_IF_ERROR(job, "{}", call.member);
   const auto result = wait.For(job->path, Remaining(clock_, deadline));
   RETURN_IF_ERROR(result, "{}", call.member);
-  // "skipped": it is so already.
+  // "skipped": there was nothing to do.
   if (*result == "done" || *result == "skipped") return OkStatus();
   return Aborted("{}: systemd ended the job as \"{}\"", call.member, *result);
 }
@@ -187,7 +187,7 @@ Status SystemdSlices::Start(const std::string& slice, const std::string& parent)
                                            dbus::Array("(sv)", StartProperties(slice, parent)),
                                            dbus::Array("(sa(sv))", {})}),
              deadline);
-  // It is loaded, but it may not run: as the parent of another one, or stopped.
+  // The unit is loaded but perhaps not running: as the parent of another unit, or stopped.
   if (started.code() == StatusCode::kAlreadyExists)
     started = RunJob(slice, CallOf("StartUnit", {dbus::Value(slice), replace}), deadline);
   RETURN_IF_ERROR(started, "{}", slice);

@@ -1,11 +1,9 @@
 #pragma once
 
-/// Cgroups as slices of systemd, for nodes whose runtime places containers by systemd: a cgroup is
-/// there because its unit is started, and systemd keeps its limits over a reload.
-/// Threads: any, one call for a slice at a time; calls block until systemd is done, at most for the
-///          time that is given.
-/// Errors:  those of the bus; UNAVAILABLE without one. A job that does not end as "done" is
-///          ABORTED.
+/// Cgroups as slices of systemd, for nodes whose runtime uses the systemd driver: a cgroup exists
+/// while its unit runs, and systemd keeps its limits over a reload.
+/// Threads: any, one call for a slice at a time; calls block until systemd is done, within a limit.
+/// Errors:  those of the bus; UNAVAILABLE: no bus; ABORTED: a job ended otherwise than "done".
 /// Source:  docs/behaviour/cgroups.md, "Slices"; org.freedesktop.systemd1(5); systemd.slice(5).
 
 #include <condition_variable>
@@ -21,22 +19,22 @@ namespace splitlet::cgroup {
 class Slices {
  public:
   virtual ~Slices() = default;
-  /// One that runs is OK, whoever started it.
+  /// OK if the slice runs already, whoever started it.
   virtual Status Start(const std::string& slice, const std::string& parent) = 0;
-  /// Of one that runs. systemd has no huge pages: they are written to files alone.
+  /// The slice runs. systemd has no huge pages: they are only written to files.
   virtual Status Set(const std::string& slice, Version version, const Limits& limits) = 0;
-  /// With all units in it; one that is not there is OK.
+  /// Stops all units in it too. OK if the slice does not exist.
   virtual Status Stop(const std::string& slice) = 0;
 };
 
-/// What systemd calls these limits, as a(sv) carries them; in the order in which they are said.
-/// A quota is rounded up to a hundredth of a processor, which is all that systemd knows.
+/// systemd's properties of these limits, as a(sv), in a fixed order. A quota is rounded up to a
+/// hundredth of a processor, systemd's unit.
 dbus::Values SliceProperties(Version version, const Limits& limits);
 
-/// Connects when first needed, and again when the connection was lost.
+/// Connects at first use, and again after the connection was lost.
 class SystemdSlices final : public Slices {
  public:
-  /// For one call here, whatever it takes: what a kubelet waits for a unit.
+  /// Limit of one call here in all: a kubelet's time for a unit.
   static constexpr Duration kTimeout = std::chrono::seconds{30};
   SystemdSlices(const Clock& clock, dbus::Connect connect, Duration timeout = kTimeout)
       : clock_(clock), connect_(std::move(connect)), timeout_(timeout) {}
@@ -49,7 +47,7 @@ class SystemdSlices final : public Slices {
  private:
   class Link;
   StatusOr<std::shared_ptr<Link>> GetLink(Deadline deadline);
-  /// A call that gives a job, and the job's end.
+  /// Makes a call that starts a job, and waits for the job's end.
   Status RunJob(const std::string& slice, const dbus::MethodCall& call, Deadline deadline);
 
   const Clock& clock_;

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kKillRounds = 5;
 constexpr const char* kRootSlice = "-.slice";
-/// Of the cgroups below a pod's; containers may make their own.
+/// Depth below a pod's cgroup; containers may make their own cgroups.
 constexpr int kMaxDepth = 64;
 
-/// Those of version 1 that a cgroup has to be in, where they are mounted.
+/// Controllers of version 1 in which a cgroup must exist, if they are mounted.
 constexpr const char* kNeeded[] = {"cpu",     "cpuacct", "cpuset", "memory",
                                    "systemd", "pids",    "hugetlb"};
-/// Those of version 2 that pods are limited by.
+/// Controllers of version 2 that limit pods.
 constexpr const char* kDelegated[] = {"cpuset", "cpu", "memory", "hugetlb", "pids"};
 
 std::string Below(const std::string& mount, const Name& name) {
@@ -69,7 +69,7 @@ Status Tree::WriteFile(const std::string& path, const std::string& value) const 
   return OkStatus();
 }
 
-/// A process cannot join one of version 1 that has no processors or memory.
+/// A process cannot join a cgroup of version 1 without processors or memory nodes.
 Status Tree::FillCpuset(const std::string& parent, const std::string& path) const {
   for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {
     ASSIGN_OR_RETURN(const auto own, kernel_.Read(path + file), "{}{}", path, file);
@@ -94,7 +94,7 @@ Status Tree::MakeV1(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// For the children of `path`; what the kernel does not have here is left out.
+/// For the children of `path`; skips controllers that the kernel lacks here.
 Status Tree::EnableControllers(const std::string& path) const {
   ASSIGN_OR_RETURN(const auto has, kernel_.Read(path + "/cgroup.controllers"),
                    "{}/cgroup.controllers", path);
@@ -118,7 +118,7 @@ Status Tree::MakeV2(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// Those that run are not asked for again, so that a look each minute costs systemd nothing.
+/// Does not ask for running slices again, so that a check each minute costs systemd nothing.
 Status Tree::StartSlices(const Name& name) const {
   Name part;
   for (const std::string& slice : name) {
@@ -140,12 +140,12 @@ Status Tree::Make(const Name& name) const {
   return OkStatus();
 }
 
-/// Files too for a slice: systemd rounds quotas, and knows no huge pages.
+/// Also writes files for a slice: systemd rounds quotas and knows no huge pages.
 Status Tree::Set(const Name& name, const Limits& limits) const {
-  const Status told =
+  const Status sent =
       IsUnit(name) ? slices_->Set(name.back(), layout_.version, limits) : OkStatus();
   const Status written = SetFiles(name, limits);
-  return told.ok() ? written : told;
+  return sent.ok() ? written : sent;
 }
 
 Status Tree::SetFiles(const Name& name, const Limits& limits) const {
@@ -167,8 +167,8 @@ Status Tree::SetFiles(const Name& name, const Limits& limits) const {
   return first;
 }
 
-/// What goes while it is looked at is not there; neither has a threaded one of version 2 a list of
-/// processes: they are its parent's.
+/// Ignores cgroups that disappear during the call. A threaded cgroup of version 2 has no list of
+/// processes: they belong to its parent.
 Status Tree::AddPids(const std::string& path, std::set<int64_t>& pids) const {
   const auto procs = kernel_.Read(path + "/cgroup.procs");
   if (procs.status().code() == StatusCode::kNotFound) return OkStatus();
@@ -178,7 +178,7 @@ Status Tree::AddPids(const std::string& path, std::set<int64_t>& pids) const {
     for (const std::string& word : Words(*procs)) {
       int64_t pid = 0;
       std::from_chars(word.data(), word.data() + word.size(), pid);
-      if (pid > 0) pids.insert(pid);  // 0: of a namespace that is not seen from here
+      if (pid > 0) pids.insert(pid);  // 0: a process of an invisible namespace
     }
   const auto children = kernel_.ListDirs(path);
   if (children.status().code() == StatusCode::kNotFound) return OkStatus();
@@ -197,7 +197,7 @@ StatusOr<std::set<int64_t>> Tree::Pids(const Name& name) const {
 
 Status Tree::KillOnce(const Name& name, const std::set<int64_t>& pids) const {
   FAIL_POINT("cgroup.kill.before");
-  // At once, with what forks meanwhile, where the kernel can (Linux 5.14).
+  // One write kills all, also new forks, where the kernel can (Linux 5.14).
   const bool killed = layout_.version == Version::kV2 &&
                       kernel_.Write(Below(layout_.mounts.at(""), name) + "/cgroup.kill", "1").ok();
   for (const int64_t pid : killed ? std::set<int64_t>() : pids)
@@ -229,7 +229,7 @@ Status Tree::Destroy(const Name& name) const {
     RETURN_IF_ERROR(KillOnce(name, pids), "destroy");
   }
   if (!IsUnit(name)) return RemoveEmpty(name);
-  // A job that stops a slice would wait for what still ends in it.
+  // A job that stops a slice would wait for processes that still end in it.
   ASSIGN_OR_RETURN(const auto left, Pids(name), "{}", CgroupfsPath(name));
   if (!left.empty())
     return FailedPrecondition("failed to delete cgroup paths for {}: processes still end",

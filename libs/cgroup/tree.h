@@ -1,11 +1,11 @@
 #pragma once
 
-/// Cgroups of this machine by name: made with their parents, limited, searched for processes, taken
-/// down.
-/// Owns:    nothing: the kernel has it all, and systemd of slices. Every call is idempotent.
-/// Killed:  between any two of its effects the next call with the same name goes on.
+/// Cgroups of this machine by name: made with their parents, limited, searched for processes,
+/// removed.
+/// Owns:    nothing: the kernel has all state, and systemd that of slices. Calls are idempotent.
+/// Killed:  between any two effects, the next call with the same name continues.
 /// Threads: any, one call for a name at a time; calls block in the kernel.
-/// Errors:  each names the file; what it means is in docs/behaviour/cgroups.md.
+/// Errors:  each names the file; docs/behaviour/cgroups.md explains them.
 /// Source:  docs/behaviour/cgroups.md.
 
 #include <cstdint>
@@ -24,20 +24,20 @@ namespace splitlet::cgroup {
 
 class Tree {
  public:
-  /// A name whose last component is a slice's is made and taken down by `slices`, and what systemd
-  /// does not do is done by files; without `slices` all is.
+  /// `slices` makes and removes a name whose last component is a slice's; files do what systemd
+  /// does not. Without `slices` files do everything.
   Tree(Kernel& kernel, Layout layout, Slices* slices = nullptr)
       : kernel_(kernel), layout_(std::move(layout)), slices_(slices) {}
 
   const Layout& layout() const { return layout_; }
-  /// In every hierarchy that pods are limited by.
+  /// True if the cgroup exists in every hierarchy that limits pods.
   StatusOr<bool> Exists(const Name& name) const;
-  /// With its parents; no process goes there.
+  /// Makes the cgroup and its parents; moves no process.
   Status Make(const Name& name) const;
-  /// Of one that is there; the first error, after all was tried. Huge pages are left out where the
+  /// The cgroup exists. Tries all settings and returns the first error. Skips huge pages if the
   /// kernel has no such controller.
   Status Set(const Name& name, const Limits& limits) const;
-  /// Of it and all below it. Those that this process cannot see are not among them.
+  /// Visible processes of the cgroup and everything below it.
   StatusOr<std::set<int64_t>> Pids(const Name& name) const;
   /// Kills what is in it, in at most five rounds, and removes it with all below it. One that is not
   /// there is OK. FAILED_PRECONDITION while processes are still ending: to be tried again.

@@ -70,8 +70,7 @@ std::vector<Setting> SettingsOf(Version version, const Limits& limits) {
   std::vector<Setting> out;
   version == Version::kV1 ? AddV1(limits, out) : AddV2(limits, out);
   if (limits.pids) out.push_back({"pids", "pids.max", OrMax(*limits.pids)});
-  // What is reserved too: else it is refused not when it is mapped, but when it is first touched,
-  // by SIGBUS.
+  // Reserved pages too: otherwise mmap succeeds and the first touch fails with SIGBUS.
   const char* const limit = version == Version::kV1 ? "limit_in_bytes" : "max";
   for (const auto& [size, bytes] : limits.huge_pages)
     for (const char* of : {"", "rsvd."})

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The feature gates that a kubelet of Kubernetes 1.36 knows, and what a configuration makes of
-/// them. A gate that is set wins over AllAlpha and AllBeta; these two reach no locked gate.
+/// The feature gates of a kubelet of Kubernetes 1.36, and a configuration's values of them. A gate
+/// that is set wins over AllAlpha and AllBeta; these two do not change locked gates.
 /// Threads: values; the table is constant.
-/// Errors:  as reasons that name the gate, in a kubelet's words where a kubelet has them.
+/// Errors:  reasons that name the gate, in a kubelet's words if a kubelet has them.
 /// Source:  docs/configuration.md, "Feature gates"; the Kubernetes API conventions, feature gates.
 
 #include <map>
@@ -19,10 +19,10 @@ namespace splitlet::config {
 enum class GateStage { kAlpha, kBeta, kGa, kDeprecated };
 enum class GateDefault { kOff, kOn, kLockedOff, kLockedOn };
 enum class GateHere {
-  kElsewhere,  // of another component, or of the inside of a library: no effect
-  kSwitch,     // this node does as it says
-  kBuiltIn,    // this node has the feature and cannot be without it: `false` ends the start
-  kAbsent,     // not built here: `true` makes a warning
+  kElsewhere,  // another component's, or inside of a library: no effect
+  kSwitch,     // this node follows it
+  kBuiltIn,    // the feature is always on: `false` is an error at start
+  kAbsent,     // not built here: `true` is a warning
 };
 
 struct FeatureGate {
@@ -46,31 +46,31 @@ class ConfigReader;
 
 class FeatureGates {
  public:
-  FeatureGates() = default;  // nothing is set
-  /// `set`: the key `featureGates`, whose names and values are good.
+  FeatureGates() = default;  // no gate is set
+  /// `set`: the valid key `featureGates`.
   explicit FeatureGates(std::map<std::string, bool> set) : set_(std::move(set)) {}
 
-  /// `name`: a known one.
+  /// `name`: a known gate.
   bool Enabled(std::string_view name) const;
-  /// What the configuration says, by the gate itself or by AllAlpha or AllBeta. Nothing: it leaves
-  /// the gate alone.
+  /// Value in the configuration, from the gate itself or from AllAlpha or AllBeta. nullopt: not
+  /// set.
   std::optional<bool> Said(std::string_view name) const;
-  /// Whether this node does it: absent features are off here whatever their gate says.
+  /// True if this node has the feature and its gate is on.
   bool DoneHere(const FeatureGate& gate) const;
-  /// Gates of features that are not built here and that the configuration turns on, by name.
+  /// Gates that the configuration turns on and whose features are not built here, by name.
   std::vector<std::string> TurnedOnInVain() const;
-  /// The gate by itself, without AllAlpha and AllBeta.
+  /// Gates that are set themselves, without AllAlpha and AllBeta.
   const std::map<std::string, bool>& set() const { return set_; }
 
  private:
   std::map<std::string, bool> set_;
 };
 
-/// The key `featureGates` of a document whose types are good.
+/// The key `featureGates` of a document with valid types.
 std::map<std::string, bool> GatesSet(const ConfigReader& read);
 
-/// Why a node cannot start with `set`: an unknown gate, a locked one, one that it cannot be
-/// without. By name; none: it can.
+/// Reasons why a node cannot start with `set`: unknown gates, locked gates, features that cannot be
+/// turned off. By name; empty: it can start.
 std::vector<std::string> GateProblems(const std::map<std::string, bool>& set);
 
 }  // namespace splitlet::config

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Every field of KubeletConfiguration and of `splitlet`: type, range, permitted words, and whether
-/// it does anything. A test holds docs/configuration.md to this table.
+/// Every field of KubeletConfiguration and of `splitlet`: type, range, permitted words, and effect.
+/// A test compares docs/configuration.md with this table.
 /// Threads: any.
 /// Source: docs/behaviour/configuration.md.
 
@@ -33,10 +33,10 @@ enum class FieldKind {
   kPercentMap,
 };
 
-/// Zero (0, 0s, "") means "not set" unless the field tells them apart.
+/// Zero (0, 0s, "") means "not set", unless the field distinguishes them.
 enum class Zero { kUnset, kCounts };
 
-/// Is a field that a file sets carried out?
+/// Whether a field that a file sets has an effect.
 enum class Effect { kWorks, kNotYet, kNever };
 
 struct Field {
@@ -47,19 +47,19 @@ struct Field {
   int64_t min = INT64_MIN;      // integers; durations in ns
   int64_t max = INT64_MAX;
   Effect effect = Effect::kWorks;
-  std::string_view note = {};  // kWorks: what to know of it; else why not
-  /// Without effect: values that ask for what is done anyway, and a kubelet's default, which every
-  /// file may spell out: "a|b|c". "<1" is every such number.
+  std::string_view note = {};  // kWorks: a remark; else the reason
+  /// Without effect: values that ask for the actual behaviour, and a kubelet's default, which every
+  /// file may contain: "a|b|c". "<1" is every such number.
   std::string_view same = {};
-  /// Without effect: when not empty, a value that is none of these is refused.
+  /// Without effect: if not empty, other values are refused.
   std::string_view allowed = {};
 };
 
 /// In the order of docs/configuration.md.
 std::span<const Field> Fields();
-/// nullptr when there is no such row.
+/// nullptr if there is no such row.
 const Field* FindField(std::string_view path);
-/// True for "authentication" when there is a row "authentication.x509...".
+/// True for "authentication" if there is a row "authentication.x509...".
 bool IsObjectPath(std::string_view path);
 
 }  // namespace splitlet::config

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The KubeletConfiguration file and the key `splitlet` beside it. A wrong type, an impossible
-/// value, or more protection asked for than can be given is an error that names file, key and
-/// reason; an unknown or doubled key is one for a strict reader and below `splitlet`, else a
-/// warning. Every process checks the whole file, so that all start or none does.
+/// The KubeletConfiguration file and the key `splitlet` in it. A wrong type, an impossible value,
+/// or more protection than this node can give is an error that names file, key and reason. An
+/// unknown or duplicate key is an error for a strict reader and below `splitlet`, else a warning.
+/// Every process checks the whole file, so that all processes start or none.
 /// Threads: immutable after Load.
 /// Source: docs/behaviour/configuration.md, "Reading the file"; docs/safety.md, rule 29.
 
@@ -25,7 +25,7 @@ enum class Reading {
   kLenient,  // to run with it, as a kubelet does
 };
 
-/// Pods of at least this priority, up to the next one, have so long to end when the node shuts
+/// Pods of at least this priority, up to the next entry's, have so long to end when the node shuts
 /// down.
 struct ShutdownGrace {
   int32_t priority = 0;
@@ -33,12 +33,12 @@ struct ShutdownGrace {
   bool operator==(const ShutdownGrace&) const = default;
 };
 
-/// A taint that a node registers itself with.
+/// A taint that a node has at registration.
 struct NodeTaint {
   std::string key, value, effect;
 };
 
-/// Fields that have an effect, with the kubelet's defaults; docs/configuration.md says which.
+/// Fields that have an effect, with the kubelet's defaults; see docs/configuration.md.
 class KubeletConfig {
  public:
   // Sources.
@@ -76,12 +76,14 @@ class KubeletConfig {
   std::map<std::string, std::string> system_reserved, kube_reserved;
   std::string reserved_system_cpus;  // "0-1,4"; empty: none
   // Cgroups of pods.
-  /// A kubelet's default is true; unset: on a node that has an API server and is set up as its own.
+  /// A kubelet's default is true; unset: true on a node with an API server that sets up its
+  /// machine.
   std::optional<bool> cgroups_per_qos;
   std::string cgroup_root = "/";
-  std::string cgroup_driver = "cgroupfs";  // or "systemd"; of a runtime that does not say its own
-  int64_t pod_pids_limit = -1;             // below 1: none
-  bool enforce_allocatable = true;         // on all pods together
+  std::string cgroup_driver =
+      "cgroupfs";                   // or "systemd"; for a runtime that does not name its driver
+  int64_t pod_pids_limit = -1;      // below 1: none
+  bool enforce_allocatable = true;  // on all pods together
   struct ReservedCgroup {
     std::string path;  // empty: none
     enum class Enforced { kNot, kCpu, kAll } enforced = Enforced::kNot;
@@ -91,13 +93,13 @@ class KubeletConfig {
   Duration cpu_cfs_quota_period = std::chrono::milliseconds{100};
   bool seccomp_default = false;
   uint32_t user_namespace_ids_per_pod = 65536;
-  std::optional<bool> single_process_oom_kill;  // unset: true on version 1 of cgroups, else false
+  std::optional<bool> single_process_oom_kill;  // unset: true with cgroup version 1, else false
   // Image GC.
   Duration image_minimum_gc_age = std::chrono::minutes{2};
   Duration image_maximum_gc_age{0};
   int32_t image_gc_high_threshold_percent = 85;
   int32_t image_gc_low_threshold_percent = 80;
-  /// A kubelet without a file has none: its disk fills up unseen.
+  /// A kubelet without a file has no thresholds: its disk fills up unnoticed.
   std::map<std::string, std::string> eviction_hard = {{"memory.available", "100Mi"},
                                                       {"nodefs.available", "10%"},
                                                       {"nodefs.inodesFree", "5%"},
@@ -108,19 +110,19 @@ class KubeletConfig {
   int64_t eviction_max_pod_grace_period_seconds = 0;
   Duration eviction_pressure_transition_period = std::chrono::minutes{5};
   Duration shutdown_grace_period{0}, shutdown_grace_period_critical_pods{0};
-  /// Of `shutdownGracePeriodByPodPriority`, in the order of the file.
+  /// `shutdownGracePeriodByPodPriority`, in the order of the file.
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   bool kernel_memcg_notification = false;
-  // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
-  // takes for it (docs/configuration.md).
+  // Requirements on the machine, and settings of it. Unset differs from the value that a kubelet
+  // assumes (docs/configuration.md).
   struct MachineSettings {
     std::optional<bool> fail_swap_on;             // failSwapOn
     bool fail_cgroup_v1 = false;                  // failCgroupV1
     std::optional<bool> iptables_chains;          // makeIPTablesUtilChains
     std::optional<bool> protect_kernel_defaults;  // protectKernelDefaults
     std::string swap_behavior;                    // memorySwap.swapBehavior; empty: NoSwap
-    /// splitlet.machineSetup; unset: on a node that has an API server.
+    /// splitlet.machineSetup; unset: true on a node with an API server.
     std::optional<bool> set_up;
   } machine;
   // API server.
@@ -160,7 +162,7 @@ class KubeletConfig {
     Duration stream_idle_timeout = std::chrono::hours{4};
   } server;
   // Logs of the processes.
-  std::string log_format;  // empty: not said
+  std::string log_format;  // empty: not set
   int32_t log_verbosity = 0;
   // tracing: set when the key is there.
   struct Tracing {
@@ -176,22 +178,22 @@ class KubeletConfig {
     bool kill_unmanaged_pods = false;
     bool evict_static_pods = false;
     bool allocatable_ignores_eviction = false;
-    std::string sandbox_image;  // empty: the runtime says
+    std::string sandbox_image;  // empty: the runtime's
     std::string objects_path;   // empty: this node has no API objects
     bool offline_start = false;
     int32_t max_blocking_threads = 64;
     bool lock_fail_points = false;
-    std::map<std::string, uint32_t> users;  // process, or "ctl" -> user id; empty: one for all
+    std::map<std::string, uint32_t> users;  // process, or "ctl" -> user id; empty: one user for all
   } splitlet;
 
   FeatureGates gates;
 
-  /// What a lenient reader passed over: unknown and doubled keys, with their lines. Empty: nothing.
+  /// Keys that lenient decoding ignored, unknown and duplicate ones, with their lines. Empty: none.
   std::string passed_over;
-  /// Fields that the file sets and that do nothing here, in the order of docs/configuration.md.
+  /// Fields of the file without effect here, in the order of docs/configuration.md.
   std::vector<std::string> without_effect;
 
-  /// Hard thresholds, as far as what they keep back is not allocatable.
+  /// Hard thresholds that reduce allocatable.
   std::map<std::string, std::string> EvictionOfAllocatable() const {
     return splitlet.allocatable_ignores_eviction ? std::map<std::string, std::string>{}
                                                  : eviction_hard;

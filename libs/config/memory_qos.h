@@ -1,9 +1,9 @@
 #pragma once
 
-/// What the feature gate MemoryQoS turns on; it is off unless the file says otherwise. Apart from
-/// KubeletConfig, since one process alone asks.
+/// Settings of the feature gate MemoryQoS, which is off by default. They are not in KubeletConfig,
+/// since one process alone needs them.
 /// Threads: any; pure.
-/// Errors:  INVALID_ARGUMENT for what is no YAML. The rest is checked by KubeletConfig::Load.
+/// Errors:  INVALID_ARGUMENT: no YAML. KubeletConfig::Load checks the rest.
 /// Source:  docs/behaviour/cgroups.md, "Memory that is kept"; kubelet feature gate MemoryQoS.
 
 #include <string>
@@ -21,7 +21,7 @@ struct MemoryQos {
   bool operator==(const MemoryQos&) const = default;
 };
 
-/// Of a KubeletConfiguration.
+/// From a KubeletConfiguration.
 StatusOr<MemoryQos> ReadMemoryQos(const std::string& content);
 MemoryQos ReadMemoryQos(const ConfigReader& read);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Typed looks into a YAML document, by Kubernetes' rules. For .cc files only: brings yaml-cpp.
+/// Typed access to a YAML document, by Kubernetes' rules. For .cc files only: includes yaml-cpp.
 /// Threads: any.
-/// Errors: no value when the node is absent or of another type.
+/// Errors: no value if the node is absent or of another type.
 
 #include <yaml-cpp/yaml.h>
 
@@ -17,17 +17,16 @@
 namespace splitlet::config {
 
 bool IsQuoted(const YAML::Node& node);
-/// A scalar that YAML takes for a string: quoted, or not a number, boolean or null.
+/// True for a scalar that YAML reads as a string: quoted, or no number, boolean or null.
 bool IsString(const YAML::Node& node);
 std::optional<bool> ReadBool(const YAML::Node& node);
 std::optional<int64_t> ReadInt(const YAML::Node& node);
 std::optional<double> ReadFloat(const YAML::Node& node);
 
-/// "a.b.c" in `document`; an undefined node when it is absent or null.
+/// "a.b.c" in `document`; an undefined node if it is absent or null.
 YAML::Node At(const YAML::Node& document, std::string_view path);
 
-/// What a checked document says at a path. An absent key, and a zero that means "not set", give no
-/// value.
+/// Reads a checked document by path. An absent key, and a zero that means "not set", give no value.
 class ConfigReader {
  public:
   explicit ConfigReader(const YAML::Node& document) : document_(document) {}

@@ -14,7 +14,7 @@
 namespace splitlet::config {
 namespace {
 
-/// What the rules write to and read from.
+/// The document and the problems of the rules.
 class Rules {
  public:
   explicit Rules(const YAML::Node& document)
@@ -126,7 +126,7 @@ class Rules {
     if (read_.Int("podPidsLimit").value_or(0) > 0 && !tree)
       Add("podPidsLimit", "it needs cgroupsPerQOS: true");
     const std::string root = read_.String("cgroupRoot").value_or("/");
-    // As names of slices they would not be what stands here.
+    // A slice's name would differ from the value here.
     if (tree && read_.String("cgroupDriver") == "systemd" &&
         (root.find('_') != std::string::npos || root.find(".slice") != std::string::npos))
       Add("cgroupRoot", fmt::format("{} cannot be named by slices: \"_\" and \".slice\" have a "

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The check of a document as a whole; what schema.h says of threads and errors holds here.
+/// Checks of a document as a whole; threads and errors as in schema.h.
 
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace splitlet::config {
 
-/// What no single field shows: values that exclude or need each other. Only for a document without
+/// Values that exclude or need each other, which no single field shows. Only for a document without
 /// schema problems.
 std::vector<ConfigProblem> CheckRules(const YAML::Node& document);
 

@@ -17,7 +17,7 @@ namespace splitlet::config {
 StatusOr<Duration> ParseGoDuration(std::string_view text);
 
 /// "10Mi", "0.5", "1e3", "200m": thousandths, rounded away from zero.
-/// What does not fit is the largest value, so that comparisons stay right.
+/// An amount that does not fit becomes the largest value, so that comparisons stay right.
 StatusOr<int64_t> ParseQuantityMillis(std::string_view text);
 
 /// The same in whole units, rounded up.

@@ -58,7 +58,7 @@ class Checker {
     problems_.push_back({std::string(key), std::move(reason), mark.is_null() ? 0 : mark.line + 1});
   }
 
-  /// What a kubelet only warns of; our own settings have no older readers to be kind to.
+  /// A kubelet only warns of these; our own settings have no older readers to respect.
   void AddExtra(const YAML::Node& node, std::string_view key, std::string reason) {
     Add(node, key, std::move(reason));
     problems_.back().only_strict = key != "splitlet" && !key.starts_with("splitlet.");
@@ -150,7 +150,7 @@ class Checker {
     }
   }
 
-  /// One value of a map.
+  /// Checks one value of a map.
   void Entry(const YAML::Node& node, const Field& field, const std::string& key) {
     Field value{.path = {},
                 .kind = FieldKind::kString,

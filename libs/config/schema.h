@@ -15,14 +15,14 @@ class Node;
 namespace splitlet::config {
 
 struct ConfigProblem {
-  std::string key;  // may be empty: of the document
+  std::string key;  // may be empty: the whole document
   std::string reason;
   int line = 0;  // from 1; 0: none
-  /// An unknown or doubled key of the kubelet's: one can do without it, as a kubelet does.
+  /// An unknown or duplicate key of the kubelet's: lenient decoding ignores it.
   bool only_strict = false;
 };
 
-/// Unknown and doubled keys, wrong types, values out of range.
+/// Finds unknown and duplicate keys, wrong types, values out of range.
 std::vector<ConfigProblem> CheckSchema(const YAML::Node& document);
 
 }  // namespace splitlet::config

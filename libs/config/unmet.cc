@@ -20,7 +20,7 @@ std::optional<Duration> DurationOf(const std::string& text) {
   return duration.ok() ? std::optional(*duration) : std::nullopt;
 }
 
-/// "a|b|c"; the word "<1" stands for every number below one.
+/// "a|b|c"; "<1" stands for every number below one.
 bool Among(std::string_view words, const YAML::Node& value) {
   const auto number = ReadInt(value);
   const auto truth = ReadBool(value);
@@ -77,7 +77,7 @@ std::string ValuesOf(const YAML::Node& value) {
   return "[" + text + "]";
 }
 
-/// What is done anyway: images are asked for where containers are.
+/// True for settings that have no effect of their own: images are looked up where containers are.
 bool NamesTheRuntime(const Field& field, const YAML::Node& value, const YAML::Node& document) {
   if (field.path != "imageServiceEndpoint") return false;
   const YAML::Node runtime = At(document, "containerRuntimeEndpoint");
@@ -87,7 +87,7 @@ bool NamesTheRuntime(const Field& field, const YAML::Node& value, const YAML::No
 /// `prefix`: "" or "authentication." or "registerWithTaints[].".
 YAML::Node Cleaned(const YAML::Node& object, const std::string& prefix);
 
-/// Of a field: a map has each of its keys once, and so do the objects of a list.
+/// Removes duplicate keys of a map, also in the objects of a list.
 YAML::Node CleanedValue(const YAML::Node& value, const Field& field) {
   YAML::Node clean(value.Type());
   if (value.IsMap()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What becomes of fields that are not carried out, and of keys that nobody knows.
+/// Fields without effect, and unknown keys.
 /// Threads: any.
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace splitlet::config {
 
-/// What the document asks for and does not get, in the order of Fields(). Only for a document
-/// without problems of schema and rules.
+/// Settings of the document without effect, in the order of Fields(). Only for a document without
+/// problems of schema and rules.
 struct Unmet {
   std::vector<ConfigProblem> refused;  // more protection than a node has by default
   std::vector<std::string> ignored;    // paths of fields that are set without effect
 };
 Unmet FindUnmet(const YAML::Node& document);
 
-/// The document as a lenient reader takes it: without unknown keys, and of a doubled key the last.
+/// The document after lenient decoding: without unknown keys, and with the last of duplicate keys.
 YAML::Node WithoutExtras(const YAML::Node& document);
 
 }  // namespace splitlet::config

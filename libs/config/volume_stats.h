@@ -1,8 +1,8 @@
 #pragma once
 
-/// How often the volumes of pods are measured, which only gc asks for.
+/// Period of the measurement of pods' volumes, which only gc needs.
 /// Threads: a pure function, any.
-/// Errors:  none: KubeletConfig::Load has refused what is no configuration.
+/// Errors:  none: KubeletConfig::Load has checked the configuration.
 /// Source:  docs/configuration.md.
 
 #include <string>
@@ -15,8 +15,8 @@ class ConfigReader;
 
 inline constexpr Duration kVolumeStatsPeriod = std::chrono::minutes{1};
 
-/// `content`: of a configuration that was loaded; empty: there is no file. Zero is not set, as at a
-/// kubelet; below zero they are not measured.
+/// `content`: a loaded configuration; empty: no file. Zero means not set, as in a kubelet; below
+/// zero volumes are not measured.
 Duration VolumeStatsPeriod(const std::string& content);
 Duration VolumeStatsPeriod(const ConfigReader& read);
 

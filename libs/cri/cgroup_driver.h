@@ -1,8 +1,8 @@
 #pragma once
 
-/// By which driver a runtime makes cgroups. Who places pods in cgroups has to use the same.
+/// The runtime's cgroup driver. Processes that place pods in cgroups must use the same.
 /// Threads: any; blocks until the answer or the deadline.
-/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime does not say (containerd before 2.0).
+/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime cannot tell (containerd before 2.0).
 /// Source: CRI v1, RuntimeConfig.
 
 #include <memory>

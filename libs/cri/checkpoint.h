@@ -1,9 +1,9 @@
 #pragma once
 
-/// Archives of containers that run, with their memory. A role of its own, since who has it can have
+/// Archives of running containers, with their memory. A role of its own, since its holder can make
 /// the runtime write a file anywhere.
 /// Threads: any; each call blocks until its answer or its deadline.
-/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime makes none.
+/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime makes no checkpoints.
 /// Source: CRI v1.
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Checkpointer {
  public:
   virtual ~Checkpointer() = default;
   /// Writes the archive to `location`, an absolute path; the container runs on. The runtime may
-  /// take `timeout`, for which the deadline must leave room.
+  /// take `timeout`, so the deadline must be later.
   virtual Status CheckpointContainer(const ContainerId& id, const std::string& location,
                                      std::chrono::seconds timeout, Deadline deadline) = 0;
 };

@@ -120,7 +120,7 @@ StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& respon
 
 ContainerResources FromProto(const runtime::v1::LinuxContainerResources& resources) {
   constexpr int64_t kMillis = 1000, kSharesOfACpu = 1024, kLeastShares = 2;
-  // Beyond any machine: the products must fit.
+  // Beyond any machine; the products must not overflow.
   constexpr int64_t kMost = int64_t{1} << 50;
   ContainerResources to;
   const int64_t shares = std::min(resources.cpu_shares(), kMost);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// CRI messages to the structs of cri.h. A bad entry is INTERNAL, or left out of a listing.
+/// CRI messages to the structs of cri.h. A malformed entry is INTERNAL, or left out of a listing.
 /// Source: CRI v1; docs/behaviour/relist.md, "Inspection".
 
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace splitlet::cri {
 
-/// Newest first; what has no metadata is left out.
+/// Newest first, without entries that lack metadata.
 std::vector<Sandbox> FromProto(const runtime::v1::ListPodSandboxResponse& response);
-/// Newest first; what has no metadata, id or image is left out.
+/// Newest first, without entries that lack metadata, id or image.
 std::vector<Container> FromProto(const runtime::v1::ListContainersResponse& response);
 StatusOr<Sandbox> FromProto(const runtime::v1::PodSandboxStatusResponse& response);
-/// The sandbox's id is not in it.
+/// The message does not hold the sandbox's id.
 StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& response);
 Image FromProto(const runtime::v1::Image& image);
 ContainerStats FromProto(const runtime::v1::ContainerStats& stats);
 ImageFsReport FromProto(const runtime::v1::ImageFsInfoResponse& response);
-/// `sandboxImage` of containerd's own configuration, as JSON; empty when it is not there.
+/// `sandboxImage` of containerd's configuration in JSON; empty if absent.
 std::string SandboxImageIn(const std::string& config);
 
-/// Shares and quota as thousandths of a CPU, as a kubelet reads them back.
+/// Shares and quota as thousandths of a CPU, as a kubelet converts them.
 ContainerResources FromProto(const runtime::v1::LinuxContainerResources& resources);
 ContainerUser FromProto(const runtime::v1::LinuxContainerUser& user);
 

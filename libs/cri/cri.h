@@ -1,11 +1,11 @@
 #pragma once
 
-/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest. Reader looks
-/// only, Runner makes and stops, Images handles images, Remover removes what is dead, Logs has log
-/// files opened anew, Stats measures. The gRPC client (grpc_runtime.h) and FakeRuntime
+/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest. Reader only
+/// reads, Runner creates and stops, Images handles images, Remover removes dead things, Logs
+/// reopens log files, Stats measures. The gRPC client (grpc_runtime.h) and FakeRuntime
 /// (fake_runtime.h) pass the same contract test.
 /// Threads: any; each call blocks until its answer or its deadline.
-/// Errors: gRPC codes, unchanged; a removal of what is gone is OK.
+/// Errors: gRPC codes, unchanged; a removal of a missing object is OK.
 /// Units: CRI times are nanoseconds since the epoch, memory bytes.
 /// Source: CRI v1.
 
@@ -38,7 +38,7 @@ using StringMap = std::map<std::string, std::string>;
 enum class SandboxState { kReady, kNotReady };
 enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
 
-/// As listed; `ips` only from PodSandboxStatus.
+/// From a listing; `ips` only from PodSandboxStatus.
 struct Sandbox {
   SandboxId id;
   std::string pod_name, pod_namespace, pod_uid;
@@ -56,20 +56,20 @@ struct Mount {
   bool read_only = false;
 };
 
-/// As whom the first process of a container runs.
+/// The user of a container's first process.
 struct ContainerUser {
   int64_t uid = 0, gid = 0;
   std::vector<int64_t> supplemental_groups;
   bool operator==(const ContainerUser&) const = default;
 };
 
-/// What a container may use, as the runtime has set it; 0: nothing is set.
+/// Resources that the runtime has set for a container; 0: none.
 struct ContainerResources {
   int64_t cpu_request_millis = 0, cpu_limit_millis = 0, memory_limit_bytes = 0;
   bool operator==(const ContainerResources&) const = default;
 };
 
-/// As listed; the fields below `--` only from ContainerStatus.
+/// From a listing; the fields below `--` only from ContainerStatus.
 struct Container {
   ContainerId id;
   SandboxId sandbox_id;
@@ -78,8 +78,8 @@ struct Container {
   ContainerState state = ContainerState::kUnknown;
   int64_t created_at_ns = 0;
   StringMap labels, annotations;
-  std::string image;      // as asked for
-  std::string image_ref;  // as the runtime resolved it
+  std::string image;      // as requested
+  std::string image_ref;  // as resolved by the runtime
   std::string image_id;
   // --
   int64_t started_at_ns = 0, finished_at_ns = 0;
@@ -88,11 +88,11 @@ struct Container {
   std::string log_path;  // absolute
   std::vector<Mount> mounts;
   std::optional<ContainerUser> user;            // unset: the runtime does not say
-  std::optional<ContainerResources> resources;  // likewise
+  std::optional<ContainerResources> resources;  // unset: the runtime does not say
 };
 
-/// Newest first: the higher attempt, then the later creation, which alone says nothing: the
-/// machine's wall clock may step between two attempts (docs/safety.md, rule 5).
+/// Newest first: the higher attempt, then the later creation. The time alone proves nothing: the
+/// wall clock may step between two attempts (docs/safety.md, rule 5).
 template <class Record>
 bool IsNewer(const Record& a, const Record& b) {
   if (a.attempt != b.attempt) return a.attempt > b.attempt;
@@ -115,7 +115,7 @@ struct RuntimeCondition {
   std::string reason, message;
 };
 
-/// What can be enforced with one of the runtime's handlers.
+/// Features that one of the runtime's handlers enforces.
 struct RuntimeHandler {
   std::string name;  // empty: the default one
   bool recursive_read_only_mounts = false, user_namespaces = false;
@@ -124,7 +124,7 @@ struct RuntimeHandler {
 
 struct RuntimeReport {
   std::vector<RuntimeCondition> conditions;
-  std::vector<RuntimeHandler> handlers;  // an older runtime names none
+  std::vector<RuntimeHandler> handlers;  // empty with an older runtime
   bool supplemental_groups_policy = false, user_namespaces_host_network = false;
 };
 
@@ -133,14 +133,14 @@ struct Image {
   std::vector<std::string> tags, digests;
   uint64_t size_bytes = 0;
   bool pinned = false;
-  std::optional<int64_t> uid;  // user of the image when it is a number
-  std::string username;        // when it is a name
+  std::optional<int64_t> uid;  // a numeric user of the image
+  std::string username;        // a named user of the image
 };
 
-/// How much is kept of what a command prints on each of its streams.
+/// How much of each output stream of a command is kept.
 struct OutputLimit {
   size_t bytes = 10u << 10;
-  bool last = false;  // the end of it, instead of its beginning
+  bool last = false;  // keeps the end instead of the beginning
 
   void Cut(std::string& output) const {
     if (output.size() > bytes) output = output.substr(last ? output.size() - bytes : 0, bytes);
@@ -169,19 +169,19 @@ struct FsUsage {
   uint64_t used_bytes = 0, inodes_used = 0;
 };
 
-/// Where the runtime keeps images, and what containers write. A runtime that names no file system
+/// File systems of images and of containers' writable layers. A runtime that names no file system
 /// of containers keeps both in one place.
 struct ImageFsReport {
   std::vector<FsUsage> images, containers;
 };
 
-/// A container event says only "look at this pod".
+/// A container event is only a hint to look at the pod.
 struct ContainerEvent {
-  /// kStopping: its process has ended, and the runtime has yet to clean up before it says so.
+  /// kStopping: the process has ended; the runtime still cleans up before it reports the end.
   enum class Kind { kCreated, kStarted, kStopping, kStopped, kDeleted };
   Kind kind = Kind::kCreated;
   std::string container_id;
-  std::string pod_uid;  // may be empty where the stream knows containers only
+  std::string pod_uid;  // may be empty: some streams know containers only
 };
 
 class Reader {
@@ -189,44 +189,44 @@ class Reader {
   virtual ~Reader() = default;
   virtual StatusOr<RuntimeInfo> Version(Deadline deadline) = 0;
   virtual StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) = 0;
-  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. None is an empty
-  /// vector, not an error.
+  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. Without sandboxes the
+  /// result is an empty vector.
   virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
                                                         Deadline deadline) = 0;
-  /// NOT_FOUND when gone.
+  /// NOT_FOUND if it was removed.
   virtual StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) = 0;
   /// All containers in any state, newest first.
   virtual StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter,
                                                           Deadline deadline) = 0;
-  /// NOT_FOUND when gone.
+  /// NOT_FOUND if it was removed.
   virtual StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) = 0;
 };
 
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// ALREADY_EXISTS when a sandbox of this name, namespace, UID and attempt exists or is reserved
-  /// in the runtime.
+  /// ALREADY_EXISTS if the runtime has or reserves a sandbox of this name, namespace, UID and
+  /// attempt.
   virtual StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                             const std::string& handler, Deadline deadline) = 0;
   virtual Status StopPodSandbox(const SandboxId& id, Deadline deadline) = 0;
-  /// ALREADY_EXISTS when a container of this name and attempt exists or is reserved in the sandbox.
+  /// ALREADY_EXISTS if the sandbox has or reserves a container of this name and attempt.
   virtual StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox,
                                                 const runtime::v1::ContainerConfig& config,
                                                 const runtime::v1::PodSandboxConfig& sandbox_config,
                                                 Deadline deadline) = 0;
   virtual Status StartContainer(const ContainerId& id, Deadline deadline) = 0;
-  /// TERM, then KILL after `grace_seconds`. One that is dead or gone is OK. The deadline must leave
-  /// room for the grace.
+  /// Sends TERM, then KILL after `grace_seconds`. OK if the container is dead or removed. The
+  /// deadline must be later than the grace period.
   virtual Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) = 0;
 };
 
 class Exec {
  public:
   virtual ~Exec() = default;
-  /// Runs a command in a running container until it ends; the exit code is right however much it
-  /// prints. DEADLINE_EXCEEDED when the runtime has killed it for its timeout; the deadline must
-  /// leave room for that.
+  /// Runs a command in a running container to its end; the exit code is right whatever the amount
+  /// of output. DEADLINE_EXCEEDED: the runtime killed the command for its timeout, so the deadline
+  /// must be later.
   virtual StatusOr<ExecResult> ExecSync(const ContainerId& id, const ExecCommand& command,
                                         Deadline deadline) = 0;
 };
@@ -239,35 +239,35 @@ class Remover {
   virtual Status RemoveImage(const std::string& id, Deadline deadline) = 0;
 };
 
-/// What is asked of an image.
+/// A question about an image.
 struct ImageQuery {
   std::string image;           // name or id
-  StringMap annotations = {};  // of the pod that it is for
+  StringMap annotations = {};  // of the pod that needs the image
 };
 
 class Images {
  public:
   virtual ~Images() = default;
   virtual StatusOr<std::vector<Image>> ListImages(Deadline deadline) = 0;
-  /// nullopt when the image is not there.
+  /// nullopt if the image does not exist.
   virtual StatusOr<std::optional<Image>> ImageStatus(const ImageQuery& query,
                                                      Deadline deadline) = 0;
-  /// The image's reference.
+  /// Returns the image's reference.
   virtual StatusOr<std::string> PullImage(const std::string& image,
                                           const runtime::v1::AuthConfig* auth,
                                           const runtime::v1::PodSandboxConfig& sandbox_config,
                                           Deadline deadline) = 0;
   virtual StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) = 0;
-  /// The image that the runtime makes sandboxes of, as its configuration names it; empty where it
-  /// does not say. Some pin it instead (Image::pinned).
+  /// The runtime's configured image of sandboxes; empty if unknown. Some runtimes pin it instead
+  /// (Image::pinned).
   virtual StatusOr<std::string> SandboxImage(Deadline deadline) = 0;
 };
 
 class Logs {
  public:
   virtual ~Logs() = default;
-  /// From now on the container's output goes to a new file under its log path. An error when it is
-  /// not running; then nothing has changed.
+  /// Moves the container's output to a new file under its log path. An error without effect if the
+  /// container does not run.
   virtual Status ReopenContainerLog(const ContainerId& id, Deadline deadline) = 0;
 };
 
@@ -277,14 +277,13 @@ class Stats {
   virtual StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) = 0;
 };
 
-/// A stream of container events. Reconnecting is the caller's business (pleg chooses the source
-/// anew).
+/// A stream of container events. The caller reconnects (pleg then chooses the source again).
 class EventStream {
  public:
   virtual ~EventStream() = default;
-  /// Blocks until the stream ends; UNIMPLEMENTED when the runtime has none. `on_open` once when it
-  /// is established, `on_event` for each, both on this thread. Ends early when `deadline.cancel` is
-  /// cancelled (then CANCELLED); `deadline.at` bounds only the opening.
+  /// Blocks until the stream ends; UNIMPLEMENTED: the runtime has no such stream. Calls `on_open`
+  /// once it is established and `on_event` for each event, on this thread. CANCELLED by
+  /// `deadline.cancel`; `deadline.at` bounds only the opening.
   virtual Status Follow(Deadline deadline, const std::function<void()>& on_open,
                         const std::function<void(const ContainerEvent&)>& on_event) = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Container events for a loop thread, which may not block. StreamThread (event_stream.h) follows a
-/// runtime's stream; FakeEventSource needs no thread. Errors come by on_end.
+/// Container events for a loop thread, which must not block. StreamThread (event_stream.h) follows
+/// a runtime's stream; FakeEventSource needs no thread. `on_end` reports errors.
 /// Threads: Start and Stop from one thread.
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace splitlet::cri {
 
-/// One stream at a time, without blocking whoever starts it.
+/// One stream at a time; Start does not block.
 class EventSource {
  public:
   struct Callbacks {
     std::function<void()> on_open;
     std::function<void(const ContainerEvent&)> on_event;
-    std::function<void(const Status&)> on_end;  // once, also when it never opened
+    std::function<void(const Status&)> on_end;  // once, also if the stream never opened
   };
   virtual ~EventSource() = default;
-  /// The callbacks run on any thread, `on_open` and `on_end` perhaps before this returns.
+  /// The callbacks run on any thread, `on_open` and `on_end` possibly before Start returns.
   virtual void Start(Callbacks callbacks, Duration open_limit) = 0;
-  /// No callback runs once it has returned.
+  /// No callback runs after Stop.
   virtual void Stop() = 0;
 };
 

@@ -16,13 +16,13 @@ namespace {
 
 namespace ctrd = containerd::services::events::v1;
 
-// A server of grpc-go says nothing before its first event. A stream that has not failed by then is
-// taken for open.
+// grpc-go sends nothing before the first event. A stream that has not failed by then counts as
+// open.
 constexpr Duration kSettle = 300ms;
 
 // CRI-O's answer without enable_pod_events is a stream that ends with OK.
 constexpr const char* kNoEvents =
-    "the runtime ends the stream at once: it publishes no events. CRI-O does with "
+    "the runtime ended the stream immediately: it publishes no events. CRI-O does with "
     "enable_pod_events = true in [crio.runtime] of its configuration";
 
 gpr_timespec FromNow(Duration d) {
@@ -108,8 +108,7 @@ class StreamRun {
   std::unique_ptr<grpc::ClientAsyncReader<Message>> reader_;
 };
 
-/// Waits until the runtime answers at all, so that a stream is not tried on a socket that is not
-/// there yet.
+/// Waits until the runtime answers, so that no stream is tried on a missing socket.
 Status WaitForRuntime(runtime::v1::RuntimeService::Stub& stub, const Clock& clock,
                       const Deadline& deadline) {
   rpc::ClientCall call(clock, deadline);
@@ -160,7 +159,7 @@ class CriEventStream final : public EventStream {
 
 template <class Message>
 std::optional<Message> Parse(const ctrd::Envelope& envelope) {
-  // The type URL is a bare message name, which UnpackTo does not take.
+  // The type URL is a bare message name, which UnpackTo refuses.
   Message message;
   if (!message.ParseFromString(envelope.event().value())) return std::nullopt;
   return message;
@@ -174,7 +173,7 @@ std::optional<ContainerEvent> FromTask(const ctrd::Envelope& envelope) {
     if (start) return ContainerEvent{Kind::kStarted, start->container_id(), ""};
   } else if (topic == "/tasks/exit") {
     const auto exit = Parse<containerd::events::TaskExit>(envelope);
-    // Any other id is a command run in the container, a probe for instance.
+    // Any other id is a command in the container, such as a probe.
     if (exit && exit->id() == exit->container_id())
       return ContainerEvent{Kind::kStopping, exit->container_id(), ""};
   } else if (topic == "/tasks/delete") {
@@ -207,7 +206,7 @@ class ContainerdEventStream final : public EventStream {
     StreamRun<ctrd::Envelope> run(clock_, deadline);
     run.context().AddMetadata("containerd-namespace", "k8s.io");
     ctrd::SubscribeRequest request;
-    // What FromTask and ToEvent know: a pod's start alone has twice as many that tell nothing.
+    // The events that FromTask and ToEvent use: the start of a pod has twice as many other events.
     request.add_filters(R"(namespace==k8s.io,topic~="^/tasks/(start|exit|delete)$")");
     request.add_filters(R"(namespace==k8s.io,topic=="/containers/delete")");
     return run.Read(

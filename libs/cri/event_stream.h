@@ -1,9 +1,9 @@
 #pragma once
 
-/// Container events: CRI's own or containerd's, on a thread of their own; late, lost or doubled.
-/// Threads: as said at each.
-/// Errors: UNIMPLEMENTED when the runtime has no such stream, or ends it in its first moment
-/// without an error; else why it ended.
+/// Container events: CRI's own or containerd's, on an own thread; late, lost or doubled.
+/// Threads: see each function.
+/// Errors: UNIMPLEMENTED: the runtime has no such stream, or ends it immediately without an error;
+/// otherwise the reason of the end.
 /// Source: docs/design.md, "Runtime events without waiting"; docs/libraries.md.
 
 #include <functional>
@@ -25,8 +25,8 @@ namespace splitlet::cri {
 /// GetContainerEvents: containerd 1.7 and later, CRI-O with `enable_pod_events`.
 std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock);
-/// containerd's event service, for versions whose CRI has none. Names container ids only; exits of
-/// exec'd commands are left out, and so is kCreated.
+/// containerd's event service, for versions whose CRI has no events. Names container ids only;
+/// leaves out exits of exec'd commands, and kCreated.
 std::unique_ptr<EventStream> MakeContainerdEventStream(
     const std::shared_ptr<grpc::Channel>& channel, const Clock& clock);
 

@@ -9,7 +9,7 @@ namespace {
 
 using google::protobuf::io::CodedInputStream;
 
-/// What a field begins with: its number, and how its value is written.
+/// The start of a field: its number and wire type.
 enum WireTag : uint32_t { kStdout = 1 << 3 | 2, kStderr = 2 << 3 | 2, kExitCode = 3 << 3 };
 
 bool ReadOutput(CodedInputStream& in, const OutputLimit& keep, std::string& output) {
@@ -28,7 +28,7 @@ bool ReadExitCode(CodedInputStream& in, int32_t& code) {
   return true;
 }
 
-/// A later version of CRI may have more.
+/// Later versions of CRI may add fields.
 bool SkipOther(CodedInputStream& in, uint32_t tag) {
   uint64_t value = 0;
   int length = 0;

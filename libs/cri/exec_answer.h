@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a runtime answers to ExecSync, read from the wire: a pod decides how long it is, so nothing
-/// of it is copied but what is kept.
+/// Reads a runtime's answer to ExecSync from the wire. A pod decides its length, so only the kept
+/// part is copied.
 /// Threads: any.
-/// Errors:  INTERNAL: it is no such answer.
+/// Errors:  INTERNAL: malformed answer.
 /// Source:  CRI v1, ExecSyncResponse.
 
 #include "libs/base/status.h"

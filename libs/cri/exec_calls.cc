@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "libs/cri/exec_answer.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 
@@ -58,12 +58,12 @@ void AnswerTurns::Leave() {
 
 struct ExecCalls::Stub {
   explicit Stub(const std::shared_ptr<grpc::Channel>& channel) : generic(channel) {}
-  const std::string method = "/runtime.v1.RuntimeService/ExecSync";  // calls point at it
+  const std::string method = "/runtime.v1.RuntimeService/ExecSync";  // calls point to it
   grpc::TemplatedGenericStub<v1::ExecSyncRequest, grpc::ByteBuffer> generic;
 };
 
-/// To gRPC it is a stream of messages: of such a call nothing is read before it is asked for.
-/// Deletes itself when its answer has been told.
+/// A stream of messages to gRPC, so that nothing is read before it is requested. Deletes itself
+/// after its answer.
 class ExecCalls::Call final
     : public grpc::ClientBidiReactor<v1::ExecSyncRequest, grpc::ByteBuffer> {
  public:
@@ -81,19 +81,19 @@ class ExecCalls::Call final
         begin_(calls.deps_.clock.Now()),
         client_(calls.deps_.clock, order.deadline, TraceScope::Current()) {}
 
-  /// This is alive while one of the two holds is there: that of the start, and that of the answer,
-  /// which is asked for from elsewhere.
+  /// Two holds keep this object: that of the start, and that of the answer, which another call
+  /// requests.
   void Start() {
     calls_.stub_->generic.PrepareBidiStreamingCall(&client_.context(), calls_.stub_->method, {},
                                                    this);
     AddMultipleHolds(2);
-    told_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
+    cancel_id_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
     StartWriteLast(&request_, {});
     StartCall();
     RemoveHold();
   }
 
-  /// A runtime sends it together with the answer, when the command has ended.
+  /// A runtime sends the metadata together with the answer, when the command has ended.
   void OnReadInitialMetadataDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_.turns_.Enter([this] {
@@ -112,10 +112,10 @@ class ExecCalls::Call final
     answer_.Clear();
   }
 
-  /// The turn goes on last: what came in is gone then, for whoever counts it too.
+  /// Passes the turn on last, when the answer's memory is free and counted as free.
   void OnDone(const grpc::Status& answer) override {
     ExecCalls& calls = calls_;
-    calls.deps_.given_up.Remove(told_);
+    calls.deps_.given_up.Remove(cancel_id_);
     const Status status = rpc::FromGrpc(answer);
     calls.deps_.metrics.Note(kExecOperation, calls.deps_.clock.Now() - begin_, !status.ok());
     done_(status.ok() ? std::move(result_) : StatusOr<ExecResult>(status));
@@ -135,7 +135,7 @@ class ExecCalls::Call final
   rpc::ClientCall client_;
   grpc::ByteBuffer answer_;
   StatusOr<ExecResult> result_ = Internal("the runtime has not answered to ExecSync");
-  int told_ = 0;  // of `given_up`
+  int cancel_id_ = 0;  // of `given_up`
   bool has_turn_ = false;
 };
 

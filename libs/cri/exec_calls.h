@@ -1,13 +1,13 @@
 #pragma once
 
-/// ExecSync over gRPC. Any number of commands run at a time, but only a few of their answers come
-/// in at a time: a pod may make one 32 MiB long, of which little is kept. An answer that is ready
-/// waits in the runtime for its turn; HTTP/2 lets 64 KiB of it through before.
-/// In:      Begin; what gRPC reports of each call.
-/// Owns:    the calls under way, each until its answer has been told.
+/// ExecSync over gRPC. Any number of commands run at the same time, but only a few answers arrive
+/// at the same time: a pod may send 32 MiB, of which little is kept. A finished answer waits in the
+/// runtime for its turn; HTTP/2 lets 64 KiB of it through before.
+/// In:      Begin; gRPC's callbacks of each call.
+/// Owns:    the calls under way, each until its answer.
 /// Out:     ExecSync through the channel.
 /// Threads: any; `done` runs on a thread of gRPC's and must not block.
-/// Errors:  gRPC codes, unchanged; INTERNAL for an answer that is none.
+/// Errors:  gRPC codes, unchanged; INTERNAL: malformed answer.
 /// Source:  CRI v1, ExecSync; docs/libraries.md, "gRPC".
 
 #include <condition_variable>
@@ -29,8 +29,8 @@ class Channel;
 
 namespace splitlet::cri {
 
-/// So many at a time; others wait in order. What is started may run on the thread of whoever
-/// leaves.
+/// A limited number of turns; waiting calls get theirs in order. The next call may start on the
+/// thread of the call that leaves.
 class AnswerTurns {
  public:
   explicit AnswerTurns(size_t at_once) : free_(at_once) {}
@@ -46,7 +46,7 @@ class AnswerTurns {
 
 class ExecCalls {
  public:
-  /// Each may have 32 MiB in memory until it is read.
+  /// Each answer may take 32 MiB of memory until it is read.
   static constexpr size_t kAnswersAtOnce = 2;
 
   struct Deps {
@@ -63,7 +63,7 @@ class ExecCalls {
   using Done = std::function<void(StatusOr<ExecResult>)>;
   void Begin(const ContainerId& id, const ExecCommand& command, const Deadline& deadline,
              Done done);
-  /// Returns when no answer is on its way any more.
+  /// Returns when no answer is on its way.
   void WaitEnded();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Events of a FakeRuntime without a thread; errors as of FakeRuntime::Subscribe.
+/// Events of a FakeRuntime without a thread; errors as in FakeRuntime::Subscribe.
 
 #include <memory>
 
@@ -12,14 +12,14 @@ namespace splitlet::cri {
 class FakeEventSource final : public EventSource {
  public:
   struct Options {
-    bool ids_only = false;       // as containerd's own stream: without pod UIDs
-    bool unimplemented = false;  // as a runtime that has no such stream
+    bool ids_only = false;       // like containerd's own stream: without pod UIDs
+    bool unimplemented = false;  // like a runtime without such a stream
   };
   FakeEventSource(FakeRuntime& runtime, Options options);
   ~FakeEventSource() override;
   void Start(Callbacks callbacks, Duration open_limit) override;
   void Stop() override;
-  /// As a runtime that was started again with another configuration; counts from the next Start.
+  /// Like a runtime that restarts with another configuration; counts from the next Start.
   void SetUnimplemented(bool unimplemented) { options_.unimplemented = unimplemented; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A runtime that keeps what it is told of the network, for tests.
+/// A runtime that records the network ranges it gets, for tests.
 /// Threads: one.
 /// Errors:  `error`, while it is set.
 
@@ -17,19 +17,19 @@ class FakeNetworkConfig final : public NetworkConfig {
     ++calls;
     if (!error.ok()) return error;
     connected_ = true;
-    told.push_back(cidr);
+    ranges.push_back(cidr);
     return OkStatus();
   }
   bool Connected() override { return connected_; }
-  /// It has started again, with nothing in memory.
+  /// A restart: the runtime's memory is empty.
   void Restart() {
     connected_ = false;
-    told.clear();
+    ranges.clear();
   }
 
   Status error;
   int calls = 0;
-  std::vector<std::string> told;  // since its start
+  std::vector<std::string> ranges;  // since its start
 
  private:
   bool connected_ = false;

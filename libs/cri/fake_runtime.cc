@@ -58,7 +58,7 @@ StringMap ToStringMap(const Map& map) {
 
 bool Cancelled(const Deadline& deadline) { return deadline.cancel && deadline.cancel->cancelled(); }
 
-// What a listing leaves out.
+// A listing has fewer fields than a status.
 Container AsListed(Container c) {
   c.started_at_ns = c.finished_at_ns = 0;
   c.exit_code = 0;
@@ -436,7 +436,7 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
     downs = world_->downs;
   }
   if (pull.takes > Duration{0}) {
-    // What it has of the image goes with it.
+    // Its state of the image is lost.
     const auto is_lost = [this, downs] {
       const std::lock_guard lock(mutex_);
       return world_->downs != downs;

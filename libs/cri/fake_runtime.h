@@ -1,12 +1,11 @@
 #pragma once
 
 /// A container runtime in memory for tests and the simulation: sandboxes, attempts, containers,
-/// images, reserved names and exits are real state; containers end when the clock says so. Faults
-/// per method and pod, programmed containers, unmanaged pods, events late, lost or doubled.
-/// Threads: any. A call that has to take time (grace, delay, hang, pull) lets it pass through the
-/// Waiter; without one what would be waited for has happened, and a hang ends in DEADLINE_EXCEEDED
-/// at once.
-/// Errors: as containerd gives them after the client has translated them (cri.h).
+/// images, reserved names and exits are real state; containers end by the clock. It has faults by
+/// method and pod, programmed containers, unmanaged pods, and late, lost or doubled events.
+/// Threads: any. A call that takes time (grace, delay, hang, pull) passes it through the Waiter.
+/// Without a Waiter the wait is over immediately, and a hang ends in DEADLINE_EXCEEDED.
+/// Errors: containerd's, after the client's translation (cri.h).
 /// Source: CRI v1; docs/design.md, "Simulation".
 
 #include <deque>
@@ -26,7 +25,7 @@
 
 namespace splitlet::cri {
 
-/// How a call lets time pass.
+/// Lets time pass for a call.
 class Waiter {
  public:
   virtual ~Waiter() = default;
@@ -38,13 +37,13 @@ std::unique_ptr<Waiter> MakeAdvancingWaiter(FakeClock& clock);
 /// Waits on the machine's clock: for a server on RealClock.
 std::unique_ptr<Waiter> MakeRealWaiter();
 
-/// What a container does once started, and before.
+/// Behaviour of a container before and after its start.
 struct ContainerBehaviour {
   std::optional<Duration> exit_after;  // unset: runs until stopped
   int32_t exit_code = 0;
   std::string reason;                                // empty: "Completed" for 0, else "Error"
-  std::string message;                               // as the runtime reports it
-  std::string termination_message;                   // what it writes into its termination log
+  std::string message;                               // in the runtime's report
+  std::string termination_message;                   // written to its termination log
   std::optional<Duration> term_after = Duration{0};  // from TERM to its exit; unset: ignores TERM
   int32_t term_code = 143;
   Status create_error, start_error;
@@ -54,8 +53,8 @@ struct Fault {
   enum class Kind {
     kFail,          // answers `code`, no effect
     kDelay,         // takes `delay` longer
-    kHang,          // until the fault is removed or the deadline
-    kLoseResponse,  // has its effect, answers `code`
+    kHang,          // until the fault is removed, or the deadline
+    kLoseResponse,  // takes effect, answers `code`
   };
   std::string method;  // "RunPodSandbox"; empty: every method
   /// UID, name, or name without "-<node>" of a pod; empty: every pod and the calls about none.
@@ -64,17 +63,17 @@ struct Fault {
   StatusCode code = StatusCode::kUnavailable;
   std::string message = "injected";
   Duration delay{0};
-  int times = -1;  // how often it acts; negative: until removed
+  int times = -1;  // how often it acts; negative: until it is removed
 };
 
 struct PullBehaviour {
   Status error;
   Duration takes{0};
   uint64_t size_bytes = 1 << 20;
-  std::string login = {};  // "user:password" that the registry wants; empty: anybody may pull
+  std::string login = {};  // "user:password" for the registry; empty: no login needed
 };
 
-/// A pod that somebody else has made.
+/// A pod made by another program.
 struct UnmanagedPod {
   std::string uid, name, name_space = "default";
   std::vector<std::string> containers;
@@ -93,9 +92,9 @@ class FakeRuntime final : public Reader,
   struct Options {
     RuntimeInfo info{"containerd", "1.6.20~fake", "v1"};
     Waiter* waiter = nullptr;  // outlives the runtime
-    /// Asked before each call; an error is the answer (a process that is dead in the simulation).
+    /// Called before each call; an error is the answer (a dead process in the simulation).
     std::function<Status(std::string_view method, const std::string& pod_uid)> intercept;
-    /// Termination messages and log lines go through it, when set.
+    /// Writes termination messages and log lines, if set.
     std::function<void(const std::string& path, const std::string& content)> append_file;
   };
   explicit FakeRuntime(const Clock& clock);
@@ -136,18 +135,18 @@ class FakeRuntime final : public Reader,
                                   Deadline deadline) override;
   StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) override;
   StatusOr<std::string> SandboxImage(Deadline deadline) override;
-  // Logs: a new file is made through `append_file`, when set.
+  // Logs: `append_file` makes a new file, if set.
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;
   // Stats.
   StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) override;
-  // EventStream: blocks through the waiter; UNIMPLEMENTED without one, or when events are off. See
-  // Subscribe.
+  // EventStream: blocks through the waiter; UNIMPLEMENTED without a waiter, or if events are off.
+  // See Subscribe.
   Status Follow(Deadline deadline, const std::function<void()>& on_open,
                 const std::function<void(const ContainerEvent&)>& on_event) override;
 
   /// Events without a thread: `on_event` runs on the thread of the call that caused it, or of
-  /// Tick(); `on_end` when the stream breaks. UNIMPLEMENTED when events are off, UNAVAILABLE when
-  /// the runtime is down.
+  /// Tick(); `on_end` when the stream breaks. UNIMPLEMENTED: events are off; UNAVAILABLE: the
+  /// runtime is down.
   struct Subscriber {
     std::function<void(const ContainerEvent&)> on_event;
     std::function<void(const Status&)> on_end;
@@ -164,9 +163,9 @@ class FakeRuntime final : public Reader,
   void SetPull(const std::string& image, PullBehaviour behaviour);
   void AddImage(const std::string& image, uint64_t size_bytes = 1 << 20);
   void SetImageFs(FsUsage usage);
-  /// What containers write lies elsewhere than the images, from now on.
+  /// From now on containers write to another file system than images.
   void SetContainerFs(FsUsage usage);
-  /// What SandboxImage answers; "registry.k8s.io/pause:3.9" before. Not in the store by itself.
+  /// Answer of SandboxImage; at first "registry.k8s.io/pause:3.9". The store need not hold it.
   void SetSandboxImage(const std::string& image);
   void PinImage(const std::string& image);
   void SetStats(const ContainerId& id, ContainerStats stats);
@@ -178,7 +177,7 @@ class FakeRuntime final : public Reader,
   size_t Hanging() const;   ///< calls that hang now
   void SetDown(bool down);  ///< every call is UNAVAILABLE, streams end
   void SetConditions(std::vector<RuntimeCondition> conditions);
-  /// All but the conditions; a new runtime names no handler and enforces nothing.
+  /// All but the conditions; a new fake names no handler and enforces nothing.
   void SetFeatures(RuntimeReport features);
 
   // Events.
@@ -190,42 +189,42 @@ class FakeRuntime final : public Reader,
   size_t Streams() const;  ///< that are followed now
 
   // The world moves.
-  /// The newest running container of that name exits now. NOT_FOUND when there is none.
+  /// The newest running container of that name exits now. NOT_FOUND if there is none.
   Status ExitContainer(const std::string& pod, const std::string& name, int32_t code,
                        const std::string& reason = {});
   Status ExitContainer(const ContainerId& id, int32_t code, const std::string& reason = {});
   void BreakSandbox(
       const std::string& pod_uid);  ///< its ready sandboxes are not, their containers are killed
   Status SetUnknown(const ContainerId& id);  ///< state UNKNOWN from now on
-  /// What the runtime learns after an exit; no event tells of it.
+  /// Sets a reason that the runtime learns after the exit; no event reports it.
   Status SetReason(const ContainerId& id, const std::string& reason);
   void SetIps(const SandboxId& id, std::vector<std::string> ips);
   void AddUnmanagedPod(const UnmanagedPod& pod);
   void Reboot();  ///< nothing runs any more, records stay
-  /// Somebody else removes the newest container of that name, running or not. NOT_FOUND when there
+  /// Another program removes the newest container of that name, running or not. NOT_FOUND if there
   /// is none.
   Status Vanish(const std::string& pod, const std::string& name);
   void Wipe();  ///< its store is lost: no sandboxes and no containers any more
-  /// Carries out what is due by the clock; each call does so first. For a simulation without calls.
+  /// Applies what is due by the clock; each call does so first. For a simulation without calls.
   void Tick();
-  /// Of containers, since the start: what changes without a call.
+  /// Number of exits since the start: changes without a call.
   uint64_t Exits() const;
-  /// When the next exit is due; nullopt when nothing is.
+  /// Time of the next exit; nullopt if none is due.
   std::optional<Clock::Time> NextDue() const;
 
-  // What is, without faults and lag.
+  // The true state, without faults and lag.
   std::vector<Sandbox> Sandboxes() const;
   std::optional<Sandbox> NewestSandbox(const std::string& pod_uid) const;
   std::vector<Container> Containers() const;
   /// Names of running containers of a pod, sorted.
   std::vector<std::string> Running(const std::string& pod_uid) const;
   size_t Calls(std::string_view method) const;
-  /// That the last ImageStatus came with.
+  /// Annotations of the last ImageStatus.
   StringMap ImageAnnotations() const;
-  /// What no agent may do: two running containers of one name in a pod, removal of what runs.
+  /// Violations by an agent: two running containers of one name in a pod, removal of a running one.
   std::vector<std::string> Violations() const;
 
-  /// Everything that outlives a restart of a runtime: for a server's state file.
+  /// State that outlives a restart of a runtime: for a server's state file.
   std::string Save() const;
   Status Restore(const std::string& saved);
 

@@ -1,4 +1,4 @@
-// What FakeRuntime keeps over a restart, as CRI messages: one PodSandboxStatusResponse for each
+// State of FakeRuntime over a restart, as CRI messages: one PodSandboxStatusResponse for each
 // sandbox with its containers, then the images.
 
 #include <google/protobuf/io/coded_stream.h>
@@ -65,7 +65,7 @@ Sandbox FromProto(const runtime::v1::PodSandboxStatus& from) {
   return to;
 }
 
-// The same state is the same bytes, which maps by themselves are not.
+// Equal states have equal bytes: maps have no order of their own.
 void Append(const google::protobuf::MessageLite& message, std::string& out) {
   google::protobuf::io::StringOutputStream stream(&out);
   google::protobuf::io::CodedOutputStream coded(&stream);

@@ -30,7 +30,7 @@ std::string FakeRuntime::World::NameOf(const std::string& uid, const Container& 
 }
 
 int64_t FakeRuntime::World::NewTimestamp() {
-  // The machine's wall clock may be set back; by more than what keeps two records apart.
+  // A test may set the wall clock back, by more than the distance of two records.
   const int64_t wall = ToNanos(clock.WallNow());
   const bool stepped = wall + Duration{1s}.count() < last_timestamp;
   last_timestamp = stepped ? wall : std::max(last_timestamp + 1, wall);
@@ -211,7 +211,7 @@ const ContainerBehaviour& FakeRuntime::World::BehaviourOf(const std::string& uid
   return kDefault;
 }
 
-/// What a runtime makes of a container that cannot be run.
+/// The runtime's state of a container that cannot be started.
 void FakeRuntime::World::FailStart(ContainerEntry& entry, std::string why) {
   entry.record.state = ContainerState::kExited;
   entry.record.started_at_ns = entry.record.finished_at_ns = NewTimestamp();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The state behind FakeRuntime, and how it changes with time. No locks, no faults.
+/// The state behind FakeRuntime, and its changes with time. No locks, no faults.
 /// Threads: one at a time (FakeRuntime's lock); errors and units as in cri.h.
 
 #include <deque>
@@ -32,7 +32,7 @@ struct FakeRuntime::World {
     std::optional<Clock::Time> exit_due;
     int32_t due_code = 0;
     std::string due_reason;
-    std::optional<Clock::Time> shown_from;  // an exit that calls do not show before
+    std::optional<Clock::Time> shown_from;  // calls show the exit from then on
   };
   struct FaultEntry {
     Fault fault;
@@ -73,7 +73,7 @@ struct FakeRuntime::World {
   std::string PodUidOf(const Container& record) const;
   /// UID, name, and name without "-<node>" of a pod; `sandbox` where it has none yet.
   std::vector<std::string> AliasesOf(const std::string& uid, const Sandbox* sandbox) const;
-  /// Is the call of this pod one that `pod` (UID, name, name without node) means?
+  /// True if the call is about the pod that `pod` (UID, name, name without node) means.
   bool IsAbout(const std::string& pod, const std::string& uid, const Sandbox* sandbox) const;
 
   // Images.

@@ -13,6 +13,7 @@
 #include "libs/cri/convert.h"
 #include "libs/cri/cri_metrics.h"
 #include "libs/cri/exec_calls.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 
@@ -23,11 +24,6 @@ namespace v1 = runtime::v1;
 
 constexpr const char* kCriVersion = "0.1.0";
 constexpr const char* kPodUidLabel = "io.kubernetes.pod.uid";
-
-std::string& CurrentTrace() {
-  thread_local std::string traceparent;
-  return traceparent;
-}
 
 v1::StopContainerRequest StopRequest(const ContainerId& id, int64_t grace_seconds) {
   v1::StopContainerRequest request;
@@ -67,11 +63,6 @@ StatusOr<ExecResult> ExecAnswer(StatusOr<ExecResult> result) {
 
 }  // namespace
 
-TraceScope::TraceScope(std::string traceparent)
-    : before_(std::exchange(CurrentTrace(), std::move(traceparent))) {}
-TraceScope::~TraceScope() { CurrentTrace() = before_; }
-const std::string& TraceScope::Current() { return CurrentTrace(); }
-
 struct GrpcRuntime::Impl {
   Impl(const std::shared_ptr<grpc::Channel>& channel, const Clock& c,
        prometheus::Registry& registry, CallLimits l)
@@ -82,15 +73,15 @@ struct GrpcRuntime::Impl {
         images(v1::ImageService::NewStub(channel)),
         execs({channel, clock, metrics, given_up}) {}
 
-  /// `call` is handed the context. The label is one of the closed set of operation types.
+  /// `call` gets the context. The label is one of the closed set of operation types.
   template <class F>
   Status Invoke(const char* operation, const Deadline& deadline, Duration limit, F call) {
     const Clock::Time begin = clock.Now();
     const Deadline bounded{std::min(deadline.at, begin + limit), deadline.cancel};
     rpc::ClientCall client(clock, bounded, TraceScope::Current());
-    const int told = given_up.Add([context = &client.context()] { context->TryCancel(); });
+    const int cancel_id = given_up.Add([context = &client.context()] { context->TryCancel(); });
     const Status status = rpc::FromGrpc(call(&client.context()));
-    given_up.Remove(told);
+    given_up.Remove(cancel_id);
     metrics.Note(operation, clock.Now() - begin, !status.ok());
     return status;
   }
@@ -105,8 +96,7 @@ struct GrpcRuntime::Impl {
     const Deadline& deadline;
     Duration limit;
   };
-  /// A call without a thread: what it needs lives until its answer has been told, and then deletes
-  /// itself.
+  /// A call without a thread: its state exists until the answer, and then deletes itself.
   template <class Request, class Response>
   struct LongCall {
     using Done = std::function<void(const Status&, const Response&)>;
@@ -120,7 +110,7 @@ struct GrpcRuntime::Impl {
                  TraceScope::Current()) {}
 
     void End(const grpc::Status& answer) {
-      impl.given_up.Remove(told);
+      impl.given_up.Remove(cancel_id);
       const Status status = rpc::FromGrpc(answer);
       impl.metrics.Note(operation, impl.clock.Now() - begin, !status.ok());
       done(status, response);
@@ -137,14 +127,14 @@ struct GrpcRuntime::Impl {
     const Done done;
     const Clock::Time begin;
     rpc::ClientCall client;
-    int told = 0;  // of `given_up`
+    int cancel_id = 0;  // of `given_up`
   };
-  /// What gRPC is handed. It fits into a std::function as it is, so that nothing of it is freed
-  /// there.
+  /// The callback for gRPC. It fits into a std::function without an allocation, so that gRPC frees
+  /// nothing of it.
   template <class Call>
   struct Answered {
     void operator()(const grpc::Status& answer) const {
-      // Orders this thread behind the one that has begun the call.
+      // Orders this thread after the thread that started the call.
       { const std::lock_guard begun(impl->mutex); }
       call->End(answer);
     }
@@ -152,16 +142,16 @@ struct GrpcRuntime::Impl {
     Call* call;
   };
 
-  /// `start` is handed context, request, response and what is to run at the end.
+  /// `start` gets context, request, response and the callback for the end.
   template <class Response, class Request, class Start>
   void Begin(const LongKind& kind, Request request, Start start,
              typename LongCall<Request, Response>::Done done) {
     using Call = LongCall<Request, Response>;
     Call* call = std::make_unique<Call>(*this, kind, std::move(request), std::move(done)).release();
     grpc::ClientContext* context = &call->client.context();
-    call->told = given_up.Add([context] { context->TryCancel(); });
-    // Held while gRPC makes what the call needs, which the other thread deletes. Taken twice where
-    // the call ends on this very thread.
+    call->cancel_id = given_up.Add([context] { context->TryCancel(); });
+    // Held while gRPC makes the call's state, which the other thread deletes. Taken twice if the
+    // call ends on this thread.
     const std::lock_guard lock(mutex);
     ++long_calls;
     start(context, &call->request, &call->response, Answered<Call>{this, call});
@@ -172,7 +162,7 @@ struct GrpcRuntime::Impl {
   CancelToken given_up;
   std::recursive_mutex mutex;
   std::condition_variable_any none_left;
-  size_t long_calls = 0;  // whose answer has not been told
+  size_t long_calls = 0;  // without an answer yet
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images;
@@ -313,7 +303,7 @@ StatusOr<SandboxId> GrpcRuntime::RunPodSandbox(const v1::PodSandboxConfig& confi
   FAIL_POINT("cri.run-pod-sandbox.after");
   if (status.ok()) return SandboxId(response.pod_sandbox_id());
   if (status.code() != StatusCode::kUnknown) return status;
-  // A name can be created once only, so one that is listed is what the runtime refused for.
+  // Each name can be created once, so a listed one is the reason of the refusal.
   const auto listed = ListPodSandbox(config.metadata().uid(), deadline);
   if (!listed.ok()) return status;
   for (const Sandbox& other : *listed) {

@@ -3,10 +3,10 @@
 /// A CRI runtime over gRPC: all roles of cri.h on one channel. Each call ends at the caller's
 /// deadline or its method's limit, whichever comes first. Fail points: cri.<method>.before and
 /// .after.
-/// Threads: any; calls block, but for the long ones, answered on a thread of gRPC's.
-/// Errors: gRPC codes, unchanged, but: a create whose name is taken is ALREADY_EXISTS also where
-/// the runtime says UNKNOWN (found by listing), a stop or removal of what is gone is OK, an answer
-/// that lacks what CRI demands is INTERNAL.
+/// Threads: any; calls block, except for the long ones, which gRPC's threads answer.
+/// Errors: gRPC codes, unchanged, except: a taken name is ALREADY_EXISTS even if the runtime
+/// answers UNKNOWN (found by listing); stopping or removing a missing object is OK; an answer
+/// without a field that CRI demands is INTERNAL.
 /// Source: CRI v1; docs/libraries.md, "gRPC"; docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <memory>
@@ -27,28 +27,14 @@ class Registry;
 
 namespace splitlet::cri {
 
-/// While it lives, calls of this thread carry this traceparent. Scopes nest.
-class TraceScope {
- public:
-  explicit TraceScope(std::string traceparent);
-  ~TraceScope();
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-  static const std::string& Current();
-
- private:
-  std::string before_;
-};
-
-/// How long a call may take at most: runtimeRequestTimeout, and what follows from it.
+/// Limits of calls: runtimeRequestTimeout and values derived from it.
 struct CallLimits {
   Duration request = std::chrono::minutes{2};
   Duration RunPodSandbox() const { return 2 * request; }
   Duration StopContainer(int64_t grace_seconds) const {
     return request + std::chrono::seconds{grace_seconds};
   }
-  /// A runtime ends a pull that makes no progress by itself; this is only so that no call is
-  /// without an end.
+  /// A runtime ends a stuck pull itself; this limit only avoids a call without end.
   Duration PullImage() const { return std::chrono::hours{24}; }
   Duration ExecSync(Duration timeout) const {
     return timeout > Duration{0} ? request + timeout : std::chrono::hours{24};
@@ -65,16 +51,16 @@ class GrpcRuntime final : public Reader,
                           public LongCalls {
  public:
   /// The registry gets kubelet_runtime_operations_*; one GrpcRuntime for each registry. Both
-  /// outlive this.
+  /// outlive this object.
   GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
               prometheus::Registry& registry, CallLimits limits);
   ~GrpcRuntime() override;
-  /// From now on every call is CANCELLED, those that run too.
+  /// From now on every call is CANCELLED, running ones too.
   void GiveUp();
-  /// Gives up, and returns when no answer of a long call is on its way any more.
+  /// GiveUp, then waits until no answer of a long call is on its way.
   void EndLongCalls();
 
-  /// FAILED_PRECONDITION when the runtime speaks another version of CRI.
+  /// FAILED_PRECONDITION: the runtime has another version of CRI.
   StatusOr<RuntimeInfo> Version(Deadline deadline) override;
   StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) override;
   StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
@@ -107,7 +93,7 @@ class GrpcRuntime final : public Reader,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
   StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) override;
-  /// containerd says it in the verbose part of Status.
+  /// From the verbose part of containerd's Status.
   StatusOr<std::string> SandboxImage(Deadline deadline) override;
 
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;

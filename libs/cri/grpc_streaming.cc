@@ -10,7 +10,7 @@ namespace {
 
 namespace v1 = runtime::v1;
 
-/// A stream that nobody has waited for any more is of no use.
+/// A stream without a client is useless.
 constexpr Duration kLimit = 15s;
 
 template <class Response>

@@ -20,12 +20,12 @@ const v1::ContainerRecord* Newest(const v1::ObservedPod& seen, const std::string
   return nullptr;
 }
 
-bool HasBegun(const Begun& begun, const v1::ObservedPod& seen, const std::string& name) {
+bool HasBegun(const StartedAttempts& begun, const v1::ObservedPod& seen, const std::string& name) {
   return begun.contains(name) || Newest(seen, name) != nullptr;
 }
 
-/// Init containers that are followed by one that began.
-std::vector<std::string> Passed(const kube::Pod& pod, const Begun& begun,
+/// Init containers that a later started init container has followed.
+std::vector<std::string> Passed(const kube::Pod& pod, const StartedAttempts& begun,
                                 const v1::ObservedPod& seen) {
   const auto& spec = pod.spec();
   bool later = std::any_of(spec.containers().begin(), spec.containers().end(),
@@ -39,7 +39,7 @@ std::vector<std::string> Passed(const kube::Pod& pod, const Begun& begun,
   return passed;
 }
 
-v1::ContainerRecord LostRecord(const std::string& name, const BegunAttempt& begun) {
+v1::ContainerRecord LostRecord(const std::string& name, const StartedAttempt& begun) {
   v1::ContainerRecord record;
   record.set_name(name);
   record.set_attempt(begun.attempt);
@@ -78,14 +78,14 @@ v1::ObservedPod PresentIncarnation(const v1::ObservedPod& seen, int64_t incarnat
   return present;
 }
 
-Begun FromProto(const BegunList& list) {
-  Begun begun;
+StartedAttempts FromProto(const BegunList& list) {
+  StartedAttempts begun;
   for (const auto& item : list)
     begun[item.name()] = {item.attempt(), item.restart_count(), item.started_at_wall_ns()};
   return begun;
 }
 
-void ToProto(const Begun& begun, BegunList& list) {
+void ToProto(const StartedAttempts& begun, BegunList& list) {
   for (const auto& [name, attempt] : begun) {
     auto& item = *list.Add();
     item.set_name(name);
@@ -95,7 +95,7 @@ void ToProto(const Begun& begun, BegunList& list) {
   }
 }
 
-void AddLost(const kube::Pod& pod, const Begun& begun, v1::ObservedPod& seen) {
+void AddLost(const kube::Pod& pod, const StartedAttempts& begun, v1::ObservedPod& seen) {
   const std::vector<std::string> passed = Passed(pod, begun, seen);
   v1::ObservedPod found;
   for (const auto& [name, attempt] : begun) {

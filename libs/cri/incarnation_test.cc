@@ -68,7 +68,7 @@ TEST(Lives, AnEarlierLifeDoesNotCountAndAKubeletsRecordsDo) {
 const struct {
   const char* name;
   std::vector<Record> records;
-  Begun begun;
+  StartedAttempts begun;
   const char* want;
 } kLost[] = {
     {"nothing has begun", {}, {}, ""},
@@ -102,7 +102,7 @@ TEST(Lives, TheEndOfALostOneIsAKubelets) {
 }
 
 TEST(Lives, WhatHasBegunSurvivesItsRecord) {
-  const Begun begun{{"a", {3, 2, 17}}, {"b", {0, 0, 1}}};
+  const StartedAttempts begun{{"a", {3, 2, 17}}, {"b", {0, 0, 1}}};
   v1::WorkerRecord record;
   ToProto(begun, *record.mutable_started_attempts());
   EXPECT_EQ(FromProto(record.started_attempts()), begun);

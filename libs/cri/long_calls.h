@@ -1,8 +1,8 @@
 #pragma once
 
-/// The calls that may last minutes, begun without waiting: no thread is held meanwhile.
-/// Threads: any; a begin returns at once. `done` is called once, on any thread, also on the
-/// caller's before the begin returns; it must not block.
+/// Calls that may take minutes, started without waiting, so that they hold no thread.
+/// Threads: any; a Begin does not wait. `done` is called once, on any thread, possibly the caller's
+/// before Begin returns; it must not block.
 /// Errors: those of Runner::StopContainer, Images::PullImage and Exec::ExecSync.
 /// Source: docs/design.md, "Threads and time".
 
@@ -14,7 +14,7 @@
 
 namespace splitlet::cri {
 
-/// Read before BeginPullImage returns. `auth`: null: without credentials.
+/// Read before BeginPullImage returns. `auth` null: no credentials.
 struct PullOrder {
   const std::string& image;
   const runtime::v1::PodSandboxConfig& sandbox_config;

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The range of addresses of this node's pods, told to a runtime that makes the configuration of
-/// their network of it. A role of its own: whoever has it may change how pods reach one another.
+/// Sends the address range of this node's pods to a runtime that makes their network configuration
+/// from it. A role of its own: its holder can change how pods reach each other.
 /// Threads: any; UpdatePodCidr blocks until its answer or its deadline.
-/// Errors:  gRPC codes, unchanged. containerd answers UNKNOWN: no range, or a file that cannot be
-///          written; where it has no template for that file, every range is OK.
+/// Errors:  gRPC codes, unchanged. containerd answers UNKNOWN to a malformed range, or if it cannot
+///          write the file; without a template for that file every range is OK.
 /// Source:  CRI v1; docs/behaviour/logs-and-metrics.md, "Metrics".
 
 #include <memory>
@@ -25,11 +25,11 @@ namespace splitlet::cri {
 class NetworkConfig {
  public:
   virtual ~NetworkConfig() = default;
-  /// "10.1.0.0/24", or one of each family with a comma between. Again what it was told before is
-  /// OK, and changes nothing.
+  /// "10.1.0.0/24", or one of each family with a comma between. Sending the same range again is OK
+  /// and changes nothing.
   virtual Status UpdatePodCidr(const std::string& cidr, Deadline deadline) = 0;
-  /// False: the connection of the last call is gone, so that the runtime may have started again,
-  /// and forgotten what it has in memory alone. Does not block.
+  /// False: the connection of the last call is gone. Then the runtime may have restarted and lost
+  /// its memory. Does not block.
   virtual bool Connected() = 0;
 };
 

@@ -62,11 +62,11 @@ const v1::SandboxRecord* FindEnded(const v1::ObservedPod* known, const Sandbox& 
   return nullptr;
 }
 
-/// Of a user that are shown.
+/// Most groups of a user in a record.
 constexpr size_t kMaxGroups = 1024;
 
-/// Why a container has ended, the runtime may learn a moment later: that it was for memory comes by
-/// another way than the exit.
+/// The runtime may learn the reason of an exit a moment later: OOM comes by another way than the
+/// exit.
 constexpr Duration kReasonSettles = std::chrono::seconds{10};
 
 const v1::ContainerRecord* FindUnchanged(const v1::ObservedPod* known, const Container& listed,
@@ -161,7 +161,7 @@ StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
 }
 
 StatusOr<PodListing> Observer::List(const std::string& uid, const Deadline& deadline) {
-  // Before the questions: it must never look newer than the answers.
+  // Before the questions: the time must never be later than the answers.
   PodListing listing{.listed_at = deps_.clock.Now()};
   ASSIGN_OR_RETURN(listing.sandboxes, deps_.reader.ListPodSandbox(uid, deadline), "ListPodSandbox");
   ASSIGN_OR_RETURN(listing.containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
@@ -200,7 +200,7 @@ StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadli
 Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& look,
                               v1::ObservedPod& pod) {
   for (const Sandbox& sandbox : listed) {
-    // What an older sandbox is known for may hold addresses that it has no more.
+    // The known record of an older sandbox may hold addresses that it has lost.
     const auto* unchanged = pod.sandboxes().empty() ? FindUnchanged(look.known, sandbox) : nullptr;
     if (unchanged != nullptr) {
       *pod.add_sandboxes() = *unchanged;
@@ -217,7 +217,7 @@ Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& lo
     if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
     RETURN_IF_ERROR(status.status(), "PodSandboxStatus {}", sandbox.id);
     v1::SandboxRecord record = ToRecord(*status);
-    // Only the newest sandbox, while it is ready, has addresses of the pod.
+    // Only the newest sandbox, while it is ready, has the pod's addresses.
     const bool newest = pod.sandboxes().empty();
     const bool valid = std::all_of(status->ips.begin(), status->ips.end(), IsIp);
     if (!newest || status->state != SandboxState::kReady || !valid) record.clear_ips();
@@ -236,7 +236,7 @@ Status Observer::AddContainers(const std::vector<Container>& listed, const Look&
     auto status = deps_.reader.ContainerStatus(container.id, look.deadline);
     if (status.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
     RETURN_IF_ERROR(status.status(), "ContainerStatus {}", container.id);
-    // The status of CRI does not name the sandbox.
+    // ContainerStatus of CRI does not name the sandbox.
     if (status->sandbox_id.empty()) status->sandbox_id = container.sandbox_id;
     if (deps_.read_tail) status->message = ResolveMessage(*status, deps_.read_tail);
     *pod.add_containers() = ToRecord(*status);

@@ -1,9 +1,9 @@
 #pragma once
 
 /// A pod as the runtime shows it now: all its sandboxes and containers, as records. Every string is
-/// text and bounded, whatever the runtime says.
+/// bounded text, whatever the runtime sends.
 /// Threads: any; calls block until the runtime's answers or the deadline.
-/// Errors: the runtime's; what is removed between listing and looking is left out.
+/// Errors: the runtime's; objects removed during the call are left out.
 /// Source: docs/behaviour/relist.md, "Inspection"; kuberuntime GetPodStatus.
 
 #include <mutex>
@@ -24,32 +24,32 @@ class SandboxRecord;
 
 namespace splitlet::cri {
 
-/// What a listing shows of one pod or of all, newest first.
+/// A listing of one pod or all, newest first.
 struct PodListing {
-  Clock::Time listed_at;  // before it began
+  Clock::Time listed_at;  // before the listing began
   std::vector<Sandbox> sandboxes;
   std::vector<Container> containers;
 };
 
-/// Identity is taken from the newest sandbox, else from the newest container's labels. A pod that
-/// the runtime does not know is one with its uid and `listed_at` only.
+/// The newest sandbox names the pod, else the newest container's labels. A pod without objects has
+/// its uid and `listed_at` only.
 class Observer {
  public:
   struct Deps {
     Reader& reader;
     const Clock& clock;
-    TailReader read_tail;  // unset: termination messages stay as the runtime gives them
+    TailReader read_tail;  // unset: termination messages stay as in the runtime's answer
   };
   explicit Observer(Deps deps) : deps_(std::move(deps)) {}
-  /// `known` may be null: an earlier answer for this pod. What the listing shows in the state of
-  /// then, and says nothing new in that state (a ready sandbox with its addresses, a running or
-  /// exited container), is taken from it and not asked for; nor is a sandbox that is listed as not
-  /// ready, which has no addresses any more.
-  /// `listing` may be null: the pod is listed. Else it began after the answer was asked for.
+  /// `known` may be null: an earlier record of this pod. An object whose listed state equals the
+  /// known one and that cannot change in it (a ready sandbox with its addresses, a running or
+  /// exited container) is taken from `known` without a question; so is a sandbox listed as not
+  /// ready, which has no addresses. `listing` may be null: then the pod is listed. Otherwise it
+  /// began after the request.
   StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
                                     const v1::ObservedPod* known = nullptr,
                                     const PodListing* listing = nullptr);
-  /// Without uid: of all pods.
+  /// Empty uid: all pods.
   StatusOr<PodListing> List(const std::string& uid, const Deadline& deadline);
 
  private:
@@ -64,28 +64,28 @@ class Observer {
 
   Deps deps_;
   std::mutex mutex_;
-  std::string runtime_name_;  // as first answered; guarded by mutex_
+  std::string runtime_name_;  // of the first answer; guarded by mutex_
 };
 
-/// The same for one look, without termination messages.
+/// Observe for one inspection, without termination messages.
 StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
                                      const Deadline& deadline);
 
-/// What a sandbox or container says of itself. Sandboxes: IPs as reported.
+/// The record of a sandbox or container. Sandboxes: IPs as reported.
 v1::SandboxRecord ToRecord(const Sandbox& sandbox);
 v1::ContainerRecord ToRecord(const Container& container);
 
-/// Whether the newest sandbox of a pod is one that its containers can be in, and why not.
+/// Whether containers of the pod can be in its newest sandbox, and why not.
 enum class SandboxCheck {
   kUsable,
   kAbsent,
   kNotReady,      // or an older one is ready too
-  kOtherNetwork,  // than the pod asks for: the host's or its own
+  kOtherNetwork,  // host network and pod network differ
   kNoAddress,
 };
 SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed);
 
-/// This end of the container takes all others of its pod along.
+/// True if this end of the container ends all other containers of the pod too.
 bool RestartsAll(const kube::Container& container, const v1::ContainerRecord& record);
 
 }  // namespace splitlet::cri

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Long calls over a runtime whose calls block, for tests and the simulation: each on a fake strand
-/// of the process that calls, so that this can die between a begin and its answer.
+/// Long calls over a blocking runtime, for tests and the simulation: each runs on a fake strand of
+/// the calling process, so that the process can die between Begin and the answer.
 /// Threads: any.
 /// Errors: as LongCalls.
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "libs/cri/grpc_runtime.h"
 #include "libs/cri/long_calls.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/exec/exec.h"
 #include "runtime/v1/api.pb.h"
 
@@ -20,11 +20,11 @@ namespace splitlet::cri {
 
 class StrandedCalls final : public LongCalls {
  public:
-  /// All roles of one runtime.
+  /// One runtime for all roles.
   template <class Runtime>
   StrandedCalls(Runtime& runtime, exec::Strands& strands)
       : StrandedCalls(runtime, runtime, strands) {}
-  /// A runner of its own before the runtime.
+  /// Another runner in front of the runtime.
   template <class Runtime>
   StrandedCalls(Runner& runner, Runtime& runtime, exec::Strands& strands)
       : runner_(runner), images_(runtime), exec_(runtime), strands_(strands) {}

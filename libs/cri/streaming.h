@@ -1,9 +1,9 @@
 #pragma once
 
-/// Streams into containers and sandboxes: the runtime serves them itself, and these calls only say
-/// where. A role of its own, since who has it can run anything in any pod.
+/// Streams into containers and sandboxes: the runtime serves them, and these calls return their
+/// URLs. A role of its own, since its holder can run anything in any pod.
 /// Threads: any; each call blocks until its answer or its deadline.
-/// Errors: gRPC codes, unchanged; INTERNAL for an answer without a URL.
+/// Errors: gRPC codes, unchanged; INTERNAL: an answer without a URL.
 /// Source: CRI v1.
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct StreamChannels {
 class Streaming {
  public:
   virtual ~Streaming() = default;
-  /// URLs of the runtime's streaming server; each is good once.
+  /// URLs of the runtime's streaming server; each works once.
   virtual StatusOr<std::string> OpenExec(const ContainerId& id,
                                          const std::vector<std::string>& command,
                                          const StreamChannels& channels, Deadline deadline) = 0;

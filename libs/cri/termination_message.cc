@@ -38,7 +38,7 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
   if (path.empty()) return otherwise();
   const auto mount =
       std::find_if(container.mounts.begin(), container.mounts.end(), [&path](const Mount& m) {
-        // A relative one is mounted below the root.
+        // A relative path is mounted below the root.
         return m.container_path == path || m.container_path == "/" + path;
       });
   if (mount == container.mounts.end()) return otherwise();
@@ -49,7 +49,7 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
   }
   if (!text.ok() || text->empty()) return otherwise();
   std::string_view bytes = *text;
-  // So long a text may be the end of a longer one, cut inside a character.
+  // A text of this length may be the end of a longer one, cut inside a character.
   if (bytes.size() == kMaxTerminationMessageBytes) bytes = SkipCutCharacter(bytes);
   return TailText(bytes, kMaxTerminationMessageBytes);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Why a container says it ended: its termination message file, or its log; text, and bounded.
+/// The message of a container's end: its termination message file, or its log; bounded text.
 /// Threads: any; reads block on the disk.
-/// Errors: become the message, as a kubelet shows them.
+/// Errors: become part of the message, as in a kubelet.
 /// Source: docs/behaviour/relist.md, "Termination message".
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace splitlet::cri {
 inline constexpr uint64_t kMaxTerminationMessageBytes = 4096;
 inline constexpr uint64_t kMaxLogMessageBytes = 2048;
 inline constexpr size_t kMaxLogMessageLines = 80;
-/// The runtime's own message and what the container wrote, together.
+/// The runtime's message and the container's, together.
 inline constexpr size_t kMaxMessageBytes = 8192 + 2;
 
-/// The last `max_bytes` of a file, less when it is shorter. NOT_FOUND when there is none.
+/// The last `max_bytes` of a file, or a whole shorter file. NOT_FOUND if it does not exist.
 using TailReader =
     std::function<StatusOr<std::string>(const std::string& path, uint64_t max_bytes)>;
 
-/// The container's message with what it wrote itself added, for an exited one; else as it is.
+/// For an exited container: its message with the text that it wrote; otherwise the message alone.
 std::string ResolveMessage(const Container& container, const TailReader& read_tail);
 
-/// The text of the last lines of a log in CRI's or Docker's format. `cut`: the first line may be
+/// The last lines of a log in CRI's or Docker's format, as text. `cut`: the first line may be
 /// incomplete.
 std::string LastLogLines(std::string_view log, bool cut);
 

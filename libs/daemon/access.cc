@@ -12,13 +12,13 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr std::string_view kOperator = "ctl";
-/// A terminal status that is put aside may start a pod that has ended.
+/// To discard a terminal status may start a finished pod again.
 constexpr std::string_view kForRoot = "splitlet.v1.Admin/DiscardRecord";
 constexpr std::string_view kPackage = "splitlet.v1.";
 
 constexpr std::string_view kList = "Tables/List";
 
-/// What has no row is for root and `ctl`, or for root.
+/// Methods without a row are for root and `ctl`, or for root alone.
 bool IsCaller(std::string_view callers, std::string_view name) {
   return callers == "*" ? name != kOperator : IsListed(callers, name);
 }
@@ -27,14 +27,14 @@ bool IsAt(const CallRight& right, std::string_view process) {
   return right.process == "*" || right.process == process;
 }
 
-/// Whether `caller` views the table that `process` owns.
+/// Whether `caller` views the table of `process`.
 bool Views(std::string_view caller, std::string_view process) {
   const ProcessRow *viewer = FindProcess(caller), *owner = FindProcess(process);
   return viewer != nullptr && owner != nullptr && !owner->table.empty() &&
          IsListed(viewer->views, owner->table);
 }
 
-/// `method` without the package; none: any.
+/// `method` without the package; empty: any method.
 bool Calls(std::string_view caller, std::string_view process,
            std::optional<std::string_view> method) {
   if ((!method || method == kList) && Views(caller, process)) return true;
@@ -49,7 +49,7 @@ struct Share {
   rpc::MethodLimits limits;
 };
 
-// The rest has what MethodLimits begins with. Reserved is what views and health rest on.
+// Other methods have the defaults of MethodLimits. Views and health have reserved threads.
 constexpr auto kShares = std::to_array<Share>({
     {"Tables/List", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},
     {"Admin/GetProcess", {.request_bytes = 64 << 10, .per_caller = 4, .reserved = true}},

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Who may connect to this process and call which of its methods: the table of processes, and
-/// their user ids from `splitlet.users`. Root may do all; without the setting all run as one user.
+/// Rights of callers: who may connect to this process and call which methods, by the table of
+/// processes and their user ids in `splitlet.users`. Root may call everything; without the setting
+/// all processes run as one user.
 /// Threads: immutable.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rule 31.
 
@@ -20,17 +21,17 @@ class Access {
  public:
   using Users = std::map<std::string, uint32_t>;  // process or "ctl" -> user id
 
-  /// `own_uid`: as which this process runs.
+  /// `own_uid`: the user of this process.
   Access(std::string process, Users users, uint32_t own_uid);
 
-  /// INVALID_ARGUMENT when this process runs as another user than the setting says, because its
-  /// peers would refuse it.
+  /// INVALID_ARGUMENT if this process runs as another user than the setting names: its peers would
+  /// refuse it.
   Status Check() const;
-  /// Who may call anything here.
+  /// Users that may call any method of this process.
   std::vector<uint32_t> Callers() const;
   /// `method`: "splitlet.v1.Pleg/Relist".
   bool MayCall(const std::string& method, uint32_t uid) const;
-  /// As whom the other process serves; none: not set.
+  /// The user of the other process; nullopt: not set.
   std::optional<uint32_t> UserOf(const std::string& process) const;
 
  private:
@@ -42,7 +43,7 @@ class Access {
   const uint32_t own_uid_;
 };
 
-/// What one caller may take of a method. "splitlet.v1.Pleg/Relist".
+/// Limits of one caller for a method: "splitlet.v1.Pleg/Relist".
 rpc::MethodLimits LimitsOf(const std::string& method);
 
 }  // namespace splitlet::daemon

@@ -7,17 +7,17 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/log_level.h"
 #include "libs/base/text.h"
-#include "libs/daemon/own_faults.h"
+#include "libs/daemon/owned_fail_points.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::daemon {
 namespace {
 
-/// Its own, and what is armed whatever its name.
+/// The process's own fail points, and every point with a term.
 void FillFaults(const std::string& process, v1::FaultList& list) {
   for (const FailPoints::Info& info : FailPoints::Current().List()) {
-    if (!IsOwnFault(process, info.name) && info.term == "off") continue;
+    if (!OwnsFailPoint(process, info.name) && info.term == "off") continue;
     v1::Fault& fault = *list.add_faults();
     fault.set_name(info.name);
     fault.set_term(info.term);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The gRPC service Admin: how a process fares, fail points, a way past unreadable files, the level
-/// of its log.
-/// Threads: gRPC's; reads only what may be read from there. Errors are gRPC codes.
+/// The gRPC service Admin: state of the process, fail points, discarding of unreadable records, log
+/// level.
+/// Threads: gRPC's. Errors are gRPC codes.
 /// Source: docs/design.md, "The calls" and "Fault injection".
 
 #include <functional>
@@ -22,12 +22,12 @@ class ProcessInfo;
 
 namespace splitlet::daemon {
 
-/// What the process does for it, on a thread of gRPC's.
+/// Calls into the process, on a thread of gRPC's.
 struct AdminCalls {
   std::function<void(v1::ProcessInfo&)> fill;  // for each GetProcess
-  /// The new paths of what was put aside.
+  /// The new paths of the discarded files.
   std::function<StatusOr<std::vector<std::string>>(const std::string& uid)> discard;
-  /// The level before.
+  /// The level before the call.
   std::function<LogLevel(LogLevel level)> set_log_level;
 };
 std::unique_ptr<grpc::Service> MakeAdminService(std::string process, AdminCalls calls);

@@ -16,7 +16,7 @@ namespace {
 // Source: client-go rest DefaultQPS and DefaultBurst.
 constexpr double kDefaultQps = 5;
 constexpr int kDefaultBurst = 10;
-/// A signer that approves by itself answers long before this.
+/// A signer that approves automatically answers long before this.
 constexpr Duration kBootstrapPatience = std::chrono::seconds{30};
 
 }  // namespace
@@ -44,7 +44,7 @@ StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& conte
   const Flags& flags = context.flags();
   if (purpose.kubeconfig.empty()) purpose.kubeconfig = flags.kubeconfig;
   if (purpose.kubeconfig.empty()) return std::unique_ptr<apiclient::Transport>();
-  // By the bootstrap kubeconfig a node comes that has no certificate yet.
+  // A node without a certificate comes with the bootstrap kubeconfig.
   const bool own = purpose.kubeconfig == flags.kubeconfig;
   const bool bootstraps = own && !flags.bootstrap_kubeconfig.empty();
   ASSIGN_OR_RETURN(

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How a process speaks to the API server: which kubeconfig, under which name, in which form and
-/// how fast. The same for all of them, by flags and KubeletConfiguration.
+/// Connections of a process to the API server: kubeconfig, user agent, encoding and rate. All
+/// processes take them from flags and KubeletConfiguration.
 /// Threads: any; ConnectApi blocks on a file.
 /// Errors:  those of apiclient::Connect.
 /// Source:  docs/behaviour/api-client.md, "Who asks, and how fast"; kubelet
@@ -18,7 +18,7 @@
 
 namespace splitlet::daemon {
 
-/// "kubelet/v1.36.0 (linux/amd64) splitlet-status": servers and their audit logs know a node agent
+/// "kubelet/v1.36.0 (linux/amd64) splitlet-status": servers and audit logs recognise a node agent
 /// by its first word.
 std::string UserAgentOf(std::string_view process);
 
@@ -29,18 +29,19 @@ struct ApiRate {
   double qps = 0;
   int burst = 0;
 };
-/// What a client makes of a rate that the file sets to 0: no limit it is not.
+/// A client's meaning of a rate 0 in the file: the default, not unlimited.
 ApiRate ApiRateOf(int32_t qps, int32_t burst);
 
-/// The client certificate that status keeps in `cert_dir`: where rotateCertificates is set it is
-/// shown instead of the kubeconfig's own. Empty: not set.
+/// The client certificate that status keeps in `cert_dir`, which replaces the kubeconfig's if
+/// rotateCertificates is set. Empty: not set.
 std::string RotatedCertificateOf(const config::KubeletConfig& config, const std::string& cert_dir);
 
 struct ApiPurpose {
   std::string kubeconfig;  // empty: --kubeconfig
-  bool limited = true;     // by kubeAPIQPS and kubeAPIBurst; else by its user, or not at all
+  bool limited =
+      true;  // by kubeAPIQPS and kubeAPIBurst; false: the caller limits itself, or nothing does
 };
-/// A transport of its own for each purpose of a process. Without a kubeconfig: null.
+/// An own transport for each purpose of a process. Null without a kubeconfig.
 StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(ServiceContext& context,
                                                            ApiPurpose purpose = {});
 

@@ -29,10 +29,10 @@
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/metrics_port.h"
 #include "libs/daemon/metrics_text.h"
-#include "libs/daemon/own_faults.h"
-#include "libs/daemon/starts.h"
+#include "libs/daemon/owned_fail_points.h"
+#include "libs/daemon/process_health.h"
+#include "libs/daemon/restart_count.h"
 #include "libs/daemon/supervisor.h"
-#include "libs/daemon/vitals.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/real_file_system.h"
@@ -475,14 +475,14 @@ TEST(Scraping, FailPointsAndLogLinesAreCounted) {
   EXPECT_EQ(text.find("point=\"c.d\""), std::string::npos) << "only what acted has a row";
 }
 
-// Starts.
+// Restart count.
 
-TEST(Starts, AreCountedWithinOneBoot) {
+TEST(RestartCount, AreCountedWithinOneBoot) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
   const std::string path = "/run/pleg/starts";
   const auto start = [&] {
-    return CountStart(files, clock, path).value_or(StartInfo{99, "error"});
+    return CountStart(files, clock, path).value_or(RestartCount{99, "error"});
   };
   EXPECT_EQ(start().before, 0U);
   EXPECT_EQ(start().before, 1U);
@@ -492,39 +492,39 @@ TEST(Starts, AreCountedWithinOneBoot) {
   EXPECT_EQ(start().before, 0U) << "a broken file counts as none";
 }
 
-TEST(Starts, KnowWhatEndedTheOneBefore) {
+TEST(RestartCount, KnowWhatEndedTheOneBefore) {
   FakeClock clock;
   fs::FakeFileSystem files(clock);
   const std::string path = "/run/pleg/starts";
   const auto start = [&] {
-    return CountStart(files, clock, path).value_or(StartInfo{99, "error"});
+    return CountStart(files, clock, path).value_or(RestartCount{99, "error"});
   };
   EXPECT_EQ(start().reason, "boot");
   EXPECT_EQ(start().reason, "died");
-  ASSERT_TRUE(NoteStop(files, clock, path).ok());
-  const StartInfo after_stop = start();
+  ASSERT_TRUE(RecordStop(files, clock, path).ok());
+  const RestartCount after_stop = start();
   EXPECT_EQ(after_stop.reason, "stopped");
   EXPECT_EQ(after_stop.before, 2U);
   EXPECT_EQ(start().reason, "died") << "a stop counts once";
-  ASSERT_TRUE(NoteStop(files, clock, path).ok());
+  ASSERT_TRUE(RecordStop(files, clock, path).ok());
   clock.SetBoot(77);
   EXPECT_EQ(start().reason, "boot") << "whatever ended it in another boot";
 }
 
-// Vitals.
+// ProcessHealth.
 
-TEST(Vital, AHungLoopIsNotLiveAndNotReady) {
+TEST(ProcessHealth, AHungLoopIsNotLiveAndNotReady) {
   FakeClock clock;
-  Vitals vitals(clock);
-  EXPECT_TRUE(vitals.Live().ready);
-  EXPECT_EQ(vitals.Ready().reason, "starting");
-  vitals.Set({.turned_at = clock.Now(), .health = {}});
-  EXPECT_TRUE(vitals.Ready().ready);
-  clock.Advance(Vitals::kLiveLimit);
-  EXPECT_TRUE(vitals.Live().ready) << "at the limit";
+  ProcessHealth health(clock);
+  EXPECT_TRUE(health.Live().ready);
+  EXPECT_EQ(health.Ready().reason, "starting");
+  health.Set({.turned_at = clock.Now(), .health = {}});
+  EXPECT_TRUE(health.Ready().ready);
+  clock.Advance(ProcessHealth::kLiveLimit);
+  EXPECT_TRUE(health.Live().ready) << "at the limit";
   clock.Advance(1s);
-  EXPECT_FALSE(vitals.Live().ready);
-  EXPECT_EQ(vitals.Ready().reason, "the event loop has not turned for 11 s");
+  EXPECT_FALSE(health.Live().ready);
+  EXPECT_EQ(health.Ready().reason, "the event loop has not turned for 11 s");
 }
 
 // Events.
@@ -671,7 +671,7 @@ TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
   unsetenv("WATCHDOG_PID");
 }
 
-TEST(OwnFaults, AProcessHasItsOwnAndThoseOfTheLibrariesThatItUses) {
+TEST(OwnedFailPoints, AProcessHasItsOwnAndThoseOfTheLibrariesThatItUses) {
   const struct {
     const char *process, *point;
     bool own;
@@ -686,7 +686,7 @@ TEST(OwnFaults, AProcessHasItsOwnAndThoseOfTheLibrariesThatItUses) {
                 {"probe", "some.point", true},
                 {"gc", "gc", true}};
   for (const auto& c : kCases)
-    EXPECT_EQ(IsOwnFault(c.process, c.point), c.own) << c.process << " " << c.point;
+    EXPECT_EQ(OwnsFailPoint(c.process, c.point), c.own) << c.process << " " << c.point;
 }
 
 }  // namespace

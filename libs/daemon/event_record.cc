@@ -8,7 +8,7 @@
 namespace splitlet::daemon {
 namespace {
 
-/// For those who read the events of a node it is one agent, with the name that they know.
+/// Readers of events see one agent of the node, under the name that they know.
 constexpr const char* kComponent = "kubelet";
 constexpr const char* kNamespaceOfNodeEvents = "default";
 

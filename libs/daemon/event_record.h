@@ -1,11 +1,11 @@
 #pragma once
 
-/// Kubernetes events as every process tells them to status: one component, and one form for events
-/// of the node.
+/// The form in which every process sends Kubernetes events to status: one component, and one form
+/// for events of the node.
 /// Threads: pure functions, any.
 /// Errors:  none.
-/// Source:  docs/behaviour/status.md; kubelet EventRecorder. Events of the node stand in namespace
-///          default, and have its name as the UID of what they are about.
+/// Source:  docs/behaviour/status.md; kubelet EventRecorder. Events of the node are in namespace
+///          default; the UID of their object is the node's name.
 
 #include <string>
 
@@ -26,7 +26,7 @@ struct NodeEventText {
 };
 PodEvent NodeEvent(const std::string& node_name, NodeEventText text);
 
-/// As status keeps it.
+/// The record that status keeps.
 v1::EventRecord RecordOf(const PodEvent& event);
 
 }  // namespace splitlet::daemon

@@ -39,7 +39,7 @@ std::vector<PodEvent> BatchingRecorder::TakeBatch() {
   return batch;
 }
 
-/// The newest give way, as in Record.
+/// Drops the newest events above the bound, as Record does.
 void BatchingRecorder::PutBack(std::vector<PodEvent> batch) {
   const std::lock_guard lock(mutex_);
   waiting_.insert(waiting_.begin(), std::make_move_iterator(batch.begin()),

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Sends Kubernetes events to `status` in batches: best effort, bounded, never blocking. At the
-/// bound the newest is dropped, and so is what status refused for good; both are counted.
+/// Sends Kubernetes events to status in batches: best effort, bounded, never blocking. It drops and
+/// counts new events above the bound, and events that status refuses for good.
 /// Threads: Record any; sending on the strand "events". Nothing fails.
 /// Source: docs/design.md, "The calls".
 

@@ -36,9 +36,9 @@ std::string HostName() {
 
 void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config_file, "KubeletConfiguration file");
-  app.add_option("--run-dir", flags.run_dir, "Sockets and facts of this boot")
+  app.add_option("--run-dir", flags.run_dir, "Sockets and records of this boot")
       ->capture_default_str();
-  app.add_option("--state-dir", flags.state_dir, "Facts for ever")->capture_default_str();
+  app.add_option("--state-dir", flags.state_dir, "Permanent records")->capture_default_str();
   app.add_option("--root-dir", flags.root_dir,
                  "The kubelet's: directories of pods, seccomp profiles; its disk is nodefs")
       ->capture_default_str();
@@ -74,7 +74,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--cert-dir", flags.cert_dir, "Keys and certificates of this node")
       ->capture_default_str();
   app.add_option("--cloud-provider", flags.cloud_provider,
-                 "external: a cloud's controller says addresses and takes the first taint away");
+                 "external: a cloud's controller sets addresses and removes the first taint");
   app.add_option("--log-format", flags.log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
@@ -83,7 +83,7 @@ void Declare(CLI::App& app, Flags& flags) {
       ->capture_default_str();
 }
 
-/// Paths below it are compared, and a mark must not be taken for what it marks.
+/// Paths below the root directory are compared, so a mark must not be a root itself.
 Status CheckRootDirectory(const Flags& flags) {
   const std::string& root = flags.root_dir;
   if (root == "/" || root.ends_with('/') || std::filesystem::path(root).lexically_normal() != root)
@@ -106,8 +106,8 @@ Status CheckDirectories(const Flags& flags) {
   return CheckRootDirectory(flags);
 }
 
-/// Where its links lead, as the kernel lists what is mounted below it. What is not there yet, or
-/// may not be looked at, stays as it is written.
+/// Resolves links of the root directory, since the kernel lists mounts without links. A missing or
+/// unreadable directory stays as written.
 Status FollowRootDirectory(Flags& flags) {
   std::error_code error;
   const auto real = std::filesystem::weakly_canonical(flags.root_dir, error);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The command line of a process, and what the configuration file adds to it. Any thread.
+/// The command line of a process, and values that the configuration file adds. Any thread.
 /// Errors: INVALID_ARGUMENT naming the flag.
 /// Source: docs/behaviour/configuration.md, "Flags".
 
@@ -23,7 +23,7 @@ struct CommandLine {
 StatusOr<CommandLine> ParseCommandLine(const std::string& process, int argc,
                                        const char* const* argv);
 
-/// Flags win over the file; afterwards both say the same.
+/// Flags override the file; afterwards both have the same values.
 void Reconcile(CommandLine& line, config::KubeletConfig& config);
 
 /// "0.1.0".

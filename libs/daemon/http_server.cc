@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kTimeLimit = std::chrono::seconds{10};  // of each step, idle time included
 
-/// Any user of the machine may connect: that must not cost much.
+/// Any user of the machine may connect, so connections must be cheap.
 https::ServerOptions OptionsFor(std::string host, uint16_t port) {
   return {.address = std::move(host),
           .port = port,

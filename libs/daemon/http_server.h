@@ -1,7 +1,7 @@
 #pragma once
 
 /// The server of /metrics, /healthz and /readyz: GET, HEAD; bounded in connections, memory, time.
-/// Threads: one of its own; the handler runs on it and must not block.
+/// Threads: an own one; the handler runs on it and must not block.
 /// Errors: from Start, by errno or INVALID_ARGUMENT for the address.
 /// Source: docs/libraries.md, "Metrics and logs".
 
@@ -25,7 +25,7 @@ using HttpHandler = std::function<HttpReply(const std::string& path)>;
 class HttpServer {
  public:
   virtual ~HttpServer() = default;
-  /// "127.0.0.1:40123": with the port that was really taken.
+  /// "127.0.0.1:40123": with the actual port.
   virtual const std::string& address() const = 0;
 };
 

@@ -26,7 +26,7 @@ std::string HolderOf(int fd) {
   return pid.empty() ? "unknown" : pid;
 }
 
-/// Made when it is missing; a link is not followed. Below 0: errno.
+/// Makes a missing folder; follows no link. Below 0: errno.
 int OpenOwnFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return -1;
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -40,7 +40,7 @@ StatusOr<LockFile> LockFile::TakeAt(int folder, const std::string& name, const s
   if (lock.fd_ < 0) return Annotate(ErrnoStatus(errno), "open lock file " + path);
   struct stat info {};
   if (fstat(lock.fd_, &info) != 0) return Annotate(ErrnoStatus(errno), "status of " + path);
-  // A second name of a file that matters to somebody: its content would be lost.
+  // A hard link could be another program's file, whose content would be lost.
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
     return FailedPrecondition("{} is no lock file: remove it", path);
   if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
@@ -50,7 +50,7 @@ StatusOr<LockFile> LockFile::TakeAt(int folder, const std::string& name, const s
         HolderOf(lock.fd_));
   }
   const std::string pid = fmt::format("{}\n", getpid());
-  // The number is for people only; the lock holds without it.
+  // The pid is for people; the lock holds without it.
   const bool noted = ftruncate(lock.fd_, 0) == 0 && pwrite(lock.fd_, pid.data(), pid.size(), 0) > 0;
   if (!noted && errno != ENOSPC) return Annotate(ErrnoStatus(errno), "write lock file " + path);
   return lock;
@@ -88,8 +88,8 @@ StatusOr<RuntimeLock> RuntimeLock::Take(const std::string& endpoint, const std::
   return RuntimeLock(*std::move(lock), std::move(old));
 }
 
-/// Beside the folder, where everybody may write: a file of somebody else is no lock of ours, and
-/// nobody can be kept from starting by it.
+/// A lock of the earlier path, in a folder where every user may write: a file of another user is no
+/// lock, so that no user can block the start of this process.
 StatusOr<std::optional<LockFile>> RuntimeLock::TakeOld(const std::string& path) {
   {
     const fs::Fd fd(

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The lock that a process holds for its life. The kernel drops it at the end; the file stays.
-/// Errors: FAILED_PRECONDITION when another holds it, with its pid, or when what is at the path may
-/// be a stranger's; else by errno.
+/// The lock of a running process. The kernel releases it at the end; the file stays.
+/// Errors: FAILED_PRECONDITION: another process holds the lock (with its pid), or the file may
+/// belong to another user; else by errno.
 /// Source: docs/safety.md, rule 4.
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace splitlet::daemon {
 
 class LockFile {
  public:
-  /// Makes missing folders. Does not wait. A link is not followed.
+  /// Makes missing folders. Does not wait. Follows no link.
   static StatusOr<LockFile> Take(const std::string& path);
   ~LockFile();
   LockFile(LockFile&& other) noexcept;
@@ -28,11 +28,11 @@ class LockFile {
   int fd_;
 };
 
-/// For a process that changes a runtime: one of its kind for each runtime, whatever its state
-/// directory. The file is in a folder of the user's own, since everybody may write beside that.
+/// For a process that changes a runtime: one process of its kind for each runtime, whatever the
+/// state directory. The file is in a folder that only this user may write.
 class RuntimeLock {
  public:
-  /// `directory` is there, and the same for all who may use the runtime.
+  /// `directory` exists and is the same for all users of the runtime.
   static StatusOr<RuntimeLock> Take(const std::string& endpoint, const std::string& process,
                                     const std::string& directory = "/run/lock");
 

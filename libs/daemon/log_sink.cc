@@ -12,11 +12,11 @@
 namespace splitlet::daemon {
 namespace {
 
-constexpr size_t kSlots = 256;  // lines that wait; each takes a kilobyte
+constexpr size_t kSlots = 256;  // waiting lines; each takes a kilobyte
 constexpr size_t kMaxValue = 4096;
 constexpr Duration kEndPatience = std::chrono::seconds{1};
 
-/// To stderr; says how far it is.
+/// Writes to stderr and counts the written lines.
 class CountingSink final : public spdlog::sinks::sink {
  public:
   void log(const spdlog::details::log_msg& line) override {
@@ -37,7 +37,7 @@ class CountingSink final : public spdlog::sinks::sink {
     const std::lock_guard lock(mutex_);
     return written_;
   }
-  /// Until so many are written or `dropped`, at most so long.
+  /// Waits until so many lines are written or `dropped`, for a limited time.
   template <class Dropped>
   bool WaitFor(uint64_t lines, Duration patience, const Dropped& dropped) {
     std::unique_lock lock(mutex_);
@@ -51,7 +51,7 @@ class CountingSink final : public spdlog::sinks::sink {
   uint64_t written_ = 0;
 };
 
-/// Threads of writers that stood still when their sink ended: nothing can end them.
+/// Threads of stuck writers whose sink ended: nothing can end them.
 std::vector<std::shared_ptr<spdlog::details::thread_pool>>& LeftBehind() {
   static std::vector<std::shared_ptr<spdlog::details::thread_pool>> pools;
   return pools;
@@ -191,8 +191,9 @@ class StderrSink::Output {
   std::shared_ptr<spdlog::details::thread_pool> pool_;
   std::shared_ptr<spdlog::logger> logger_;
   std::mutex mutex_;
-  uint64_t put_ = 0;           // guarded by mutex_
-  bool stands_still_ = false;  // likewise: a wait was in vain, and lines of then still wait
+  uint64_t put_ = 0;  // guarded by mutex_
+  bool stands_still_ =
+      false;  // guarded by mutex_: a wait failed, and lines of that time still wait
 };
 
 StderrSink::StderrSink(const Clock& clock, Options options)

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Where log lines go: stderr, as klog's text or JSON, one line each. A thread of its own writes:
-/// who logs never waits for a stopped reader or a full disk; then the oldest lines are dropped and
-/// counted. Warnings and errors are written when Write returns, so that they outlive a SIGKILL,
-/// unless the writer stood still for `patience`. A value above 4 KiB is cut.
+/// The sink of log lines: stderr, as klog's text or JSON, one line each. An own thread writes, so
+/// that a caller never waits for a stopped reader or a full disk; instead the oldest lines are
+/// dropped and counted. Write returns after a warning or error is written, so that it survives a
+/// SIGKILL, unless the writer was stuck for `patience`. A value above 4 KiB is cut.
 /// Threads: any; nothing fails.
 /// Units: JSON `ts` is milliseconds since the epoch.
 /// Source: docs/behaviour/logs-and-metrics.md, "Format of logs".
@@ -55,7 +55,7 @@ class StderrSink final : public LogSink {
 
   bool Enabled(LogLevel level) const override { return level >= level_; }
   LogLevel level() const { return level_; }
-  /// From now on, for lines of all threads. Returns what it was.
+  /// Sets the level for all threads and returns the earlier one.
   LogLevel SetLevel(LogLevel level) { return level_.exchange(level); }
   void Write(LogLevel level, std::string_view message,
              const std::vector<LogField>& fields) override;
@@ -65,9 +65,9 @@ class StderrSink final : public LogSink {
     WallTime at;
   };
   LastError last_error() const;
-  /// Lines that were never written, so far.
+  /// Number of lines that were never written.
   uint64_t dropped() const;
-  /// Lines of this level so far, dropped ones included.
+  /// Number of lines of this level, dropped ones included.
   uint64_t written(LogLevel level) const { return written_[static_cast<size_t>(level)]; }
 
  private:

@@ -14,7 +14,7 @@ int ForgetPagesOf(dl_phdr_info* object, size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const ElfW(Addr) begin = (object->dlpi_addr + segment.p_vaddr) & ~(page - 1);
     const ElfW(Addr) end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-    // Advice: where it is not taken, more stays mapped.
+    // madvise is a hint: without it more pages stay mapped.
     madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;

@@ -1,14 +1,14 @@
 #pragma once
 
-/// Code and constants that a process has mapped from its program and libraries. The kernel maps
-/// the pages around each one that is touched, and the start touches most of them, so that far more
-/// is mapped than what a running process needs.
+/// Pages of code and constants that a process has mapped from its program and libraries. The kernel
+/// maps the neighbours of each page that is touched, and the start touches most pages, so a running
+/// process has far more mapped than it needs.
 /// Threads: any.
 
 namespace splitlet::daemon {
 
-/// Unmaps all of them that are never written to. What is needed is mapped again as it is touched,
-/// from the cache of the file.
+/// Unmaps all read-only pages of files. The process maps the pages that it touches again, from the
+/// page cache.
 void ForgetPagesOfFiles();
 
 }  // namespace splitlet::daemon

@@ -37,7 +37,7 @@ MetricFamily Single(const std::string& name, const std::string& help, MetricType
   return {name, help, type, {metric}};
 }
 
-/// A counter of Prometheus takes only what was added since.
+/// A counter of Prometheus takes only the difference.
 void Raise(prometheus::Counter& counter, uint64_t to) {
   counter.Increment(std::max(0.0, static_cast<double>(to) - counter.Value()));
 }
@@ -47,7 +47,7 @@ double OpenDescriptors() {
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
   if (error) return 0;
   return static_cast<double>(std::distance(begin(files), end(files)) -
-                             1);  // less the one that lists
+                             1);  // without the descriptor of the listing
 }
 
 double Threads() {
@@ -108,7 +108,7 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                    .Register(registry)
                    .Add({}, prometheus::Histogram::BucketBoundaries{.0001, .001, .01, .1, 1, 10})),
       loop_idle(AddGauge(registry, "splitlet_loop_last_turn_age_seconds",
-                         "Since the event loop last showed life.")),
+                         "Since the event loop last turned.")),
       pool_threads(AddGauge(registry, "splitlet_pool_threads", "Threads for blocking work.")),
       pool_busy(
           AddGauge(registry, "splitlet_pool_busy_threads", "Threads that run blocking work.")),
@@ -123,7 +123,7 @@ Metrics::Metrics(prometheus::Registry& registry, const std::string& process,
                     .Help("Lines logged, by level.")
                     .Register(registry)),
       log_dropped(AddCounter(registry, "splitlet_log_dropped_total",
-                             "Log lines that were dropped because nobody took them.")),
+                             "Log lines that were dropped because their reader was too slow.")),
       faults_armed(AddGauge(registry, "splitlet_fail_points_armed",
                             "Fail points that have a term other than off.")),
       faults_locked(AddGauge(registry, "splitlet_fail_points_locked",

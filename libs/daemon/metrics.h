@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics that every process has, in seconds and bytes; names without our prefix are Prometheus's.
+/// Metrics of every process, in seconds and bytes; names without our prefix are Prometheus's.
 /// Threads: any; nothing fails.
 
 #include <prometheus/collectable.h>
@@ -31,9 +31,8 @@ struct Metrics {
   prometheus::Gauge& ready;          // splitlet_process_ready: 1 or 0
   prometheus::Gauge& bus_connected;  // splitlet_bus_connected: 1 or 0
   prometheus::Histogram&
-      loop_lag;  // splitlet_loop_lag_seconds: how late tasks of the event loop run
-  prometheus::Gauge&
-      loop_idle;  // splitlet_loop_last_turn_age_seconds: since the loop last showed life
+      loop_lag;                  // splitlet_loop_lag_seconds: how late tasks of the event loop run
+  prometheus::Gauge& loop_idle;  // splitlet_loop_last_turn_age_seconds: since the loop last turned
   prometheus::Gauge& pool_threads;      // splitlet_pool_threads
   prometheus::Gauge& pool_busy;         // splitlet_pool_busy_threads
   prometheus::Gauge& pool_waiting;      // splitlet_pool_waiting_strands: with work and no thread
@@ -45,7 +44,7 @@ struct Metrics {
   prometheus::Gauge& faults_locked;  // splitlet_fail_points_locked: 1 or 0
   prometheus::Family<prometheus::Counter>& fault_hits;  // splitlet_fail_point_hits_total{point}
 
-  /// Brings up to date what is counted elsewhere.
+  /// Updates metrics that are counted elsewhere.
   void Update(const StderrSink& log, const FailPoints& points);
 };
 

@@ -16,9 +16,9 @@ Status MetricsPort::Try() {
   const std::string before = std::exchange(trouble_, trouble);
   if (before == trouble) return listening;
   if (listening.ok())
-    log_.Info("metrics are served", {KV("address", server_->address())});
+    log_.Info("serving metrics", {KV("address", server_->address())});
   else
-    log_.Warn("metrics are not served, and tried again", {KV("err", trouble)});
+    log_.Warn("cannot serve metrics, will try again", {KV("err", trouble)});
   return listening;
 }
 

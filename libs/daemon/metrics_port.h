@@ -1,9 +1,9 @@
 #pragma once
 
-/// The port of metrics and health. One that is taken is reported and tried again: a stranger must
-/// not keep the process from its work.
+/// The port of metrics and health. If another program has the port, the process reports it, works
+/// on, and tries again.
 /// Threads: Try by one at a time; the rest from any.
-/// Errors: INVALID_ARGUMENT for what is no address.
+/// Errors: INVALID_ARGUMENT: malformed address.
 
 #include <memory>
 #include <mutex>
@@ -20,16 +20,16 @@ class MetricsPort {
  public:
   struct Place {
     std::string address;
-    std::string file;  // where the address is written once it is ours
+    std::string file;  // gets the address once we listen
   };
   MetricsPort(Place place, HttpHandler handler, fs::FileSystem& files, const Log& log);
-  /// Listens, unless it does already, and logs what changed. Anything but INVALID_ARGUMENT may
-  /// pass.
+  /// Listens if it does not yet, and logs changes. Every error but INVALID_ARGUMENT may be
+  /// temporary.
   Status Try();
-  /// The same, once it is known that the address is one.
+  /// Try, for an address that is known to be valid.
   void Retry() { static_cast<void>(Try()); }
   bool listens() const;
-  /// Why it does not listen; empty: it does.
+  /// Why it does not listen; empty: it listens.
   std::string trouble() const;
   /// "127.0.0.1:40123"; empty: none yet.
   std::string address() const;

@@ -16,7 +16,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// `quotes`: those of a label's value are escaped too.
+/// `quotes`: escapes quotes too, as in a label's value.
 std::string Escaped(std::string_view text, bool quotes) {
   std::string out;
   for (const char c : text) {
@@ -114,7 +114,7 @@ std::string NumberText(double value) {
   const char* digits = scientific.data() + scientific.find('e') + 1;
   if (*digits == '+') ++digits;
   std::from_chars(digits, scientific.data() + scientific.size(), exponent);
-  // Where Go's 'g' changes over, for shortest forms.
+  // The bounds at which Go's 'g' changes its form.
   if (exponent < -4 || exponent >= 6) return scientific;
   return std::string(write(std::chars_format::fixed));
 }

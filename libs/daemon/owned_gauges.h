@@ -1,7 +1,7 @@
 #pragma once
 
-/// Gauges of a family that count what owners have: each thing of an owner adds one to the gauge of
-/// its labels, until the owner has others or is forgotten.
+/// Gauges of a family that count things of owners: each thing adds one to the gauge of its labels
+/// until its owner is set again or forgotten.
 /// Threads: any.
 /// Errors:  none.
 
@@ -23,7 +23,7 @@ class OwnedGauges {
     const std::lock_guard lock(mutex_);
     return owners_.contains(owner);
   }
-  /// `things`: the labels of each; they take the place of those before.
+  /// `things`: the labels of each; they replace the earlier ones.
   void Set(const std::string& owner, const std::vector<prometheus::Labels>& things) {
     const std::lock_guard lock(mutex_);
     auto& gauges = owners_[owner];

@@ -6,7 +6,7 @@
 
 namespace {
 
-/// The least service there can be, for the test of RunService.
+/// The smallest possible service, for the test of RunService.
 class ProbeService final : public splitlet::daemon::Service {
  public:
   explicit ProbeService(splitlet::Log log) : log_(log) {}
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       "probe", argc, argv,
       [](splitlet::daemon::ServiceContext& context)
           -> splitlet::StatusOr<std::unique_ptr<splitlet::daemon::Service>> {
-        if (context.config().max_pods == 1)  // told by the test
+        if (context.config().max_pods == 1)  // set by the test
           return splitlet::FailedPrecondition("the machine is not fit for it");
         context.events().Record({.reason = "Started", .name = "probe"});
         return std::make_unique<ProbeService>(context.log());

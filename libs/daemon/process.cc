@@ -38,8 +38,8 @@ constexpr Duration kDiscardLimit = 10s;
 constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
 constexpr Duration kLongestCall = 60s;
 
-/// All processes of a node read the same file, and one of them says what is wrong with it.
-bool TellsOfTheFile(std::string_view process) {
+/// All processes of a node read the same file; one of them reports its errors.
+bool LogsConfigFile(std::string_view process) {
   return process == "status" || FindProcess(process) == nullptr;
 }
 
@@ -90,7 +90,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
       call_metrics_(registry_),
       call_limits_(&LimitsOf, kMaxOtherCalls, kLongestCall, clock_),
       trace_metrics_(registry_),
-      vitals_(clock_),
+      health_(clock_),
       loop_(clock_),
       strands_({.max_threads = static_cast<size_t>(config_.splitlet.max_blocking_threads)}),
       recorder_(
@@ -108,7 +108,7 @@ Process::Process(Flags flags, config::KubeletConfig config,
 }
 
 void Process::StartTracing(const TracingPlan& plan) {
-  std::random_device random;  // two processes, or two starts, must not make the same span ids
+  std::random_device random;  // span ids differ between processes and starts
   exporter_ = std::make_shared<trace::Exporter>(
       trace::Exporter::Deps{.clock = clock_,
                             .log = log_,
@@ -130,14 +130,14 @@ std::string Process::RunPath(const std::string& name) const {
   return flags_.run_dir + "/" + flags_.process + "/" + name;
 }
 
-/// Without it a node would look as safe as its file reads.
-void Process::TellOfConfig() {
-  const LogLevel level = TellsOfTheFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
+/// Without this line a node would look as safe as its file reads.
+void Process::LogIgnoredConfig() {
+  const LogLevel level = LogsConfigFile(flags_.process) ? LogLevel::kWarn : LogLevel::kDebug;
   if (!config_.passed_over.empty())
     log_.At(level, "Using lenient decoding as strict decoding failed",
             {KV("file", flags_.config_file), KV("err", config_.passed_over)});
   if (config_.without_effect.empty()) return;
-  log_.At(level, "the configuration sets fields that have no effect",
+  log_.At(level, "configuration fields have no effect",
           {KV("file", flags_.config_file),
            KV("fields", fmt::format("{}", fmt::join(config_.without_effect, ", "))),
            KV("see", "docs/configuration.md")});
@@ -146,7 +146,7 @@ void Process::TellOfConfig() {
 }
 
 Status Process::Start(const MakeService& make) {
-  TellOfConfig();
+  LogIgnoredConfig();
   if (Status taken = TakePlaces(); !taken.ok()) return taken;
   loop_.OnLag([this](Duration lag) {
     metrics_.loop_lag.Observe(std::chrono::duration<double>(lag).count());
@@ -157,7 +157,7 @@ Status Process::Start(const MakeService& make) {
   Status made = OkStatus();
   exec::OnLoop(loop_, [&] { made = StartService(make); });
   if (!made.ok()) {
-    TellOfFailedSetup(made);
+    ReportFailedSetup(made);
     return made;
   }
   RETURN_IF_ERROR(StartRpc(), "serve gRPC");
@@ -167,29 +167,29 @@ Status Process::Start(const MakeService& make) {
   return OkStatus();
 }
 
-/// The last that is heard of this start, as of a kubelet's. Where status is away, or is the one
-/// that cannot start, the line on stderr says it alone.
-void Process::TellOfFailedSetup(const Status& why) {
+/// Reports a failed start as a kubelet does. If status is away or is the failing process, only
+/// stderr has the reason.
+void Process::ReportFailedSetup(const Status& why) {
   if (flags_.process == "status") return;
   const std::string socket = rpc::SocketPath(flags_.run_dir, "status");
-  if (!files_.Stat(socket, false).ok()) return;  // nobody is waited for who is not there
+  if (!files_.Stat(socket, false).ok()) return;  // status does not run: do not wait for it
   const std::string text = fmt::format("splitlet-{}: {}", flags_.process, Message(why));
   const auto event = NodeEvent(flags_.node_name,
                                {.reason = "KubeletSetupFailed", .message = text, .warning = true});
   static_cast<void>(SendEvents({event}).ok());
 }
 
-/// The lock first: what follows would take the sockets of a live process.
+/// The lock comes first: the next steps would take the sockets of a running process.
 Status Process::TakePlaces() {
   ASSIGN_OR_RETURN(LockFile lock,
                    LockFile::Take(fmt::format("{}/{}.lock", flags_.state_dir, flags_.process)),
                    "lock");
   lock_.emplace(std::move(lock));
   RETURN_IF_ERROR(files_.MakeDirs(RunPath(""), 0750), "make {}", RunPath(""));
-  // What the last start was killed over, in what is this process's alone.
+  // Unfinished files of the last start, in folders of this process alone.
   for (const std::string& folder : {flags_.run_dir, flags_.state_dir})
     log_.LogIfError(fs::RemoveUnfinished(files_, folder + "/" + flags_.process),
-                    "remove what was being written");
+                    "remove unfinished files");
   ASSIGN_OR_RETURN(start_, CountStart(files_, clock_, RunPath("starts")), "run folder");
   metrics_.restarts.Set(static_cast<double>(start_.before));
   metrics_.start_reason.Add({{"reason", std::string(start_.reason)}}).Set(1);
@@ -223,7 +223,7 @@ Status Process::StartBus() {
   return OkStatus();
 }
 
-/// Last, when there is something to answer with.
+/// The last step, when the process can answer.
 Status Process::StartRpc() {
   admin_ = MakeAdminService(flags_.process,
                             {[this](v1::ProcessInfo& info) { Describe(info); },
@@ -265,11 +265,11 @@ Status Process::StartService(const MakeService& make) {
   return OkStatus();
 }
 
-void Process::NoteStop() {
-  log_.LogIfError(daemon::NoteStop(files_, clock_, RunPath("starts")), "note the stop");
+void Process::RecordStop() {
+  log_.LogIfError(daemon::RecordStop(files_, clock_, RunPath("starts")), "record the stop");
 }
 
-/// Strands end before the service that they use; the bus after it.
+/// Strands end before the service that they use; the bus ends after the service.
 void Process::Stop() {
   if (!loop_thread_.joinable()) return;
   exec::OnLoop(loop_, [this] {
@@ -290,28 +290,28 @@ void Process::Stop() {
 }
 
 void Process::Tick() {
-  // What a burst has left free at the end of the heap goes back to the machine.
+  // Gives memory that a burst left free back to the machine.
   if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
   if (ticks_ % kTicksPerForget == 0) ForgetPagesOfFiles();
   strands_.Retry();
   if (ticks_ % kTicksPerPort == 0 && !port_.listens())
     strands_.Run("metrics-port", [this] { port_.Retry(); });
-  vitals_.Set({.turned_at = clock_.Now(),
+  health_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),
                .bus_connected = bus_->connected(),
                .views = bus_->Views(),
                .notes = service_->Notes()});
 }
 
-/// When the container that holds the network of this one is replaced, the interface goes and
-/// loopback stays: the peers that were started since then are never reached again.
+/// When the container that owns this network is replaced, the interface disappears and loopback
+/// stays: then this process never reaches peers that were started since.
 Health Process::Ready() const {
   const std::string& interface = flags_.network_interface;
   if (!interface.empty() && if_nametoindex(interface.c_str()) == 0 && errno == ENODEV)
     return {.ready = false,
             .reason = fmt::format("the network of this process is gone: it has no interface {}",
                                   interface)};
-  return vitals_.Ready();
+  return health_.Ready();
 }
 
 HttpReply Process::Serve(const std::string& path) {
@@ -319,7 +319,7 @@ HttpReply Process::Serve(const std::string& path) {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = ServeMetrics()};
   if (path != "/healthz" && path != "/livez" && path != "/readyz")
     return {.status = 404, .body = "want /metrics, /healthz or /readyz\n"};
-  const Health health = path == "/readyz" ? Ready() : vitals_.Live();
+  const Health health = path == "/readyz" ? Ready() : health_.Live();
   if (health.ready) return {.body = "ok\n"};
   return {.status = 503, .body = health.reason + "\n"};
 }
@@ -329,16 +329,16 @@ std::string Process::ServeMetrics() {
   metrics_.pool_threads.Set(static_cast<double>(load.threads));
   metrics_.pool_busy.Set(static_cast<double>(load.busy));
   metrics_.pool_waiting.Set(static_cast<double>(load.waiting_keys));
-  metrics_.loop_idle.Set(std::chrono::duration<double>(vitals_.Age()).count());
+  metrics_.loop_idle.Set(std::chrono::duration<double>(health_.Age()).count());
   metrics_.ready.Set(Ready().ready ? 1 : 0);
-  metrics_.bus_connected.Set(vitals_.Get().bus_connected ? 1 : 0);
+  metrics_.bus_connected.Set(health_.Get().bus_connected ? 1 : 0);
   metrics_.Update(sink_, FailPoints::Current());
   return Scrape(registry_);
 }
 
 void Process::Describe(v1::ProcessInfo& info) const {
-  const Vitals::Snapshot seen = vitals_.Get();
-  const Health live = vitals_.Live(), ready = Ready();
+  const ProcessHealth::Snapshot seen = health_.Get();
+  const Health live = health_.Live(), ready = Ready();
   const StderrSink::LastError error = sink_.last_error();
   info.set_name(flags_.process);
   info.set_pid(getpid());
@@ -368,15 +368,15 @@ void Process::Describe(v1::ProcessInfo& info) const {
 StatusOr<std::vector<std::string>> Process::DiscardRecord(const std::string& uid) {
   return rpc::OnLoopLater<std::vector<std::string>>(
       loop_, kDiscardLimit, [this, uid](Service::Discarded done) {
-        log_.Info("what cannot be read of a pod is put aside", {KV("podUID", OneLine(uid))});
+        log_.Info("discarding unreadable records of a pod", {KV("podUID", OneLine(uid))});
         service_->DiscardRecord(uid, std::move(done));
       });
 }
 
-/// The line is written at whatever level: without it nobody could tell why a log falls silent.
+/// Logs at any level: otherwise a log would fall silent without a reason.
 LogLevel Process::SetLogLevel(LogLevel level) {
   const LogLevel before = sink_.SetLevel(level);
-  sink_.Write(LogLevel::kInfo, "the log level is set",
+  sink_.Write(LogLevel::kInfo, "log level changed",
               {KV("level", NameOf(level)), KV("before", NameOf(before))});
   return before;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-/// One process from first line to last: makes the ServiceContext, runs the service, stops in order.
+/// One process: makes the ServiceContext, runs the service, stops in order.
 /// Threads: Start and Stop on the main thread; the context as service.h says.
-/// Errors: of Start, one line.
+/// Errors: Start's, one line.
 /// Source: docs/design.md, "Start and end"; docs/safety.md, rules 1 and 4.
 
 #include <prometheus/registry.h>
@@ -23,10 +23,10 @@
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/metrics_port.h"
+#include "libs/daemon/process_health.h"
+#include "libs/daemon/restart_count.h"
 #include "libs/daemon/service.h"
-#include "libs/daemon/starts.h"
 #include "libs/daemon/tracing.h"
-#include "libs/daemon/vitals.h"
 #include "libs/exec/loop_thread.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
@@ -47,17 +47,17 @@ namespace splitlet::daemon {
 
 class Process final : public ServiceContext {
  public:
-  /// Without a plan traces are not exported.
+  /// Without a plan the process exports no traces.
   Process(Flags flags, config::KubeletConfig config, const std::optional<TracingPlan>& tracing);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   Status Start(const MakeService& make);
-  /// Told to stop by whoever runs it: the next start will say so.
-  void NoteStop();
+  /// The process was asked to stop: the next start reports "stopped" and not "died".
+  void RecordStop();
   void Stop();
-  bool live() const { return vitals_.Live().ready; }
+  bool live() const { return health_.Live().ready; }
 
   const Flags& flags() const override { return flags_; }
   const config::KubeletConfig& config() const override { return config_; }
@@ -74,15 +74,15 @@ class Process final : public ServiceContext {
  private:
   void StartTracing(const TracingPlan& plan);
   std::string RunPath(const std::string& name) const;
-  void TellOfConfig();
+  void LogIgnoredConfig();
   Status TakePlaces();
   Status StartHttp();
   Status StartBus();
   Status StartService(const MakeService& make);
-  void TellOfFailedSetup(const Status& why);
+  void ReportFailedSetup(const Status& why);
   Status StartRpc();
   void Tick();
-  /// Of the loop and of the service, and that the network is there. Any thread.
+  /// Health of the loop, the service and the network. Any thread.
   Health Ready() const;
   HttpReply Serve(const std::string& path);
   std::string ServeMetrics();
@@ -106,8 +106,8 @@ class Process final : public ServiceContext {
   std::shared_ptr<trace::Exporter> exporter_;  // nullptr: traces are not exported
   fs::RealFileSystem files_;
   std::optional<LockFile> lock_;
-  StartInfo start_;
-  Vitals vitals_;
+  RestartCount start_;
+  ProcessHealth health_;
   exec::LoopThread loop_;
   exec::StrandPool strands_;
   std::mutex peers_mutex_;
@@ -116,9 +116,9 @@ class Process final : public ServiceContext {
   MetricsPort port_;
   std::thread loop_thread_;
   std::unique_ptr<bus::NatsBus> bus_;     // used and destroyed on the loop
-  std::unique_ptr<Service> service_;      // likewise
-  std::unique_ptr<exec::Periodic> tick_;  // likewise
-  uint64_t ticks_ = 0;                    // likewise
+  std::unique_ptr<Service> service_;      // used and destroyed on the loop
+  std::unique_ptr<exec::Periodic> tick_;  // used and destroyed on the loop
+  uint64_t ticks_ = 0;                    // of the loop
   std::unique_ptr<grpc::Service> admin_;
   std::vector<std::unique_ptr<grpc::Service>> guarded_;  // what is served
   std::unique_ptr<rpc::Server> rpc_;

@@ -35,14 +35,14 @@ StatusOr<config::KubeletConfig> ReadConfig(const std::string& path, config::Read
   return config::KubeletConfig::Load(path, content, reading);
 }
 
-/// Many threads come and go: with an arena for each of them what a burst leaves behind is spread
-/// over all and given back by none. Two are enough for the little that is allocated at once.
+/// Many threads come and go. With an arena for each, memory of a burst would be spread over all
+/// arenas and never freed. Two arenas are enough for the few allocations at the same time.
 void BoundArenas() {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);  // fixed: it would grow with the largest block freed
 }
 
-/// Threads made later inherit the mask, so that only the main thread sees these signals.
+/// Later threads inherit the mask, so only the main thread sees these signals.
 sigset_t BlockStopSignals() {
   sigset_t set;
   sigemptyset(&set);
@@ -53,8 +53,7 @@ sigset_t BlockStopSignals() {
   return set;
 }
 
-/// A stop that takes too long ends here: pods are not touched, and the next start is a recovery
-/// anyway.
+/// Ends a stop that takes too long: pods are not touched, and the next start recovers anyway.
 void LimitStop(const sigset_t& stop_signals) {
   signal(SIGALRM, [](int) { _exit(0); });
   signal(SIGTERM, [](int) { _exit(1); });
@@ -63,7 +62,7 @@ void LimitStop(const sigset_t& stop_signals) {
   alarm(kStopLimitSeconds);
 }
 
-/// Locked first: whoever sets the environment is not above the configuration.
+/// Locks first: the environment must not override the configuration.
 Status SetFailPoints(const config::KubeletConfig& config) {
   if (config.splitlet.lock_fail_points) FailPoints::Current().Lock();
   if (const char* const list = std::getenv("SPLITLET_FAILPOINTS"); list != nullptr)
@@ -76,7 +75,7 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Until TERM or INT. Feeds the watchdog meanwhile, as long as the loop turns.
+/// Waits for TERM or INT, and feeds the watchdog as long as the loop turns.
 void WaitForStop(const Process& process, const sigset_t& stop_signals,
                  std::optional<Duration> watchdog) {
   if (!watchdog) {
@@ -107,11 +106,11 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
                   "configuration: {}", line.flags.config_file);
   Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
-  process.log().LogIfError(NotifySupervisor("READY=1"), "tell the supervisor");
+  process.log().LogIfError(NotifySupervisor("READY=1"), "notify the supervisor");
   WaitForStop(process, stop_signals, watchdog);
   LimitStop(stop_signals);
-  process.log().LogIfError(NotifySupervisor("STOPPING=1"), "tell the supervisor");
-  process.NoteStop();
+  process.log().LogIfError(NotifySupervisor("STOPPING=1"), "notify the supervisor");
+  process.RecordStop();
   process.log().Info("stopping");
   process.Stop();
   return OkStatus();
@@ -122,8 +121,8 @@ int Fail(const std::string& process, const Status& status) {
   return 1;
 }
 
-/// gRPC's own threads never end, and abort now and then when the libraries below them are torn down
-/// at exit. Nothing of ours is left to be done there but the leak check of a sanitizer.
+/// gRPC's own threads never end, and sometimes abort when libraries are torn down at exit. Only the
+/// leak check of a sanitizer still has work then.
 [[noreturn]] void Leave(int code) {
 #if defined(SPLITLET_ASAN)
   __lsan_do_leak_check();

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The main of every process: flags, configuration, locks, signals, then its service until it is
-/// asked to end.
+/// The main function of every process: flags, configuration, locks, signals, then the service until
+/// a stop is requested.
 /// Threads: the main one.
-/// Errors: printed; the exit code says that there were some.
+/// Errors: printed; the exit code is not 0.
 
 #include <string>
 

@@ -499,7 +499,7 @@ TEST_F(RunServiceTest, TheLevelOfTheLogIsSetUntilItEnds) {
   };
   EXPECT_EQ(set("loud"), "level: want debug, info, warn or error");
   EXPECT_EQ(set("debug"), "warn");
-  EXPECT_TRUE(Says("\"the log level is set\" level=\"debug\" before=\"warn\""));
+  EXPECT_TRUE(Says("\"log level changed\" level=\"debug\" before=\"warn\""));
   const auto info = Ask();
   EXPECT_EQ(info.ok() ? info->log_level() : "", "debug");
   EXPECT_EQ(set("error"), "debug");

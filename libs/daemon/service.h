@@ -1,8 +1,8 @@
 #pragma once
 
-/// What every process has: flags, configuration, lock, loop, strands, bus, log, metrics, health,
-/// gRPC.
-/// Threads: as said at each. A service is made from a ServiceContext and lives on its loop thread.
+/// The surroundings of every process: flags, configuration, lock, loop, strands, bus, log, metrics,
+/// health, gRPC.
+/// Threads: see each function. A service is made from a ServiceContext and runs on its loop thread.
 /// Errors: a bad flag or file is one line on stderr (file, key, reason) and exit code 1.
 /// Source: docs/design.md, "Threads and time" and "Start and end"; docs/safety.md, rule 4.
 
@@ -16,6 +16,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/bus.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 
@@ -37,8 +38,8 @@ namespace splitlet::daemon {
 struct Flags {
   std::string process;                          // "pleg"
   std::string config_file;                      // --config: KubeletConfiguration; may be empty
-  std::string run_dir = "/run/splitlet";        // --run-dir: sockets, facts of this boot
-  std::string state_dir = "/var/lib/splitlet";  // --state-dir: facts for ever
+  std::string run_dir = "/run/splitlet";        // --run-dir: sockets, records of this boot
+  std::string state_dir = "/var/lib/splitlet";  // --state-dir: permanent records
   std::string root_dir = "/var/lib/kubelet";    // --root-dir: a kubelet's, pod directories
   std::string log_dir = "/var/log/pods";        // --log-dir: pod logs
   std::string runtime_endpoint;  // --runtime-endpoint; over containerRuntimeEndpoint of the file
@@ -47,7 +48,7 @@ struct Flags {
   std::string manifests;              // --manifests; over staticPodPath of the file
   std::string nats_url;               // --nats-url
   std::string nats_creds;             // --nats-creds: file with user, then password, a line each
-  std::string nats_ca;                // --nats-ca: who signs the certificate of the bus
+  std::string nats_ca;                // --nats-ca: CA of the NATS server's certificate
   std::string http_address = "127.0.0.1:0";  // --http-address: metrics and health
   std::string network_interface;             // --network-interface: not ready without; empty: any
   std::string credential_provider_config;    // --image-credential-provider-config: file or folder
@@ -61,10 +62,10 @@ struct Flags {
   std::string log_level = "info";                  // --log-level
 };
 
-/// Is the process fit? Live: its loop turns. Ready: it can do its work.
+/// Live: the loop turns. Ready: the process can do its work.
 struct Health {
   bool ready = true;
-  std::string reason;  // why not
+  std::string reason;  // if not ready
 };
 
 class Service {
@@ -74,17 +75,18 @@ class Service {
   virtual void Start() = 0;
   /// On the loop thread. Ready or why not; also shown by /readyz.
   virtual Health GetHealth() const = 0;
-  /// On the loop thread, once, when the process is to end: gives up calls that last, so that
-  /// strands end soon. Calls of this process are refused soon after.
+  /// On the loop thread, once, when the process is to end: ends long calls, so that strands end
+  /// soon. Soon after, calls to this process are refused.
   virtual void BeginStop() {}
-  /// Once, after BeginStop, on a thread that may block while the loop still runs: returns when
-  /// threads of the service's own have ended.
+  /// Once, after BeginStop, on a thread that may block while the loop still runs: returns when the
+  /// service's own threads have ended.
   virtual void WaitStopped() {}
-  /// On the loop thread: what does not stop the process and somebody should know, a line each.
+  /// On the loop thread: problems that people should know and that do not stop the process, a line
+  /// each.
   virtual std::vector<std::string> Notes() const { return {}; }
-  /// On the loop thread: puts the files of this pod that cannot be read aside, so that it is no
-  /// longer unknown; calls `done` once, from any thread, with their new paths. NOT_FOUND: all can
-  /// be read.
+  /// On the loop thread: puts the unreadable files of this pod aside, so that the pod is no longer
+  /// unknown. Calls `done` once, from any thread, with the new paths. NOT_FOUND: all files are
+  /// readable.
   using Discarded = std::function<void(StatusOr<std::vector<std::string>> paths)>;
   virtual void DiscardRecord(const std::string& /*uid*/, Discarded done) {
     done(Unimplemented("this process keeps no files of pods"));
@@ -101,7 +103,7 @@ struct PodEvent {
   std::string container;              // may be empty
   bool about_node = false;            // then name and uid are the node's name
   bool init_container = false;        // `container` is one
-  bool ephemeral_container = false;   // likewise
+  bool ephemeral_container = false;   // `container` is an ephemeral container
   std::map<std::string, std::string> annotations;
 };
 
@@ -115,8 +117,8 @@ class ServiceContext {
  public:
   virtual ~ServiceContext() = default;
   virtual const Flags& flags() const = 0;
-  /// The configuration file's document, parsed once; see libs/config/kubelet_config.h. Null
-  /// document when there is no file.
+  /// The configuration file, parsed once; see libs/config/kubelet_config.h. A null document without
+  /// a file.
   virtual const config::KubeletConfig& config() const = 0;
   virtual const Clock& clock() const = 0;
   virtual exec::EventLoop& loop() = 0;
@@ -126,6 +128,7 @@ class ServiceContext {
   virtual const Log& log() const = 0;
   virtual prometheus::Registry& metrics() = 0;
   virtual EventRecorder& events() = 0;
+  exec::Env env() { return {clock(), loop(), strands(), log(), metrics()}; }
   /// Channel to another process of this node.
   virtual std::shared_ptr<grpc::Channel> Peer(const std::string& process) = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Messages to the supervisor that started this process: systemd's datagrams to $NOTIFY_SOCKET.
-/// Threads: any; never blocks. Without such a supervisor OK, else by errno.
+/// Messages to the supervisor of this process: systemd's datagrams to $NOTIFY_SOCKET.
+/// Threads: any; never blocks. OK without such a supervisor, else by errno.
 /// Source: docs/behaviour/configuration.md, "Supervisor".
 
 #include <optional>
@@ -15,8 +15,7 @@ namespace splitlet::daemon {
 /// "READY=1", "STOPPING=1", "WATCHDOG=1".
 Status NotifySupervisor(std::string_view message);
 
-/// Half of $WATCHDOG_USEC, when it is meant for this process; INVALID_ARGUMENT when that is 1 s or
-/// less.
+/// Half of $WATCHDOG_USEC if it is meant for this process; INVALID_ARGUMENT if that is 1 s or less.
 StatusOr<std::optional<Duration>> WatchdogPeriod();
 
 }  // namespace splitlet::daemon

@@ -21,7 +21,7 @@ StatusOr<std::map<std::string, std::string>> ParseHeaders(std::string_view text)
     const std::string_view part = text.substr(0, comma);
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     const auto equals = part.find('=');
-    // The value is not shown: it is mostly a key.
+    // The error hides the value: mostly it is a key.
     if (equals == std::string_view::npos || equals == 0)
       return InvalidArgument("{}: want name=value,name=value", kHeaders);
     headers.emplace(part.substr(0, equals), part.substr(equals + 1));
@@ -38,7 +38,7 @@ StatusOr<int64_t> ParseRatio(const std::string& text) {
   return std::llround(ratio * kMillion);
 }
 
-/// "http://host:4317/" without what is not the target of a gRPC call.
+/// "http://host:4317/" reduced to the target of a gRPC call.
 std::string GrpcTarget(const std::string& url) {
   std::string target = url.substr(url.find("://") + 3);
   while (target.ends_with('/')) target.pop_back();

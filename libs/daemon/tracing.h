@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether traces are exported, where to, and how many. The environment of OpenTelemetry wins over
-/// the key `tracing` of KubeletConfiguration, but for the sampling rate.
+/// Where and how many traces are exported. The environment of OpenTelemetry overrides the key
+/// `tracing` of KubeletConfiguration, except for the sampling rate.
 /// Threads: pure, any.
 /// Errors: INVALID_ARGUMENT naming the variable.
 /// Source: docs/tracing.md, "To a collector"; the public OTLP exporter configuration.
@@ -21,10 +21,10 @@ struct TracingPlan {
   int64_t sample_per_million = 0;
 };
 
-/// The value of a variable, empty when it is not set.
+/// The value of a variable, empty if it is not set.
 using Environment = std::function<std::string(const char* name)>;
 
-/// No value: traces are not exported.
+/// nullopt: no traces are exported.
 StatusOr<std::optional<TracingPlan>> PlanTracing(const config::KubeletConfig& config,
                                                  const Environment& environment);
 

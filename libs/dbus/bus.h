@@ -1,11 +1,11 @@
 #pragma once
 
-/// A D-Bus as a client sees it: method calls, signals, and the word that it is lost. A lost bus
-/// stays lost; whoever needs it connects anew. Real: connection.h; in memory: fake_bus.h.
+/// A client's D-Bus: method calls, signals, and a callback for its loss. A lost bus stays lost; its
+/// user connects again. Real: connection.h; in memory: fake_bus.h.
 /// Threads: any, except that nothing here is called in a callback. Calls block; callbacks run on a
 ///          thread of the bus and must not block: post to your loop (OnLoop).
-/// Errors:  of the other side by its D-Bus name (errors.h), with name and text; UNAVAILABLE when
-///          the bus or the other side is not there; DEADLINE_EXCEEDED.
+/// Errors:  the peer's D-Bus error (errors.h), with name and text; UNAVAILABLE: the bus or the peer
+///          is missing; DEADLINE_EXCEEDED.
 /// Source:  sd-bus(3).
 
 #include <functional>
@@ -33,7 +33,7 @@ struct Signal {
   Values arguments = {};
 };
 
-/// Which signals; what is empty is any.
+/// Selects signals; an empty field matches any.
 struct SignalMatch {
   std::string sender;  // a name of the bus, well-known or unique
   ObjectPath path = {};
@@ -43,7 +43,7 @@ struct SignalMatch {
 using OnSignal = std::function<void(const Signal& signal)>;
 using OnLost = std::function<void(const Status& why)>;
 
-/// Signals come as long as it lives; after its end the callback does not run any more.
+/// Signals come while the object exists; no callback runs after its destructor.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -54,14 +54,14 @@ class Bus {
   virtual ~Bus() = default;
   /// The values of the reply.
   virtual StatusOr<Values> Call(const MethodCall& call, Deadline deadline) = 0;
-  /// OK once the bus has taken it: no signal after that is missed while the bus is not lost. The
-  /// watch must not outlive the bus.
+  /// OK once the bus has registered the match: from then on no signal is missed until the bus is
+  /// lost. The watch must not outlive the bus.
   virtual StatusOr<std::unique_ptr<Watch>> WatchSignals(const SignalMatch& match, OnSignal callback,
                                                         Deadline deadline) = 0;
 };
 
-/// How a bus comes into being, so that tests give another one. `on_lost` is told once, unless the
-/// bus is destroyed before; it may be empty.
+/// Makes a bus; tests give a fake. `on_lost` is called once, unless the bus is destroyed before; it
+/// may be empty.
 using Connect = std::function<StatusOr<std::unique_ptr<Bus>>(OnLost on_lost, Deadline deadline)>;
 
 /// Runs `callback` on the loop, which must outlive the watch or the bus.

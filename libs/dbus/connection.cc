@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kSystemBus = "unix:path=/run/dbus/system_bus_socket";
 constexpr int kMaxPollMs = 60'000;
 
-/// By the library's own functions, which a type cannot name.
+/// Freed by the library's own functions, which a type cannot name.
 class Message {
  public:
   explicit Message(const SdBus& sd) : sd_(sd) {}
@@ -46,13 +46,13 @@ const char* OrAny(const std::string& text) { return text.empty() ? nullptr : tex
 
 uint64_t Micros(Duration d) { return static_cast<uint64_t>(std::max(d / 1us, Duration::rep{0})); }
 
-/// Owned by the thread that runs Run(), once it runs; until then by who connects.
+/// Owned by the thread in Run(), once it runs; before that by the connecting caller.
 class Link final : public ServiceBus {
  public:
   Link(const SdBus& sd, ConnectOptions options) : sd_(sd), options_(std::move(options)) {}
   ~Link() override;
 
-  /// Until the bus has given this client its name.
+  /// Waits until the bus has given this client its name.
   Status Open(Deadline deadline);
   Status StartThread();
 
@@ -64,7 +64,7 @@ class Link final : public ServiceBus {
   void EndWatch(uint64_t id);
 
  private:
-  /// Given OK on the thread of the bus, or why there is none.
+  /// Called on the thread of the bus with OK, or with the reason of the loss.
   using Task = std::function<void(const Status& lost)>;
   struct Pending {
     Link& link;
@@ -75,7 +75,7 @@ class Link final : public ServiceBus {
     Link& link;
     OnSignal callback;
     std::promise<Status> taken;
-    bool told = false;  // whether it was taken
+    bool answered = false;  // `taken` has its value
     sd_bus_slot* slot = nullptr;
   };
 
@@ -101,7 +101,7 @@ class Link final : public ServiceBus {
   sd_bus* bus_ = nullptr;
   fs::Fd wake_{-1};
 
-  // The thread's.
+  // Used by the thread alone.
   std::map<Pending*, std::shared_ptr<Pending>> pending_;
   std::map<uint64_t, std::unique_ptr<Watched>> watched_;
   OnCall answer_;
@@ -136,7 +136,7 @@ Link::~Link() {
   sd_.bus_unref(bus_);
 }
 
-/// One step, and waiting for the next one.
+/// Makes one step, or waits for the next one.
 Status Link::Turn(std::optional<Deadline> until) const {
   const int done = sd_.process(bus_, nullptr);
   if (done < 0) return SdError(done);
@@ -193,14 +193,14 @@ void Link::Post(Task task) {
   }
   if (!lost.ok()) return task(lost);
   const uint64_t one = 1;
-  // Cannot fail: the counter is far from its maximum.
+  // The write cannot fail: the counter is far from its maximum.
   static_cast<void>(::write(wake_.get(), &one, sizeof(one)) == sizeof(one));
 }
 
-/// False: it is to end.
+/// False: the thread is to end.
 bool Link::RunTasks() {
   uint64_t count = 0;
-  // Nothing to read is as good.
+  // An empty counter is fine.
   static_cast<void>(::read(wake_.get(), &count, sizeof(count)) == sizeof(count));
   while (true) {
     Task task;
@@ -226,7 +226,7 @@ void Link::Run() {
   End(Cancelled("the connection to {} ends", options_.address));
 }
 
-/// What waits is answered, and what is asked from now on.
+/// Answers waiting and later calls with the error.
 void Link::End(const Status& why) {
   std::deque<Task> tasks;
   {
@@ -242,7 +242,7 @@ void Link::End(const Status& why) {
   pending_.clear();
   for (const auto& [id, watched] : watched_) {
     sd_.slot_unref(watched->slot);
-    if (!watched->told) watched->taken.set_value(why);
+    if (!watched->answered) watched->taken.set_value(why);
   }
   watched_.clear();
 }
@@ -260,7 +260,7 @@ int Link::OnReply(sd_bus_message* reply, void* pending, sd_bus_error*) noexcept 
   if (found == key->link.pending_.end()) return 0;
   const auto held = found->second;
   held->link.pending_.erase(found);
-  // The answer that sd-bus makes up for a lost bus is that of one too late.
+  // For a lost bus sd-bus makes up the answer of a timeout.
   held->done.set_value(held->link.sd_.is_open(held->link.bus_) > 0
                            ? held->link.ValuesOf(reply)
                            : StatusOr<Values>(Unavailable("the bus is lost")));
@@ -297,16 +297,16 @@ StatusOr<Values> Link::Call(const MethodCall& call, Deadline deadline) {
 
 int Link::OnTaken(sd_bus_message* reply, void* watched, sd_bus_error*) noexcept {
   auto& w = *static_cast<Watched*>(watched);
-  if (w.told) return 0;
-  w.told = true;
+  if (w.answered) return 0;
+  w.answered = true;
   w.taken.set_value(w.link.ValuesOf(reply).status());
-  return 1;  // or sd-bus would close the connection when the bus refuses
+  return 1;  // otherwise sd-bus closes the connection if the bus refuses
 }
 
 int Link::OnSignalMessage(sd_bus_message* signal, void* watched, sd_bus_error*) noexcept {
   const auto& w = *static_cast<Watched*>(watched);
   auto values = ReadValues(w.link.sd_, signal);
-  if (!values.ok()) return 0;  // nothing that we would ask for
+  if (!values.ok()) return 0;  // a signal with types that Value lacks
   w.callback({{Text(w.link.sd_.get_path(signal))},
               Text(w.link.sd_.get_interface(signal)),
               Text(w.link.sd_.get_member(signal)),
@@ -327,7 +327,7 @@ StatusOr<std::unique_ptr<Watch>> Link::WatchSignals(const SignalMatch& match, On
   const uint64_t id = ++last_watch_;
   auto made = std::make_unique<Watched>(Watched{*this, std::move(callback), {}});
   auto taken = made->taken.get_future();
-  // Shared, since a task can be copied.
+  // Shared, since a task is copied.
   const auto held = std::make_shared<std::unique_ptr<Watched>>(std::move(made));
   Post([this, match, id, held](const Status& lost) {
     Watched& watched = **held;
@@ -345,7 +345,7 @@ StatusOr<std::unique_ptr<Watch>> Link::WatchSignals(const SignalMatch& match, On
 
 void Link::DropWatch(uint64_t id) {
   const auto found = watched_.find(id);
-  if (found == watched_.end()) return;  // the bus did not take it
+  if (found == watched_.end()) return;  // the bus refused it
   sd_.slot_unref(found->second->slot);
   watched_.erase(found);
 }
@@ -383,7 +383,7 @@ int Link::OnMessage(sd_bus_message* message, void* link, sd_bus_error*) noexcept
   const auto& self = *static_cast<const Link*>(link);
   uint8_t type = 0;
   if (self.sd_.get_type(message, &type) < 0 || type != SD_BUS_MESSAGE_METHOD_CALL) return 0;
-  // A caller that is not answered has its deadline.
+  // A caller without an answer has its deadline.
   self.Reply(message).IgnoreError();
   return 1;
 }

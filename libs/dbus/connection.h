@@ -1,9 +1,9 @@
 #pragma once
 
-/// A bus by a socket. One thread, from the connection to its loss or end; none without one.
-/// Threads: as in bus.h; ends by joining its thread, so not on it.
-/// Errors:  UNAVAILABLE when nobody listens, DEADLINE_EXCEEDED when who listens does not answer,
-///          FAILED_PRECONDITION without libsystemd; each names the address.
+/// A bus over a socket. One thread, from the connection to its loss or end.
+/// Threads: as in bus.h; the destructor joins the thread, so it must not run on it.
+/// Errors:  UNAVAILABLE: nothing listens; DEADLINE_EXCEEDED: no answer; FAILED_PRECONDITION: no
+///          libsystemd. Each names the address.
 /// Source:  sd-bus(3).
 
 #include <memory>
@@ -26,14 +26,14 @@ StatusOr<std::unique_ptr<Bus>> ConnectBus(ConnectOptions options, Deadline deadl
 /// Connects to this address; the clock must outlive it.
 Connect ConnectTo(const Clock& clock, std::string address);
 
-/// One that answers calls, for what stands in for systemd and others in tests.
+/// A bus that answers calls: a test's replacement of systemd and others.
 class ServiceBus : public Bus {
  public:
-  /// The values of the reply, or an error (errors.h). On the thread of the bus.
+  /// Returns the values of the reply, or an error (errors.h). Runs on the thread of the bus.
   using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
-  /// Takes the name; calls to it are answered from then on.
+  /// Takes the name; from then on `answer` gets its calls.
   virtual Status Serve(const std::string& name, OnCall answer, Deadline deadline) = 0;
-  /// Also on the thread of the bus: it goes out before the reply that is being made.
+  /// May be called on the thread of the bus: the signal goes out before the reply in progress.
   virtual Status Emit(const Signal& signal) = 0;
 };
 StatusOr<std::unique_ptr<ServiceBus>> ConnectService(ConnectOptions options, Deadline deadline);

@@ -12,7 +12,7 @@ struct Named {
   StatusCode code;
 };
 
-/// The first of a code is what ErrorNameOf gives.
+/// ErrorNameOf returns the first name of a code.
 constexpr Named kNames[] = {
     {"org.freedesktop.DBus.Error.ServiceUnknown", StatusCode::kUnavailable},
     {"org.freedesktop.DBus.Error.NameHasNoOwner", StatusCode::kUnavailable},

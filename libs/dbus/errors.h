@@ -1,6 +1,6 @@
 #pragma once
 
-/// Errors of D-Bus as ours, and back for what answers calls in tests.
+/// D-Bus errors as Status, and back for tests that answer calls.
 /// Threads: pure functions, any.
 /// Source:  sd_bus_error(3); org.freedesktop.systemd1(5).
 
@@ -11,11 +11,11 @@
 
 namespace splitlet::dbus {
 
-/// "org.freedesktop.systemd1.NoSuchUnit: Unit x.slice not loaded." as NOT_FOUND; a name that is not
-/// known is UNKNOWN.
+/// "org.freedesktop.systemd1.NoSuchUnit: Unit x.slice not loaded." as NOT_FOUND; UNKNOWN for other
+/// names.
 Status StatusOf(std::string_view name, std::string_view text);
 
-/// The name that comes back as this code.
+/// A name that StatusOf maps to this code.
 std::string ErrorNameOf(StatusCode code);
 
 }  // namespace splitlet::dbus

@@ -1,10 +1,9 @@
 #pragma once
 
-/// A bus in memory: calls are answered by a function, signals come when they are emitted, before
-/// Emit returns. What stands in for a service by `OnCall` can stand behind a real bus as well
-/// (ServiceBus).
+/// A bus in memory: a function answers calls; signals arrive before Emit returns. A fake service
+/// for `OnCall` also works behind a real bus (ServiceBus).
 /// Threads: one.
-/// Errors:  those that `answer` gives; UNAVAILABLE once lost.
+/// Errors:  those of `answer`; UNAVAILABLE once lost.
 
 #include <map>
 #include <memory>
@@ -20,12 +19,12 @@ class FakeDaemon {
  public:
   using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
 
-  /// Calls to this name; without one they are UNAVAILABLE.
+  /// Answers calls to this name; calls to other names are UNAVAILABLE.
   void Serve(const std::string& name, OnCall answer) { services_[name] = std::move(answer); }
   void Emit(const Signal& signal);
-  /// All buses are lost; the next connection is a new one.
+  /// Loses all buses; the next connection is a new one.
   void LoseAll();
-  /// What connecting gives from now on; OK: a bus.
+  /// Result of connecting from now on; OK: a bus.
   void FailConnect(const Status& why) { connect_error_ = why; }
   Connect MakeConnect();
   StatusOr<std::unique_ptr<Bus>> Open(OnLost on_lost);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The functions of libsystemd that we use, loaded when first wanted and never unloaded: linked,
-/// the library and those that it needs would cost each of the six processes memory. Any thread.
-/// Errors: FAILED_PRECONDITION when the library or a function of it is missing.
+/// The functions of libsystemd that we use, loaded at first use and never unloaded. Linked, the
+/// library and its dependencies would cost memory in each process. Any thread.
+/// Errors: FAILED_PRECONDITION: the library or a function is missing.
 /// Source: sd-bus(3); docs/decisions/one-program.md.
 
 #include <systemd/sd-bus.h>
@@ -51,7 +51,7 @@ struct SdBus {
   decltype(&sd_bus_message_exit_container) exit_container = nullptr;
 };
 
-/// The same for the life of the process, once it could be loaded.
+/// The same object for the whole process, once it is loaded.
 StatusOr<const SdBus*> LoadSdBus();
 
 }  // namespace splitlet::dbus

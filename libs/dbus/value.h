@@ -1,10 +1,10 @@
 #pragma once
 
-/// What a D-Bus message carries: values with the type that they have on the wire.
+/// Values of a D-Bus message, with their types on the wire.
 ///   {Value("foo.slice"), Value(uint32_t{15}), Variant(true)}
 ///   Array("(sv)", {Struct({"Slice", Variant("a.slice")})})
 /// Threads: values, any.
-/// Errors:  the getters' names say a type; another one is INVALID_ARGUMENT with both.
+/// Errors:  INVALID_ARGUMENT: the value has another type than the getter; names both.
 /// Source:  sd-bus(3).
 
 #include <cstdint>
@@ -26,16 +26,16 @@ struct ObjectPath {
   bool operator==(const ObjectPath&) const = default;
 };
 
-/// A file descriptor that is closed with the last value that holds it.
+/// A file descriptor that is closed with its last Value.
 using Handle = std::shared_ptr<const fs::Fd>;
 
-/// A value that says its type on the wire.
+/// A value with its type on the wire.
 struct AnyValue {
   std::shared_ptr<const Value> value;
   bool operator==(const AnyValue& other) const;
 };
 
-/// Also an entry of a dictionary, in an array of "{sv}".
+/// A structure, or an entry of a dictionary in an array of "{sv}".
 struct Fields {
   Values values;
   bool operator==(const Fields&) const;
@@ -47,7 +47,7 @@ struct Items {
   bool operator==(const Items&) const;
 };
 
-/// Types y b i u x t d s o h v () a of the wire; 16 bits and signatures are not there.
+/// Types y b i u x t d s o h v () a of the wire, without 16-bit integers and signatures.
 struct Value {
   std::variant<uint8_t, bool, int32_t, uint32_t, int64_t, uint64_t, double, std::string, ObjectPath,
                Handle, AnyValue, Fields, Items>
@@ -74,10 +74,10 @@ Value Strings(const std::vector<std::string>& items);
 std::string SignatureOf(const Value& value);
 std::string SignatureOf(const Values& values);
 
-/// The value at `index`; what an AnyValue holds in its place.
+/// The value at `index`; unwraps an AnyValue.
 template <class T>
 StatusOr<T> Get(const Values& values, size_t index);
-/// Not there: INVALID_ARGUMENT.
+/// INVALID_ARGUMENT if the index is out of range.
 StatusOr<Value> ValueAt(const Values& values, size_t index);
 
 template <class T>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxValues = 100'000;
 
-/// "Done" of an append or of a container.
+/// Maps the result of an append or of a container.
 Status Checked(int result, const char* what) {
   return result >= 0 ? OkStatus() : Annotate(SdError(result), what);
 }
@@ -90,7 +90,7 @@ class Reader {
  public:
   Reader(const SdBus& sd, sd_bus_message* message) : sd_(sd), message_(message) {}
 
-  /// To the end of the container that is entered, or of the message.
+  /// Reads to the end of the current container or of the message.
   StatusOr<Values> All() {
     Values values;
     while (true) {
@@ -121,7 +121,7 @@ class Reader {
     return Value(Held(*wire));
   }
   StatusOr<Value> Descriptor() const {
-    const auto wire = Basic<int>(SD_BUS_TYPE_UNIX_FD);  // the message closes its own
+    const auto wire = Basic<int>(SD_BUS_TYPE_UNIX_FD);  // the message closes its own descriptor
     if (!wire.ok()) return wire.status();
     fs::Fd copy(::fcntl(*wire, F_DUPFD_CLOEXEC, 3));
     if (!copy.ok()) return Annotate(ErrnoStatus(errno), "copy a file descriptor");
@@ -177,7 +177,7 @@ class Reader {
 
 Status SdError(int result) {
   switch (-result) {
-    // What sd-bus says of a bus that went away, or is not there.
+    // sd-bus's errors for a bus that is gone or missing.
     case ECONNRESET:
     case ENOTCONN:
     case ECONNREFUSED:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What runs code in a process: the event loop thread, which owns the state, and strands for work
-/// that blocks. Real: loop_thread.h, strand_pool.h; on virtual time: fake_exec.h.
+/// The two places where a process runs code: the event loop thread, which owns the state, and
+/// strands for blocking work. Real: loop_thread.h, strand_pool.h; on virtual time: fake_exec.h.
 /// Threads: Post, Run and timers from any; nothing fails.
 /// Source: docs/design.md, "Threads and time".
 
@@ -23,16 +23,16 @@ class EventLoop {
   virtual void Post(Task task) = 0;
   /// Runs `task` on the loop once, not before `delay` has passed.
   virtual TimerId RunAfter(Duration delay, Task task) = 0;
-  /// No effect when it ran already or is unknown. Called on the loop: the timer does not run any
-  /// more.
+  /// No effect on a timer that ran already or is unknown. After a call on the loop the timer does
+  /// not run.
   virtual void CancelTimer(TimerId timer) = 0;
   virtual bool IsCurrent() const = 0;
-  /// CLOCK_MONOTONIC, as its timers see it.
+  /// CLOCK_MONOTONIC, the clock of the timers.
   virtual Duration Monotonic() const = 0;
 };
 
-/// Work that may block. Tasks of one key run one at a time in the order given; keys run side by
-/// side on a capped, elastic pool; a key without work holds no thread.
+/// Blocking work. Tasks of one key run one at a time, in the order given. Keys run in parallel on
+/// a capped, elastic pool; a key without work holds no thread.
 class Strands {
  public:
   virtual ~Strands() = default;

@@ -14,7 +14,7 @@ Scheduler::Owner Scheduler::NewOwner(std::string name) {
 void Scheduler::Drop(Owner owner) {
   Process& process = owners_.at(owner);
   process.alive = false;
-  // Taken out first: what the tasks hold may cancel timers of this owner when it is destroyed.
+  // Taken out first: the tasks' captures may cancel timers of this owner when they are destroyed.
   const auto dropped = std::exchange(process.lanes, {});
 }
 
@@ -133,7 +133,7 @@ bool Scheduler::WaitInStep(Clock::Time until, const std::function<bool()>& done)
     }
     held = done();
   }
-  // What was charged before has passed for all; it is not taken back at the end of the step.
+  // Time that the wait charged has passed for all lanes; the end of the step does not undo it.
   charged_ = Duration{0};
   running_ = waiting;
   if (!alive(waiting->owner)) throw CrashedHere{};

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Loops and strands on virtual time, for unit tests and the simulation: a Scheduler runs tasks one
+/// Loops and strands on virtual time, for unit tests and the simulation. A Scheduler runs tasks one
 /// after the other as steps, and moves a FakeClock to the time of each.
 ///   FakeClock clock; FakeLoop loop(clock); FakeStrands strands(loop);   // one process
 ///   Scheduler all(clock); FakeLoop a(all, all.NewOwner("pleg"));        // several that share time
 /// Threads: one.
-/// Errors: CHECK when the tasks never come to an end.
+/// Errors: CHECK if the tasks never end.
 /// Source: docs/design.md, "Simulation".
 
 #include <cstdint>
@@ -37,35 +37,35 @@ class Scheduler {
 
   explicit Scheduler(FakeClock& clock) : clock_(clock) {}
 
-  /// One per start of a process: a restarted process is a new owner.
+  /// Each start of a process gets an owner of its own, a restart too.
   Owner NewOwner(std::string name);
-  /// Drops all its tasks and takes no more: a crash. Allowed inside a step of that owner; the step
-  /// goes on.
+  /// Drops all tasks of the owner and accepts no more: a crash. Inside a step of that owner the
+  /// step continues to its end.
   void Drop(Owner owner);
-  /// The machine has: nothing waits any more for a time of the boot before. The clock's boot is the
-  /// caller's to set.
+  /// A reboot of the machine: no task waits for a time of the earlier boot any more. The caller
+  /// sets the clock's boot.
   void Reboot();
   bool alive(Owner owner) const;
-  /// A paused process runs nothing; its tasks keep until Resume.
+  /// A paused process runs nothing; its tasks stay until Resume.
   void Pause(Owner owner);
   void Resume(Owner owner);
-  /// Runs nothing of this owner before `duration` has passed.
+  /// The owner runs nothing before `duration` has passed.
   void Delay(Owner owner, Duration duration);
 
-  /// Called by a fake seam inside a step: the call took that long. The clock stands later for the
-  /// rest of the step, what the step posts comes that much later, and its lane is busy so long;
-  /// other lanes and owners are not held up.
+  /// Called by a fake inside a step: the call took that long. For the rest of the step the clock is
+  /// later, the step's posts come that much later, and its lane is busy so long. Other lanes and
+  /// owners are not delayed.
   void Charge(Duration duration);
 
-  /// Called by a fake seam inside a step: the step waits for others, who go on meanwhile, until
-  /// `done` holds or `until` has come (then false). Its own lane stays busy. Throws CrashedHere
-  /// when the step's owner has died on the way, so its frames must outlive it.
+  /// Called by a fake inside a step: the step waits while other lanes run, until `done` holds or
+  /// `until` has come (then false). Its own lane stays busy. Throws CrashedHere if the step's owner
+  /// dies during the wait, so the frames of the step must outlive the owner.
   bool WaitInStep(Clock::Time until, const std::function<bool()>& done);
-  /// Steps that are on the stack now.
+  /// Nesting of the running steps.
   int depth() const { return depth_; }
 
-  /// Which of the lanes that are ready runs next: by time and posting without `random`, else by its
-  /// choice.
+  /// Which of the ready lanes runs next: with `random` a random one, else the first by time and
+  /// posting.
   void SetRandom(Random* random) { random_ = random; }
   void SetBeforeStep(std::function<void(const Step&)> hook) { before_ = std::move(hook); }
   /// `crashed`: the step ended by CrashedHere.
@@ -73,14 +73,14 @@ class Scheduler {
     after_ = std::move(hook);
   }
 
-  /// One task that is due now; false when there is none.
+  /// Runs one task that is due now; false if there is none.
   bool RunOne();
-  /// Everything due now, and all that it posts for now.
+  /// Runs everything that is due now, and all that it posts for now.
   void RunUntilIdle();
-  /// Moves the time, and runs on the way what is due by time, then by posting, and all it posts,
-  /// until idle.
+  /// Moves the time forward and runs the tasks that become due, by time and then by posting, until
+  /// idle.
   void Advance(Duration duration);
-  /// When the next task is due (not before now); no time when nothing waits.
+  /// Time of the next task (not before now); no time if no task waits.
   Clock::Time NextDue() const;
   uint64_t steps() const { return steps_; }
   FakeClock& clock() { return clock_; }
@@ -130,7 +130,7 @@ class Scheduler {
 
 class FakeLoop final : public EventLoop {
  public:
-  /// With a scheduler of its own.
+  /// Uses a scheduler of its own.
   explicit FakeLoop(FakeClock& clock);
   FakeLoop(Scheduler& scheduler, Scheduler::Owner owner);
   ~FakeLoop() override;

@@ -11,7 +11,7 @@ namespace splitlet::exec {
 namespace {
 
 constexpr size_t kRecent = 64;
-constexpr size_t kRecentThatWait = 8;  // who ends now is often unlike those before
+constexpr size_t kRecentThatWait = 8;  // the next call often differs from the last ones
 constexpr size_t kSmallestWindow = 4;
 constexpr double kTolerated = 2;  // times slower than alone: no reason yet for fewer
 constexpr double kFewest = 0.5;   // of the limit, after one window
@@ -66,7 +66,7 @@ void LimitCore::Finish(Ticket ticket, Clock::Time now, bool measure) {
   if (!measure || call.slow) return;
   Remember(took);
   if (options_.waits) return;
-  // What a call takes alone changes with the machine.
+  // The duration of a call that runs alone changes with the machine.
   if (quickest_ == Duration{0}) quickest_ = took;
   if (static_cast<double>(call.beside) <= options_.min) quickest_ += (took - quickest_) / 4;
   full_ = full_ || call.full;
@@ -141,7 +141,7 @@ StatusOr<Permit> AdaptiveLimit::Acquire(const Deadline& deadline) {
   return got->get_future().get();
 }
 
-/// By the token, whose lock is held: it is not touched here.
+/// Called by the token with its lock held, so this function does not touch the token.
 void AdaptiveLimit::GiveUp(Waiter& waiter) {
   {
     const std::lock_guard lock(mutex_);
@@ -152,7 +152,7 @@ void AdaptiveLimit::GiveUp(Waiter& waiter) {
   waiter.begun(Cancelled("given up"));
 }
 
-/// What an answer leads to may end here again, at once: it is seen to by the round that runs.
+/// Answers may call Pump again: the running round handles that call.
 void AdaptiveLimit::Pump() {
   std::unique_lock lock(mutex_);
   again_ = true;

@@ -1,10 +1,9 @@
 #pragma once
 
-/// How many calls of one kind may run at once, found by itself: more while calls take at most twice
-/// as long as the quickest seen, fewer when they get slower by running together. It settles at
-/// about three calls for each core where they only compute, and goes on growing for calls that
-/// wait. A call that takes much longer than the typical one stops counting, so that a hung pod
-/// never takes a place from others.
+/// Adapts how many calls of one kind run at the same time. The limit grows while calls take at most
+/// twice as long as the quickest call, and shrinks when calls slow each other down. It settles at
+/// about three calls for each core if calls only compute, and keeps growing if calls wait. A call
+/// that takes much longer than typical stops counting, so that a hung pod does not block others.
 /// Threads: AdaptiveLimit, Permit any; LimitCore one at a time.
 /// Errors: Acquire and Begin give DEADLINE_EXCEEDED or CANCELLED.
 /// Source: docs/design.md, "Threads and time".
@@ -25,25 +24,26 @@
 
 namespace splitlet::exec {
 
-/// One for each core of this machine, and 2 at least.
+/// One call for each core of this machine, at least two.
 double DefaultInitial();
 
 struct LimitOptions {
   double min = 2;
   double max = 64;
   double initial = DefaultInitial();
-  int slow_multiple = 4;  // of the median, then a call stops counting,
+  int slow_multiple = 4;  // times the median: a call this slow stops counting,
   Duration slow_at_least = std::chrono::milliseconds{100};  // but not before this,
   Duration slow_unmeasured =
       std::chrono::seconds{1};  // nor, with nothing measured yet, before this
   size_t max_running = 256;     // slow ones included
-  /// The server soon hands such a call on, and it waits for something else. Its time says nothing
-  /// of the server: the limit stays as it is, and a call counts for twice `slow_at_least`, or once
-  /// when half of the last few took longer than `slow_unmeasured`; `max_running` is not for it.
+  /// The server soon passes such a call on, and then the call waits for something else. Its
+  /// duration does not measure the server: the limit stays constant. A call counts for twice
+  /// `slow_at_least`, or once if half of the last few took longer than `slow_unmeasured`.
+  /// `max_running` does not apply.
   bool waits = false;
 };
 
-/// The decision, without waiting.
+/// The limit's decisions, without waiting.
 class LimitCore {
  public:
   using Ticket = uint64_t;
@@ -51,9 +51,9 @@ class LimitCore {
 
   bool MayStart(Clock::Time now) const;
   Ticket Start(Clock::Time now);
-  /// `measure` false: it failed, so that its time says nothing.
+  /// `measure` false: the call failed, so its duration measures nothing.
   void Finish(Ticket ticket, Clock::Time now, bool measure);
-  /// When the oldest of the counting calls stops counting; no time when none counts.
+  /// When the oldest counting call stops counting; no time if none counts.
   Clock::Time NextSlow(Clock::Time now) const;
   double limit() const { return limit_; }
   size_t running() const { return running_.size(); }
@@ -61,13 +61,13 @@ class LimitCore {
  private:
   struct Call {
     Clock::Time started;
-    size_t beside = 0;  // most that ran at once during it, itself included
+    size_t beside = 0;  // most calls that ran at the same time, this one included
     bool full = false;  // the limit was reached during it
-    bool slow = false;  // of those that wait: it was measured as one that took long
+    bool slow = false;  // with `waits`: it was measured as a slow call
   };
   size_t Counting(Clock::Time now) const;
   void Remember(Duration took);
-  /// Those that wait tell nothing until they end.
+  /// With `waits`, a call is measured as slow before it ends.
   void RememberSlow(Clock::Time now);
   void Adapt();
 
@@ -77,9 +77,9 @@ class LimitCore {
   std::map<Ticket, Call> running_;
   std::deque<Duration> recent_;   // for the median
   Duration counts_for_;           // follows it
-  std::vector<Duration> window_;  // since the limit was last looked at
+  std::vector<Duration> window_;  // since the limit last changed
   bool full_ = false;             // for a call of this window
-  Duration quickest_{0};          // what a call takes with few beside it, as far as it was seen
+  Duration quickest_{0};          // duration of a call with few others, as far as measured
 };
 
 class Permit {
@@ -91,7 +91,7 @@ class Permit {
   Permit(Permit&& other) noexcept
       : finish_(std::exchange(other.finish_, nullptr)), measure_(other.measure_) {}
   Permit& operator=(Permit&&) = delete;
-  /// The call failed: its time is no measure.
+  /// The call failed: its duration measures nothing.
   void Failed() { measure_ = false; }
 
  private:
@@ -99,16 +99,16 @@ class Permit {
   bool measure_ = true;
 };
 
-/// Waiters start in the order of their places in line. Outlives its permits and waiters, and the
-/// tasks of `loop`, whose timers tell it when calls have become slow.
+/// Waiters start in the order of their places in the queue. Outlives its permits, its waiters and
+/// the tasks of `loop`, whose timers notice slow calls.
 class AdaptiveLimit {
  public:
   using Begun = std::function<void(StatusOr<Permit>)>;
   AdaptiveLimit(const Clock& clock, EventLoop& loop, const LimitOptions& options)
       : clock_(clock), loop_(loop), core_(options) {}
-  /// Returns at once; `begun` is called once, on any thread, also on this one before Begin returns,
-  /// and must not block. The permit is held while the call runs. `later`: it stands in line as if
-  /// it came so much later.
+  /// Does not wait: `begun` is called once, on any thread, possibly before Begin returns, and must
+  /// not block. The call holds the permit while it runs. `later`: the waiter queues as if it had
+  /// come so much later.
   void Begin(const Deadline& deadline, Duration later, Begun begun);
   /// Blocks until the call may start. Not on the loop.
   StatusOr<Permit> Acquire(const Deadline& deadline);
@@ -128,7 +128,7 @@ class AdaptiveLimit {
     StatusOr<Permit> permit;
   };
   void GiveUp(Waiter& waiter);
-  /// Answers whoever may start, or has waited too long.
+  /// Answers waiters that may start or have waited too long.
   void Pump();
   std::vector<Answer> TakeAnswers(Clock::Time now);
   Permit Start(Clock::Time now);

@@ -8,7 +8,7 @@ namespace splitlet::exec {
 
 LoopThread::~LoopThread() {
   CHECK(thread_.load() == std::thread::id{}, "the loop still runs");
-  // Tasks go first: what they hold may post or cancel when it is destroyed.
+  // Tasks go first: their captures may post or cancel when they are destroyed.
   const auto queue = std::exchange(queue_, {});
   const auto timers = std::exchange(timers_, {});
 }
@@ -35,7 +35,7 @@ TimerId LoopThread::RunAfter(Duration delay, Task task) {
 }
 
 void LoopThread::CancelTimer(TimerId timer) {
-  Timers::node_type dropped;  // what it holds is destroyed without the lock
+  Timers::node_type dropped;  // its captures are destroyed without the lock
   const std::lock_guard lock(mutex_);
   const auto due = due_of_.find(timer);
   if (due == due_of_.end()) return;
@@ -45,7 +45,7 @@ void LoopThread::CancelTimer(TimerId timer) {
 
 void LoopThread::TakeDueTimers() {
   const Duration now = clock_.Now().monotonic;
-  // One at a time: a timer in the queue could not be cancelled any more.
+  // One at a time: a timer that is in the queue can no longer be cancelled.
   if (timers_.empty() || timers_.begin()->first.first > now) return;
   if (!queue_.empty() && queue_.front().due <= timers_.begin()->first.first) return;
   const auto first = timers_.begin();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The event loop of a process. The thread in Run() is the loop thread; it owns the state.
+/// The event loop of a process. The thread that is in Run() is the loop thread; it owns the state.
 /// Threads: Post, RunAfter, Stop from any; CancelTimer on the loop. Nothing fails.
 /// Units: timers by CLOCK_MONOTONIC, so that they stand still while the machine sleeps.
 /// Source: docs/design.md, "Threads and time".
@@ -34,9 +34,10 @@ class LoopThread final : public EventLoop {
 
   /// Runs tasks on this thread until Stop. Can be called again after it returned.
   void Run();
-  /// Run returns after the task that runs now; what waits stays queued.
+  /// Run returns after the current task; waiting tasks stay queued.
   void Stop();
-  /// Told after each wait how long the task stood in the queue beyond its time. Set before Run.
+  /// `hook` gets, after each wait, how long the task stood in the queue beyond its time. Set it
+  /// before Run.
   void OnLag(std::function<void(Duration)> hook) { on_lag_ = std::move(hook); }
 
  private:

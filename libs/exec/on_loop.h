@@ -1,6 +1,6 @@
 #pragma once
 
-/// Runs something on a loop that has a thread of its own, and waits; a stopped loop never answers.
+/// Runs a function on a loop that has a thread of its own, and waits. A stopped loop never answers.
 /// Threads: any but the loop's.
 
 #include <functional>

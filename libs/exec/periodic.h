@@ -1,19 +1,19 @@
 #pragma once
 
-/// What is done again and again on a loop, in step with all other processes of the machine.
+/// A repeated task on a loop, in step with the other processes of the machine.
 /// Threads: the loop's.
 
 #include "libs/exec/exec.h"
 
 namespace splitlet::exec {
 
-/// How long from `now` (CLOCK_MONOTONIC) to the next round of something done every `period`: at
-/// most that long, and to the end of a whole second, or of a fraction that the period is. So the
-/// rounds of all processes wake the machine together. Other periods stay as they are.
+/// Time from `now` (CLOCK_MONOTONIC) to the next round of a task that runs every `period`. A round
+/// comes at the end of a whole second, or of the fraction of a second that the period is, so that
+/// the processes wake the machine together. Other periods stay as they are.
 Duration UntilRound(Duration now, Duration period);
 
-/// Runs `task` on the loop every `period` until destroyed, the first time as UntilRound says; also
-/// soon after Kick(). Loop thread only.
+/// Runs `task` on the loop every `period` until destroyed; the first time is UntilRound's. Kick()
+/// runs it soon. Loop thread only.
 class Periodic {
  public:
   Periodic(EventLoop& loop, Duration period, Task task);

@@ -37,7 +37,7 @@ void StrandPool::Retry() {
   const std::lock_guard lock(mutex_);
   for (auto& [key, strand] : strands_)
     if (strand.running && ++strand.rounds == options_.slow_rounds) ++slow_;
-  // Of those that are not idle some may be on their way to what waits: one too many then, no harm.
+  // Some busy threads may be about to take waiting keys: then one thread too many is made.
   for (size_t missing = ready_.size() - std::min(idle_, ready_.size());
        !stopping_ && missing > 0 && threads_.size() < MaxThreads(); --missing)
     if (!AddThread()) return;
@@ -55,7 +55,7 @@ void StrandPool::Work(std::list<std::thread>::iterator self) {
         wake_.wait_for(lock, options_.idle_limit, [this] { return stopping_ || !ready_.empty(); });
     --idle_;
     if (woken) continue;
-    // Those that ended before leave their stacks now, not when work comes again.
+    // Threads that ended before free their stacks now, not when the next work comes.
     std::list<std::thread> before = std::exchange(ended_, {});
     ended_.splice(ended_.end(), threads_, self);
     lock.unlock();
@@ -74,7 +74,7 @@ void StrandPool::RunFront(std::unique_lock<std::mutex>& lock) {
   strand.tasks.pop_front();
   lock.unlock();
   task();
-  task = nullptr;  // what it holds is destroyed without the lock
+  task = nullptr;  // its captures are destroyed without the lock
   lock.lock();
   strand.running = false;
   if (IsSlow(strand)) --slow_;

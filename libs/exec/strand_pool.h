@@ -1,9 +1,9 @@
 #pragma once
 
-/// Strands on threads: a pool that makes a thread when a key has work and all are busy, up to a
-/// cap, and ends idle ones. Above the cap keys wait in order; a task that runs for long does not
-/// count, as far as the options say. Where the machine gives no thread, the key waits for another
-/// one, or for the next Retry.
+/// Strands on threads. The pool makes a thread when a key has work and all threads are busy, up to
+/// a cap, and ends idle threads. Above the cap keys wait in order. Slow tasks do not count, within
+/// the options' limit. If the machine refuses a thread, the key waits for another thread or for the
+/// next Retry.
 /// Threads: any; nothing fails.
 /// Source: docs/design.md, "Threads and time"; docs/safety.md, rule 28.
 
@@ -26,12 +26,12 @@ class StrandPool final : public Strands {
  public:
   struct Options {
     size_t max_threads = 64;
-    /// As many more as there are tasks that were running at `slow_rounds` calls of Retry.
+    /// Additional threads, at most one for each task that runs since `slow_rounds` calls of Retry.
     size_t slow_threads = 0;
     int slow_rounds = 5;
     Duration idle_limit = std::chrono::seconds{10};
-    /// A thread that runs the task; throws std::system_error where none can be made. Not set: of
-    /// the machine.
+    /// Makes a thread that runs the task; throws std::system_error on failure. Not set:
+    /// std::thread.
     std::function<std::thread(Task)> make_thread = nullptr;
   };
   struct Load {
@@ -44,10 +44,10 @@ class StrandPool final : public Strands {
 
   void Run(const std::string& key, Task task) override;
   size_t Pending(const std::string& key) const override;
-  /// Makes the threads that could not be made, and those in place of tasks that run for long. To be
-  /// called now and then: where no thread is left, nobody else comes to what waits.
+  /// Makes threads that failed before, and threads to replace slow tasks. Call it now and then: if
+  /// no thread is left, only Retry helps the waiting keys.
   void Retry();
-  /// Lets running tasks end, drops those that wait, joins. Later Run() calls do nothing.
+  /// Lets running tasks end, drops waiting ones, joins. Later Run() calls do nothing.
   void Stop();
   Load load() const;
 
@@ -69,11 +69,11 @@ class StrandPool final : public Strands {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::map<std::string, Strand> strands_;
-  std::deque<std::string> ready_;  // keys with work that none of the threads has
+  std::deque<std::string> ready_;  // keys with work and no thread
   std::list<std::thread> threads_;
-  std::list<std::thread> ended_;  // about to return, one at most; joined by whoever comes next
+  std::list<std::thread> ended_;  // about to return, at most one; the next caller joins it
   size_t idle_ = 0;
-  size_t slow_ = 0;  // tasks that have been running for long
+  size_t slow_ = 0;  // tasks that run for long
   bool stopping_ = false;
 };
 

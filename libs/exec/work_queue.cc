@@ -71,7 +71,7 @@ void WorkQueue::Arm() {
 
 void WorkQueue::RunDue() {
   const Clock::Time now = clock_.Now();
-  // What is added while these are worked on gets a turn of its own, so that the loop is not held.
+  // Keys that are added during this work get a later turn, so that the loop is not blocked.
   const std::vector<std::pair<Clock::Time, std::string>> ready(by_time_.begin(),
                                                                by_time_.upper_bound(now));
   for (const auto& [at, key] : ready) {

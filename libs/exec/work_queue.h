@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keys to be worked on, each at most once at a time, with exponential back-off after failures.
+/// Keys to work on, each at most once at a time, with exponential back-off after failures.
 /// Threads: the loop thread only; nothing fails.
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace splitlet::exec {
 
-/// Doubles from `initial` to `max`, per key; a key unused for 2 x max starts anew.
-/// Time comes from the clock given; nothing is waited for here.
+/// Doubles from `initial` to `max`, per key; a key unused for 2 x max starts again at `initial`.
+/// Only computes: it neither waits nor sets timers.
 class Backoff {
  public:
   struct Options {
@@ -22,9 +22,9 @@ class Backoff {
     double jitter = 0;
   };
   Backoff(const Clock& clock, Options options) : clock_(clock), options_(options) {}
-  /// Counts a failure and says how long to wait from now. First: initial.
+  /// Counts a failure and returns the time to wait from now. First: initial.
   Duration Next(const std::string& key, Random* random = nullptr);
-  /// How long there is still to wait; 0 when nothing is due.
+  /// The rest of the wait; 0 if none.
   Duration Remaining(const std::string& key) const;
   void Reset(const std::string& key);
   /// Drops keys unused for 2 x max.
@@ -47,7 +47,7 @@ class WorkQueue {
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
-  /// Works on `key` after `delay`; a key that waits already keeps the earlier of the two times.
+  /// Works on `key` after `delay`; a key that waits already keeps the earlier time.
   void Add(const std::string& key, Duration delay = Duration{0});
   void Remove(const std::string& key);
   bool Contains(const std::string& key) const { return due_.contains(key); }

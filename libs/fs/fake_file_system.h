@@ -1,8 +1,8 @@
 #pragma once
 
-/// Files in memory, with faults. Passes the contract test of the real one.
-/// Threads: any, but what hooks do is the test's affair.
-/// Errors: as the real one, and those that the test asks for.
+/// Files in memory, with faults. Passes the same contract test as the real file system.
+/// Threads: any; hooks run on the caller's thread.
+/// Errors: as the real one, and the injected ones.
 
 #include <unistd.h>
 
@@ -31,9 +31,9 @@ class FakeFileSystem final : public FileSystem {
   /// MakeSymlink give RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
   void SetMountPoint(const std::string& path);
-  /// Nothing is mounted there any more, and what was there is gone.
+  /// Unmounts the path; the files there are gone.
   void EndMountPoint(const std::string& path);
-  /// Of a file that is there; another that replaces it is this process's own again.
+  /// Of an existing file; a file that replaces it belongs to this process again.
   void SetOwner(const std::string& path, uint32_t owner, uint32_t mode);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
   /// Files go back to their last synced content; those never synced are gone.
@@ -65,7 +65,7 @@ class FakeFileSystem final : public FileSystem {
     std::string content;  // of a symlink: its target
     uint64_t inode = 0;
     WallTime modified;
-    uint64_t allocated = 0;  // of a spare: its room, which is not filled here
+    uint64_t allocated = 0;  // of a spare: its reserved blocks, which are not filled here
     uint32_t owner = ::geteuid(), mode = 0600;
   };
   using Nodes = std::map<std::string, Node>;
@@ -95,15 +95,15 @@ class FakeFileSystem final : public FileSystem {
   std::map<const void*, Watch> watches_;
 };
 
-/// Told of changes at the path, below it, and of its coming and going, on the thread that changes;
-/// a test may mute it, as if events were lost, or take its watch away.
+/// Reports changes at the path and below it, and its creation and removal, on the thread that makes
+/// the change. A test may mute it, as if events were lost, or end its watch.
 class FakeFileWatcher final : public FileWatcher {
  public:
   explicit FakeFileWatcher(FakeFileSystem& files) : files_(files) {}
   ~FakeFileWatcher() override;
   Status Start(const std::string& path, Callbacks callbacks) override;
   void Mute(bool muted) { muted_ = muted; }
-  /// What Start gives from now on.
+  /// Result of Start from now on.
   void FailStart(const Status& why) { start_error_ = why; }
   /// Nothing is watched from now on, until the next Start.
   void Lose(const Status& why);

@@ -17,7 +17,7 @@ bool StepsOut(const std::vector<std::string>& names) {
       names, [&depth](const auto& name) { return (depth += name == ".." ? -1 : 1) < 0; });
 }
 
-/// As it is opened: links lead where they lead, and what they lead to is below the root.
+/// Resolves links as open(2) does; the result is below the root.
 StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& root,
                                      const std::string& path) {
   const auto first = NamesOf(path);

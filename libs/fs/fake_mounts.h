@@ -1,7 +1,6 @@
 #pragma once
 
-/// Mounts over files in memory: what is mounted is a mount point to them, and what was written
-/// there goes with it.
+/// Mounts over files in memory. Files written at a mount point go away with the mount.
 /// Threads: one.
 
 #include <map>
@@ -16,11 +15,10 @@ class FakeMounts final : public Mounts {
  public:
   explicit FakeMounts(FakeFileSystem& files) : files_(files) {}
 
-  /// What Mount, or Unmount, gives from now on.
+  /// Result of Mount, or Unmount, from now on.
   void FailMount(const Status& why) { mount_error_ = why; }
   void FailUnmount(const Status& why) { unmount_error_ = why; }
-  /// By path; the one on top. Of one that is bound the type is "bind" and the options are the path
-  /// of what is seen.
+  /// The topmost mount, by path. A bind mount has the type "bind" and its source as options.
   const std::map<std::string, MountRequest>& mounted() const { return mounted_; }
 
   StatusOr<bool> IsMountPoint(const std::string& path) override {

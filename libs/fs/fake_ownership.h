@@ -1,6 +1,6 @@
 #pragma once
 
-/// Groups of files in memory. They stay with a file that gets another name.
+/// Groups of files in memory; a renamed file keeps its group.
 /// Threads: one.
 
 #include <functional>
@@ -18,11 +18,11 @@ class FakeOwnership final : public Ownership {
  public:
   explicit FakeOwnership(FakeFileSystem& files) : files_(files) {}
 
-  /// What each entry gives from now on.
+  /// Result of each entry from now on.
   void Fail(const Status& why) { error_ = why; }
   /// Before each entry of a group.
   void SetOnEach(std::function<void()> on_each) { on_each_ = std::move(on_each); }
-  /// Whose it is; unset: nobody gave it to a group.
+  /// Unset: no call gave the file to a group.
   std::optional<GroupAccess> AccessOf(const std::string& path) {
     const auto info = files_.Stat(path, false);
     const auto found = info.ok() ? given_.find(info->inode) : given_.end();
@@ -30,7 +30,7 @@ class FakeOwnership final : public Ownership {
     return found->second;
   }
 
-  /// Unset: nobody gave it to a user.
+  /// Unset: no call gave the file to a user.
   std::optional<uint32_t> UserOf(const std::string& path) {
     const auto info = files_.Stat(path, true);
     const auto found = info.ok() ? users_.find(info->inode) : users_.end();

@@ -35,8 +35,8 @@ class Fd {
 /// is an error.
 StatusOr<std::string> ReadFile(const Fd& fd, uint64_t max_bytes);
 
-/// Opens for reading what a descriptor only names (O_PATH). A folder, pipe or device is an error,
-/// and stays closed: some do something as soon as they are opened, as a watchdog does.
+/// Opens for reading a file that the descriptor only names (O_PATH). A folder, pipe or device is an
+/// error and is not opened: some devices act on being opened, as a watchdog does.
 StatusOr<Fd> OpenRegularFile(const Fd& named);
 
 }  // namespace splitlet::fs

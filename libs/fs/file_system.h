@@ -58,36 +58,36 @@ class FileSystem {
   };
   virtual Status Replace(const std::string& path, std::string_view content,
                          WriteOptions options) = 0;
-  /// Sorted by name; NOT_FOUND when there is no such directory.
+  /// Sorted by name; NOT_FOUND if the directory does not exist.
   virtual StatusOr<std::vector<DirEntry>> List(const std::string& path) = 0;
   /// `follow`: of the target of a symlink.
   virtual StatusOr<FileInfo> Stat(const std::string& path, bool follow) = 0;
-  /// Those that are missing, with exactly this mode whatever the umask. Links on the way to what is
-  /// there are followed, one that takes the place of what is made is not.
+  /// Makes the missing directories, with exactly this mode whatever the umask. Follows links in the
+  /// existing part of the path; a link in the place of a directory that it makes is an error.
   virtual Status MakeDirs(const std::string& path, uint32_t mode) = 0;
-  /// The folder `below` in the folder `root`, and those on the way, as MakeDirs does; but below the
-  /// root no link is followed, whoever made it: ALREADY_EXISTS where something is no directory.
+  /// Makes the folder `below` in the folder `root`, with its parents, as MakeDirs does. Below the
+  /// root no link is followed. ALREADY_EXISTS if something on the way is no directory.
   virtual Status MakeDirsBelow(const std::string& root, const std::string& below,
                                uint32_t mode) = 0;
   virtual Status MakeSymlink(const std::string& target, const std::string& path) = 0;
   virtual StatusOr<std::string> ReadSymlink(const std::string& path) = 0;
-  /// One file, symlink or empty directory; one that is not there is OK.
+  /// Removes a file, symlink or empty directory. OK if it does not exist.
   virtual Status Remove(const std::string& path) = 0;
-  /// A tree, without following symlinks and without crossing into another file system
-  /// (FAILED_PRECONDITION at a mount point). One that is not there is OK.
+  /// Removes a tree, without following symlinks and without crossing into another file system
+  /// (FAILED_PRECONDITION at a mount point). OK if it does not exist.
   virtual Status RemoveTree(const std::string& path) = 0;
-  /// Empties a file, and does not follow a link.
+  /// Empties a file; does not follow a link.
   virtual Status Truncate(const std::string& path) = 0;
-  /// Gives a file that is there another content: it stays the same file for whoever has it open or
-  /// mounted. Killed meanwhile it leaves the new content and the old one's end. NOT_FOUND when
-  /// there is none, INVALID_ARGUMENT for a link and for what is no regular file.
+  /// Replaces the content of an existing file in place: programs that have it open or mounted see
+  /// the new content. A kill during the write may leave the end of the old content. NOT_FOUND if
+  /// the file does not exist, INVALID_ARGUMENT for a link or no regular file.
   virtual Status Overwrite(const std::string& path, std::string_view content) = 0;
-  /// Makes a file that has so much of the disk for itself; its content is of no meaning. Makes
-  /// missing folders. Owner alone may read it.
+  /// Makes a file with so many bytes reserved on the disk and arbitrary content. Makes missing
+  /// folders. Only the owner may read it.
   virtual Status Allocate(const std::string& path, uint64_t bytes) = 0;
-  /// Replaces the file at `path` whole, as Replace does, by a file that Allocate made: the content
-  /// goes where that one has its room, so that a full disk does not matter. On the same file
-  /// system, in a folder that is there. The content may not be longer than what was allocated.
+  /// Replaces the file at `path` as Replace does, by a file that Allocate made: the content goes
+  /// into reserved blocks, so it succeeds on a full disk. Both are on one file system; the folder
+  /// exists; the content fits into the reserved bytes.
   virtual Status ReplaceFrom(const std::string& spare, const std::string& path,
                              std::string_view content, WriteOptions options) = 0;
   virtual Status Rename(const std::string& from, const std::string& to) = 0;

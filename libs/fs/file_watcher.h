@@ -1,9 +1,9 @@
 #pragma once
 
-/// Says that something below a path has changed, and of a directory which of its entries. A hint:
-/// the reader looks for itself.
+/// Reports that something below a path changed, and for a directory the names of its entries. A
+/// report is a hint: the reader looks for itself.
 /// Threads: the callbacks run on a thread of the watcher; post to your loop.
-/// Errors: by errno, at Start and later; who wants to go on watching starts it again.
+/// Errors: by errno, at Start and later; the caller starts the watcher again.
 
 #include <functional>
 #include <set>
@@ -13,11 +13,10 @@
 
 namespace splitlet::fs {
 
-/// What may have changed: entries of the watched directory by name, or anything at or below the
-/// path.
+/// Possible changes: entries of the watched directory by name, or anything at or below the path.
 class Hint {
  public:
-  /// So many names are told; of more changes at once a reader does better to look at all.
+  /// At most so many names; with more changes the reader reads the whole directory.
   static constexpr size_t kMostNames = 64;
   static Hint Anything() {
     Hint hint;
@@ -46,10 +45,10 @@ class FileWatcher {
   virtual ~FileWatcher() = default;
   struct Callbacks {
     std::function<void(const Hint& hint)> on_change;
-    std::function<void(const Status& why)> on_lost;  // nothing is watched any more
+    std::function<void(const Status& why)> on_lost;  // the watch has ended
   };
-  /// Watches a directory (or a file's directory). It may not exist yet or vanish: then its nearest
-  /// parent is watched. Again after an error or on_lost, and only then.
+  /// Watches a directory, or the directory of a file. While it does not exist, its nearest existing
+  /// parent is watched. Call again only after an error or on_lost.
   virtual Status Start(const std::string& path, Callbacks callbacks) = 0;
 };
 

@@ -230,7 +230,7 @@ TEST_P(FileSystemContract, UsageTellsRoomAndInodes) {
 
 TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   RecordStore store(*files_, clock_, {.directory = At("facts"), .schema = 2});
-  EXPECT_TRUE(store.ReadAll()->facts.empty()) << "no directory yet";
+  EXPECT_TRUE(store.ReadAll()->records.empty()) << "no directory yet";
   EXPECT_TRUE(store.Save("uid-1", std::string("a\n\0b", 4), true).ok());
   EXPECT_TRUE(store.Save("uid-2", "", false).ok());
   RecordStore later(*files_, clock_, {.directory = At("facts"), .schema = 3});
@@ -239,10 +239,10 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_TRUE(files_->Replace(At("facts/.uid-9.new"), "half", {}).ok());
   const auto all = store.ReadAll();
   ASSERT_TRUE(all.ok());
-  ASSERT_EQ(all->facts.size(), 2u);
-  EXPECT_EQ(all->facts[0].key, "uid-1");
-  EXPECT_EQ(all->facts[0].bytes, std::string("a\n\0b", 4));
-  EXPECT_EQ(all->facts[0].boot, clock_.Now().boot);
+  ASSERT_EQ(all->records.size(), 2u);
+  EXPECT_EQ(all->records[0].key, "uid-1");
+  EXPECT_EQ(all->records[0].bytes, std::string("a\n\0b", 4));
+  EXPECT_EQ(all->records[0].boot, clock_.Now().boot);
   ASSERT_EQ(all->unreadable.size(), 2u);
   EXPECT_EQ(all->unreadable[0].key, "broken");
   EXPECT_EQ(all->unreadable[0].reason, "checksum does not match");
@@ -252,7 +252,7 @@ TEST_P(FileSystemContract, FactsComeBackAndBrokenOnesAreKept) {
   EXPECT_FALSE(all->unreadable[0].newer);
   EXPECT_TRUE(store.Forget("uid-1").ok());
   EXPECT_TRUE(store.Forget("uid-1").ok());
-  EXPECT_EQ(store.ReadAll()->facts.size(), 1u);
+  EXPECT_EQ(store.ReadAll()->records.size(), 1u);
   EXPECT_EQ(store.PutAside("uid-1").status().code(), StatusCode::kNotFound);
   for (const char* name : {"broken", "broken.2"}) {
     EXPECT_EQ(store.PutAside("broken").value(), At("facts-discarded/") + name);
@@ -286,7 +286,7 @@ TEST(RecordStore, AFactThatCannotBeReadNowIsAnErrorAndNeverAbsent) {
     files.SetHook(nullptr);
     const auto all = store.ReadAll();
     ASSERT_TRUE(all.ok());
-    EXPECT_EQ(all->facts.size(), 2u);
+    EXPECT_EQ(all->records.size(), 2u);
   }
 }
 
@@ -305,7 +305,7 @@ TEST(RecordStore, WhatIsNoFactIsListedAndHoldsUpNoOther) {
   });
   const auto all = store.ReadAll();
   ASSERT_TRUE(all.ok()) << all.status();
-  ASSERT_EQ(all->facts.size(), 1u);
+  ASSERT_EQ(all->records.size(), 1u);
   std::vector<std::string> unreadable;
   for (const auto& bad : all->unreadable) {
     unreadable.push_back(bad.key);
@@ -328,10 +328,10 @@ TEST(FactFuzz, AMutatedFactIsWhatItWasOrUnreadable) {
     ASSERT_TRUE(files.Replace("/facts/a", text, {}).ok());
     const auto all = store.ReadAll();
     ASSERT_TRUE(all.ok()) << text;
-    ASSERT_EQ(all->facts.size() + all->unreadable.size(), text.empty() ? 0u : 1u) << text;
-    if (all->facts.empty()) continue;
+    ASSERT_EQ(all->records.size() + all->unreadable.size(), text.empty() ? 0u : 1u) << text;
+    if (all->records.empty()) continue;
     ++same;
-    ASSERT_EQ(all->facts[0].bytes, "the record of a pod") << text;
+    ASSERT_EQ(all->records[0].bytes, "the record of a pod") << text;
   }
   EXPECT_GT(same, 0u);
 }
@@ -344,11 +344,11 @@ TEST_P(FileSystemContract, AFactThatAPowerCutHasEmptiedIsNone) {
     EXPECT_TRUE(files_->Replace(At("facts") + "/emptied", "", {}).ok());
     const auto all = store.ReadAll();
     ASSERT_TRUE(all.ok()) << all.status();
-    EXPECT_EQ(all->facts.size(), 1u);
+    EXPECT_EQ(all->records.size(), 1u);
     EXPECT_TRUE(all->unreadable.empty());
     EXPECT_EQ(Names("facts"), std::vector<std::string>{"a"});
     EXPECT_TRUE(store.Save("emptied", "2", false).ok()) << "it can be written again";
-    EXPECT_EQ(store.ReadAll()->facts.size(), 2u);
+    EXPECT_EQ(store.ReadAll()->records.size(), 2u);
     EXPECT_TRUE(store.Forget("emptied").ok());
   }
 }
@@ -358,12 +358,12 @@ TEST_P(FileSystemContract, FactsOfAnotherBootAreVoidWhereTheOwnerSaysSo) {
   const RecordStore ever(*files_, clock_, {.directory = At("state")});
   EXPECT_TRUE(boot.Save("a", "1", false).ok());
   EXPECT_TRUE(ever.Save("a", "1", false).ok());
-  EXPECT_EQ(boot.ReadAll()->facts.size(), 1u);
+  EXPECT_EQ(boot.ReadAll()->records.size(), 1u);
   clock_.SetBoot(77);
-  EXPECT_TRUE(boot.ReadAll()->facts.empty());
+  EXPECT_TRUE(boot.ReadAll()->records.empty());
   EXPECT_EQ(Names("run"), std::vector<std::string>{});
-  ASSERT_EQ(ever.ReadAll()->facts.size(), 1u);
-  EXPECT_NE(ever.ReadAll()->facts[0].boot, 77u);
+  ASSERT_EQ(ever.ReadAll()->records.size(), 1u);
+  EXPECT_NE(ever.ReadAll()->records[0].boot, 77u);
 }
 
 TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
@@ -415,7 +415,7 @@ TEST_P(FileSystemContract, AFailPointBeforeTheWriteLeavesTheOldFact) {
   EXPECT_TRUE(points.Set("fs.save-fact.before", "return(unavailable,planned)").ok());
   EXPECT_EQ(store.Save("a", "new", false).code(), StatusCode::kUnavailable);
   FailPoints::SetCurrent(nullptr);
-  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "old");
+  EXPECT_EQ(store.ReadAll()->records.at(0).bytes, "old");
 }
 
 TEST_P(FileSystemContract, AStateDirectoryHasOneId) {

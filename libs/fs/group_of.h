@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the group of a file or directory is and may: the kernel's answer, or that of a fake.
+/// Group and mode of a file or directory: the kernel's answer, or that of a fake.
 /// Threads: any; blocks on the disk.
 /// Errors:  by errno.
 /// Units:   ids as on the host.
@@ -16,11 +16,11 @@ namespace splitlet::fs {
 
 struct OfGroup {
   uint32_t group = 0;
-  uint32_t mode = 0;  // all bits of it, without the kind
+  uint32_t mode = 0;  // all bits but the file type
   bool operator==(const OfGroup&) const = default;
 };
 
-/// Of what a link leads to.
+/// Follows links.
 StatusOr<OfGroup> GroupOf(const std::string& path);
 
 /// GroupOf, or a fake.

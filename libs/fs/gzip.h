@@ -1,6 +1,6 @@
 #pragma once
 
-/// Threads: any; blocks on the disk and takes the CPU. By errno, where it fails.
+/// Threads: any; blocks on the disk and uses the CPU. Errors by errno.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace splitlet::fs {
 
-/// Writes the content of `from` to `to`, compressed, with the mode of `from`, piece by piece. What
-/// is at `to` is replaced; on an error it is gone. Follows no link at either.
+/// Compresses `from` into `to`, with the mode of `from`, piece by piece. Replaces `to`; removes it
+/// after an error. Follows no link at either.
 Status GzipFile(const std::string& from, const std::string& to);
 
 }  // namespace splitlet::fs

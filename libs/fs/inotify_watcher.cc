@@ -35,7 +35,7 @@ class InotifyWatcher final : public FileWatcher {
   ~InotifyWatcher() override { Stop(); }
 
   Status Start(const std::string& path, Callbacks callbacks) override {
-    Stop();  // what is left of an earlier one
+    Stop();  // ends an earlier watch
     path_ = path;
     callbacks_ = std::move(callbacks);
     inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -55,7 +55,7 @@ class InotifyWatcher final : public FileWatcher {
   void Stop() {
     if (thread_.joinable()) {
       const uint64_t one = 1;
-      // Cannot fail: the counter is far from its maximum.
+      // The write cannot fail: the counter is far from its maximum.
       static_cast<void>(::write(stop_, &one, sizeof(one)) == sizeof(one));
       thread_.join();
     }
@@ -64,8 +64,8 @@ class InotifyWatcher final : public FileWatcher {
     inotify_ = stop_ = target_ = parent_ = kNone;
   }
 
-  /// Watches the path when it is a directory, and always the name that leads to it in its nearest
-  /// existing parent, which tells of its coming, going and replacement.
+  /// Watches the path if it is a directory, and always its name in the nearest existing parent,
+  /// whose events report creation, removal and replacement of the path.
   Status Arm() {
     Forget(target_);
     Forget(parent_);
@@ -83,7 +83,7 @@ class InotifyWatcher final : public FileWatcher {
         if (target_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
         return OkStatus();
       }
-      // What came into being before the watch stood is found by looking again.
+      // Entries created before the watch existed are found by looking again.
       if (below == path_ || !Exists(below)) return OkStatus();
       Forget(parent_);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the call that just failed left in errno.
+/// errno of the failed call, as a Status.
 /// Threads: any.
 
 #include <cerrno>

@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint64_t kMaxTable = 16u << 20;
 
-/// "\040" is a blank: three octal digits for what would end a field or a line.
+/// "\040" is a blank: the kernel writes characters that would end a field or line as three octal
+/// digits.
 std::string Unescaped(const std::string& field) {
   std::string text;
   for (size_t i = 0; i < field.size(); ++i) {

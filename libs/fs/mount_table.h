@@ -1,7 +1,7 @@
 #pragma once
 
-/// What is mounted, as the kernel lists it: no file system is asked, so one that hangs holds up
-/// nobody.
+/// The kernel's list of mounts. Reading it asks no file system, so a mount that hangs delays
+/// nothing.
 /// Threads: any; parsing is pure, ReadMountTable blocks.
 /// Errors:  of reading the table.
 /// Source:  proc(5).
@@ -17,13 +17,13 @@ namespace splitlet::fs {
 
 inline constexpr const char* kMountTable = "/proc/self/mountinfo";
 
-/// The text of that file; empty where there is none, as without /proc.
+/// The text of /proc/self/mountinfo; empty if the file does not exist, as without /proc.
 StatusOr<std::string> ReadMountTable(FileSystem& files);
 
-/// Of the text of that file, in its order: what was mounted last at a path stands last.
+/// Mount points in the order of the text: the newest mount of a path comes last.
 std::vector<std::string> ParseMountPoints(std::string_view mountinfo);
 
-/// Those at `folder` or below it, likewise.
+/// Mount points at `folder` or below it, in the same order.
 std::vector<std::string> MountPointsBelow(std::string_view mountinfo, std::string_view folder);
 
 }  // namespace splitlet::fs

@@ -18,7 +18,7 @@ namespace {
 
 constexpr mode_t kTargetDirMode = 0750, kTargetFileMode = 0640;
 
-/// It was made by us or is left of another part of the volume.
+/// An existing target was made by an earlier call, or belongs to another part of the volume.
 Status MakeTarget(const std::string& path, bool directory) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) == 0) {
@@ -34,11 +34,11 @@ Status MakeTarget(const std::string& path, bool directory) {
 
 StatusOr<bool> RealMounts::IsMountPoint(const std::string& path) {
   struct statx info {};
-  // A server is not asked: it may not answer.
+  // No question to the server of a network mount: it may not answer.
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (::statx(AT_FDCWD, path.c_str(), kFlags, 0, &info) != 0) return ErrnoStatus(errno);
   if ((info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
-    return Unimplemented("the kernel does not tell mount points (Linux 5.8 does)");
+    return Unimplemented("the kernel does not report mount points (Linux 5.8 does)");
   return (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
@@ -56,7 +56,7 @@ Status RealMounts::Unmount(const std::string& path) {
   // EINVAL: nothing is mounted there.
   if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT) {
     const int why = errno;
-    // Who may not unmount is told so whether or not there is something to unmount.
+    // Without the right to unmount the kernel answers EPERM whether or not something is mounted.
     if (why != EPERM) return ErrnoStatus(why);
     const auto mounted = IsMountPoint(path);
     if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound) return mounted.status();

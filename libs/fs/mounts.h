@@ -2,8 +2,8 @@
 
 /// Mounts of file systems, behind one interface: the kernel's, and a fake over files in memory.
 /// Threads: any; calls block in the kernel.
-/// Errors: by errno; PERMISSION_DENIED where the process may not mount; OUT_OF_RANGE where links
-/// lead out of a volume, or nowhere.
+/// Errors: by errno; PERMISSION_DENIED if the process may not mount; OUT_OF_RANGE if links lead out
+/// of a volume, or nowhere.
 /// Source: docs/behaviour/volumes.md, "subPath".
 
 #include <string>
@@ -14,32 +14,32 @@ namespace splitlet::fs {
 
 struct MountRequest {
   std::string type;     // "tmpfs"
-  std::string path;     // a directory that is there
+  std::string path;     // an existing directory
   std::string options;  // "size=1024"; of the file system, not flags
 };
 
-/// A part of a volume that is to be seen at another place too.
+/// A part of a volume that becomes visible at another path too.
 struct BindRequest {
   std::string root;    // of the volume
-  std::string path;    // below it; links are followed that stay in it
-  std::string target;  // a directory or file, as the part is; made in a folder that is there
+  std::string path;    // below the root; links that stay in the root are followed
+  std::string target;  // a directory or file like the part; made in an existing folder
 };
 
 class Mounts {
  public:
   virtual ~Mounts() = default;
-  /// Whether something is mounted just there. A link is none; NOT_FOUND: there is no such path.
+  /// True if exactly this path is a mount point; false for a link. NOT_FOUND: no such path.
   virtual StatusOr<bool> IsMountPoint(const std::string& path) = 0;
-  /// On top of what is there.
+  /// Mounts over whatever is at the path.
   virtual Status Mount(const MountRequest& request) = 0;
-  /// Missing directories of `path` are made below `root`, with the mode of the root. Nothing
-  /// outside of it is looked at, whatever links are in it.
+  /// Makes missing directories of `path` below `root`, with the mode of the root. Links cannot lead
+  /// the call out of the root.
   virtual Status MakeWithin(const std::string& root, const std::string& path) = 0;
-  /// What is at the path now stays at the target, whatever becomes of the path; what was bound
-  /// there before and is something else is replaced. Missing directories are made, as above.
-  /// Somebody hostile may change the volume meanwhile: nothing outside of it is ever made or bound.
+  /// Binds the part that is at the path now to the target; later changes of the path do not matter.
+  /// Replaces another part that was bound there. Makes missing directories as above. A hostile
+  /// program may change the volume during the call: nothing outside of the root is made or bound.
   virtual Status BindWithin(const BindRequest& request) = 0;
-  /// The one on top. A path where nothing is mounted, or that is not there, is OK.
+  /// Unmounts the topmost mount. OK if nothing is mounted there or the path does not exist.
   virtual Status Unmount(const std::string& path) = 0;
 };
 

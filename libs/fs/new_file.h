@@ -1,6 +1,6 @@
 #pragma once
 
-/// Empty files where there is none: what somebody else makes there at the same moment stays.
+/// Creates empty files; a file that another program creates at the same time stays.
 /// Threads: any; it blocks on the disk.
 /// Errors:  by errno (ErrnoStatus), the reason only.
 
@@ -12,7 +12,7 @@
 
 namespace splitlet::fs {
 
-/// In a folder that is there, with exactly this mode. OK where something is already, also a link.
+/// In an existing folder, with exactly this mode. OK if the path exists already, also as a link.
 Status MakeNewFile(const std::string& path, uint32_t mode);
 
 /// MakeNewFile, or a test's.

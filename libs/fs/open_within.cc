@@ -38,8 +38,7 @@ StatusOr<Fd> OpenBeneath(const Part& part, size_t count, uint64_t flags) {
   return OpenAt2(part.top, fmt::format("./{}", fmt::join(part.names.begin(), end, "/")), how);
 }
 
-/// The kernel's mode of a new directory is cut by the umask, this one is not. What is not ours is
-/// left as it is: somebody made it meanwhile.
+/// Sets the mode despite the umask. A directory that another program made stays as it is.
 StatusOr<Fd> MakeDirectory(const Fd& parent, const std::string& name, mode_t mode) {
   if (::mkdirat(parent.get(), name.c_str(), mode) != 0) return LastError();
   Fd fd(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -47,8 +46,8 @@ StatusOr<Fd> MakeDirectory(const Fd& parent, const std::string& name, mode_t mod
   return fd;
 }
 
-/// Each step is looked up from the top again: what is opened was below it at that moment, and a
-/// directory is made in what is open.
+/// Looks up each step from the top again: the opened directory was below the top at that moment,
+/// and the next one is made inside of it.
 StatusOr<Fd> MakeBeneath(const Part& part) {
   struct stat info {};
   if (::fstat(part.top.get(), &info) != 0) return LastError();
@@ -76,7 +75,7 @@ StatusOr<Fd> OpenOrMake(const Part& part) {
 
 Status LeadsOut() { return OutOfRange("it leads out"); }
 
-/// As the kernel names what is open; no file system but /proc is asked.
+/// The kernel's path of an open descriptor; asks no file system but /proc.
 StatusOr<std::string> NameOfOpen(const Fd& fd) {
   std::string name(PATH_MAX, '\0');
   const std::string link = fmt::format("/proc/self/fd/{}", fd.get());
@@ -86,20 +85,20 @@ StatusOr<std::string> NameOfOpen(const Fd& fd) {
   return name;
 }
 
-/// Follows links as this machine sees them, name by name from the root on. What is outside of it
-/// stays untouched: there a step is but compared with the root's own names, so that whoever made
-/// the links learns nothing of it and nobody waits for it.
+/// Follows links as this machine resolves them, name by name from the root on. Outside of the root
+/// it only compares names with the root's path: it touches no file there, so that the maker of the
+/// links learns nothing and no mount can delay it.
 class Walk {
  public:
-  /// `given` and `real` name the root; the second without a link.
+  /// `given` and `real` name the root; `real` contains no link.
   Walk(const Fd& top, std::vector<std::string> given, std::vector<std::string> real)
       : top_(top), given_(std::move(given)), real_(std::move(real)) {}
 
-  /// Names below the root; those at the end where nothing is stay. True only for a moment: whoever
-  /// opens it follows no link any more.
+  /// Names below the root, with those of missing directories at the end. The tree may change right
+  /// after; the caller opens the names without following links.
   StatusOr<std::vector<std::string>> Resolve(const std::vector<std::string>& names) {
     left_.assign(names.begin(), names.end());
-    size_t own = names.size();  // the others in front are of a link
+    size_t own = names.size();  // names of the path; those before them come from a link
     for (int links = 0; !left_.empty();) {
       const bool of_link = left_.size() > own;
       const std::string name = std::move(left_.front());
@@ -125,7 +124,7 @@ class Walk {
  private:
   static constexpr int kMaxLinks = 40;
 
-  /// Up, or down again on the way to the root.
+  /// Steps up, or down again on the way to the root.
   bool StepAround(const std::string& name) {
     if (name != "..") return name == real_[real_.size() - above_--];
     if (inside_.empty())
@@ -135,7 +134,7 @@ class Walk {
     return true;
   }
 
-  /// What it has reached; nothing: that is no link.
+  /// Target of the link at the current position; nullopt: no link.
   StatusOr<std::optional<std::string>> ReadLink() const {
     const auto fd = OpenBeneath({top_, inside_, kNoLinks}, inside_.size(), O_NOFOLLOW);
     if (!fd.ok()) return fd.status();
@@ -170,8 +169,8 @@ class Walk {
   const Fd& top_;
   const std::vector<std::string> given_, real_;
   std::deque<std::string> left_;
-  std::vector<std::string> inside_;  // reached, below the root
-  size_t above_ = 0;                 // reached, so many steps above it; `inside_` is empty then
+  std::vector<std::string> inside_;  // current position, below the root
+  size_t above_ = 0;                 // steps above the root; `inside_` is empty then
 };
 
 }  // namespace
@@ -182,7 +181,7 @@ StatusOr<Fd> OpenOrMakeWithin(const std::string& root, const std::string& path_b
   const std::vector<std::string> names = NamesOf(path_below);
   auto part = OpenOrMake({top, names, kLinksWithin});
   if (part.ok() || std::ranges::find(names, "..") != names.end()) return part;
-  // To the kernel an absolute link leads out, and one that leaves the root on its way back.
+  // openat2 refuses absolute links, and links that leave the root on the way back into it.
   ASSIGN_OR_RETURN(const auto real, NameOfOpen(top), "name of the root");
   auto resolved = Walk(top, NamesOf(root), NamesOf(real)).Resolve(names);
   if (!resolved.ok()) return resolved.status();

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Opens what is below a folder that somebody hostile may fill and change meanwhile: no link leads
-/// out of it, and nothing outside of it is made or even looked at. An absolute link is one of this
-/// machine: it may lead to what is below the folder, which it names as the caller does, or without
-/// a link. One that leaves the folder and comes back has to do so by the folder's own path.
+/// Opens paths below a folder that a hostile program may fill and change at the same time. No link
+/// leads out of the folder; nothing outside of it is made or touched. An absolute link is resolved
+/// on this machine: it may lead below the folder, by the caller's path of the folder or by the path
+/// without links. A link that leaves the folder must return by one of these paths.
 /// Threads: any; blocks on the disk.
 /// Errors:  by errno; OUT_OF_RANGE: links lead out, or nowhere.
 /// Source:  docs/behaviour/volumes.md, "subPath".
@@ -15,9 +15,8 @@
 
 namespace splitlet::fs {
 
-/// A descriptor that only names it (O_PATH). Where nothing is, a directory is made, and those on
-/// the way, with the mode of the root whatever the umask. A path with ".." may not leave the root
-/// on its way.
+/// A descriptor that only names the path (O_PATH). Missing directories are made, with the mode of
+/// the root whatever the umask. A path with ".." must stay below the root at each step.
 StatusOr<Fd> OpenOrMakeWithin(const std::string& root, const std::string& path_below);
 
 }  // namespace splitlet::fs

@@ -1,10 +1,10 @@
 #pragma once
 
-/// openat2(2), again where something on the way was renamed meanwhile. There is nothing in its
-/// place where a kernel or a sandbox does not have it: no other call stays on one mount and below
-/// one folder without asking whoever serves what is mounted there.
+/// openat2(2), repeated while something on the way is being renamed. There is no replacement where
+/// the kernel or a sandbox lacks the call: no other call stays on one mount and below one folder
+/// without asking the server of a mount.
 /// Threads: any; blocks on the disk.
-/// Errors:  by errno; UNIMPLEMENTED where this process cannot have the call.
+/// Errors:  by errno; UNIMPLEMENTED if this process cannot use the call.
 
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -18,14 +18,14 @@
 
 namespace splitlet::fs {
 
-/// Of an errno of the call. Filters of system calls answer with either of these two.
+/// For an errno of the call. Filters of system calls answer with one of these two.
 inline Status OpenAt2Error(int error) {
   if (error != ENOSYS && error != EPERM) return ErrnoStatus(error);
   return Unimplemented("openat2: {}: it needs Linux 5.6, and a sandbox that lets it through",
                        Message(ErrnoStatus(error)));
 }
 
-/// Who keeps renaming what is on the way gets nothing.
+/// Gives up after a number of renames, so that a hostile renamer gains nothing.
 inline StatusOr<Fd> OpenAt2(const Fd& top, const std::string& path, const open_how& how) {
   constexpr int kMaxTries = 16;
   for (int tries = 0;; ++tries) {

@@ -19,11 +19,11 @@
 namespace splitlet::fs {
 namespace {
 
-/// Directories that stay open on the way down. Of those below them one is open at a time: it is
-/// left for one in it, and ".." leads back.
+/// Directories that stay open on the way down. Below them one directory is open at a time: the walk
+/// closes it to enter a child, and returns by "..".
 constexpr size_t kMaxKept = 64;
-/// Of so many that were left it is known where to go on. In one further up the entry that was
-/// entered is looked for, which costs its entries once in as many levels.
+/// The walk remembers its position in this many directories. Further up it searches the entry that
+/// it entered, which costs one reading of the directory.
 constexpr size_t kMaxPlaces = 1024;
 constexpr mode_t kRead = 0440, kWrite = 0660, kDirectoryMode = S_ISGID | 0110;
 
@@ -39,7 +39,8 @@ StatusOr<FileId> IdOf(const Dir& dir) {
   return FileId{info.st_dev, info.st_ino};
 }
 
-/// Bind mounts of one file system have its device number: the kernel's mark tells them.
+/// Bind mounts of one file system have the same device number: the kernel's mark of a mount point
+/// distinguishes them.
 StatusOr<mode_t> ModeOf(const Fd& fd, bool top) {
   struct statx info {};
   if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_MODE, &info) != 0)
@@ -49,7 +50,7 @@ StatusOr<mode_t> ModeOf(const Fd& fd, bool top) {
   return info.stx_mode;
 }
 
-/// Through a descriptor: nobody can put another file in its place between the calls.
+/// Works on a descriptor, so that no program can exchange the file between the calls.
 StatusOr<mode_t> GiveEntry(const Fd& fd, GroupAccess access, bool top) {
   const auto found = ModeOf(fd, top);
   if (!found.ok()) return found;
@@ -58,7 +59,8 @@ StatusOr<mode_t> GiveEntry(const Fd& fd, GroupAccess access, bool top) {
   if (S_ISLNK(*found)) return found;
   mode_t mode = (*found & 07777) | (access.read_only ? kRead : kWrite);
   if (S_ISDIR(*found)) mode |= kDirectoryMode;
-  // A descriptor that only names a file has no fchmod. A new group takes bits away: always set.
+  // fchmod does not work on an O_PATH descriptor. A change of group clears bits, so always set
+  // them.
   if (::chmod(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), mode) != 0)
     return ErrnoStatus(errno);
   return found;
@@ -76,7 +78,7 @@ bool IsDots(const char* name) {
   return std::string_view(name) == "." || std::string_view(name) == "..";
 }
 
-/// Reads on until this entry is read. False: it is not there.
+/// Reads until this entry. False: the entry is gone.
 bool ReadUntil(const Dir& dir, const FileId& id) {
   while (const dirent* entry = ::readdir(dir.get())) {
     if (IsDots(entry->d_name) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
@@ -88,13 +90,13 @@ bool ReadUntil(const Dir& dir, const FileId& id) {
   return false;
 }
 
-/// Depth first. Descriptors and memory have a bound, the depth has none.
+/// A depth-first walk with bounded descriptors and memory, for any depth.
 class GroupWalk {
  public:
   GroupWalk(GroupAccess access, const Ownership::OnEntry& on_entry)
       : access_(access), on_entry_(on_entry) {}
 
-  /// False: it cannot be looked into, which counts as one entry that failed.
+  /// False: the directory cannot be read, which counts as one failed entry.
   bool GiveBelow(const std::string& path) {
     struct stat top {};
     if (::lstat(path.c_str(), &top) != 0 || !S_ISDIR(top.st_mode)) return true;
@@ -110,7 +112,7 @@ class GroupWalk {
   GroupChange change() && { return std::move(change_); }
 
  private:
-  /// A directory that was left, and where its next entry is.
+  /// A directory that the walk left, and its position there.
   struct Place {
     FileId id;
     long next = 0;
@@ -137,7 +139,7 @@ class GroupWalk {
 
   void Give(int parent, const char* name, bool top) {
     const Fd fd(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd.ok() && errno == ENOENT) return;  // removed meanwhile
+    if (!fd.ok() && errno == ENOENT) return;  // removed since it was listed
     ++change_.entries;
     if (!fd.ok()) return Fail(ErrnoStatus(errno));
     const auto mode = GiveEntry(fd, access_, top);
@@ -174,13 +176,13 @@ class GroupWalk {
     left_.clear();
   }
 
-  /// To the directory that holds the innermost one. Somebody may have moved that: then the rest of
-  /// this part of the tree is given up, and the walk never comes above its top.
+  /// Returns to the directory that holds the innermost one. If that directory was moved, the rest
+  /// of this part of the tree is given up: the walk never leaves its top.
   Status GoBack() {
     ASSIGN_OR_RETURN(const FileId child, IdOf(deep_), "stat");
     ASSIGN_OR_RETURN(Dir parent, OpenDir(::dirfd(deep_.get()), ".."), "open the parent");
     ASSIGN_OR_RETURN(const FileId id, IdOf(parent), "stat");
-    const Status moved = Aborted("a directory was moved meanwhile");
+    const Status moved = Aborted("a directory was moved during the walk");
     if (left_.empty()) {
       ASSIGN_OR_RETURN(const FileId top, IdOf(kept_.front()), "stat the top");
       if (id == top || !ReadUntil(parent, child)) return moved;
@@ -197,7 +199,7 @@ class GroupWalk {
   const GroupAccess access_;
   const Ownership::OnEntry& on_entry_;
   std::vector<Dir> kept_;
-  Dir deep_;                // the innermost one below them; null: there is none
+  Dir deep_;                // the innermost directory below `kept_`; null: none
   uint64_t depth_ = 0;      // of `deep_` below the last of `kept_`
   std::deque<Place> left_;  // above `deep_`, the nearest last
   GroupChange change_;
@@ -209,7 +211,7 @@ StatusOr<GroupChange> RealOwnership::GiveToGroup(const std::string& path, GroupA
                                                  const OnEntry& on_entry) {
   GroupWalk walk(access, on_entry);
   const bool entered = walk.GiveBelow(path);
-  // Last: one that belongs to the group says that all below it does.
+  // The top comes last: a top that belongs to the group proves that everything below it does.
   FAIL_POINT("fs.give-to-group.top");
   if (entered) walk.GiveTop(path);
   GroupChange change = std::move(walk).change();

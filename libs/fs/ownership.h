@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whose the files of a volume are: the kernel's, and a fake over files in memory.
+/// Owners of a volume's files: the kernel's, and a fake over files in memory.
 /// Threads: any; calls block on the disk.
 /// Errors:  by errno.
 /// Units:   ids as on the host.
@@ -16,11 +16,11 @@ namespace splitlet::fs {
 
 struct GroupAccess {
   uint32_t group = 0;
-  bool read_only = false;  // the group may read; else it may write too
+  bool read_only = false;  // true: the group may read; false: it may write too
   bool operator==(const GroupAccess&) const = default;
 };
 
-/// What became of it: an entry that cannot be changed does not hold up the others.
+/// Result of the walk: an entry that cannot be changed does not stop it.
 struct GroupChange {
   uint64_t entries = 0, failed = 0;
   Status first_failure;
@@ -30,15 +30,16 @@ class Ownership {
  public:
   using OnEntry = std::function<void(uint64_t entries)>;
   virtual ~Ownership() = default;
-  /// The file or directory and all below it, links themselves and never what they lead to.
-  /// Directories hand the group on to what is made in them. An error: nothing is there.
-  /// `on_entry`: may be empty; hears after each entry how many are done, where the walk runs.
+  /// Changes the file or directory and all below it; links are changed themselves and not followed.
+  /// New files in these directories inherit the group. An error: the path does not exist.
+  /// `on_entry` may be empty; it gets the number of entries done after each entry, on the thread of
+  /// the walk.
   virtual StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access,
                                             const OnEntry& on_entry) = 0;
   StatusOr<GroupChange> GiveToGroup(const std::string& path, GroupAccess access) {
     return GiveToGroup(path, access, {});
   }
-  /// The file itself, never what a link leads to; group and mode stay.
+  /// Changes the file itself and follows no link; group and mode stay.
   virtual Status GiveToUser(const std::string& path, uint32_t user) = 0;
 };
 

@@ -23,7 +23,7 @@ inline std::string NameOf(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-/// {"b", "c"} for "b/c", "/b//c" and "./b/c/"; ".." is a name as others.
+/// {"b", "c"} for "b/c", "/b//c" and "./b/c/"; ".." is an ordinary name.
 inline std::vector<std::string> NamesOf(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
@@ -42,7 +42,7 @@ inline std::string NewContentPath(const std::string& path) {
   return parent + (parent == "/" ? "" : "/") + "." + NameOf(path) + ".new";
 }
 
-/// "b" for ".b.new", the name that NewContentPath gives; "" for any other name.
+/// "b" for ".b.new", the result of NewContentPath; "" for any other name.
 inline std::string_view NameOfNewContent(std::string_view name) {
   constexpr std::string_view kDot = ".", kNew = ".new";
   if (!name.starts_with(kDot) || !name.ends_with(kNew)) return "";

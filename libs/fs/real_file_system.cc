@@ -35,7 +35,7 @@ FileInfo::Kind KindOf(mode_t mode) {
 
 bool IsDotDir(std::string_view name) { return name == "." || name == ".."; }
 
-/// Unset: the file system does not say.
+/// Unset: the directory does not name the kind.
 std::optional<FileInfo::Kind> KindOf(const dirent& entry) {
   if (entry.d_type == DT_UNKNOWN) return std::nullopt;
   return KindOf(static_cast<mode_t>(DTTOIF(entry.d_type)));
@@ -78,7 +78,7 @@ Status WriteBeside(const std::string& path, std::string_view content,
   return OkStatus();
 }
 
-/// posix_fallocate gives an error number and leaves errno alone.
+/// posix_fallocate returns an error number and does not set errno.
 Status AllocateNew(const std::string& path, uint64_t bytes) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.ok()) return LastError();
@@ -86,7 +86,7 @@ Status AllocateNew(const std::string& path, uint64_t bytes) {
   return error == 0 ? OkStatus() : ErrnoStatus(error);
 }
 
-/// Over what the file has of the disk already: only then cut to its length.
+/// Writes over the blocks that the file has, and then cuts the file to its length.
 Status WriteInPlace(const std::string& path, std::string_view content,
                     const FileSystem::WriteOptions& options) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -105,9 +105,9 @@ Status CheckRegular(const Fd& fd) {
   return S_ISREG(info.st_mode) ? OkStatus() : InvalidArgument("not a file");
 }
 
-/// A regular file that is there; no link is followed.
+/// Opens an existing regular file; follows no link.
 StatusOr<Fd> OpenToChange(const std::string& path) {
-  // Not blocked by a pipe that somebody put there.
+  // O_NONBLOCK: a pipe in the place of the file must not block the call.
   Fd fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.ok()) return LastError();
   if (Status is = CheckRegular(fd); !is.ok()) return is;
@@ -120,8 +120,8 @@ Status SyncFolder(const std::string& path) {
   return OkStatus();
 }
 
-/// A folder that was just made gets its mode whatever the umask. The bit by which it passes its
-/// group on stays: a change would need a right that a process under systemd may lack.
+/// Gives a new folder its mode whatever the umask. The setgid bit stays: a process under systemd
+/// may lack the right to change it.
 Status SetMode(const Fd& fd, mode_t mode) {
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return LastError();
@@ -129,7 +129,7 @@ Status SetMode(const Fd& fd, mode_t mode) {
   return ::fchmod(fd.get(), mode | (info.st_mode & S_ISGID)) == 0 ? OkStatus() : LastError();
 }
 
-/// One folder in another, opened; no link is followed.
+/// Opens one folder in another; follows no link.
 StatusOr<Fd> MakeFolderIn(const Fd& parent, const std::string& name, mode_t mode) {
   if (name == "..") return InvalidArgument("it leads out");
   const bool made = ::mkdirat(parent.get(), name.c_str(), mode) == 0;
@@ -143,8 +143,8 @@ StatusOr<Fd> MakeFolderIn(const Fd& parent, const std::string& name, mode_t mode
   return fd;
 }
 
-/// The folder, opened; every missing one on the way is made with `mode`. What is made is held open
-/// while the next is made in it, so that nobody can put a link in its place.
+/// Opens the folder; makes every missing one on the way with `mode`. Each new folder stays open
+/// while the next is made in it, so that no program can put a link in its place.
 StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
   std::vector<std::string> missing;
   std::string there = path;
@@ -228,8 +228,7 @@ Status RealFileSystem::Replace(const std::string& path, std::string_view content
   return OkStatus();
 }
 
-/// The entries are not looked at where the directory says what they are: something that hangs may
-/// be mounted on one of them.
+/// Does not stat entries whose kind the directory names: a mount on one of them may hang.
 StatusOr<std::vector<DirEntry>> RealFileSystem::List(const std::string& path) {
   const Dir dir(::opendir(path.c_str()));
   if (dir == nullptr) return LastError();
@@ -239,7 +238,7 @@ StatusOr<std::vector<DirEntry>> RealFileSystem::List(const std::string& path) {
   for (auto& [name, kind] : found) {
     struct stat info {};
     if (!kind && ::fstatat(::dirfd(dir.get()), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno == ENOENT) continue;  // removed meanwhile
+      if (errno == ENOENT) continue;  // removed since it was listed
       return LastError();
     }
     entries.push_back({std::move(name), kind.value_or(KindOf(info.st_mode))});

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The files of this machine. See file_system.h for the contract.
-/// Threads: any; calls block. Two writers of one path must take turns (the new content has one name
-/// beside it).
+/// Threads: any; calls block. Two writers of one path must take turns, since new content of a path
+/// has one name.
 
 #include <string>
 #include <vector>

@@ -13,8 +13,8 @@
 namespace splitlet::fs {
 namespace {
 
-constexpr uint64_t kMaxFactBytes = 32u << 20;
-constexpr std::string_view kMagic = "splitlet-fact";
+constexpr uint64_t kMaxRecordBytes = 32u << 20;
+constexpr std::string_view kMagic = "splitlet-fact";  // on disk
 
 struct Header {
   uint64_t schema = 0, boot = 0, checksum = 0;
@@ -49,15 +49,14 @@ bool TakeHeader(std::string_view& content, Header& header) {
          TakeNumber(line, 16, header.checksum) && line.empty();
 }
 
-/// True when the file itself is no fact, and will be none when it is read again: too long, or no
-/// file at all.
-bool IsNoFact(FileSystem& files, const std::string& path, const Status& why) {
+/// True if the file can never be read as a record: too long, or no regular file.
+bool IsNoRecord(FileSystem& files, const std::string& path, const Status& why) {
   if (why.code() == StatusCode::kInvalidArgument || why.code() == StatusCode::kFailedPrecondition)
     return true;
   if (why.code() != StatusCode::kResourceExhausted) return false;
-  // It is too long, or this process has too many files open.
+  // Either the file is too long, or this process has too many files open.
   const auto info = files.Stat(path, true);
-  return info.ok() && info->size > kMaxFactBytes;
+  return info.ok() && info->size > kMaxRecordBytes;
 }
 
 /// A path in `directory` that is free.
@@ -86,21 +85,21 @@ StatusOr<RecordStore::All> RecordStore::ReadAll() const {
   for (const DirEntry& entry : *entries) {
     const std::string_view key = NameOfNewContent(entry.name);
     if (IsKey(key) && entry.kind == FileInfo::Kind::kFile) {
-      RETURN_IF_ERROR(RemoveUnfinishedOf(key), "fact that was being saved");
+      RETURN_IF_ERROR(RemoveUnfinishedOf(key), "unfinished record");
       continue;
     }
     if (!IsKey(entry.name)) continue;
     const std::string path = options_.directory + "/" + entry.name;
-    const auto content = files_.Read(path, kMaxFactBytes);
+    const auto content = files_.Read(path, kMaxRecordBytes);
     if (content.status().code() == StatusCode::kNotFound) continue;  // forgotten since the listing
-    if (!content.ok() && IsNoFact(files_, path, content.status())) {
+    if (!content.ok() && IsNoRecord(files_, path, content.status())) {
       all.unreadable.push_back({entry.name, Message(content.status())});
       continue;
     }
     RETURN_IF_ERROR(content, "read {}", path);
     if (content->empty()) {
-      // Saved without fsync before the power was cut: the disk has its name, and nothing of it.
-      RETURN_IF_ERROR(Forget(entry.name), "fact that a power cut has emptied");
+      // Saved without fsync before a power cut: the disk kept the name and lost the content.
+      RETURN_IF_ERROR(Forget(entry.name), "record emptied by a power cut");
       continue;
     }
     std::string_view record = *content;
@@ -112,11 +111,11 @@ StatusOr<RecordStore::All> RecordStore::ReadAll() const {
           {entry.name, fmt::format("schema level {} is above {}", header.schema, options_.schema),
            true});
     } else if (options_.this_boot_only && header.boot != clock_.Now().boot) {
-      RETURN_IF_ERROR(Forget(entry.name), "fact of another boot");
+      RETURN_IF_ERROR(Forget(entry.name), "record of another boot");
     } else if (header.checksum != Fnv1a64(record)) {
       all.unreadable.push_back({entry.name, "checksum does not match"});
     } else {
-      all.facts.push_back({entry.name, std::string(record), header.boot});
+      all.records.push_back({entry.name, std::string(record), header.boot});
     }
   }
   return all;
@@ -133,7 +132,7 @@ RecordStore::Writing::~Writing() {
   store_.writing_.erase(store_.writing_.find(key_));
 }
 
-/// With the lock held: whoever begins to write it now begins anew.
+/// Holds the lock, so that a write of the same key begins after the removal.
 Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   if (writing_.contains(key)) return OkStatus();
@@ -142,7 +141,7 @@ Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
 }
 
 std::string RecordStore::PathOf(const std::string& key) const {
-  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  CHECK(IsKey(key), "{} cannot be the key of a record", key);
   return options_.directory + "/" + key;
 }
 
@@ -191,7 +190,7 @@ Status RecordStore::Forget(const std::string& key) const {
 
 StatusOr<std::string> RecordStore::PutAside(const std::string& key) const {
   FAIL_POINT("fs.put-fact-aside.before");
-  CHECK(IsKey(key), "{} cannot be the name of a fact", key);
+  CHECK(IsKey(key), "{} cannot be the key of a record", key);
   const std::string from = options_.directory + "/" + key;
   RETURN_IF_ERROR(files_.Stat(from, false), "{}", from);
   const std::string aside = options_.directory + "-discarded";

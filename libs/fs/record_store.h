@@ -1,13 +1,14 @@
 #pragma once
 
-/// One small file per pod, replaced atomically, for what cannot be read back (docs/safety.md, rule
-/// 3): a header line (format, schema level, boot, checksum) and the serialised record.
+/// Records on disk, a small file for each pod, replaced atomically (docs/safety.md, rule 3). A file
+/// is a header line (format, schema level, boot, checksum) and the serialised record. A directory
+/// belongs to one store.
 /// Threads: any; calls block.
-/// Errors: an empty file is a save that a power cut undid, and none; one that is broken or of a
-/// higher schema level is listed as such and kept, until PutAside moves it to
-/// "<directory>-discarded". One that cannot be read now (descriptors, disk, permission) is an error
-/// of the whole: nobody may take its record for absent. New content whose writer was killed goes
-/// with ReadAll: the directory is one store's alone, and what that writes meanwhile stays.
+/// Errors: an empty file is a save that a power cut undid: ReadAll removes it. A file that is
+/// broken or of a higher schema level is listed as unreadable and stays, until PutAside moves it to
+/// "<directory>-discarded". A file that cannot be read now (descriptors, disk, permission) fails
+/// ReadAll as a whole, so that no caller takes its record for absent. ReadAll removes new content
+/// whose writer was killed.
 
 #include <cstdint>
 #include <functional>
@@ -25,46 +26,46 @@ class RecordStore {
  public:
   struct Options {
     std::string directory;
-    bool this_boot_only =
-        false;            // records of another boot are void: removed by ReadAll, not returned
-    uint32_t schema = 1;  // files of a higher level are kept and reported as unreadable
-    /// For SaveForEnd, on the same file system; empty: there is none.
+    bool this_boot_only = false;  // ReadAll removes records of another boot
+    uint32_t schema = 1;          // a file of a higher level is unreadable
+    /// Used by SaveForEnd, on the same file system; empty: no reserve.
     std::string reserve_directory;
   };
-  struct Fact {
+  struct Record {
     std::string key;    // [A-Za-z0-9._-], for instance a pod UID
     std::string bytes;  // the serialised record
-    uint64_t boot = 0;  // when it was written
+    uint64_t boot = 0;  // boot of the write
   };
   struct Unreadable {
     std::string key;
     std::string reason;  // "schema level 3 is above 1", "checksum does not match"
-    bool newer = false;  // of a higher schema level; else broken
+    bool newer = false;  // the schema level is higher; otherwise the file is broken
   };
   struct All {
-    std::vector<Fact> facts;
+    std::vector<Record> records;
     std::vector<Unreadable> unreadable;
   };
   RecordStore(FileSystem& files, const Clock& clock, Options options);
 
-  /// To be tried again when it fails.
+  /// The caller tries again after an error.
   StatusOr<All> ReadAll() const;
-  /// On return a SIGKILL cannot lose it; with `fsync`, a power cut neither. Without, a power cut
-  /// leaves the record before it, or none.
+  /// A saved record survives SIGKILL; with `fsync` a power cut too. Without `fsync` a power cut
+  /// leaves the earlier record or none.
   Status Save(const std::string& key, std::string_view bytes, bool fsync) const;
-  /// Save for a fact without which a pod cannot be ended: on a full disk out of the reserve.
+  /// Save for a record that the end of a pod needs: on a full disk it uses the reserve.
   Status SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const;
-  /// Gives half of the reserve to others, on a full disk.
+  /// Frees half of the reserve, on a full disk.
   Status GiveRoom() const;
-  /// Makes the directory and the reserve, where they are missing and there is room. Now and then.
+  /// Makes the directory and the reserve if they are missing and the disk has room. Call it now and
+  /// then.
   Status KeepRoom() const;
-  /// One that is not there is OK.
+  /// OK if the record does not exist.
   Status Forget(const std::string& key) const;
-  /// The file's new path; NOT_FOUND when there is none. Nothing is overwritten.
+  /// The file's new path; NOT_FOUND if the file does not exist. Overwrites nothing.
   StatusOr<std::string> PutAside(const std::string& key) const;
 
  private:
-  /// As long as it lives the key is being written.
+  /// Marks the key as being written.
   class Writing {
    public:
     Writing(const RecordStore& store, const std::string& key);

@@ -21,7 +21,7 @@ namespace {
 /// Directories open at a time. Each holds a descriptor and the kernel's last batch of entries.
 constexpr size_t kMaxOpen = 8;
 
-/// Names of pods go into messages: without what a terminal or a record would choke on.
+/// Names of pods appear in messages: control characters are replaced.
 std::string Shown(const char* name) {
   std::string shown = name;
   for (char& c : shown) {
@@ -32,8 +32,8 @@ std::string Shown(const char* name) {
 
 enum class Entry { kGone, kDirectory, kOther };
 
-/// What is at this name, without following it. Bind mounts of one file system have its device
-/// number: the kernel's mark of a mount point tells them.
+/// Kind of the entry, without following it. Bind mounts of one file system have the same device
+/// number: the kernel's mark of a mount point distinguishes them.
 StatusOr<Entry> LookAt(int parent, const char* name) {
   struct statx info {};
   if (::statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &info) != 0) {
@@ -72,7 +72,7 @@ class TreeRemoval {
   struct Level {
     std::string name;
     Dir dir;
-    bool changed = false;  // since it is read from its beginning
+    bool changed = false;  // since the last rewind
   };
 
   int top_fd() const { return ::dirfd(levels_.back().dir.get()); }
@@ -90,9 +90,9 @@ class TreeRemoval {
     return OkStatus();
   }
 
-  /// Until the innermost directory is empty, which may be a deeper one than at the call. A
-  /// directory that is changed while it is read may leave entries out: it is read again until a
-  /// whole reading finds nothing to do.
+  /// Works until the innermost directory is empty; that may be a deeper one than at the call. A
+  /// directory that changes while it is read may skip entries: it is read again until a whole
+  /// reading removes nothing.
   Status EmptyTop() {
     while (true) {
       Level& level = levels_.back();
@@ -125,7 +125,7 @@ class TreeRemoval {
     return levels_.size() < kMaxOpen ? Push(top_fd(), name) : Lift(name);
   }
 
-  /// To the top of the tree, under a name that is free there.
+  /// Moves an entry to the top of the tree, under a free name.
   Status Lift(const char* name) {
     const int root = ::dirfd(levels_.front().dir.get());
     while (true) {

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Removes a tree that somebody else wrote, however deep and wide: a loop with few open
-/// directories; what is deeper is moved to the top first. Links are removed, never followed.
-/// Killed at any line: a tree with fewer entries, some of them under other names at its top.
+/// Removes a tree that other programs wrote, however deep and wide, with few open directories:
+/// deeper directories are moved to the top first. Removes links and never follows them.
+/// Killed at any line: a tree with fewer entries, some under other names at its top.
 /// Threads: any; blocks on the disk.
-/// Errors: by errno, and FAILED_PRECONDITION at a mount point.
+/// Errors: by errno; FAILED_PRECONDITION at a mount point.
 
 #include <string>
 
@@ -12,7 +12,7 @@
 
 namespace splitlet::fs {
 
-/// A file or link is removed as it is. One that is not there is OK.
+/// Removes a file or link as well. OK if it does not exist.
 Status RemoveTreeAt(const std::string& path);
 
 }  // namespace splitlet::fs

@@ -21,9 +21,9 @@ TEST(RecordStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
   EXPECT_EQ(store.Save("a", "grant", false).code(), StatusCode::kResourceExhausted);
   for (uint64_t i = 0; i < Reserve::kFiles; ++i)
     ASSERT_TRUE(store.SaveForEnd("a", fmt::format("end {}", i), true).ok());
-  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
+  EXPECT_EQ(store.ReadAll()->records.at(0).bytes, "end 31");
   EXPECT_EQ(store.SaveForEnd("a", "more", true).code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(store.ReadAll()->facts.at(0).bytes, "end 31");
+  EXPECT_EQ(store.ReadAll()->records.at(0).bytes, "end 31");
   // Not while it would take the last of the disk.
   files.SetFull("/s", false);
   files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = (2 << 20) - 1});

@@ -41,7 +41,7 @@ Sharing SharingOf(std::string_view mountinfo, const std::string& directory) {
   std::istringstream lines{std::string(mountinfo)};
   for (std::string line; std::getline(lines, line);) {
     for (const auto& point : ParseMountPoints(line)) {
-      // The last one listed at a path is the one on top.
+      // The last mount listed at a path is the topmost.
       if (!Holds(point, directory) || point.size() < holder.size()) continue;
       holder = point;
       shared = IsShared(line);

@@ -1,12 +1,12 @@
 #pragma once
 
-/// A directory below which mounts spread: what is mounted there shows in the mount namespaces of
-/// containers that have it, and the other way round (mountPropagation HostToContainer and
+/// Makes a directory a shared mount: mounts below it appear in the mount namespaces of containers
+/// that have the directory, and the other way round (mountPropagation HostToContainer and
 /// Bidirectional).
 /// Threads: any; calls block in the kernel.
-/// Errors:  FAILED_PRECONDITION: something is mounted below it already, which a new mount on the
-///          directory would hide. Others by errno; PERMISSION_DENIED where the process may not
-///          mount.
+/// Errors:  FAILED_PRECONDITION: something is mounted below the directory already, and a new mount
+///          on the directory would hide it. Others by errno; PERMISSION_DENIED if the process may
+///          not mount.
 /// Source:  docs/behaviour/machine.md, "Shared mounts"; mount_namespaces(7); kubelet MakeRShared.
 
 #include <string>
@@ -17,15 +17,15 @@
 namespace splitlet::fs {
 
 enum class Sharing {
-  kShared,    // as it is
+  kShared,    // nothing to do
   kOwnMount,  // the directory is a mount, and a private one
-  kPlain,     // it is part of a private mount, and nothing is mounted below it
-  kOccupied,  // likewise, and something is
+  kPlain,     // part of a private mount; nothing is mounted below it
+  kOccupied,  // part of a private mount; something is mounted below it
 };
 /// `mountinfo`: the text of /proc/self/mountinfo; `directory`: absolute and without links.
 Sharing SharingOf(std::string_view mountinfo, const std::string& directory);
 
-/// OK where it is shared already. On a machine whose root is private, as without systemd, the
+/// OK if the directory is shared already. On a machine with a private root, as without systemd, the
 /// directory becomes a mount of itself, which stays.
 Status MakeShared(const std::string& directory);
 

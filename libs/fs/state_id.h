@@ -1,7 +1,7 @@
 #pragma once
 
-/// Who made a sandbox: the identity of a state directory, in the annotation splitlet.dev/node. It
-/// is the target of a symlink, which only one of several processes that start at once can make.
+/// The identity of a state directory, which sandboxes carry in the annotation splitlet.dev/node.
+/// The id is the target of a symlink, which only one of several starting processes can create.
 /// Threads: any; calls block, and fail as the file system does.
 /// Source: docs/safety.md, rule 10.
 
@@ -11,7 +11,7 @@
 
 namespace splitlet::fs {
 
-/// The id of this state directory; `fresh` becomes it when there is none.
+/// The id of this state directory; `fresh` becomes the id if there is none.
 StatusOr<std::string> EnsureStateId(FileSystem& files, const std::string& state_dir,
                                     const std::string& fresh);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// Nothing is opened but for its name.
+/// Opens nothing: O_PATH only names the entry.
 StatusOr<Fd> NameNext(const Fd& folder, const std::string& name) {
   Fd next(::openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!next.ok()) return LastError();
@@ -56,7 +56,7 @@ bool IsBelow(const Names& folder, const Names& path) {
 
 class Reader {
  public:
-  /// The innermost folder that holds a file is taken.
+  /// Of nested folders the innermost that holds the file counts.
   explicit Reader(const std::vector<std::string>& folders) {
     for (const auto& folder : folders) folders_.push_back(NamesOf(folder));
     std::ranges::sort(folders_, std::ranges::greater(),

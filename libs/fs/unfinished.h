@@ -1,8 +1,7 @@
 #pragma once
 
-/// New content that Replace and Allocate were killed over, between writing it beside the file and
-/// renaming it. Nobody reads it, and only the next write of the same file would put another in its
-/// place: its writer's next start removes it, before it writes anything there.
+/// New content of a file whose writer was killed between writing it beside the file and renaming
+/// it. The writer's next start removes it, before it writes anything there.
 /// Threads: any; blocks on the disk.
 /// Errors:  by errno, with the path.
 /// Source:  docs/safety.md, rule 1.
@@ -14,8 +13,8 @@
 
 namespace splitlet::fs {
 
-/// Of files in this folder, not below it, whose names begin with `prefix`; all of them are the
-/// caller's. What is being written now would go too. No such folder is OK.
+/// Removes unfinished files of this folder, not below it, whose names begin with `prefix`. All of
+/// them belong to the caller, who writes none now. OK if the folder does not exist.
 Status RemoveUnfinished(FileSystem& files, const std::string& folder, std::string_view prefix = "");
 
 }  // namespace splitlet::fs

@@ -50,7 +50,7 @@ TEST_F(Killed, AFactThatWasBeingSavedLeavesNothingToTheNextStart) {
   ASSERT_TRUE(files.MakeDirs(dir / "facts/.folder.new", 0750).ok());
   const auto all = next.ReadAll();
   ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_TRUE(all->facts.empty());
+  EXPECT_TRUE(all->records.empty());
   EXPECT_EQ(Names(dir / "facts"), std::vector<std::string>{".folder.new"}) << "Replace makes none";
 }
 

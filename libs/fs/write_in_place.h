@@ -1,9 +1,9 @@
 #pragma once
 
-/// Files whose content is a setting of the kernel: written as they stand, by one call, since the
-/// kernel takes each as a whole value and nothing can be put in their place.
+/// Writes files whose content is a setting of the kernel: in place, by one call, since the kernel
+/// takes each write as a whole value.
 /// Threads: any; it blocks in the kernel.
-/// Errors:  by errno (ErrnoStatus), the reason only; DATA_LOSS when it was written in part.
+/// Errors:  by errno (ErrnoStatus), the reason only; DATA_LOSS: written in part.
 
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace splitlet::fs {
 
-/// Of a file that is there and is no symlink.
+/// The file exists and is no symlink.
 Status WriteInPlace(const std::string& path, std::string_view value);
 
 /// WriteInPlace, or a test's.

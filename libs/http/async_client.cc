@@ -31,7 +31,8 @@ class AsyncClient::Engine {
   bool IsUsable() const { return epoll_ >= 0 && wake_ >= 0; }
   void Wake() const {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));  // or it is set
+    [[maybe_unused]] const ssize_t written =
+        ::write(wake_, &one, sizeof(one));  // or it is set already
   }
   void Run() {
     const auto curl = LoadCurl();
@@ -63,7 +64,7 @@ class AsyncClient::Engine {
   struct Active {
     Call call;
     std::unique_ptr<Transfer> transfer;
-    int told = 0;  // of the deadline's token
+    int cancel_id = 0;  // of the deadline's token
   };
   using Multi = std::unique_ptr<CURLM, decltype(CurlLibrary::multi_cleanup)>;
 
@@ -79,7 +80,7 @@ class AsyncClient::Engine {
     return ::epoll_ctl(epoll_, operation, socket, &event) == 0;
   }
 
-  /// libcurl waits for `what` of this socket.
+  /// libcurl waits for `what` on this socket.
   void WantSocket(int socket, int what) const {
     if (what == CURL_POLL_REMOVE) {
       Watch(EPOLL_CTL_DEL, socket, 0);
@@ -98,7 +99,7 @@ class AsyncClient::Engine {
     return 0;
   }
 
-  /// Waits for something to happen, and sees to it. False: it is to end.
+  /// Waits for an event and handles it. False: the engine is to end.
   bool Step() {
     std::array<epoll_event, 64> events{};
     const int count =
@@ -164,7 +165,7 @@ class AsyncClient::Engine {
     const uint64_t id = call.id;
     active.call = std::move(call);
     if (const auto& token = active.call.deadline.cancel)
-      active.told = token->Add([client = &client_, id] { client->PostCancel(id); });
+      active.cancel_id = token->Add([client = &client_, id] { client->PostCancel(id); });
     active_[id] = std::move(active);
     Perform(id);
   }
@@ -202,8 +203,8 @@ class AsyncClient::Engine {
         lingering_.push_back(client_.clock_.Now() + client_.options_.lookup_limit);
     }
     Detach(active);
-    // No lock is held here: the token holds its own while it tells.
-    if (active.told != 0) active.call.deadline.cancel->Remove(active.told);
+    // No lock is held here, since the token holds its own lock while it runs callbacks.
+    if (active.cancel_id != 0) active.call.deadline.cancel->Remove(active.cancel_id);
     client_.OnAnswered();
     active.call.done(active.transfer->TakeOutcome());
   }
@@ -245,10 +246,10 @@ class AsyncClient::Engine {
   std::map<uint64_t, Active> active_;
   std::map<CURL*, uint64_t> ids_;
   size_t names_ = 0;                   // calls that name their host
-  std::deque<Clock::Time> lingering_;  // until when threads of calls that are over may run
+  std::deque<Clock::Time> lingering_;  // ends of lookup threads of finished calls
 };
 
-/// False: the machine has no descriptor or no thread for it.
+/// False: the machine has no descriptor or thread for it.
 bool AsyncClient::EnsureEngine() {
   if (engine_ != nullptr) return true;
   auto engine = std::make_shared<Engine>(*this);

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Calls of servers in pods by libcurl on one thread, which the first call makes.
+/// Calls to servers in pods by libcurl on one thread, which the first call makes.
 /// Owns:    the calls under way.
 /// Threads: Begin from any; `done` runs on the client's thread.
-/// Errors:  as Caller says; ABORTED above its bounds.
+/// Errors:  those of Caller; ABORTED above its bounds.
 /// Source:  docs/behaviour/probes.md, "One run".
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class AsyncClient final : public Caller {
  public:
   struct Options {
     size_t max_calls = 512;  // each takes a descriptor; of 1,024 that a process has by default
-    /// Of calls that name their host. libcurl looks each name up in a thread that cannot be ended:
-    /// one that outlives its call still counts for lookup_limit.
+    /// Calls with a host name. libcurl looks up each name in a thread that cannot be ended: such a
+    /// thread may outlive its call and still counts for lookup_limit.
     size_t max_names = 16;
     Duration lookup_limit = std::chrono::seconds{30};
   };
@@ -31,7 +31,7 @@ class AsyncClient final : public Caller {
   ~AsyncClient() override { Stop(); }
 
   void Begin(Exchange exchange, Deadline deadline, Done done) override;
-  /// All under way end with CANCELLED, and so does what is begun later. Joins the thread.
+  /// Ends running and later calls with CANCELLED. Joins the thread.
   void Stop();
 
  private:
@@ -42,7 +42,7 @@ class AsyncClient final : public Caller {
     Deadline deadline;
     Done done;
   };
-  /// What the thread is told.
+  /// Messages to the thread.
   struct Inbox {
     std::vector<Call> begun;
     std::vector<uint64_t> cancelled;
@@ -55,9 +55,9 @@ class AsyncClient final : public Caller {
 
   const Clock& clock_;
   const Options options_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // of the members below
   Inbox inbox_;
-  std::shared_ptr<Engine> engine_;  // null: no call has been made yet
+  std::shared_ptr<Engine> engine_;  // null before the first call
   uint64_t last_id_ = 0;
   size_t calls_ = 0;
   std::thread thread_;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The functions of libcurl that we use, loaded when first wanted and never unloaded. Any thread.
-/// Errors: FAILED_PRECONDITION when the library or a function of it is missing.
+/// The functions of libcurl that we use, loaded at first use and never unloaded. Any thread.
+/// Errors: FAILED_PRECONDITION: the library or a function is missing.
 
 #include <curl/curl.h>
 
@@ -38,7 +38,7 @@ struct CurlLibrary {
   decltype(&curl_url_set) url_set = nullptr;
 };
 
-/// The same for the life of the process, once it could be loaded.
+/// The same object for the whole process, once it is loaded.
 StatusOr<const CurlLibrary*> LoadCurl();
 
 }  // namespace splitlet::http

@@ -12,9 +12,9 @@
 namespace splitlet::http {
 namespace {
 
-/// Of one connection; a server may allow less.
+/// For one connection; a server may allow fewer.
 constexpr long kMaxStreams = 1000;
-/// So many steps in a row are no answer to a single question.
+/// So many steps in a row are more than one answer.
 constexpr int kSpeaksWithoutAPause = 32;
 
 int MaskOf(uint32_t events) {
@@ -51,7 +51,7 @@ CurlMulti::CurlMulti(const CurlLibrary& curl, const Clock& clock)
 }
 
 CurlMulti::~CurlMulti() {
-  multi_.reset();  // tells of its sockets
+  multi_.reset();  // calls back for its sockets
   if (wake_ >= 0) ::close(wake_);
   if (epoll_ >= 0) ::close(epoll_);
 }
@@ -82,7 +82,7 @@ bool CurlMulti::Watch(int operation, int socket, uint32_t events) const {
   return ::epoll_ctl(epoll_, operation, socket, &event) == 0;
 }
 
-/// libcurl waits for `what` of this socket.
+/// libcurl waits for `what` on this socket.
 void CurlMulti::WantSocket(int socket, int what) const {
   if (what == CURL_POLL_REMOVE) {
     Watch(EPOLL_CTL_DEL, socket, 0);
@@ -113,14 +113,14 @@ void CurlMulti::Act(curl_socket_t socket, int mask) {
   curl_.multi_socket_action(multi_.get(), socket, mask, &running);
 }
 
-/// Only Wake ends it earlier.
+/// Only Wake ends the rest early.
 void CurlMulti::Rest(Duration rest) const {
   pollfd wake{.fd = wake_, .events = POLLIN, .revents = 0};
   const timespec limit{.tv_sec = 0, .tv_nsec = static_cast<long>(rest.count())};
   ::ppoll(&wake, 1, &limit, nullptr);
 }
 
-/// A pause is longer than the rests themselves.
+/// A pause is a silence longer than the rest.
 void CurlMulti::NoteSpeech(Duration rest) {
   const Clock::Time now = clock_.Now();
   without_a_pause_ = now - spoke_at_ < 2 * rest ? without_a_pause_ + 1 : 0;

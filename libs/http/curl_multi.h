@@ -1,9 +1,9 @@
 #pragma once
 
-/// libcurl's multi handle on epoll: transfers of one thread, which another may wake.
+/// libcurl's multi handle on epoll: transfers of one thread, which other threads may wake.
 /// Owns:    the connections; not the transfers.
 /// Threads: Wake from any; all else from one.
-/// Errors:  CHECK for what libcurl refuses although it is set up.
+/// Errors:  CHECK: libcurl refuses a call although it is set up.
 
 #include <memory>
 #include <optional>
@@ -22,17 +22,17 @@ class CurlMulti {
   CurlMulti(const CurlMulti&) = delete;
   CurlMulti& operator=(const CurlMulti&) = delete;
 
-  /// False: the machine has no descriptor for it, or libcurl no memory.
+  /// False: the machine has no descriptor, or libcurl no memory.
   bool IsUsable() const { return epoll_ >= 0 && wake_ >= 0 && multi_ != nullptr; }
   /// Ends the wait of Step.
   void Wake() const;
   void Add(CURL* transfer);
-  /// One that has ended, too.
+  /// Also for a finished transfer.
   void Remove(CURL* transfer);
   using Ended = std::vector<std::pair<CURL*, CURLcode>>;
-  /// Waits until something happens, or `until`; then goes on with what can. Those that ended.
-  /// `rest`: sockets that speak without a pause are listened to no more often than that, which
-  /// costs less for many small pieces; Wake ends a rest. 0: as soon as they speak.
+  /// Waits for an event or `until`, and lets the transfers proceed. Returns the finished ones.
+  /// `rest`: busy sockets are read at most once per rest, which is cheaper for many small pieces;
+  /// Wake ends a rest. 0: reads immediately.
   Ended Step(std::optional<Clock::Time> until, Duration rest = {});
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers calls of servers in pods from what a test says.
+/// Answers calls to servers in pods with a test's outcomes.
 /// Threads: one.
 
 #include <utility>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxRedirects = 10;
 
-/// What libcurl's callbacks fill and ask.
+/// The state of libcurl's callbacks.
 struct Sink {
   uint64_t max_bytes = 0;
   const CancelToken* cancel = nullptr;
@@ -33,7 +33,7 @@ size_t OnBody(const char* data, size_t size, size_t count, void* user) {
   return bytes;
 }
 
-/// Keeps what follows the version in the last status line: of the answer after all redirects.
+/// Keeps the text after the version in the last status line, of the answer after all redirects.
 size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
   const std::string_view line(data, size * count);
   Sink& sink = *static_cast<Sink*>(user);
@@ -88,7 +88,7 @@ struct Client::Connection {
     Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
   }
 
-  /// Where the last answer sends us; empty: nowhere.
+  /// Target of the last answer's redirect; empty: none.
   std::string Redirect() {
     const char* target = nullptr;
     curl.easy_getinfo(handle.get(), CURLINFO_REDIRECT_URL, &target);
@@ -99,7 +99,7 @@ struct Client::Connection {
     if (sink.too_long) return ResourceExhausted("the read limit is reached");
     if (code == CURLE_ABORTED_BY_CALLBACK) return Cancelled("given up");
     const std::string_view why = error[0] != '\0' ? error.data() : curl.easy_strerror(code);
-    // OpenSSL's words for a record that is none of TLS.
+    // OpenSSL's text for a record that is not TLS.
     if (code == CURLE_SSL_CONNECT_ERROR &&
         why.find("wrong version number") != std::string_view::npos)
       return Unimplemented("the server does not speak TLS");

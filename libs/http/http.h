@@ -1,12 +1,11 @@
 #pragma once
 
-/// HTTP and HTTPS calls by libcurl, which the first call loads (30 libraries, 0.7 MB); the system's
-/// TLS roots, one connection that is kept.
-/// Threads: one call at a time of a client; it blocks until the answer or the deadline.
-/// Errors: UNAVAILABLE, DEADLINE_EXCEEDED from the transport, CANCELLED by the token,
-/// RESOURCE_EXHAUSTED for too long an answer, FAILED_PRECONDITION without libcurl, UNIMPLEMENTED
-/// when a server that was to speak TLS speaks something else; any HTTP status is an answer, no
-/// error.
+/// HTTP and HTTPS calls by libcurl, which the first call loads (30 libraries, 0.7 MB), with the
+/// system's TLS roots and one kept connection.
+/// Threads: one call of a client at a time; it blocks until the answer or the deadline.
+/// Errors: UNAVAILABLE and DEADLINE_EXCEEDED from the transport; CANCELLED by the token;
+/// RESOURCE_EXHAUSTED: the answer is too long; FAILED_PRECONDITION: no libcurl; UNIMPLEMENTED: the
+/// server does not speak TLS. Any HTTP status is an answer and no error.
 
 #include <memory>
 #include <optional>
@@ -22,8 +21,8 @@ namespace splitlet::http {
 struct Request {
   std::string url;
   std::vector<std::string> headers;  // "Name: value", or "Name;" for an empty value
-  /// Posted; without: GET, and up to 10 redirects are followed: never from https to http, and
-  /// without the headers to another scheme, host or port, since they may hold a secret.
+  /// Posts this body. Without a body: GET, with up to 10 redirects, never from https to http, and
+  /// without the headers to another scheme, host or port, since headers may hold a secret.
   std::optional<std::string_view> body;
   uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
 };
@@ -34,7 +33,7 @@ struct Answer {
   std::string body;
 };
 
-/// "https://host:443", in lower case, with the scheme's port; empty for what is no such URL.
+/// "https://host:443", in lower case, with the scheme's port; empty for a malformed URL.
 std::string PlaceOf(std::string_view url);
 
 class Client {

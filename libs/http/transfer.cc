@@ -116,7 +116,7 @@ void Transfer::SetConnection(Duration left) {
   Set(CURLOPT_TIMEOUT_MS, std::max<long>(1, ms));
   Set(CURLOPT_CONNECTTIMEOUT_MS, std::max<long>(1, ms));
   Set(CURLOPT_NOSIGNAL, 1L);
-  Set(CURLOPT_QUICK_EXIT, 1L);  // a name that is still looked up is not waited for
+  Set(CURLOPT_QUICK_EXIT, 1L);  // do not wait for a name lookup
   Set(CURLOPT_ERRORBUFFER, error_.data());
   Set(CURLOPT_PROTOCOLS_STR, "http,https");
   Set(CURLOPT_FRESH_CONNECT, 1L);
@@ -128,7 +128,7 @@ void Transfer::SetConnection(Duration left) {
   Set(CURLOPT_BUFFERSIZE, kBuffer);
   Set(CURLOPT_SSL_VERIFYPEER, 0L);
   Set(CURLOPT_SSL_VERIFYHOST, 0L);
-  // Nothing is verified, and reading the machine's certificates takes longer than a handshake.
+  // Nothing is verified, and reading the machine's CAs takes longer than a handshake.
   Set(CURLOPT_CAINFO, static_cast<const char*>(nullptr));
   Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
 }
@@ -159,8 +159,8 @@ void Transfer::SetRequest() {
   Set(CURLOPT_WRITEDATA, this);
 }
 
-/// The socket's end must not wait for its peer's. A kubelet sets SO_LINGER, in whose second close()
-/// blocks when the peer does not acknowledge; here that would be the second of all calls.
+/// Closing a socket must not wait for its peer. A kubelet sets SO_LINGER, whose close() blocks for
+/// a second if the peer does not acknowledge; here it would delay all calls.
 int Transfer::OpenSocket(void* user, curlsocktype /*purpose*/, curl_sockaddr* address) {
   const int opened = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (opened < 0) {
@@ -195,7 +195,7 @@ size_t Transfer::OnHeader(std::string_view line) {
   const bool over = line == "\r\n" || line == "\n";
   if (!over || outcome_.code < 200) return line.size();
   outcome_.stage = Outcome::Stage::kReadingBody;
-  // The body of an answer that is a redirect to the same host is nobody's concern.
+  // The body of a redirect to the same host is dropped.
   const bool follows = !exchange_.body && IsRedirect(outcome_.code) && !location_.empty() &&
                        Resolve(location_).host == host_;
   if (!follows) location_.clear();
@@ -250,7 +250,7 @@ bool Transfer::Follow() {
     outcome_.status = Unavailable("unsupported protocol scheme \"{}\"", next.scheme);
     return false;
   }
-  // A name for the host that the request was given is for the first server only.
+  // A host name given with the request is for the first server only.
   if (location_.find("://") != std::string::npos)
     std::erase_if(exchange_.headers,
                   [](const std::string& line) { return ValueOf(line, "host").has_value(); });
@@ -302,11 +302,11 @@ Status Transfer::StatusOf(CURLcode code) const {
     case CURLE_GOT_NOTHING: return Unavailable("EOF");
     case CURLE_PARTIAL_FILE: return Unavailable("unexpected EOF");
     case CURLE_URL_MALFORMAT: return InvalidArgument("invalid URL: {}", why);
-    case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl's word for what looks like HTTP/0.9
+    case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl's code for what looks like HTTP/0.9
     case CURLE_WEIRD_SERVER_REPLY: return Unavailable("malformed HTTP response");
     default: break;
   }
-  // OpenSSL's words for a record that is none of TLS.
+  // OpenSSL's text for a record that is not TLS.
   if (code == CURLE_SSL_CONNECT_ERROR && why.find("wrong version number") != std::string::npos)
     return Unimplemented("http: server gave HTTP response to HTTPS client");
   return Unavailable("{}", why);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// One exchange as libcurl carries it out: a request, and those that its redirects ask for.
+/// One exchange by libcurl: a request, and the requests of its redirects.
 /// Threads: one.
-/// Errors:  as Outcome says.
+/// Errors:  those of Outcome.
 /// Source:  docs/behaviour/probes.md, "httpGet".
 
 #include <array>
@@ -21,14 +21,14 @@ class Transfer {
   /// Makes the next request ready to be performed.
   Status Prepare(Duration left);
   CURL* handle() const { return handle_.get(); }
-  /// Takes the end of the request. False: a redirect asks for another one; Prepare again.
+  /// The request has ended. False: a redirect needs another request; call Prepare again.
   bool OnEnded(CURLcode code);
-  /// Ends it without libcurl.
+  /// Ends the exchange without libcurl.
   void Fail(Status status) { outcome_.status = std::move(status); }
   Outcome TakeOutcome();
-  /// The host has to be looked up, in a thread that libcurl makes and cannot end.
+  /// True if the host must be looked up, in a thread that libcurl makes and cannot end.
   bool has_name() const { return has_name_; }
-  /// Whether that may still go on.
+  /// True if that thread may still run.
   bool MayLookUpStill() const;
 
  private:
@@ -39,7 +39,7 @@ class Transfer {
   void Set(CURLoption option, Value value);
   void SetConnection(Duration left);
   void SetRequest();
-  /// Of a URL, relative to the one that was asked; empty: it is none.
+  /// A URL relative to the requested one; empty: malformed.
   struct Place {
     std::string url, scheme, host;
   };

@@ -1,10 +1,9 @@
 #pragma once
 
-/// What a stream has written and the connection has not yet sent. Two buffers change hands: one is
-/// filled while the other is sent, and both keep their room, so that a long stream makes no memory
-/// anew.
+/// Bytes that a stream has written and the connection has not sent yet. One buffer is filled while
+/// the other is sent, and both keep their memory, so that a long stream allocates nothing.
 /// Threads: any.
-/// Errors:  none; what is put once nobody reads is refused.
+/// Errors:  none; bytes are refused once the reader is gone.
 
 #include <atomic>
 #include <condition_variable>
@@ -19,10 +18,10 @@ namespace splitlet::https {
 
 class ChunkQueue {
  public:
-  /// So many bytes before those of a buffer are for the head of a chunk: digits and a line break.
+  /// Bytes reserved before a buffer's content for the head of a chunk: digits and a line break.
   static constexpr size_t kHead = 16 + 2;
 
-  enum class Put { kGone, kQueued, kWakes };  // kWakes: the connection has to be told
+  enum class Put { kGone, kQueued, kWakes };  // kWakes: wake the connection
   Put Add(std::string_view bytes, bool last) {
     const std::lock_guard lock(mutex_);
     if (gone_ || ended_) return Put::kGone;
@@ -32,7 +31,7 @@ class ChunkQueue {
     ended_ = last;
     return std::exchange(told_, true) ? Put::kQueued : Put::kWakes;
   }
-  /// Until the buffer that is filled has fewer than so many bytes.
+  /// Waits until the buffer that is filled holds fewer bytes.
   bool WaitForRoom(size_t below) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return gone_ || buffer_.size() < below; });
@@ -40,9 +39,9 @@ class ChunkQueue {
   }
   bool gone() const { return gone_; }  // asked for each line
 
-  // Of the connection.
+  // Used by the connection.
 
-  /// Gives `buffer` away to be filled, for the one that is: empty, or kHead and then bytes. True:
+  /// Exchanges `buffer` for the filled one, which is empty or begins with kHead bytes. True:
   /// nothing comes after it.
   bool Take(std::string& buffer) {
     const std::lock_guard lock(mutex_);
@@ -58,7 +57,7 @@ class ChunkQueue {
     buffer_ = {};
     changed_.notify_all();
   }
-  /// Makes a chunk of what was taken, which is not empty, in its place. Returns where it begins.
+  /// Makes a chunk of the taken, non-empty buffer in place. Returns the offset of its start.
   static size_t MakeChunk(std::string& buffer) {
     const std::string head = fmt::format("{:x}\r\n", buffer.size() - kHead);
     const size_t begin = kHead - head.size();

@@ -126,7 +126,7 @@ StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::
   ASSIGN_OR_RETURN(const auto certificates, ReadCertificates(ca_pem), "client CA");
   Store store(X509_STORE_new());
   for (const auto& certificate : certificates) X509_STORE_add_cert(store.get(), certificate.get());
-  // Each of them is trusted as it stands, also one that another authority has signed.
+  // Each certificate of the list is trusted itself, also one that another authority signed.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   ERR_clear_error();
   return std::make_shared<const StoreAuthority>(std::move(store));

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a certificate says of its owner, and lists of certificates.
+/// The owner in a certificate, and lists of certificates.
 /// Threads: any.
-/// Errors:  INVALID_ARGUMENT for text that holds no certificate.
+/// Errors:  INVALID_ARGUMENT: the text holds no certificate.
 /// Source:  docs/behaviour/node-api.md, "Authentication".
 
 #include <openssl/x509.h>
@@ -25,13 +25,13 @@ struct OpenSslFree {
 };
 using Certificate = std::unique_ptr<X509, OpenSslFree<&X509_free>>;
 
-/// All that a file of them holds, at least one.
+/// All certificates of a file, at least one.
 StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem);
 
-/// None: it names nobody. UNAUTHENTICATED: its uid is no single text.
+/// nullopt: the certificate names no user. UNAUTHENTICATED: its uid is not a single text.
 StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate);
 
-/// The last error of OpenSSL on this thread, as a text for people; clears what is there.
+/// The last error of OpenSSL on this thread, as text; clears the queue.
 std::string TakeOpenSslError();
 
 }  // namespace splitlet::https

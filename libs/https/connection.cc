@@ -13,13 +13,14 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr size_t kMaxAhead = 8 << 10;  // read of a client that does not wait for its answer
+constexpr size_t kMaxAhead =
+    8 << 10;  // bytes read ahead of a client that does not wait for its answer
 constexpr size_t kPieceBytes = 64 << 10;
 constexpr Duration kCloseLimit = std::chrono::seconds{2};
 
 std::string TextOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// Answers by what it posts to the connection's thread.
+/// Posts its answers to the connection's thread.
 class ConnectionResponder final : public Responder {
  public:
   ConnectionResponder(std::shared_ptr<Core> core, std::shared_ptr<Connection> connection,
@@ -138,7 +139,7 @@ void Connection::Disarm() {
 
 void Connection::Cut() {
   if (state_ == State::kCut) return;
-  const auto self = shared_from_this();  // the list may hold the last one
+  const auto self = shared_from_this();  // the list may hold the last reference
   state_ = State::kCut;
   core_->connections.erase(place_);
   --core_->count;
@@ -268,11 +269,11 @@ void Connection::Handle() {
   Charge();
   if (state_ == State::kCut) return;
   auto responder = std::make_shared<ConnectionResponder>(core_, shared_from_this(), ++request_);
-  if (pending_.size() < kMaxAhead) Read();  // so that a client that goes is noticed
+  if (pending_.size() < kMaxAhead) Read();  // keep reading, so that a client's end is noticed
   core_->handler(std::move(request), std::move(responder));
 }
 
-/// After anything that changes how much this connection holds. It may be cut by it.
+/// Called after each change of the bytes that this connection holds. May cut the connection.
 void Connection::Charge() {
   const bool waits = state_ == State::kReading || (state_ == State::kAnswering && !answered_);
   const size_t now =
@@ -281,7 +282,7 @@ void Connection::Charge() {
   if (core_->unread_bytes > core_->options.max_unread_bytes) MakeRoomForRequest();
 }
 
-/// Whoever can reach the port may send: what many begin and none ends must not add up.
+/// Any client of the port may send, so unfinished requests of many clients must not add up.
 void Connection::MakeRoomForRequest() {
   const auto& all = core_->connections;
   const auto most = std::ranges::max_element(all, {}, [](const auto& connection) {
@@ -292,7 +293,7 @@ void Connection::MakeRoomForRequest() {
   cut->Cut();
 }
 
-/// Clients that read slowly must not add up either.
+/// Slow readers must not add up either.
 void Connection::HoldBody(std::shared_ptr<const std::string> body) {
   body_ = std::move(body);
   body_begun_ = false;
@@ -309,7 +310,7 @@ void Connection::HoldBody(std::shared_ptr<const std::string> body) {
   }
 }
 
-/// It counts no more. A write that is under way may still read it.
+/// The body counts no longer. A write on its way may still read it.
 void Connection::DropBody() {
   if (std::exchange(body_number_, 0) != 0) core_->unsent.Remove(*body_);
 }
@@ -348,7 +349,7 @@ void Connection::Send(uint64_t request, Answer answer) {
   WriteRest(outgoing_);
 }
 
-/// Of `outgoing_` or `body_`, piece by piece: each has its time.
+/// Writes `outgoing_` or `body_` piece by piece: each piece has its own time limit.
 void Connection::WriteRest(std::string_view rest) {
   writing_ = true;
   Arm(queue_ == nullptr ? core_->options.write_limit : core_->options.stream_limit);
@@ -437,7 +438,7 @@ void Connection::PassTo(uint64_t request, Backend backend) {
   on_gone_ = nullptr;
   tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend),
                                      core_->options.stream_limit, shared_from_this());
-  const std::shared_ptr<Tunnel> started = tunnel_;  // which may end at once
+  const std::shared_ptr<Tunnel> started = tunnel_;  // it may end immediately
   started->Start();
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// One connection: requests one after the other, each answered before the next is read.
-/// Owns:    its wire, its place in the list, one timer for what it waits for now.
-/// Threads: the server's; what Responder and Stream say is posted there.
-/// Errors:  a client that does what it may not is answered 4xx, or cut.
+/// One connection: requests in sequence; each is answered before the next is read.
+/// Owns:    its wire, its place in the list, one timer for the current wait.
+/// Threads: the server's; Responder and Stream post their work there.
+/// Errors:  a client that breaks the rules is answered 4xx, or cut.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 
 #include <array>
@@ -30,20 +30,20 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
  public:
   Connection(std::shared_ptr<Core> core, std::unique_ptr<Wire> wire, std::string peer);
 
-  /// `place`: its own in the list of all.
+  /// `place`: the connection's entry in the list of all.
   void Start(std::list<std::shared_ptr<Connection>>::iterator place);
-  /// At once, and out of all lists.
+  /// Closes immediately and leaves all lists.
   void Cut();
   bool known() const { return known_; }
   bool idle() const { return state_ == State::kIdle || state_ == State::kHandshake; }
 
-  // Of the request with this number; others have had their answer.
+  // For the request with this number; other requests have had their answer.
   void SetKnown() { known_ = true; }
   void OnGone(uint64_t request, std::function<void()> gone);
   void Send(uint64_t request, Answer answer);
   void Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue> queue);
   void PassTo(uint64_t request, Backend backend);
-  /// Something has come into the queue.
+  /// The queue has new bytes.
   void Pump(const std::shared_ptr<ChunkQueue>& queue);
 
   void ReadBytes(std::function<void(std::string bytes)> done) override;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a server and its connections share, until the last of both is gone.
+/// State that a server shares with its connections, until the last of them is gone.
 /// Threads: Post and the counters from any, the rest on the server's.
 /// Errors:  none.
 
@@ -24,12 +24,12 @@ class Connection;
 struct Core {
   Core(ServerOptions o, Handler h) : options(std::move(o)), handler(std::move(h)) {}
 
-  /// Runs it on the server's thread, or never once the server has stopped.
+  /// Runs the task on the server's thread, or never if the server has stopped.
   void Post(std::function<void()> task) {
     const std::lock_guard lock(mutex);
     if (!ended) boost::asio::post(context, std::move(task));
   }
-  /// The thread: until nothing is left to be done.
+  /// The thread's function: runs until no work is left.
   void Run() {
     context.run();
     {

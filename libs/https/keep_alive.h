@@ -1,10 +1,9 @@
 #pragma once
 
-/// TCP's keepalive: a peer that vanishes without a word ends a quiet connection after two and a
-/// half minutes. Where bytes were under way to it TCP itself gives up, after about a quarter of an
-/// hour.
+/// TCP's keepalive: a quiet connection whose peer has vanished ends after two and a half minutes.
+/// If bytes were on their way, TCP itself gives up after about a quarter of an hour.
 /// Threads: that of the socket.
-/// Errors:  none; a socket that is closed already is left alone.
+/// Errors:  none; a closed socket is ignored.
 /// Source:  Go's net.KeepAliveConfig by default.
 
 #include <netinet/tcp.h>

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Reads one request of HTTP/1.1 from the bytes of a connection. All that it keeps is bounded, also
-/// what is not yet a whole line: fields are counted one by one, trailers are refused.
+/// Reads one HTTP/1.1 request from the bytes of a connection. Its memory is bounded, for unfinished
+/// lines too: it counts fields and refuses trailers.
 /// Owns:    what has been read of the request.
 /// Threads: one.
-/// Errors:  refusal(), the code of the answer; nothing may be given to it after one.
+/// Errors:  refusal(), the code of the answer; give it no bytes afterwards.
 /// Source:  RFC 9112; docs/behaviour/node-api.md, "Listeners".
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -22,13 +22,13 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   };
   /// Each field takes far more memory than its bytes.
   static constexpr size_t kMaxFields = 256, kFieldOverhead = 64;
-  /// Of the lines before chunks: all extensions of a request, and a line that has no end yet.
+  /// Lines before chunks: all extensions of a request, and an unfinished line.
   static constexpr size_t kMaxChunkLine = 16 << 10;
 
   explicit RequestParser(const Bounds& bounds);
 
-  /// Takes what it can use from the front of `bytes`, which begin with what it left the last time.
-  /// Returns how many. Not once it is done or has refused.
+  /// Takes usable bytes from the front of `bytes`, which begin with the rest of the last call.
+  /// Returns their number. Do not call it after the end or a refusal.
   size_t Take(std::string_view bytes);
 
   int refusal() const { return refusal_; }  // 0: none; else 400, 413 or 431
@@ -38,7 +38,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   bool asks_to_continue() const;
   bool keeps_alive() const { return keep_alive(); }
   bool is_http11() const { return version_ >= 11; }
-  /// About what is kept, in bytes.
+  /// Approximate memory, in bytes.
   size_t held() const { return head_bytes_ + fields_ * kFieldOverhead + request_.body.size(); }
   /// Method, target, headers and body, once.
   Request Release() { return std::move(request_); }

@@ -72,7 +72,7 @@ Status AsioServer::Listen() {
   if (error) return InvalidArgument("\"{}\" is not an IP address", core_->options.address);
   const uint16_t port = core_->options.port;
   if (address.is_unspecified()) error = Open({asio::ip::address_v6::any(), port});
-  // A machine without IPv6 still has the other; a port that is taken is taken.
+  // A machine may lack IPv6; a taken port is an error for both.
   const bool alone = error && error != asio::error::address_in_use;
   if (!address.is_unspecified() || (alone && address.is_v4())) error = Open({address, port});
   if (error) return ErrnoStatus(error.value());
@@ -82,7 +82,7 @@ Status AsioServer::Listen() {
   return OkStatus();
 }
 
-/// IPv6's "any" takes IPv4 in as well.
+/// IPv6's "any" accepts IPv4 as well.
 error_code AsioServer::Open(const tcp::endpoint& endpoint) {
   error_code error, ignored;
   acceptor_.close(ignored);
@@ -106,7 +106,7 @@ void AsioServer::Accept() {
   });
 }
 
-/// Out of file descriptors, say: trying again at once would turn in a circle.
+/// For errors such as missing descriptors: an immediate retry would spin.
 void AsioServer::AcceptLater() {
   pause_.expires_after(std::chrono::milliseconds(100));
   pause_.async_wait([this](error_code error) {
@@ -126,12 +126,12 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   const auto place = all.insert(
       all.end(), std::make_shared<Connection>(core_, std::move(wire), TextOf(peer.address())));
   ++core_->count;
-  // A copy: one that fails at once leaves the list while it starts.
+  // A copy: a connection that fails immediately leaves the list while it starts.
   const std::shared_ptr<Connection> connection = *place;
   connection->Start(place);
 }
 
-/// Whoever can reach the port may connect: who is nobody makes room for who came later.
+/// Any client of the port may connect: the oldest unauthenticated connection gives way.
 bool AsioServer::MakeRoom() {
   auto& all = core_->connections;
   if (all.size() < core_->options.max_connections) return true;

@@ -3,9 +3,9 @@
 /// An HTTP/1.1 server, over TLS or plain: whole answers, streams of chunks, and connections that
 /// are passed on to another server after an upgrade. Connections, headers, bodies, times are
 /// bounded.
-/// Owns:    its connections. One that is cut leaves all lists at once.
-/// Threads: one of its own; the handler runs on it and must not block. Responder, Stream from any.
-/// Errors:  from Start, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
+/// Owns:    its connections. A cut connection leaves all lists immediately.
+/// Threads: an own one; the handler runs on it and must not block. Responder, Stream from any.
+/// Errors:  Start's, by errno or INVALID_ARGUMENT for the address. A client's go to the client.
 /// Source:  docs/behaviour/node-api.md, "Listeners"; RFC 9112.
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Request {
   bool head_only() const { return method == "HEAD"; }
   /// The first of that name, whatever its case; empty: none.
   std::string_view Header(std::string_view name) const;
-  /// In the place of all of that name.
+  /// Replaces all headers of that name.
   void SetHeader(std::string_view name, std::string_view value);
 };
 
@@ -50,43 +50,42 @@ struct Answer {
   std::shared_ptr<const std::string> shared_body;  // instead of `body`, for several answers
 };
 
-/// The body of an answer in chunks. Gone without End: the connection is cut, so that the client
-/// sees that something is missing.
+/// The body of an answer in chunks. Destroyed without End, it cuts the connection, so that the
+/// client notices the missing rest.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Takes the bytes at once, whatever waits; nothing for an empty one. False: nobody reads any
-  /// more.
+  /// Takes the bytes without waiting; empty bytes do nothing. False: the reader is gone.
   virtual bool Write(std::string_view bytes) = 0;
-  /// Blocks until fewer bytes than `below` wait to be taken up, beside those that are being sent:
-  /// back-pressure for who may block. False: nobody reads any more.
+  /// Blocks until fewer bytes than `below` wait, beside those being sent: back-pressure for a
+  /// caller that may block. False: the reader is gone.
   virtual bool WaitForRoom(size_t below) = 0;
   virtual void End() = 0;
   virtual bool gone() const = 0;
 };
 
-/// A server that a connection is passed on to.
+/// Another server that a connection is passed to.
 struct Backend {
   std::string address;  // an IP address
   uint16_t port = 0;
   std::string head;  // the request that it gets, with the empty line at its end
 };
 
-/// Answers one request, once. Gone without an answer: 500.
+/// Answers one request, once. Destroyed without an answer: 500.
 class Responder {
  public:
   virtual ~Responder() = default;
-  /// The connection is no stranger's: it is not cut to make room for others.
+  /// Marks the connection as authenticated: it is not cut to make room for others.
   virtual void SetKnown() = 0;
-  /// Called once, on the server's thread, when the client goes or is cut before the answer's end.
+  /// Called once, on the server's thread, if the client leaves or is cut before the answer's end.
   virtual void OnGone(std::function<void()> gone) = 0;
   virtual void Send(Answer answer) = 0;
-  /// The head goes out at once. `head.body` is the first chunk.
+  /// Sends the head immediately. `head.body` is the first chunk.
   virtual std::shared_ptr<Stream> Begin(Answer head) = 0;
-  /// Sends the backend's head there, and on 101 all bytes both ways until either side ends. An
-  /// answer of 400 or more is passed on, any other is 500, and so is a backend that is not there.
-  /// Silence has no limit; a peer that is gone is found by TCP's keepalive. 429 when three quarters
-  /// of all connections are passed on already: whole answers have the rest.
+  /// Sends the backend's head there, and after 101 all bytes both ways until either side ends.
+  /// Passes an answer of 400 or more on; any other answer and an unreachable backend are 500.
+  /// Silence has no limit; TCP's keepalive finds dead peers. 429 if three quarters of all
+  /// connections are passed on already: the rest is for whole answers.
   virtual void PassTo(Backend backend) = 0;
 };
 
@@ -96,14 +95,14 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address; 0.0.0.0 and ::, both families
   uint16_t port = 0;                  // 0: any
   bool tls = true;
-  size_t max_connections = 1000;       // above: the oldest stranger is cut; without one, the newest
+  size_t max_connections = 1000;  // above: cuts the oldest unauthenticated one, else the newest
   size_t max_header_bytes = 64 << 10;  // in at most 256 lines
   size_t max_body_bytes = 1 << 20;
-  // Of requests on all connections together until they are answered: above, the stranger that holds
-  // most is cut, and without strangers whoever does.
+  // Bytes of unanswered requests on all connections together. Above, the unauthenticated connection
+  // with most bytes is cut, or else the connection with most.
   size_t max_unread_bytes = 16 << 20;
-  // Of whole answers together, without those up to 64 KiB: above, the connection is cut whose
-  // answer began first.
+  // Bytes of whole answers together, without answers up to 64 KiB. Above, the connection whose
+  // answer began first is cut.
   size_t max_unsent_bytes = 64 << 20;
   Duration handshake_limit = std::chrono::seconds{10};
   Duration header_limit = std::chrono::seconds{10};  // from its first byte on; likewise the body
@@ -115,16 +114,16 @@ struct ServerOptions {
 class Server {
  public:
   virtual ~Server() = default;  // as Stop without grace
-  /// With the port that was really taken.
+  /// The actual port.
   virtual uint16_t port() const = 0;
-  /// For handshakes from now on. Before the first one handshakes fail.
+  /// For later handshakes. Before the first call handshakes fail.
   virtual void SetTls(std::shared_ptr<const TlsContext> context) = 0;
-  /// For requests from now on; null: no client has a certificate that counts.
+  /// For later requests; null: no client certificate counts.
   virtual void SetClientAuthority(std::shared_ptr<const ClientAuthority> authority) = 0;
   virtual size_t connections() const = 0;
-  /// Connections that were cut to make room, so far.
+  /// Number of connections cut to make room.
   virtual uint64_t displaced() const = 0;
-  /// Takes no more requests; those under way have `grace`. Joins the thread.
+  /// Accepts no more requests; running ones have `grace`. Joins the thread.
   virtual void Stop(Duration grace) = 0;
 };
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Handler handler);

@@ -74,7 +74,7 @@ class TestClient {
     }
     return SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
-  /// What comes next; empty: the end, or nothing came.
+  /// The next bytes; empty: the end, or nothing came.
   std::string Read() {
     char buffer[16384];
     const ssize_t n = tls_ == nullptr ? ::recv(socket_, buffer, sizeof(buffer), 0)

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a server needs for TLS: its certificate and key, who signs certificates of clients, and who
-/// a client is by its certificate. Sessions are not resumed, so that each connection shows its own.
+/// A server's TLS: its certificate and key, the CAs of clients' certificates, and the client's
+/// identity. Sessions are not resumed, so that each connection shows its certificate.
 /// Threads: immutable once made; any.
-/// Errors:  INVALID_ARGUMENT for what is no certificate, key, version or cipher suite.
+/// Errors:  INVALID_ARGUMENT: malformed certificate, key, version or cipher suite.
 /// Source:  docs/behaviour/node-api.md, "TLS"; Go's names of versions and cipher suites.
 
 #include <memory>
@@ -18,7 +18,7 @@ typedef struct ssl_st SSL;  // NOLINT(modernize-use-using): OpenSSL's own declar
 
 namespace splitlet::https {
 
-/// Who a client is by a certificate that an authority has signed.
+/// The identity in a certificate that an authority has signed.
 struct ClientCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
@@ -30,10 +30,10 @@ struct ClientCertificate {
 class ClientAuthority {
  public:
   virtual ~ClientAuthority() = default;
-  /// Of the peer of a connection, by its chain as of now; none: it shows none, or one of ours
-  /// without a name. UNAUTHENTICATED: one that is none of ours, past its time, not made for
-  /// clients, signed by SHA-1, with a key of fewer than 2048 bits of RSA or 224 of a curve in its
-  /// chain, or that says who it is in a way that cannot be read.
+  /// Identity of the connection's peer, by its chain as of now; nullopt: no certificate, or a valid
+  /// one without a name. UNAUTHENTICATED: a certificate of another authority, expired, not made for
+  /// clients, signed by SHA-1, with a key below 2048 bits of RSA or 224 of a curve in its chain, or
+  /// with an unreadable identity.
   virtual StatusOr<std::optional<ClientCertificate>> Verify(SSL* connection) const = 0;
 };
 StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::string& ca_pem);
@@ -45,8 +45,8 @@ struct TlsSettings {
 
 /// A certificate with its key, ready for handshakes.
 class TlsContext;
-/// `client_ca_pem`: asks clients for a certificate of these; empty: asks for none. A wrong one is
-/// no error of the handshake, whoever it is shows with each request.
+/// `client_ca_pem`: asks clients for a certificate of these CAs; empty: does not ask. The handshake
+/// accepts any certificate; each request verifies it.
 StatusOr<std::shared_ptr<const TlsContext>> MakeTlsContext(const TlsSettings& settings,
                                                            const std::string& certificate_pem,
                                                            const std::string& key_pem,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the server knows of TLS: how a connection gets its wire. The server itself needs no library
-/// for it, so that processes without TLS have none.
+/// The server's view of TLS: how a connection gets its wire. The server itself links no TLS
+/// library, so processes without TLS have none.
 /// Threads: as tls.h says; nothing fails.
 
 #include <boost/asio/ip/tcp.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// A server's certificate, its key and the authority of its clients, read from files whenever those
-/// have changed. What cannot be used leaves the last good one in place.
+/// A server's certificate and key and the CA of its clients, read from files again after changes.
+/// Unusable files leave the last good ones in place.
 /// Threads: one at a time; it blocks on the disk.
-/// Errors:  of a look, which may be repeated: NOT_FOUND while there is no certificate yet.
+/// Errors:  of one reading, which may be repeated: NOT_FOUND: no certificate yet.
 /// Source:  docs/behaviour/node-api.md, "TLS".
 
 #include <memory>
@@ -41,7 +41,7 @@ class TlsFiles {
     Status problem;  // with what was there to be read; the rest stands
   };
   Found Look();
-  /// Gives what has changed to `server`, and says what is wrong.
+  /// Gives changes to `server`, and returns problems.
   Status Apply(Server& server);
 
  private:

@@ -26,7 +26,7 @@ class TlsWire final : public Wire {
   }
   void Write(asio::const_buffer bytes, Done done) override {
     if (bytes.size() <= kRecordBytes) return asio::async_write(stream_, bytes, std::move(done));
-    // Each record is a write of its own to the socket: they travel together.
+    // Each record is an own write to the socket: send them together.
     SetCork(1);
     asio::async_write(stream_, bytes, [this, done = std::move(done)](error_code error, size_t n) {
       SetCork(0);
@@ -35,8 +35,8 @@ class TlsWire final : public Wire {
   }
   void ShutDown(std::function<void()> done) override {
     error_code ignored;
-    stream_.next_layer().cancel(ignored);  // a read that waits would take the end for itself
-    // A client that still sends would fail a farewell that waits for its own.
+    stream_.next_layer().cancel(ignored);  // a waiting read would take the end for its own
+    // With a client that still sends, a shutdown that waits for the client's would fail.
     SSL_set_shutdown(ssl(), SSL_RECEIVED_SHUTDOWN);
     stream_.async_shutdown(
         [this, done = std::move(done)](error_code) { Drain(stream_.next_layer(), done); });

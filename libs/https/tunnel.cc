@@ -17,7 +17,7 @@ constexpr Duration kDialLimit = std::chrono::seconds{30};
 constexpr Duration kErrorLimit = std::chrono::seconds{10};  // of the body of a refusal
 constexpr size_t kMaxAnswerHead = 64 << 10;
 
-/// Of "HTTP/1.1 101 Switching Protocols"; 0: it is no such line.
+/// 101 of "HTTP/1.1 101 Switching Protocols"; 0: another line.
 int CodeOf(const std::string& answer) {
   const auto space = answer.find(' ');
   int code = 0;

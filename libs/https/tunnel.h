@@ -3,7 +3,7 @@
 /// Bytes both ways between a client and a backend, after the backend has agreed to an upgrade.
 /// Owns:    the connection to the backend.
 /// Threads: the server's.
-/// Errors:  told to the client's end.
+/// Errors:  reported to the client's end.
 /// Source:  docs/behaviour/node-api.md, "Streams".
 
 #include <array>
@@ -22,27 +22,27 @@ namespace splitlet::https {
 class TunnelClient {
  public:
   virtual ~TunnelClient() = default;
-  /// What has come or comes next; empty: the end.
+  /// The bytes that have come, or come next; empty: the end.
   virtual void ReadBytes(std::function<void(std::string bytes)> done) = 0;
   virtual void WriteBytes(std::string bytes, std::function<void(bool written)> done) = 0;
-  /// Instead of the backend's answer.
+  /// Answers instead of the backend.
   virtual void FailTunnel(const std::string& why) = 0;
-  /// The last that a tunnel says.
+  /// The last call of a tunnel.
   virtual void EndTunnel() = 0;
 };
 
 class Tunnel : public std::enable_shared_from_this<Tunnel> {
  public:
-  /// `client`: kept until the end. Once the backend has agreed silence has no limit: who is gone is
-  /// found by the keepalive of either socket. Who takes no bytes for `write_limit` is given up.
+  /// Keeps `client` until the end. After the upgrade silence has no limit: the keepalive of the
+  /// sockets finds dead peers. A peer that takes no bytes for `write_limit` is cut.
   Tunnel(boost::asio::io_context& context, Backend backend, Duration write_limit,
          std::shared_ptr<TunnelClient> client);
   void Start();
-  /// Without a word to the client.
+  /// Closes without an answer to the client.
   void Close();
 
  private:
-  /// Of one thing that is waited for.
+  /// Time limit of one wait.
   struct Limit {
     boost::asio::steady_timer timer;
     uint64_t armed = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bodies of answers that are being sent. One that several connections send counts once.
+/// Bodies of answers that are being sent. A body on several connections counts once.
 /// Threads: one.
 /// Errors:  none.
 

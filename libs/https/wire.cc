@@ -33,7 +33,7 @@ class PlainWire final : public Wire {
   }
   void ShutDown(std::function<void()> done) override {
     error_code ignored;
-    socket_.cancel(ignored);  // a read that waits would take the end for itself
+    socket_.cancel(ignored);  // a waiting read would take the end for its own
     Drain(socket_, std::move(done));
   }
   void Close() override {

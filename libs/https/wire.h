@@ -1,8 +1,8 @@
 #pragma once
 
 /// The bytes of one connection, over TLS or plain.
-/// Threads: the server's. What is passed on must keep the wire alive until it is called.
-/// Errors:  as Asio has them; what a closed wire was asked ends with one.
+/// Threads: the server's. Callbacks must keep the wire alive until they are called.
+/// Errors:  Asio's; calls to a closed wire end with one.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -20,14 +20,13 @@ class Wire {
   virtual ~Wire() = default;
   virtual void Handshake(std::function<void(boost::system::error_code)> done) = 0;
   virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
-  /// All of it. `bytes` stay where they are until `done`.
+  /// Writes all bytes. `bytes` stay valid until `done`.
   virtual void Write(boost::asio::const_buffer bytes, Done done) = 0;
-  /// Says that no more will be written, then reads and forgets what still comes: with it unread
-  /// the kernel would take back what was written last. `done`: the peer has closed too. What is
-  /// being read meanwhile counts for nothing.
+  /// Announces the end of our bytes, then reads and drops the peer's: with unread bytes the kernel
+  /// would discard our last ones. `done`: the peer has closed too. A running read gets nothing.
   virtual void ShutDown(std::function<void()> done) = 0;
   virtual void Close() = 0;
-  /// Null: plain.
+  /// Null for a plain connection.
   virtual SSL* ssl() = 0;
 };
 /// The second half of ShutDown. `done` keeps the socket alive.

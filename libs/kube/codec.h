@@ -20,7 +20,7 @@ class Message;
 
 namespace splitlet::kube {
 
-/// What an unknown or duplicate field is.
+/// How to treat unknown and duplicate fields.
 enum class Strictness { kStrict, kLenient };
 
 struct Decoded {
@@ -28,7 +28,7 @@ struct Decoded {
   std::shared_ptr<google::protobuf::Message> object;  // of the prototype's type
   std::vector<std::string> warnings;  // "web.yaml: spec.foo: unknown field (line 3)"
 
-  /// nullptr when it is of another type: decoded.As<kube::Pod>().
+  /// nullptr if the object has another type: decoded.As<kube::Pod>().
   template <class T>
   std::shared_ptr<T> As() const {
     return std::dynamic_pointer_cast<T>(object);
@@ -43,18 +43,17 @@ struct KnownKind {
 /// v1 Pod and PodList.
 const std::vector<KnownKind>& PodKinds();
 
-/// By apiVersion and kind of the document. `file` only stands in errors.
+/// By apiVersion and kind of the document. `file` only appears in errors.
 StatusOr<Decoded> Decode(std::string_view text, const std::string& file, Strictness strictness,
                          const std::vector<KnownKind>& kinds = PodKinds());
 
-/// Whatever kind the document says it is. `message` is cleared first, and unspecified after an
-/// error.
+/// Decodes any kind into `message`, which is cleared first and unspecified after an error.
 StatusOr<std::vector<std::string>> DecodeInto(std::string_view text, const std::string& file,
                                               Strictness strictness,
                                               google::protobuf::Message& message);
 
-/// Line of the field ("spec.containers[0].image") or of the innermost part of the path that is
-/// there; 0 without any.
+/// Line of the field ("spec.containers[0].image") or of the innermost existing part of the path; 0
+/// if no part exists.
 size_t FindLine(std::string_view text, std::string_view path);
 
 }  // namespace splitlet::kube

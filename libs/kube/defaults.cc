@@ -194,7 +194,7 @@ void DefaultSpec(PodSpec& spec) {
   if (spec.scheduler_name().empty()) spec.set_scheduler_name("default-scheduler");
 }
 
-/// What the way through the internal type changes.
+/// Changes made by the conversion to the internal type and back.
 void FixUp(Pod& pod) {
   auto& spec = *pod.mutable_spec();
   if (spec.service_account_name().empty() && !spec.service_account().empty())

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the API server fills in for a pod. Any thread.
+/// The API server's defaults of a pod. Any thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
 /// Source: docs/behaviour/manifests.md, "Defaults".
 
@@ -11,8 +11,8 @@
 
 namespace splitlet::kube {
 
-/// Defaults of the pod, its containers and its volumes, then the fix-ups of the conversion to the
-/// internal type. Doing it twice changes nothing.
+/// Sets defaults of the pod, its containers and its volumes, then applies the fix-ups of the
+/// conversion to the internal type. Idempotent.
 Status ApplyDefaults(Pod& pod);
 
 /// "Always" for no tag or `latest` without a digest, else "IfNotPresent".

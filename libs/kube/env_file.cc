@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-/// What may be in an environment at all.
+/// Names that an environment can hold at all.
 bool IsVariableName(std::string_view key) {
   return !key.empty() && std::ranges::none_of(key, [](char c) { return c <= ' ' || c > '~'; });
 }

@@ -1,10 +1,10 @@
 #pragma once
 
 /// Files of environment variables that a container writes for others of its pod (`fileKeyRef`):
-/// lines KEY='value'. A value goes on to its closing quote, over lines too, and is taken as it is;
-/// between variables there may be empty lines and comments (#).
+/// lines KEY='value'. A value ends at its closing quote, may span lines, and is literal. Empty
+/// lines and comments (#) may stand between variables.
 /// Threads: pure, any.
-/// Errors:  INVALID_ARGUMENT names the line; nothing of such a file counts.
+/// Errors:  INVALID_ARGUMENT names the line; then no variable of the file counts.
 /// Units:   bytes.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command"; kubelet util/env.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Ephemeral containers: those that are added to a running pod. Their fields are those of
-/// containers, number for number, so that the code for containers serves both.
+/// Ephemeral containers, which are added to a running pod. Their fields have the numbers of a
+/// container's fields, so that code for containers serves both.
 /// Threads: pure functions, any; nothing fails.
 /// Source:  kubelet kuberuntime computePodActions, EphemeralContainersToStart.
 
@@ -15,7 +15,7 @@ namespace splitlet::kube {
 /// In the order of the spec.
 std::vector<Container> EphemeralContainersOf(const PodSpec& spec);
 
-/// Whose processes it is to see; empty: no one's, or there is no such ephemeral container.
+/// Container whose processes it sees; empty: none, or no such ephemeral container.
 std::string TargetOf(const PodSpec& spec, const std::string& ephemeral);
 
 }  // namespace splitlet::kube

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Fields of a pod that mean nothing on this node, because the feature gate of each is off. They
-/// are taken out where a pod enters, so that no process has to know of the gates.
+/// Fields of a pod without effect on this node, because their feature gates are off. They are
+/// removed where a pod enters, so that no other code needs the gates.
 /// Threads: pure functions, any; nothing fails.
 /// Source: docs/configuration.md, "Feature gates"; kubelet's own use of each gate.
 
@@ -21,7 +21,7 @@ struct GatesOff {
   bool stop_signals = false;       // ContainerStopSignals
 };
 
-/// Takes them out of `pod`. One line for each kind of field that was there: what, and which gate.
+/// Removes the fields from `pod`. Returns a line for each kind of removed field, with its gate.
 std::vector<std::string> TakeOutGatedFields(Pod& pod, const GatesOff& off);
 
 }  // namespace splitlet::kube

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names of resources that are huge pages of one size. Any thread; nothing fails.
+/// Resource names of huge pages of one size. Any thread; nothing fails.
 
 #include <string_view>
 

@@ -13,16 +13,16 @@
 
 namespace splitlet::kube {
 
-/// The string for the runtime: as written, with ":latest" where there is neither tag nor digest.
+/// The name for the runtime: as written, with ":latest" if there is neither tag nor digest.
 StatusOr<std::string> WithDefaultTag(const std::string& image);
 
-/// Neither digest nor tag, or the tag `latest`.
+/// True without digest and tag, or with the tag `latest`.
 bool IsLatest(const std::string& image);
 
 /// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
 std::string NormalImageName(const std::string& image);
 
-/// As written: of containers of each kind and of volumes.
+/// As written: images of all kinds of containers and of volumes.
 std::vector<std::string> ImagesOf(const PodSpec& spec);
 
 }  // namespace splitlet::kube

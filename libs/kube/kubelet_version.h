@@ -1,6 +1,6 @@
 #pragma once
 
-/// The kubelet whose behaviour this node has, as a Node object and an API server's logs name it.
+/// The kubelet version whose behaviour this node has, in Node objects and an API server's logs.
 
 #include <string_view>
 

@@ -21,8 +21,8 @@ namespace splitlet::kube {
 
 class MessageBuilder final : public TokenSink {
  public:
-  /// `message` is the root; apiVersion and kind are allowed there and in the items of a list, and
-  /// are passed over.
+  /// `message` is the root. apiVersion and kind are accepted there and in the items of a list, and
+  /// ignored.
   MessageBuilder(google::protobuf::Message& message, Strictness strictness);
 
   struct Found {
@@ -44,7 +44,7 @@ class MessageBuilder final : public TokenSink {
   using Message = google::protobuf::Message;
   using FieldDescriptor = google::protobuf::FieldDescriptor;
 
-  /// A map or list that is open. In each, `field` is what the next value goes to.
+  /// An open map or list. `field` is the target of the next value.
   struct Frame {
     enum class Kind { kObject, kMap, kList, kSkip, kRaw } kind = Kind::kObject;
     Message* message = nullptr;      // object: itself; map, list: what holds the field
@@ -69,7 +69,7 @@ class MessageBuilder final : public TokenSink {
   bool Fail(size_t position, std::string reason);
   bool Warn(size_t position, std::string path, std::string reason);
   std::string Path() const;
-  /// Where the next value goes; makes list items and map entries. Not for skipped values.
+  /// Target of the next value; makes list items and map entries. Not for skipped values.
   Target NextTarget();
   bool Skipping() const;
   bool SetScalar(const Target& target, const Scalar& scalar, size_t position);
@@ -91,7 +91,7 @@ class MessageBuilder final : public TokenSink {
   Message& root_;
   Strictness strictness_;
   std::vector<Frame> frames_;
-  size_t skipped_ = 0;  // depth below a value that is passed over
+  size_t skipped_ = 0;  // depth below an ignored value
   std::string raw_;
   size_t raw_depth_ = 0;
   bool raw_first_ = true;

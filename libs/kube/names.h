@@ -1,6 +1,6 @@
 #pragma once
 
-/// The grammars of Kubernetes names: each function says what is wrong, or nothing for a good text.
+/// Grammars of Kubernetes names: each function returns what is wrong, "" for a valid text.
 /// Threads: any; nothing fails.
 /// Source: Kubernetes API conventions; docs/behaviour/manifests.md, "Validation".
 
@@ -13,7 +13,7 @@ namespace splitlet::kube {
 std::string CheckDnsLabel(std::string_view text);
 /// DNS labels with dots between them, at most 253.
 std::string CheckDnsSubdomain(std::string_view text);
-/// A subdomain whose labels may begin with an underscore and hold more, as "_tcp.example.org".
+/// A subdomain whose labels may also hold underscores, as "_tcp.example.org".
 std::string CheckDnsSearch(std::string_view text);
 /// "app" or "example.com/app": keys of labels and annotations.
 std::string CheckQualifiedName(std::string_view text);
@@ -26,7 +26,7 @@ std::string CheckEnvName(std::string_view text);
 std::string CheckHttpHeaderName(std::string_view text);
 /// At most 64 letters, digits and '-': a UID names directories and files on this node.
 std::string CheckUid(std::string_view text);
-/// "/proc": no ".." between slashes.
+/// True for "/a/../b": the path contains "..".
 bool HasParentStep(std::string_view path);
 /// A literal IPv4 or IPv6 address.
 bool IsIp(const std::string& text);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The labels with which a node may register itself. Any thread.
-/// Errors: INVALID_ARGUMENT that names every label that may not be.
+/// Labels with which a node may register itself. Any thread.
+/// Errors: INVALID_ARGUMENT that names every forbidden label.
 /// Source: kubelet --node-labels.
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace splitlet::kube {
 
-/// From "key=value" each; the later of two with one key wins.
+/// Each entry is "key=value"; a later entry of the same key wins.
 StatusOr<std::map<std::string, std::string>> ParseNodeLabels(const std::vector<std::string>& texts);
 
 }  // namespace splitlet::kube

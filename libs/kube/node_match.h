@@ -1,9 +1,9 @@
 #pragma once
 
-/// Does a node suit a pod's node selector, node affinity and tolerations, or the node affinity of a
-/// persistent volume?
+/// Matches a node with a pod's node selector, node affinity and tolerations, or with the node
+/// affinity of a persistent volume.
 /// Threads: pure functions, any.
-/// Errors: none; a requirement that makes no sense matches nothing.
+/// Errors: none; a nonsensical requirement matches nothing.
 /// Source: docs/behaviour/admission.md, "The checks"; Kubernetes API, NodeSelectorTerm and
 /// Toleration.
 
@@ -25,10 +25,10 @@ struct Taint {
   std::string key, value, effect;
 };
 
-/// The node selector and the required part of the node affinity.
+/// Checks the node selector and the required part of the node affinity.
 bool MatchesNode(const PodSpec& spec, const Labels& labels, const std::string& node_name);
 
-/// One of the terms.
+/// True if one of the terms matches.
 bool MatchesNode(const k8s::io::api::core::v1::NodeSelector& selector, const Labels& labels,
                  const std::string& node_name);
 

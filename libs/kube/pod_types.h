@@ -1,7 +1,7 @@
 #pragma once
 
-/// What processes share of pods: identity, keys of labels and annotations, sources. The messages
-/// are only declared here; whoever reads fields includes the generated header.
+/// Identity of pods, keys of labels and annotations, sources: shared by all processes. The messages
+/// are only declared here; code that reads fields includes the generated header.
 /// Threads: values, any; nothing fails.
 /// Source: docs/behaviour/runtime-config.md, "Labels and annotations".
 
@@ -89,7 +89,7 @@ constexpr bool IsStaticSource(std::string_view source) {
   return source == kFileSource || source == kHttpSource;
 }
 
-/// "web_default": what two static pods may not share.
+/// "web_default": unique among the running static pods.
 inline std::string FullName(std::string_view name, std::string_view name_space) {
   return std::string(name).append("_").append(name_space);
 }
@@ -103,20 +103,20 @@ std::string PodKey(const Pod& pod);
 
 PodUid UidOf(const Pod& pod);
 
-/// Value of the annotation; empty when absent.
+/// Value of the annotation; empty if absent.
 std::string AnnotationOf(const Pod& pod, std::string_view key);
 
-/// By the annotation config.source; a pod without it is from the API.
+/// Value of the annotation config.source; without it the pod is from the API.
 std::string SourceOf(const Pod& pod);
 bool IsStatic(const Pod& pod);
 
-/// The API's image of a static pod: has the annotation config.mirror.
+/// True for the API's image of a static pod, with the annotation config.mirror.
 bool IsMirror(const Pod& pod);
 
-/// Priority at or above that of system-cluster-critical, or static, or mirror.
+/// True for a static or mirror pod, or a priority of at least system-cluster-critical.
 bool IsCritical(const Pod& pod);
 
-/// An init container that keeps running beside the others (restartPolicy: Always).
+/// True for an init container that keeps running beside the others (restartPolicy: Always).
 bool IsSidecar(const Container& init_container);
 
 }  // namespace splitlet::kube

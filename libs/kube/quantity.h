@@ -16,18 +16,17 @@ namespace splitlet::kube {
 
 class Quantity {
  public:
-  /// How the text is written: "12k", "12Ki" or "12e3".
+  /// Form of the text: "12k", "12Ki" or "12e3".
   enum class Format { kDecimal, kBinary, kExponent };
 
   Quantity() = default;
   static StatusOr<Quantity> Parse(std::string_view text);
-  /// True only for a text that ToString would give back unchanged; false says nothing. Cheap.
+  /// True only for a text that ToString would return unchanged; false proves nothing. Cheap.
   static bool IsSurelyCanonical(std::string_view text);
   static Quantity FromInt(int64_t value, Format format = Format::kDecimal);
   static Quantity FromMilli(int64_t milli, Format format = Format::kDecimal);
 
-  /// The one text that Kubernetes prints for this value and format: "1000m" is "1", "1024Mi" is
-  /// "1Gi".
+  /// The text that Kubernetes prints for this value and format: "1000m" is "1", "1024Mi" is "1Gi".
   std::string ToString() const;
 
   /// Rounded away from zero.
@@ -39,7 +38,7 @@ class Quantity {
   Format format() const { return format_; }
   Quantity RoundedUpToMilli() const;
 
-  /// Stops at the limits. A sum that starts from zero takes the format of what is added.
+  /// Saturates. A sum that starts from zero takes the format of the first summand.
   Quantity& operator+=(const Quantity& other);
   Quantity& operator-=(const Quantity& other);
   friend Quantity operator+(Quantity a, const Quantity& b) { return a += b; }
@@ -47,7 +46,7 @@ class Quantity {
   std::strong_ordering operator<=>(const Quantity& other) const { return nano_ <=> other.nano_; }
   bool operator==(const Quantity& other) const { return nano_ == other.nano_; }
 
-  /// Whole multiple of `unit`, which is not zero.
+  /// True for a whole multiple of `unit`, which is not zero.
   bool IsMultipleOf(const Quantity& unit) const { return nano_ % unit.nano_ == 0; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether a container runs again after it has ended: the policies of pod and container, and the
-/// container's rules. pod-worker acts by it, status reports by it.
+/// Whether a container restarts after its end: the policies of pod and container, and the
+/// container's rules. pod-worker acts by them, status reports by them.
 /// Threads: pure functions, any; nothing fails.
 /// Source: kubelet ShouldContainerBeRestarted, podutil.ContainerShouldRestart.
 
@@ -12,12 +12,12 @@
 
 namespace splitlet::kube {
 
-/// The container's own policy when it is set, else the pod's. Points into one of them.
+/// The container's own policy if set, else the pod's. Points into one of them.
 const std::string& RestartPolicyOf(const Pod& pod, const Container& container);
 
-/// Whether it takes the whole pod along: the first of its rules that matches says so.
+/// True if the first matching rule of the container restarts the whole pod.
 bool RestartsAllAfterExit(const Container& container, int32_t exit_code);
-/// Whether some container of the pod could.
+/// True if a rule of some container restarts the whole pod.
 bool MayRestartAll(const Pod& pod);
 
 bool RestartsAfterExit(const Pod& pod, const Container& container, int32_t exit_code);

@@ -60,7 +60,7 @@ void CheckSeccompFile(const Context& context, const std::string& path, FieldErro
   if (HasParentStep(file)) errors.Invalid(at, file, "must not contain '..'");
 }
 
-/// Of pod and container.
+/// Context of a pod and of a container.
 template <class Context>
 void CheckIds(const Context& context, const std::string& path, FieldErrors& errors) {
   if (context.has_run_as_user())

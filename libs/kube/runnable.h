@@ -1,13 +1,12 @@
 #pragma once
 
-/// What pod-worker needs of a pod so that running it is safe for the node, whoever has stored the
-/// pod: names that become files and directories, paths that stay where they belong, ids and amounts
-/// that the code below can hold. An API server's rules for creating a pod are not repeated here: it
-/// changes pods after its own checks, lets old ones stay as they are, and gains rules with time, so
-/// that what it has stored is no more what these rules would take (validation.h has them, for
-/// manifests).
+/// Checks of pod-worker before it runs a pod, for the safety of the node, whatever the pod's
+/// source: names that become files and directories, paths that stay inside their folder, ids and
+/// amounts in range. They do not repeat an API server's rules for new pods (validation.h, for
+/// manifests): a server changes pods after its checks, keeps old pods, and gains rules with time,
+/// so stored pods may violate today's rules.
 /// Threads: pure, any.
-/// Errors:  all that are found, in the order of the fields.
+/// Errors:  all violations, in the order of the fields.
 /// Source:  docs/safety.md, rule 14; docs/behaviour/pod-sync.md, "What is refused".
 
 #include <vector>
@@ -17,7 +16,7 @@
 
 namespace splitlet::kube {
 
-/// Empty for a pod that may run.
+/// Empty: the pod may run.
 std::vector<FieldError> CheckRunnable(const Pod& pod);
 
 }  // namespace splitlet::kube

@@ -26,7 +26,7 @@ void TolerateNoExecute(PodSpec& spec) {
   toleration.set_effect("NoExecute");
 }
 
-/// What a pod names in the API, and what it may not do without.
+/// References of a pod to API objects, and whether they are optional.
 struct References {
   bool secrets = false, config_maps = false;
 };
@@ -82,8 +82,8 @@ References ReferencesOf(const PodSpec& spec, bool has_objects) {
   return found;
 }
 
-/// What the volume needs from the API; empty when nothing. `has_objects`: config maps, secrets and
-/// claims come from elsewhere.
+/// The API object that the volume needs; empty: none. `has_objects`: config maps, secrets and
+/// claims come from another source.
 std::string_view ApiPartOf(const core::VolumeSource& source, bool has_objects) {
   if (source.has_csi()) return "csidrivers (via CSI volumes)";
   if (source.has_glusterfs()) return "endpoints (via glusterFS volumes)";

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What makes a manifest a pod of this node: its identity, and what it may not ask for. Any thread.
+/// Turns a manifest into a pod of this node: its identity, and forbidden fields. Any thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
 /// Source: docs/behaviour/manifests.md, "Static pods".
 
@@ -17,25 +17,25 @@ struct StaticPodOrigin {
   std::string source;  // kFileSource or kHttpSource
   std::string node_name;
   std::string location;      // path of the manifest, or URL without its secrets
-  std::string identity{};    // what the UID rests on where that is more: the whole URL
+  std::string identity{};    // base of the UID if it differs from the location: the whole URL
   bool has_objects = false;  // variables may come from config maps and secrets
-  GatesOff gates_off{};      // for whoever decodes
+  GatesOff gates_off{};      // for the decoder
 };
 
-/// metadata.uid, unless the manifest gives one: a hash of the pod as it stands, which is before its
-/// defaults, and of its origin. See docs/decisions/static-pod-uid.md.
+/// Sets metadata.uid unless the manifest has one: a hash of its origin and of the pod without
+/// defaults. See docs/decisions/static-pod-uid.md.
 void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin);
 
-/// UID, name with node, namespace, node name, annotation config.hash, toleration, phase. `pod` has
-/// its defaults already, and its UID from before them.
+/// Sets UID, name with node, namespace, node name, annotation config.hash, toleration, phase. `pod`
+/// already has its defaults, and a UID from before them.
 void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
 
-/// "static pods may not reference secrets", and the like: objects that only an API server has.
-/// `has_objects`: for variables there are config maps and secrets without one.
+/// Refuses references to objects that only an API server has: "static pods may not reference
+/// secrets". `has_objects`: config maps and secrets for variables exist without a server.
 Status CheckStaticReferences(const Pod& pod, bool has_objects);
 
-/// All that stands between a decoded manifest and a pod to run, in this order: UID, defaults, a
-/// name, identity, validation, references.
+/// All steps from a decoded manifest to a pod that can run: UID, defaults, a name, identity,
+/// validation, references.
 Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin);
 
 /// 32 hex digits, FNV-1a of 128 bits.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// JSON and YAML texts from the same calls, as kubectl's; calls out of order make an invalid text.
+/// Writes JSON or YAML by the same calls, like kubectl; calls out of order make an invalid text.
 /// Threads: one.
 
 #include <string>
@@ -69,9 +69,9 @@ class YamlWriter final : public TextWriter {
   };
   void Open(bool list);
   void Close(std::string_view empty);
-  /// Begins a line for the next key or item, unless it goes on behind a dash.
+  /// Begins a line for the next key or item, unless it continues after a dash.
   void BeginEntry();
-  /// Dash of a list item, if the value stands in a list.
+  /// Writes the dash of a list item, if the value is one.
   void BeginValue();
   void Value(std::string_view text);
   void Block(std::string_view text);

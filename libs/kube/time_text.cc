@@ -100,7 +100,7 @@ constexpr std::array<DurationUnit, 8> kDurationUnits{{{"ns", 1},
 __extension__ using Int128 = __int128;
 constexpr Int128 kMaxDuration = std::numeric_limits<int64_t>::max();
 
-/// One "1.5h" from the front, in nanoseconds; -1 when there is none.
+/// Takes one "1.5h" from the front, in nanoseconds; -1 if there is none.
 Int128 TakeDurationPart(std::string_view& text) {
   Int128 whole = 0, fraction = 0, scale = 1;
   size_t digits = 0;

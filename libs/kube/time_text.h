@@ -19,8 +19,7 @@ struct TimeParts {
 
 /// "2026-01-02T03:04:05Z", with any fraction and zone offset; years 0000 to 9999.
 StatusOr<TimeParts> ParseTime(std::string_view text);
-/// In UTC with `digits` of fraction: 0 or 6. A time outside of the years 0000 to 9999 is shown as
-/// the nearest one inside.
+/// In UTC with `digits` of fraction: 0 or 6. Times outside of the years 0000 to 9999 are clamped.
 std::string FormatTime(TimeParts time, int digits);
 
 /// Nanoseconds of "300ms", "-1.5h", "2h45m", "0".

@@ -21,14 +21,14 @@ inline constexpr size_t kMaxTokens = 1'000'000;
 struct Scalar {
   enum class Kind { kNull, kBool, kNumber, kString };
   Kind kind = Kind::kNull;
-  /// The string; the number as JSON writes it; "true" or "false"; empty.
+  /// A string's value; a number in JSON's form; "true" or "false"; else empty.
   std::string_view text;
-  /// As the document has it, where YAML makes another text of it: "0o17", "yes"; empty: as `text`.
+  /// Text in the document, where YAML changes it: "0o17", "yes"; empty: equal to `text`.
   std::string_view written = {};
 };
 
-/// Views are valid during the call only. `position` is for TokenSource::LineOf. False stops the
-/// stream.
+/// Views are valid during the call only. `position` is for TokenSource::LineOf. A sink returns
+/// false to stop the stream.
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
@@ -43,9 +43,9 @@ class TokenSink {
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  /// From the start to the end, or until the sink stops it, which is no error.
+  /// Sends all tokens, or as many until the sink stops it, which is no error.
   virtual Status Replay(TokenSink& sink) = 0;
-  /// Counted from 1.
+  /// The first line is 1.
   virtual size_t LineOf(size_t position) const = 0;
 };
 

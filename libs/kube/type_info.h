@@ -1,8 +1,8 @@
 #pragma once
 
-/// The JSON form of a message type, worked out once from its descriptor: names, order, inlined
-/// structs, and which types are a text or a list instead of an object.
-/// Threads: any; what is returned never changes and lives as long as the process.
+/// The JSON form of a message type, computed once from its descriptor: names, order, inlined
+/// structs, and types that are a text or a list instead of an object.
+/// Threads: any; results are immutable and exist as long as the process.
 /// Source: proto/splitlet/v1/options.proto; Kubernetes API conventions.
 
 #include <array>
@@ -21,7 +21,7 @@ class Reflection;
 
 namespace splitlet::kube {
 
-/// How a message is written.
+/// JSON form of a message.
 enum class Form {
   kObject,
   kQuantity,
@@ -37,12 +37,12 @@ struct TypeInfo;
 
 struct FieldInfo {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  /// Of the message that holds the field. Kept because asking a message for it is not cheap.
+  /// Reflection of the message that holds the field, since asking the message for it is slow.
   const google::protobuf::Reflection* reflection = nullptr;
   std::string json_name;
-  /// Messages between the object and the field that have no name in JSON, outermost first.
+  /// Messages between the object and the field without a name in JSON, outermost first.
   std::vector<const google::protobuf::FieldDescriptor*> inlined;
-  /// Of the message, of the map's values, or nullptr.
+  /// Type of the message, or of the map's values; or nullptr.
   const TypeInfo* type = nullptr;
   bool is_map = false;
   bool is_list = false;
@@ -55,7 +55,7 @@ struct TypeInfo {
   const google::protobuf::Descriptor* descriptor = nullptr;
   const google::protobuf::Reflection* reflection = nullptr;
   Form form = Form::kObject;
-  /// Fields 1 to 3 of a type that is no object.
+  /// Fields 1 to 3 of a type that is not written as an object.
   std::array<const google::protobuf::FieldDescriptor*, 3> parts{};
   std::vector<FieldInfo> fields;  // in the order of the schema
   std::vector<size_t> by_name;    // indexes in the order of the names
@@ -64,9 +64,9 @@ struct TypeInfo {
 
 const TypeInfo& TypeInfoOf(const google::protobuf::Descriptor& descriptor);
 
-/// The message that holds `field`: itself, or an inlined part, made when it is missing.
+/// The message that holds `field`: itself, or an inlined part, which is made if missing.
 google::protobuf::Message& HolderOf(google::protobuf::Message& message, const FieldInfo& field);
-/// nullptr when an inlined part is not set.
+/// nullptr if an inlined part is not set.
 const google::protobuf::Message* FindHolder(const google::protobuf::Message& message,
                                             const FieldInfo& field);
 

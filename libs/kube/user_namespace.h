@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whether a pod asks for a user namespace of its own. Any thread.
+/// Whether a pod wants an own user namespace. Any thread.
 /// Source: docs/behaviour/runtime-config.md, "User namespaces".
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -8,7 +8,7 @@
 
 namespace splitlet::kube {
 
-/// `hostUsers: false`; without the field a pod has the host's.
+/// True for `hostUsers: false`; by default a pod uses the host's.
 inline bool HasUserNamespace(const PodSpec& spec) {
   return spec.has_host_users() && !spec.host_users();
 }

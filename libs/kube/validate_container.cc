@@ -214,7 +214,7 @@ void ValidateImage(const Container& container, const std::string& path, FieldErr
                        {"FallbackToLogsOnError", "File"});
 }
 
-/// What regular and init containers have in common.
+/// Checks for both regular and init containers.
 void ValidateContainer(const ContainerInPod& checked, const ValidationContext& context,
                        FieldErrors& errors) {
   const auto& [container, spec, long_lived, path] = checked;

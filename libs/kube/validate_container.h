@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of containers; see validation_parts.h.
+/// Checks of containers; see validation_parts.h.
 
 #include "libs/kube/validation_parts.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of environment variables; see validation_parts.h.
+/// Checks of environment variables; see validation_parts.h.
 
 #include <string>
 
@@ -15,10 +15,10 @@ namespace splitlet::kube {
 
 void ValidateEnv(const Container& container, const ValidationContext& context,
                  const std::string& path, FieldErrors& errors);
-/// Of a file in a volume.
+/// For a file in a volume.
 void ValidateVolumeFieldRef(const k8s::io::api::core::v1::ObjectFieldSelector& ref,
                             const std::string& path, FieldErrors& errors);
-/// Of a variable, or of a file in a volume.
+/// For a variable, or a file in a volume.
 void ValidateResourceRef(const k8s::io::api::core::v1::ResourceFieldSelector& ref,
                          const std::string& path, FieldErrors& errors);
 

@@ -34,7 +34,7 @@ void ValidateOwners(const ObjectMeta& metadata, FieldErrors& errors) {
     errors.Invalid("metadata.ownerReferences", controllers, "only one owner may be the controller");
 }
 
-/// As a number is written plainly: no '+', no leading zero.
+/// A plain number: no '+', no leading zero.
 bool IsInt32(const std::string& text) {
   int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -155,7 +155,7 @@ void ValidateMetadata(const Pod& pod, FieldErrors& errors) {
   for (const auto& [key, value] :
        Sorted(metadata.annotations().begin(), metadata.annotations().end())) {
     errors.Check("metadata.annotations", key, CheckQualifiedName(LowerCase(key)));
-    // Those that config-source adds are no part of what a user wrote.
+    // Annotations that config-source adds are not the user's.
     if (key != kConfigSource && key != kConfigSeen) bytes += key.size() + value.size();
   }
   if (bytes > kMaxAnnotationBytes) errors.TooLong("metadata.annotations", kMaxAnnotationBytes);

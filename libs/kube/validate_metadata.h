@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names, labels, owners and annotations of a pod; what annotations of old ask for.
+/// Checks of a pod's names, labels, owners and annotations, deprecated ones too.
 
 #include <string>
 

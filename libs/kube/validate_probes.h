@@ -1,16 +1,16 @@
 #pragma once
 
-/// The checks of probes and life-cycle hooks; see validation_parts.h.
+/// Checks of probes and lifecycle hooks; see validation_parts.h.
 
 #include "libs/kube/validation_parts.h"
 
 namespace splitlet::kube {
 
-/// A container with what its pod says of it.
+/// A container with properties from its pod.
 struct ContainerInPod {
   const Container& container;
   const PodSpec& spec;
-  /// A regular container or a sidecar: probes, life-cycle hooks and restarts are allowed.
+  /// A regular container or a sidecar: may have probes, lifecycle hooks and restarts.
   bool long_lived;
   const std::string& path;
 };

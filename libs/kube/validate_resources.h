@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of resources, of containers and of the pod; see validation_parts.h.
+/// Checks of resources of containers and the pod; see validation_parts.h.
 
 #include <string>
 

@@ -23,7 +23,7 @@ Values ValuesOf(const std::string& op, bool of_nodes) {
   return of_nodes && (op == "Lt" || op == "Gt") ? Values::kOne : Values::kUnknown;
 }
 
-/// Whose labels. Of a node that is only preferred, any value may be asked for.
+/// Owner of the labels. A preferred node may have any value.
 enum class LabelsOf { kPods, kNodes, kPreferredNodes };
 
 template <class Requirement>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where a pod may be placed: nodeName and nodeSelector, affinity, tolerations, spreading, gates,
+/// Checks of a pod's placement: nodeName and nodeSelector, affinity, tolerations, spreading, gates,
 /// claims.
 
 #include "libs/kube/validation_parts.h"

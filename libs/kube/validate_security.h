@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of what asks for rights; see validation_parts.h.
+/// Checks of privileges; see validation_parts.h.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The checks of volumes; see validation_parts.h.
+/// Checks of volumes; see validation_parts.h.
 
 #include <string>
 

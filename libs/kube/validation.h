@@ -1,8 +1,8 @@
 #pragma once
 
-/// The API server's checks when a pod is created, for static pods with their defaults: what an API
-/// server has stored, it has checked (runnable.h). Any thread.
-/// Errors: all that are found, in the order of the fields.
+/// The API server's checks of a new pod, for static pods with their defaults. An API server has
+/// checked its own pods (runnable.h). Any thread.
+/// Errors: all violations, in the order of the fields.
 /// Source: docs/behaviour/manifests.md, "Validation".
 
 #include <string>
@@ -23,7 +23,7 @@ struct FieldError {
   std::string ToString() const;
 };
 
-/// Collects what is wrong; `path` is the field's.
+/// Collects violations; `path` is the field's.
 class FieldErrors {
  public:
   void Required(std::string path, std::string detail = {});
@@ -36,7 +36,7 @@ class FieldErrors {
   void NotFound(std::string path, std::string_view value);
   void TooLong(std::string path, size_t limit);
   void TooMany(std::string path, size_t count, size_t limit);
-  /// Invalid when `problem`, the answer of a function of names.h, is not empty.
+  /// Adds Invalid if `problem`, the result of a function of names.h, is not empty.
   void Check(const std::string& path, std::string_view value, const std::string& problem);
 
   bool empty() const { return errors_.empty(); }
@@ -46,10 +46,10 @@ class FieldErrors {
   std::vector<FieldError> errors_;
 };
 
-/// Empty for a good pod.
+/// Empty for a valid pod.
 std::vector<FieldError> ValidatePod(const Pod& pod);
 
-/// "invalid pod: [<e1> <e2>]"; OK for none.
+/// "invalid pod: [<e1> <e2>]"; OK without errors.
 Status ToStatus(const std::vector<FieldError>& errors);
 
 }  // namespace splitlet::kube

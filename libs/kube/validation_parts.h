@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the checks of a pod are divided; see validation.h. Each adds what it finds to `errors`.
+/// Parts of the checks of a pod; see validation.h. Each adds its violations to `errors`.
 
 #include <map>
 #include <set>
@@ -22,7 +22,7 @@ inline std::string AtKey(const std::string& path, std::string_view key) {
   return path + "[" + std::string(key) + "]";
 }
 
-/// What the checks of a part need to know of the rest of the pod.
+/// The rest of the pod, for the checks of a part.
 struct ValidationContext {
   const Pod& pod;
   std::map<std::string, bool> volumes;  // name -> is an emptyDir

@@ -20,8 +20,7 @@
 namespace splitlet::kube {
 namespace {
 
-/// What an explicit tag makes of a scalar. kNone: its text decides; kText: it is text, as one in
-/// quotes is.
+/// Meaning of an explicit tag. kNone: the scalar's text decides; kText: text, as in quotes.
 enum class Tag : uint8_t { kText, kNone, kInt, kFloat, kBool, kNull, kTimestamp, kBinary };
 
 struct Event {
@@ -320,8 +319,8 @@ std::string_view TakeDecimals(std::string_view& text) {
   return digits;
 }
 
-/// `number` as JSON writes it, with this whole part and fraction. One that is too large for a
-/// double is none; one that is too small is 0.
+/// `number` in JSON's form, with this whole part and fraction. Empty if it is too large for a
+/// double; 0 if it is too small.
 std::string InRange(std::string number, std::string_view whole, std::string_view fraction,
                     std::string_view exponent) {
   const bool zero = whole.empty() && fraction.find_first_not_of('0') == std::string_view::npos;

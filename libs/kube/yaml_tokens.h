@@ -1,7 +1,6 @@
 #pragma once
 
-/// YAML, or whichever of both a document is, as tokens. Threads, errors and limits: those of
-/// tokens.h.
+/// YAML, or a document in either format, as tokens. Threads, errors and limits: those of tokens.h.
 
 #include <memory>
 #include <string>
@@ -11,15 +10,15 @@
 
 namespace splitlet::kube {
 
-/// JSON when the first character that is not blank is '{', else YAML 1.1, of which only the first
+/// JSON if the first character that is not blank is '{', else YAML 1.1, of which only the first
 /// document counts. `text` outlives the source.
 StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
 
 /// `text` outlives the source.
 StatusOr<std::unique_ptr<TokenSource>> OpenYaml(std::string_view text);
 
-/// What an unquoted YAML 1.1 scalar means. A number is given as JSON writes it, or as ".inf",
-/// "-.inf" or ".nan", which JSON cannot write; one that is too large for a double is a string.
+/// Meaning of an unquoted YAML 1.1 scalar. A number has JSON's form, or is ".inf", "-.inf" or
+/// ".nan", which JSON lacks; a number too large for a double is a string.
 struct ResolvedScalar {
   enum class Number { kNone, kWhole, kReal, kNotFinite };
   Scalar::Kind kind = Scalar::Kind::kString;

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Which container's log is meant by a name: the one that runs, the last that has ended, or with
-/// `previous` the one before.
+/// Chooses the container whose log a name means: the running one, else the last one that ended;
+/// with `previous` the one before.
 /// Threads: any.
-/// Errors: NOT_FOUND without such a container; FAILED_PRECONDITION in a kubelet's words when it has
-/// written nothing yet, or did not run before.
+/// Errors: NOT_FOUND: no such container; FAILED_PRECONDITION, in a kubelet's words: it has no log
+/// yet, or did not run before.
 /// Source: docs/behaviour/logs.md, "Which container".
 
 #include <string>

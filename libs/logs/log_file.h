@@ -1,6 +1,6 @@
 #pragma once
 
-/// Files of logs that somebody else writes, renames and makes anew while they are read.
+/// Log files that another program writes, renames and replaces while they are read.
 /// Threads: one at a time.
 /// Errors: by errno, the reason only.
 
@@ -14,31 +14,31 @@
 
 namespace splitlet::logs {
 
-/// An open one; it stays the same file when its name goes to another.
+/// An open file; it stays the same file when its name moves to another.
 class LogFile {
  public:
   virtual ~LogFile() = default;
   virtual StatusOr<uint64_t> Size() = 0;
-  /// At most `max` bytes from `offset`, in the place of what is in `bytes`; empty at the end.
+  /// Reads at most `max` bytes from `offset` into `bytes`; empty at the end.
   virtual Status ReadAt(uint64_t offset, size_t max, std::string& bytes) = 0;
-  /// True when `path` names another file by now; false when it names none.
+  /// True if `path` names another file now; false if it names none.
   virtual bool IsReplacedAt(const std::string& path) = 0;
 };
 
 class LogFiles {
  public:
   virtual ~LogFiles() = default;
-  /// INVALID_ARGUMENT when it is no regular file.
+  /// INVALID_ARGUMENT: not a regular file.
   virtual StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) = 0;
 };
-/// Opens for reading, never waiting for a pipe; which links it follows is its affair.
+/// Opens for reading, never waiting for a pipe; each implementation decides about links.
 using LogOpener = std::function<StatusOr<fs::Fd>(const std::string& path)>;
 /// Follows all links.
 StatusOr<fs::Fd> OpenLog(const std::string& path);
 std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open = OpenLog);
 
-/// Where the last `lines` lines begin, found from the end of the file by blocks. A last line
-/// without a line break does not count.
+/// Offset of the last `lines` lines, searched from the end in blocks. A last line without a line
+/// break does not count.
 StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines);
 
 }  // namespace splitlet::logs

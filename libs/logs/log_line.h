@@ -1,8 +1,8 @@
 #pragma once
 
-/// One physical line of a container's log, as a CRI runtime or Docker writes it.
+/// One physical line of a container's log, in the form of a CRI runtime or of Docker.
 /// Threads: any.
-/// Errors: a line that is neither is nullopt.
+/// Errors: nullopt: the line has neither form.
 /// Source: CRI v1; docs/behaviour/logs.md, "Format".
 
 #include <cstdint>
@@ -20,31 +20,30 @@ enum class Format {
   kUnknown,
   kCri,     // "2026-01-02T03:04:05.6Z stdout F text"
   kDocker,  // {"log":"text\n","stream":"stdout","time":"2026-01-02T03:04:05.6Z"}
-  kRaw,     // each line as it is: no container's
+  kRaw,     // each line as it is: not a container's log
 };
 
-/// Lies in the line that it was made of, or in the parser.
+/// Points into the parsed line, or into the parser.
 struct LogLine {
   WallTime time;
   std::string_view time_text;  // as written; of the runtime's zone
   Stream stream = Stream::kStdout;
   std::string_view text;
-  bool ends = false;  // a line break follows the text; else it goes on in the next line
+  bool ends = false;  // true: a line break follows; false: the next line continues the text
 };
 
-/// Reads lines of one log. A line that it gives holds until the next one. `line` is without its
-/// line break.
+/// Parses the lines of one log. A result is valid until the next call. `line` has no line break.
 class LineParser {
  public:
   std::optional<LogLine> Cri(std::string_view line);
   std::optional<LogLine> Docker(std::string_view line);
-  /// Of kRaw and kUnknown there is none.
+  /// nullopt for kRaw and kUnknown.
   std::optional<LogLine> Parse(Format format, std::string_view line);
 
  private:
-  /// False when it is no time, or none that nanoseconds since the epoch can say.
+  /// False: malformed, or out of the range of nanoseconds since the epoch.
   bool SetTime(std::string_view text, LogLine& line);
-  /// Of a text like the last one but for its fraction: many lines are written in one second.
+  /// Parses a time that equals the last one up to its fraction: many lines share a second.
   std::optional<WallTime> InLastSecond(std::string_view text) const;
 
   std::string decoded_;      // text of Docker's
@@ -52,11 +51,11 @@ class LineParser {
   int64_t last_seconds_ = 0;
 };
 
-/// What the first line of a file shows; kUnknown when it fits neither.
+/// Format of a file by its first line; kUnknown: neither.
 Format FormatOf(std::string_view first_line);
 
-/// "2026-01-02T03:04:05.600000000Z": nine digits, the zone as it was. `time_text` is one that
-/// ParseTime takes.
+/// "2026-01-02T03:04:05.600000000Z": nine digits, the same zone. `time_text` is valid for
+/// ParseTime.
 std::string FixedTime(std::string_view time_text);
 
 }  // namespace splitlet::logs

@@ -19,9 +19,9 @@ class LinePrinter {
     if (options.limit_bytes) room_ = *options.limit_bytes;
   }
 
-  /// What a physical line has after it.
+  /// What follows a physical line.
   enum class After { kNothing, kBreakBeside, kBreakElsewhere };
-  /// One physical line without its line break.
+  /// Prints one physical line without its line break.
   Status Print(std::string_view line, After after) {
     if (format_ == Format::kRaw) {
       return after == After::kNothing ? Put(Stream::kStdout, line)
@@ -122,7 +122,7 @@ class LogReader {
     return OkStatus();
   }
 
-  /// Of one piece: whether the reader was given up is asked between pieces.
+  /// Splits one piece; cancellation is checked between pieces.
   Status Split(std::string_view bytes) {
     using enum LinePrinter::After;
     while (!printer_.done()) {
@@ -152,15 +152,15 @@ class LogReader {
                                     : printer_.Print(line, LinePrinter::After::kNothing);
   }
 
-  /// The next file of this name, once the runtime has made it. What was written to the old one
-  /// until then is read first.
+  /// Opens the next file of this name, once the runtime has made it, after reading the rest of the
+  /// old one.
   Status TakeReplacement() {
     if (Status read = ReadRest(); !read.ok()) return read;
     const Status opened = Open();
     return opened.code() == StatusCode::kNotFound ? OkStatus() : opened;  // replaced once more
   }
 
-  /// A file that was emptied begins anew.
+  /// Starts again at the beginning of a truncated file.
   Status NoticeTruncation() {
     const auto size = file_->Size();
     if (!size.ok()) return size.status();
@@ -194,7 +194,7 @@ class LogReader {
   std::unique_ptr<LogFile> file_;
   uint64_t offset_ = 0;
   std::string chunk_;  // of the file, as read
-  std::string rest_;   // of a line that goes on
+  std::string rest_;   // of an unfinished line
   bool cancelled_ = false;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Prints a container's log as the API does: lines without what the runtime put before them, parts
-/// joined, from the last lines or a time on, and on while the container writes, over rotations.
-/// Memory is bounded by the longest line that is taken.
+/// Prints a container's log as the API does: without the runtime's prefixes, with joined parts,
+/// from the last lines or a time on, and following the container's writes over rotations. The
+/// longest line bounds its memory.
 /// Threads: one at a time; it blocks while it follows.
-/// Errors: of the file by errno; INVALID_ARGUMENT for a log in no known format; those of the sink.
+/// Errors: the file's, by errno; INVALID_ARGUMENT: unknown format; the sink's.
 /// Source: docs/behaviour/logs.md, "Reading".
 
 #include <cstdint>
@@ -21,28 +21,29 @@ namespace splitlet::logs {
 
 struct LogOptions {
   bool follow = false;
-  bool timestamps = false;              // before each line that begins
+  bool timestamps = false;              // before each whole line
   std::optional<uint64_t> tail_lines;   // the last physical lines
-  std::optional<WallTime> since;        // not what is older; of what `tail_lines` leaves
+  std::optional<WallTime> since;        // skips older lines among those of `tail_lines`
   std::optional<uint64_t> limit_bytes;  // of what is printed
   Format format = Format::kUnknown;     // kUnknown: found by the first line
 };
 
-/// Takes what is printed. An error ends the reading.
+/// Takes the printed bytes. An error ends the reading.
 using LogSink = std::function<Status(Stream stream, std::string_view bytes)>;
 
 struct LogSource {
   LogFiles& files;
-  LogWatch& watch;                     // used only to follow
-  std::function<bool()> is_writing;    // follow: the container still runs; asked when it is quiet
-  std::function<bool()> is_cancelled;  // the reader has had enough; asked between lines and waits
+  LogWatch& watch;  // used only to follow
+  std::function<bool()>
+      is_writing;  // follow: does the container still run? called when the log is quiet
+  std::function<bool()> is_cancelled;  // has the reader left? called between lines and waits
 };
 
 /// A longer physical line is cut.
 inline constexpr size_t kMaxLineBytes = 1 << 20;
 
 struct LogResult {
-  uint64_t unreadable_lines = 0;  // in the wrong format; left out
+  uint64_t unreadable_lines = 0;  // in another format; left out
   bool cancelled = false;
 };
 StatusOr<LogResult> ReadLog(const LogSource& source, const std::string& path,

@@ -31,7 +31,7 @@ class InotifyLogWatch final : public LogWatch {
       .fd = fd_.get(), .events = POLLIN, .revents = 0
     };
     if (::poll(&entry, 1, kIdleMs) <= 0) return false;
-    // What has changed is found by reading the log: the events only have to go.
+    // Reading the log finds the changes; the events are only drained.
     std::array<char, 4096> events;
     while (::read(fd_.get(), events.data(), events.size()) > 0) {
     }

@@ -2,7 +2,7 @@
 
 /// Waits for a log to change.
 /// Threads: one at a time; it blocks.
-/// Errors: none; a folder that cannot be watched is looked at now and then.
+/// Errors: none; a folder that cannot be watched is polled.
 
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ class LogWatch {
   /// True: something may have changed. False: nothing has for one second, or a signal came.
   virtual bool Wait() = 0;
 };
-/// By inotify; where that is not to be had, it looks again a few times a second.
+/// Uses inotify; otherwise polls a few times a second.
 std::unique_ptr<LogWatch> MakeLogWatch(const std::string& path);
 
 }  // namespace splitlet::logs

@@ -39,14 +39,14 @@ std::string_view WhyLocal(const Ip& ip) {
     if (IN6_IS_ADDR_LOOPBACK(&ip.v6_address)) return "a loopback address";
     if (IN6_IS_ADDR_MULTICAST(&ip.v6_address)) return "a multicast address";
     if (IN6_IS_ADDR_LINKLOCAL(&ip.v6_address)) return "a link-local address";
-    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "the address of nobody";
+    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "no address of a machine";
     return "";
   }
   const uint32_t address = ntohl(ip.v4_address.s_addr);
   if (address >> 24 == 127) return "a loopback address";
   if (address >> 28 == 14) return "a multicast address";
   if (address >> 16 == 0xA9FE) return "a link-local address";
-  if (address == 0 || address == INADDR_BROADCAST) return "the address of nobody";
+  if (address == 0 || address == INADDR_BROADCAST) return "no address of a machine";
   return "";
 }
 
@@ -73,7 +73,7 @@ std::string First(const std::vector<InterfaceAddress>& all, const Fits& fits) {
   return found == all.end() ? std::string() : found->address;
 }
 
-/// Of the interface of the default route; a router may have it on its loopback instead.
+/// Address of the default route's interface; a router may have its address on loopback instead.
 std::string OfRoute(const std::vector<InterfaceAddress>& all, const std::string& interface,
                     bool v6) {
   if (interface.empty()) return "";

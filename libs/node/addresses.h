@@ -21,7 +21,7 @@ struct InterfaceAddress {
 };
 using ListAddresses = std::function<StatusOr<std::vector<InterfaceAddress>>()>;
 
-/// Of the kernel.
+/// The kernel's list.
 StatusOr<std::vector<InterfaceAddress>> ListInterfaceAddresses();
 
 /// Names of interfaces; empty: no such route.
@@ -33,8 +33,8 @@ DefaultRoutes ReadDefaultRoutes(fs::FileSystem& files);
 /// Addresses of a host's name, in the resolver's order; blocks for a bounded time.
 using ResolveName = std::function<StatusOr<std::vector<std::string>>(const std::string& name)>;
 
-/// One that gives what it gave before while it is not answered: a DNS server that is away for a
-/// moment does not give the node another address. One call at a time.
+/// Returns the last answer while there is none: a short failure of a DNS server does not change the
+/// node's address. One call at a time.
 ResolveName Remembering(ResolveName resolve);
 
 struct WantedAddresses {
@@ -44,10 +44,10 @@ struct WantedAddresses {
 /// Whether it depends on what the node's name resolves to.
 bool AsksForName(const WantedAddresses& wanted);
 
-/// Those of --node-ip, which must be there. Else one address, IPv4 before IPv6 unless "::" is
-/// wanted: the node's name where that is one; of `named`, what its name resolves to, the first that
-/// is there; that of the default route's interface; without a route the first that others could
-/// reach. NOT_FOUND when there is none.
+/// The addresses of --node-ip, which must exist. Otherwise one address, IPv4 before IPv6 unless
+/// "::" is wanted: the node's name if it is an address; the first existing address that the name
+/// resolves to (`named`); the address of the default route's interface; without a route the first
+/// address that is reachable from outside. NOT_FOUND: no address.
 StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<InterfaceAddress>& all,
                                                    const DefaultRoutes& routes,
                                                    const WantedAddresses& wanted,
@@ -58,8 +58,8 @@ struct AddressSources {
   ListAddresses list;
   ResolveName resolve;  // null: no name is looked up
 };
-/// All of the above; the primary address is the first. A name that nobody knows, or not in time, is
-/// passed over.
+/// All addresses of the node, the primary one first. A name that does not resolve in time is
+/// skipped.
 StatusOr<std::vector<std::string>> ReadAddresses(const AddressSources& sources,
                                                  const WantedAddresses& wanted);
 

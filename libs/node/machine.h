@@ -1,6 +1,6 @@
 #pragma once
 
-/// What this machine has, in bytes and whole CPUs.
+/// Capacity of this machine, in bytes and whole CPUs.
 /// Threads: any; they block on files. Errors are the reason only.
 /// Source: docs/behaviour/node.md, "Capacity and allocatable".
 

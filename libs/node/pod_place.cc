@@ -42,7 +42,7 @@ Status CheckMark(const std::string& path, const std::string& uid) {
   return OkStatus();
 }
 
-/// What was being written when its writer died is nothing yet.
+/// Unfinished files of a killed writer do not count.
 StatusOr<bool> HoldsAnything(fs::FileSystem& files, const std::string& dir) {
   const auto entries = files.List(dir);
   if (entries.status().code() == StatusCode::kNotFound) return false;

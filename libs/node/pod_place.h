@@ -1,13 +1,13 @@
 #pragma once
 
-/// Where the directory of a pod is: below the kubelet's root directory, where a kubelet may have
-/// pods too. A mark below the state directory says which ones are ours: "<state>/pods/<uid>/root"
-/// holds the path and, on a second line, the pod's source, on disk before the directory is made. A
-/// pod from before there were marks has its directory in the mark's place and keeps it, since what
-/// containers have mounted does not move.
-/// Threads: any; calls block on files, and those for one UID come one after the other.
-/// Errors: those of the files; a mark that does not name a directory of its pod is
-/// FAILED_PRECONDITION, and nobody touches that pod's directory.
+/// Location of a pod's directory: below the kubelet's root directory, where a kubelet may have pods
+/// too. A mark below the state directory identifies our pods: "<state>/pods/<uid>/root" holds the
+/// path and, on a second line, the pod's source; it is on disk before the directory is made. A pod
+/// from before there were marks keeps its directory in the mark's place, since mounted directories
+/// cannot move.
+/// Threads: any; calls block on files; calls for one UID come in sequence.
+/// Errors: those of the files; FAILED_PRECONDITION: the mark names no directory of its pod; then no
+/// process touches that directory.
 /// Source: docs/behaviour/volumes.md, "The pod's directory"; docs/safety.md, rule 25.
 
 #include <optional>
@@ -29,29 +29,29 @@ struct PodPlace {
   bool ours = false;  // there is a mark, or the directory is in the mark's place
 };
 
-/// What a mark says.
+/// Contents of a mark.
 struct PodMark {
   std::string path;
-  std::string source;  // "file"; empty: made by a version that did not write it, or not known
+  std::string source;  // "file"; empty: unknown, or a mark of an earlier version
 };
 
 /// "<root>/pods".
 std::string PodsBelow(std::string_view root_dir);
 
-/// The mark in this directory; nothing: there is none.
+/// The mark in this directory; nullopt: none.
 StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::string& mark_dir,
                                              const std::string& uid);
 
-/// Where the pod's directory is, or is to be.
+/// The pod's directory, existing or future.
 StatusOr<PodPlace> FindPodPlace(fs::FileSystem& files, const PodRoots& roots,
                                 const std::string& uid);
 
-/// Says that the directory is ours, lastingly. Before anything is made in it. With its source, what
-/// a pod left can go once that source says so; without, only when all sources do.
+/// Marks the directory as ours, permanently, before anything is made in it. With a source,
+/// leftovers of the pod may go once that source is complete; without, once all sources are.
 Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::string& uid,
                     const PodMark& mark);
 
-/// Of the file system that holds this path, or will when it is made.
+/// Usage of the file system of this path, which need not exist yet.
 StatusOr<fs::DiskUsage> UsageAt(fs::FileSystem& files, std::string path);
 
 }  // namespace splitlet::node

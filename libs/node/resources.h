@@ -1,6 +1,6 @@
 #pragma once
 
-/// What of a machine pods may use, and when too little is left of it: pure functions, bytes.
+/// Resources of a machine that pods may use, and eviction thresholds: pure functions, bytes.
 /// Errors: INVALID_ARGUMENT with key and reason.
 /// Source: docs/behaviour/node.md; docs/behaviour/garbage-collection.md, "Pressure".
 
@@ -15,12 +15,12 @@
 
 namespace splitlet::node {
 
-/// Of the configuration.
+/// Limits of the configuration.
 struct NodeLimits {
   int64_t max_pods = 110;
   int64_t pods_per_core = 0;                                                    // 0: no limit
   std::map<std::string, std::string> system_reserved = {}, kube_reserved = {};  // quantities
-  std::string reserved_cpus = {};  // "0-1"; they are the reserved CPUs then, and no others
+  std::string reserved_cpus = {};  // "0-1"; replaces the reserved amounts of CPU
   std::map<std::string, std::string> eviction_hard = {};  // "memory.available" -> "100Mi", "10%"
 };
 
@@ -28,11 +28,11 @@ struct NodeResources {
   kube::Resources capacity, allocatable;
 };
 
-/// Allocatable is capacity less both reservations and the hard eviction thresholds, not below zero.
-/// INVALID_ARGUMENT when the reservations are above the capacity.
+/// Allocatable is capacity minus both reservations and the hard eviction thresholds, at least zero.
+/// INVALID_ARGUMENT: the reservations exceed the capacity.
 StatusOr<NodeResources> ComputeNodeResources(const Machine& machine, const NodeLimits& limits);
 
-/// "100Mi", or "10%" of the capacity. Nothing for 0% and 100%, which switch a signal off.
+/// "100Mi", or "10%" of the capacity. nullopt for 0% and 100%, which switch a signal off.
 StatusOr<std::optional<kube::Quantity>> ThresholdAmount(const std::string& threshold,
                                                         int64_t capacity);
 

@@ -11,7 +11,7 @@ namespace splitlet::node {
 namespace {
 
 constexpr uint64_t kMaxFile = 64 << 10;
-constexpr size_t kMaxFact = 256;
+constexpr size_t kMaxText = 256;
 
 /// The first of these files that can be read; empty: none can.
 std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> paths) {
@@ -20,7 +20,7 @@ std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> 
   return {};
 }
 
-std::string FactOf(std::string_view text) { return ToText(FirstLine(text), kMaxFact); }
+std::string TextOf(std::string_view text) { return ToText(FirstLine(text), kMaxText); }
 
 /// Without the quotes and backslashes of a shell.
 std::string Unquoted(std::string_view value) {
@@ -42,17 +42,17 @@ std::string ParseOsImage(const std::string& os_release) {
   std::istringstream in(os_release);
   std::string line;
   while (std::getline(in, line))
-    if (line.starts_with(kKey)) return FactOf(Unquoted(std::string_view(line).substr(kKey.size())));
+    if (line.starts_with(kKey)) return TextOf(Unquoted(std::string_view(line).substr(kKey.size())));
   return "Linux";
 }
 
 SystemInfo ReadSystemInfo(fs::FileSystem& files) {
   SystemInfo info;
-  info.machine_id = FactOf(ReadFirst(files, {"/etc/machine-id", "/var/lib/dbus/machine-id"}));
-  info.system_uuid = FactOf(ReadFirst(files, {"/sys/class/dmi/id/product_uuid"}));
+  info.machine_id = TextOf(ReadFirst(files, {"/etc/machine-id", "/var/lib/dbus/machine-id"}));
+  info.system_uuid = TextOf(ReadFirst(files, {"/sys/class/dmi/id/product_uuid"}));
   if (info.system_uuid.empty()) info.system_uuid = info.machine_id;
-  info.boot_id = FactOf(ReadFirst(files, {"/proc/sys/kernel/random/boot_id"}));
-  info.kernel_version = FactOf(ReadFirst(files, {"/proc/sys/kernel/osrelease"}));
+  info.boot_id = TextOf(ReadFirst(files, {"/proc/sys/kernel/random/boot_id"}));
+  info.kernel_version = TextOf(ReadFirst(files, {"/proc/sys/kernel/osrelease"}));
   info.os_image = ParseOsImage(ReadFirst(files, {"/etc/os-release", "/usr/lib/os-release"}));
   return info;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What kind of machine and system this is, as `kubectl describe node` shows it.
-/// Threads: any; it blocks on files. What cannot be read is empty.
+/// Machine and system, as `kubectl describe node` shows them.
+/// Threads: any; it blocks on files. Unreadable values are empty.
 /// Source: Kubernetes API, NodeSystemInfo; os-release(5); machine-id(5).
 
 #include <string>
@@ -12,7 +12,7 @@ namespace splitlet::node {
 
 struct SystemInfo {
   std::string machine_id;
-  std::string system_uuid;  // of the firmware; the machine id where there is none, or not for us
+  std::string system_uuid;  // the firmware's; the machine id if missing or unreadable
   std::string boot_id;
   std::string kernel_version;  // "6.1.0-28-amd64"
   std::string os_image;        // "Debian GNU/Linux 12 (bookworm)"

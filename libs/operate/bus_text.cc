@@ -19,7 +19,7 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// A round of measurements that changed nothing, every 10 s.
+/// A round of measurements without changes, every 10 s.
 constexpr const char* kMeasured = "measured";
 
 /// Parts of a line, joined by "; ".
@@ -135,7 +135,7 @@ std::string SandboxText(const v1::SandboxRecord& s) {
   return text;
 }
 
-/// New and changed ones, then those that are gone. Oldest first, as it happened.
+/// New and changed entries, then removed ones. Oldest first.
 template <class List>
 void AddObserved(const List& before, const List& after, Parts& parts,
                  const std::function<std::string(const typename List::value_type&)>& text) {

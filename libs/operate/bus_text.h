@@ -1,8 +1,8 @@
 #pragma once
 
-/// Messages of the bus in words: who said what of which pod, and what is new in it.
+/// Messages of the bus as text: process, pod, and changes.
 /// Threads: one at a time.
-/// Errors: what cannot be decoded is said to be so.
+/// Errors: an undecodable message is named as such.
 /// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct BusEvent {
   std::string key;         // pod UID, `node`; empty for a heartbeat
   std::string pod;         // "default/web"; empty when not known
   std::string text;        // "app running; app waits: ImagePullBackOff"
-  bool heartbeat = false;  // a sign of life that says nothing else
+  bool heartbeat = false;  // a heartbeat without other news
   std::string trace_id;    // of the change; empty when it has none
 };
 
-/// Remembers the last record of each key, so that it can say what changed.
+/// Remembers the last record of each key, to find changes.
 class BusReader {
  public:
   BusEvent Read(const BusMessage& message);
-  /// UIDs that belong to this name ("web" or "default/web"), from all that was read.
+  /// UIDs of pods of this name ("web" or "default/web") in all messages so far.
   std::map<std::string, std::string> PodsNamed(
       std::string_view name) const;  // uid -> "default/web"
 
@@ -46,7 +46,7 @@ class BusReader {
   std::map<std::string, std::string> names_;  // uid -> "default/web"
 };
 
-/// What `after` says that `before` did not; either may be empty: no record.
+/// Differences from `before` to `after`; each may be empty: no record.
 std::string DescribeChange(std::string_view table, const std::string& before,
                            const std::string& after);
 

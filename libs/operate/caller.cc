@@ -37,7 +37,7 @@ std::string GroupText(gid_t gid) {
   return fmt::format("{} ({})", gid, found->gr_name);
 }
 
-/// Without doubles, the effective one first.
+/// Without duplicates, the effective group first.
 std::vector<gid_t> Groups() {
   std::vector<gid_t> others(static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
   const int count = getgroups(static_cast<int>(others.size()), others.data());
@@ -48,7 +48,7 @@ std::vector<gid_t> Groups() {
   return groups;
 }
 
-/// What is not there is not refused.
+/// True for a missing path too.
 bool May(const std::string& path, int how) {
   return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 || errno != EACCES;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who the caller is, and for whom a path is: what a refusal has to say to a person.
+/// Names of the caller and of a path's owners, for messages about refused access.
 /// Threads: any; may ask the system's user database.
 /// Errors: none; an id without a name is shown as a number.
 
@@ -15,17 +15,17 @@ std::string CallerText();
 
 enum class Use { kRead, kWrite, kConnect };  // a socket is read and written
 
-/// The first part of the path that this user may not enter, or at the end may not use, with those
-/// who may: "/run/splitlet/pleg is for user 904 (splitlet-pleg) and group 900 (splitlet)". The path
-/// itself where nothing is in the way.
+/// The first part of the path that this user may not enter, or the end if the user may not use it,
+/// and its permitted users: "/run/splitlet/pleg is for user 904 (splitlet-pleg) and group 900
+/// (splitlet)". The path itself if access is allowed.
 std::string WhoMay(Use use, const std::string& path);
 
 /// PERMISSION_DENIED that names `who` refuses, the caller and the reason.
 Status RefusedBy(const std::string& who, const std::string& reason);
-/// The same where a permission is in the way; OK for what may be used, and for what is not there.
+/// RefusedBy if a permission is missing; OK if access is allowed or the path does not exist.
 Status CheckMay(Use use, const std::string& path, const std::string& who);
 
-/// What a person may do about a refusal.
+/// Advice after a refusal.
 inline constexpr const char* kWhoMayAsk =
     "run as root, or as the user that splitlet.users names ctl";
 

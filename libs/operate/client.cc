@@ -14,6 +14,7 @@
 #include "libs/base/processes.h"
 #include "libs/bus/boot_time.h"
 #include "libs/bus/bus.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/operate/caller.h"
 #include "libs/operate/supervisor.h"
 #include "libs/rpc/rpc.h"
@@ -31,7 +32,7 @@ constexpr Duration kStreamLimit = 25s;
 constexpr int kLookMs = 50;  // for a process that is being started
 constexpr const char* kDoesNotAnswer = " does not answer";
 
-/// How often the process was started in this boot.
+/// File with the number of starts of this boot.
 std::string StartsFile(const Layout& layout, const std::string& process) {
   return layout.run_dir + "/" + process + "/starts";
 }
@@ -44,13 +45,13 @@ struct Callee {
   const char* doing = "";  // what an error of the call says after the process
 };
 
-/// An error of a call. A refusal names who is refused.
+/// The error of a call, for a person. A refusal names the caller.
 Status Explain(const Status& status, const std::string& process, const char* doing) {
   if (status.code() == StatusCode::kPermissionDenied) return RefusedBy(process, Message(status));
   return Annotate(status, process + doing);
 }
 
-/// One unary call. The reply is on the heap, because our headers know it by name only.
+/// One unary call. The reply is on the heap, because our headers only declare it.
 template <class Service, class Request, class Reply>
 StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
                                       grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
@@ -79,7 +80,7 @@ void Name(PodView& view, const std::shared_ptr<R>& record) {
   view.name_space = record->namespace_();
 }
 
-/// The tables of the node; null when its owner did not answer.
+/// The tables of the node; null if the owner did not answer.
 struct Tables {
   std::map<std::string, Records> by_name;
   const Records& Of(const std::string& table) const {
@@ -112,7 +113,8 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
     view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
     view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
     if (view.removed) view.removed_at_wall_ns = WallOf(view.desired->put_at(), clock);
-    view.pod->ParseFromString(view.desired->pod());
+    if (const auto pod = kube::PodBytes::Check(view.desired->pod()); pod.ok())
+      *view.pod = pod->Parse();
   } else {
     view.pod->mutable_metadata()->set_name(view.name);
     view.pod->mutable_metadata()->set_namespace_(view.name_space);
@@ -123,7 +125,7 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
   return view;
 }
 
-/// Mirrors are the API's image of a pod that is in the list already.
+/// False for mirror pods: they show a pod that is in the list already.
 bool IsShown(const PodView& view) {
   return !view.name.empty() &&
          (view.desired == nullptr || view.desired->state() != v1::DesiredRecord::MIRROR);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Calls from splitletctl to the processes. A process that is down is found out at once; one that
-/// its supervisor is starting may be waited for.
+/// Calls from splitletctl to the processes. A missing process is found immediately; the caller may
+/// wait for a process that its supervisor starts.
 /// Threads: any; calls block, each with a deadline.
 /// Errors: UNAVAILABLE naming the process and what to do; PERMISSION_DENIED naming the process, the
 /// caller, and who may.
@@ -35,7 +35,7 @@ namespace splitlet::operate {
 /// Key -> serialised record.
 using Records = std::map<std::string, std::string>;
 
-/// The pods of the node, and why something of them is missing.
+/// The pods of the node, and reasons for missing parts.
 struct NodePods {
   std::vector<PodView> pods;          // by namespace, then name
   std::vector<std::string> problems;  // "status does not run: ..."
@@ -45,8 +45,7 @@ struct NodePods {
 
 class Client {
  public:
-  /// `patience`: how long a call waits for a process that its supervisor is starting. Ask does not
-  /// wait.
+  /// `patience`: how long a call waits for a process that its supervisor starts. Ask does not wait.
   Client(Layout layout, const Clock& clock, Duration patience = 0s)
       : layout_(std::move(layout)), clock_(clock), patience_(patience) {}
   const Layout& layout() const { return layout_; }
@@ -59,25 +58,26 @@ class Client {
     kAll,   // also what sync-loop, pod-worker and pleg know
   };
   NodePods ListPods(Detail detail) const;
-  /// As `status` has it now.
+  /// The present status in `status`.
   StatusOr<std::shared_ptr<kube::PodStatus>> GetPodStatus(const std::string& uid) const;
-  /// Those of every node, and what of a cluster's was started here since the stack last started
-  /// without an API server (docs/cluster.md).
+  /// The processes of every node, and those of a cluster that were started here since the stack
+  /// last started without an API server (docs/cluster.md).
   std::vector<std::string> ProcessesHere() const;
-  /// Each of them.
+  /// Asks all processes.
   std::vector<ProcessView> ListProcesses() const;
-  /// One of them.
+  /// Asks one process.
   ProcessView Ask(const std::string& process) const;
-  /// "containerd://1.6.20", as pleg knows it; empty: not yet.
+  /// "containerd://1.6.20" from pleg; empty: not known yet.
   StatusOr<std::string> GetRuntimeVersion() const;
   StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
-  /// Of one pod; empty: all.
+  /// Events of one pod; empty: all events.
   StatusOr<std::vector<std::shared_ptr<v1::EventRecord>>> ListEvents(const std::string& uid) const;
-  /// NOT_FOUND: the process can read what it keeps of the pod; UNIMPLEMENTED: it keeps nothing.
+  /// NOT_FOUND: the process has no unreadable record of the pod; UNIMPLEMENTED: it keeps no
+  /// records.
   StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
                                                                   const std::string& uid) const;
-  /// Until that process ends. Returns the level before.
+  /// Holds until the process ends. Returns the level before.
   StatusOr<std::string> SetLogLevel(const std::string& process, const std::string& level) const;
   StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
   StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
@@ -86,11 +86,11 @@ class Client {
                                                     Duration limit = 3s) const;
   /// The URL of the runtime's server for a stream into a pod.
   StatusOr<std::string> OpenStream(const v1::OpenStreamRequest& request) const;
-  /// OK when something listens on the process's socket.
+  /// OK if a process listens on the socket.
   Status CheckRuns(const std::string& process) const;
 
  private:
-  /// As CheckRuns, with patience.
+  /// CheckRuns that waits.
   Status AwaitListener(const std::string& process) const;
   StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
 

@@ -1,8 +1,7 @@
 #pragma once
 
-/// What the programs have in common that a person calls about a running stack (splitletctl,
-/// splitlet-chaos): errors in the manner of kubectl, the stack that --state-dir names, signals.
-/// Called by their main functions.
+/// Shared by programs that a person runs on a stack (splitletctl, splitlet-chaos): errors in
+/// kubectl's form, the stack of --state-dir, signals. Called by their main functions.
 /// Threads: the main one.
 /// Errors: one line on stderr; exit code 1.
 
@@ -30,30 +29,30 @@ struct Context {
 };
 using Command = std::function<Status(const Context&)>;
 
-/// --state-dir, which kStateDirVariable of the environment gives too.
+/// --state-dir, or kStateDirVariable of the environment.
 void AddStateDirFlag(CLI::App& app, std::optional<std::string>& top);
 inline constexpr const char* kStateDirVariable = "SPLITLET_STATE_DIR";
-/// As the environment has it.
+/// --state-dir's value in the environment.
 std::optional<std::string> GivenStateDir();
 
-/// One line that says what is wrong with the words that `app` was given. Returns the exit code.
+/// Prints one line about malformed arguments. Returns the exit code.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error);
 
-/// Makes `path`, unless it is empty, one that holds in every working directory. For each path among
-/// the words of a command, before RunOnStack changes the directory.
+/// Makes a non-empty `path` absolute. For paths in a command's arguments, before RunOnStack changes
+/// the directory.
 void MakeAbsolute(std::string& path);
 
 /// Prints the error. Returns the exit code.
 int Fail(const Status& status);
 
-/// Runs `command` in the directory of the stack below `top`; `patience` is that of its client.
-/// Returns the exit code, or does not return: gRPC's threads abort now and then when the libraries
-/// below them are torn down at exit.
+/// Runs `command` in the directory of the stack below `top`; `patience` is the client's. Returns
+/// the exit code, or ends the process: gRPC's threads sometimes abort when libraries are torn down
+/// at exit.
 int RunOnStack(const std::optional<std::string>& top, const Command& command,
                Duration patience = Duration{0});
 
-/// The path of another program of splitlet: beside this one if it is there, else its bare name, for
-/// whoever looks through PATH.
+/// Path of another program of splitlet: beside this program if it exists, else its bare name, for
+/// PATH.
 std::string ProgramPath(const std::string& name);
 
 }  // namespace splitlet::operate

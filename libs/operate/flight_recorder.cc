@@ -35,7 +35,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 24);
 
-/// FNV-1a: finds what a crash cut or mixed, not what somebody made.
+/// FNV-1a: detects damage by a crash, not forgery.
 uint32_t Checksum(int64_t at_ns, std::string_view body) {
   uint32_t sum = 2166136261u;
   const auto add = [&sum](std::string_view bytes) {
@@ -56,7 +56,7 @@ std::string Encode(const BusMessage& message) {
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) + body;
 }
 
-/// The entry at the begin of `bytes`, and how long it is; nothing when it is not whole.
+/// The entry at the front of `bytes` and its length; nullopt if it is incomplete.
 std::optional<std::pair<BusMessage, size_t>> Decode(std::string_view bytes) {
   Head head;
   if (bytes.size() < sizeof head) return std::nullopt;
@@ -101,7 +101,7 @@ StatusOr<std::string> ReadSegment(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// How much of a segment is whole entries.
+/// Length of the complete entries of a segment.
 size_t WholeBytes(const std::string& path) {
   const auto content = ReadSegment(path);
   if (!content.ok()) return 0;
@@ -138,7 +138,7 @@ Status RecorderFiles::Flush() {
   return last_;
 }
 
-/// What is waiting is gone afterwards, written or not: memory is bounded too.
+/// Drops the waiting entries in any case, written or not: memory is bounded too.
 Status RecorderFiles::Write() {
   const std::string bytes = std::exchange(waiting_, {});
   const uint64_t messages = std::exchange(waiting_messages_, 0);
@@ -160,7 +160,7 @@ Status RecorderFiles::Write() {
   return Annotate(failed, "write " + PathOf(folder_, number_));
 }
 
-/// The oldest goes first: on a full disk that is also the room for the new one.
+/// Removes the oldest segment first: on a full disk it makes room for the new one.
 Status RecorderFiles::NextSegment() {
   Close();
   ASSIGN_OR_RETURN(const auto numbers, Segments(folder_), "list {}", folder_);

@@ -1,11 +1,10 @@
 #pragma once
 
-/// The flight recorder's files: what was said on the bus, with its time, in segments of one folder.
-/// The oldest goes before there are too many, so that the folder is never larger than it may be. An
-/// entry that was cut short, by a full disk or a kill, ends its segment for readers; the next start
-/// goes on before it.
+/// The flight recorder's files: messages of the bus with their time, in segments of one folder. The
+/// oldest segment is removed before the folder exceeds its size. An entry cut by a full disk or a
+/// kill ends its segment for readers; the next start overwrites it.
 /// Threads: one.
-/// Errors: of the file system; what could not be written is dropped and counted, never waited for.
+/// Errors: the file system's; unwritten entries are dropped and counted, never waited for.
 /// Source: docs/decisions/flight-recorder-in-files.md.
 
 #include <cstdint>
@@ -28,16 +27,16 @@ struct RecorderLimits {
 
 class RecorderFiles {
  public:
-  /// Goes on after the last entry of the newest segment.
+  /// Continues after the last entry of the newest segment.
   explicit RecorderFiles(std::string folder, RecorderLimits limits = {});
   ~RecorderFiles();
   RecorderFiles(const RecorderFiles&) = delete;
   RecorderFiles& operator=(const RecorderFiles&) = delete;
 
-  /// Kept in memory until Flush; beyond 1 MiB it is written at once.
+  /// Keeps the entry in memory until Flush; writes immediately above 1 MiB.
   void Add(const BusMessage& message);
   Status Flush();
-  /// Messages that were not written.
+  /// Number of unwritten messages.
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -56,7 +55,7 @@ class RecorderFiles {
   Status last_;      // of the last write
 };
 
-/// All that the folder has since then, in order. NOT_FOUND when there is no recorder.
+/// All entries since then, in order. NOT_FOUND: there is no recorder.
 Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMessage& message);
 
 }  // namespace splitlet::operate

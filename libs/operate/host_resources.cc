@@ -26,7 +26,7 @@ namespace stdfs = std::filesystem;
 constexpr const char* kNamespaces = "/state/io.containerd.grpc.v1.cri/netns";
 constexpr const char* kTasks = "/state/io.containerd.runtime.v2.task/k8s.io";
 constexpr const char* kRunc = "/runc/k8s.io";
-/// libcni remembers what it set up in a directory of the machine.
+/// libcni's directory of the networks it has set up.
 constexpr const char* kResults = "/var/lib/cni/results";
 
 constexpr std::string_view kJump = " -j ";
@@ -34,12 +34,12 @@ constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
 constexpr std::chrono::seconds kIptablesLimit{10};
 
-/// Empty when it cannot be read.
+/// Empty if unreadable.
 std::string ReadText(const std::string& path) {
   return fs::RealFileSystem().Read(path, kMaxFile).value_or(std::string());
 }
 
-/// The pod network of a private containerd; empty when there is none.
+/// The pod network of a private containerd; empty if there is none.
 struct PodNetwork {
   std::string name, bridge;
 };
@@ -65,7 +65,7 @@ void AddMounts(const std::vector<std::string>& tops, std::set<std::string>& reso
       if (point != top) resources.insert("mount " + point);
 }
 
-/// What is directly in a folder.
+/// Entries directly in a folder.
 void AddEntries(const std::string& what, const std::string& folder,
                 std::set<std::string>& resources) {
   std::error_code error;
@@ -73,7 +73,7 @@ void AddEntries(const std::string& what, const std::string& folder,
     resources.insert(what + " " + it->path().filename().string());
 }
 
-/// Files at any depth that are named by an address; others are the plugin's own.
+/// Files at any depth whose names are addresses; other files are the plugin's own.
 void AddAddresses(const std::string& what, const std::string& folder,
                   std::set<std::string>& resources) {
   std::error_code error;
@@ -86,7 +86,7 @@ void AddAddresses(const std::string& what, const std::string& folder,
   }
 }
 
-/// Its plugins name the network in the comment of each rule, and give each sandbox a chain.
+/// Plugins name the network in the comment of each rule, and give each sandbox a chain.
 std::vector<std::string> RulesOf(const std::string& network) {
   const auto all = process::RunProgram(
       {.argv = {"iptables-save", "-t", "nat"}, .env = {}, .input = {}, .limit = kIptablesLimit});
@@ -121,7 +121,7 @@ void AddRuntime(const std::string& containerd, std::set<std::string>& resources)
     AddNetwork(network, resources);
 }
 
-/// Of a pod's own group: podUID, or kubepods-burstable-podUID.slice with _ for each -.
+/// UID of a pod's cgroup: podUID, or kubepods-burstable-podUID.slice with _ for each -.
 std::string UidOf(std::string name) {
   if (name.ends_with(".slice")) name.resize(name.size() - std::string_view(".slice").size());
   const auto pod = name.rfind("pod");
@@ -204,8 +204,8 @@ std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& 
   for (const auto& group : CgroupsOf(pods)) resources.insert("cgroup " + group);
   if (!places.state.empty()) {
     AddEntries("mark of a pod directory", places.state + "/pods", resources);
-    AddEntries("fact of pod-worker", places.state + "/pod-worker/pods", resources);
-    AddEntries("fact of config-source", places.state + "/config-source/pods", resources);
+    AddEntries("record of pod-worker", places.state + "/pod-worker/pods", resources);
+    AddEntries("record of config-source", places.state + "/config-source/pods", resources);
   }
   if (!places.root.empty()) AddEntries("pod directory", places.root + "/pods", resources);
   if (!places.logs.empty()) AddEntries("log directory", places.logs, resources);

@@ -1,10 +1,10 @@
 #pragma once
 
-/// What pods leave on the host of a node whose runtime is a private containerd (deploy/local), and
-/// how it is removed by hand. The leak check of chaos and of the tests on a real runtime: what is
-/// there after the last pod went and was not before the first has leaked.
-/// Threads: any; blocks on the disk and on iptables, 10 s at most for each of its commands.
-/// Errors: none but where said; what cannot be read is not there, what cannot be removed stays.
+/// Resources that pods leave on the host of a node with a private containerd (deploy/local), and
+/// their removal. Leak check of chaos and of the tests on a real runtime: a resource leaks if it
+/// exists after the last pod and did not exist before the first.
+/// Threads: any; blocks on the disk and on iptables, at most 10 s for each command.
+/// Errors: none, unless noted; unreadable resources count as missing, irremovable ones stay.
 /// Source: deploy/local/README.md.
 
 #include <set>
@@ -15,31 +15,31 @@
 
 namespace splitlet::operate {
 
-/// Absolute paths. Empty: not looked at.
+/// Absolute paths. Empty: skipped.
 struct PodPlaces {
   std::vector<std::string> tops;       // mounts below them count
   std::string root, state, run, logs;  // of the node's processes
   std::string containerd;              // of the private one: its state, runc and cni
 };
 
-/// Whose cgroups count: other nodes of the machine have theirs beside them.
+/// Owners of cgroups: other nodes of the machine have cgroups beside them.
 struct KnownPods {
   std::set<std::string> ids;   // of sandboxes and containers
   std::set<std::string> uids;  // of pods
 };
 
 /// Mounts, cgroups, links, network namespaces, addresses, iptables rules, shims, tasks,
-/// directories, files: each as one line that is the same as long as it is there.
+/// directories, files: each as one line that stays the same while the resource exists.
 std::set<std::string> HostResourcesOf(const PodPlaces& places, const KnownPods& pods);
 
 /// Kills, unmounts, removes. A link goes with its network namespace, a rule with the runtime.
 void RemoveHostResource(const PodPlaces& places, const std::string& resource);
 
-/// The rules that plugins of its pod network made, with the chains: a kernel that starts has none.
-/// What no network of it made stays. OK when there are none; else what iptables-restore says.
+/// Removes the rules and chains that plugins of the pod network made. Rules of other networks stay.
+/// OK if there are none; else the error of iptables-restore.
 Status DropNetworkRules(const std::string& containerd);
 
-/// Groups of these pods and of what runs in them, wherever they are.
+/// Cgroups of these pods and their containers, at any place.
 std::vector<std::string> CgroupsOf(const KnownPods& pods);
 
 }  // namespace splitlet::operate

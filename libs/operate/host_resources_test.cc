@@ -50,8 +50,8 @@ TEST_F(HostResources, AreWhatWasPlanted) {
   } kCases[] = {
       {"kubelet/pods/u", "pod directory u"},
       {"state/pods/u", "mark of a pod directory u"},
-      {"state/pod-worker/pods/u", "fact of pod-worker u"},
-      {"state/config-source/pods/u", "fact of config-source u"},
+      {"state/pod-worker/pods/u", "record of pod-worker u"},
+      {"state/config-source/pods/u", "record of config-source u"},
       {"run/sync-loop/admission/u", "admission u"},
       {"pods/default_web_u", "log directory default_web_u"},
       {"containerd/runc/k8s.io/" + id, "container of runc " + id},

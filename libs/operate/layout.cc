@@ -12,7 +12,7 @@
 namespace splitlet::operate {
 namespace {
 
-/// The first that is there; the first of all when none is.
+/// The first existing path; the first of all if none exists.
 std::string FirstOf(const std::vector<std::string>& paths) {
   std::error_code error;
   for (const std::string& path : paths)
@@ -20,7 +20,7 @@ std::string FirstOf(const std::vector<std::string>& paths) {
   return paths.front();
 }
 
-/// Of a compose stack: its runtime is in its network, and not on the host.
+/// True for a compose stack: its runtime runs in its network and not on the host.
 bool HasOwnRuntime() {
   std::ifstream file("endpoint");
   std::string endpoint;
@@ -31,7 +31,7 @@ bool HasOwnRuntime() {
 
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   Layout layout;
-  // A service is given its password elsewhere.
+  // A systemd service gets its password by another path.
   if (const char* given = getenv("SPLITLET_RECORDER_CREDS")) layout.recorder_creds = given;
   if (!top) {
     layout.bus.ca = FirstOf({layout.bus.ca, "/etc/splitlet/bus-tls/current/ca.pem"});

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Where the processes of a stack have their sockets, and how the bus is reached.
+/// Sockets of a stack's processes, and the address of the bus.
 /// Threads: any.
-/// Errors: NOT_FOUND for a directory that is no stack.
+/// Errors: NOT_FOUND: the directory is no stack.
 /// Source: deploy/local/README.md; compose/README.md; deploy/README.md.
 
 #include <optional>
@@ -17,8 +17,8 @@ struct BusAccess {
   std::string url;
   std::string creds;  // file with user, then password, a line each; may be empty
   std::string ca;     // who signs the bus's certificate; empty: no TLS, on loopback only
-  // Folder of the sockets of processes in whose network the bus is; empty: in ours. A thread that
-  // went there (which takes root) stays.
+  // Folder with sockets of processes in whose network the bus is; empty: in ours. A thread that
+  // entered the network (as root) stays there.
   std::string network_of = {};
 };
 
@@ -34,8 +34,8 @@ struct Layout {
   BusAccess bus{.url = "nats://127.0.0.1:10270",
                 .creds = "/etc/splitlet/bus/ctl.creds",
                 .ca = "/var/lib/splitlet/nats/tls/current/ca.pem"};
-  /// The runtime serves its streams in the network of whoever has sockets in this folder; empty: in
-  /// that of the caller.
+  /// The runtime serves streams in the network of the process with sockets in this folder; empty:
+  /// in the caller's.
   std::string streams_of;
   std::string pod_logs;      // of a compose stack: what its containers have at /var/log/splitlet
   std::string process_logs;  // a folder for each process, by runit; empty: they log elsewhere
@@ -43,13 +43,13 @@ struct Layout {
   std::string recorder_creds = "/etc/splitlet/bus/recorder.creds";
 };
 
-/// Of the stack below `top`. Changes the working directory to it, since the path of a unix socket
-/// may have only 107 bytes; the layout's paths are relative then. One that was stopped is found by
-/// what it leaves. Without `top`: that of the packages.
+/// The stack below `top`. Changes the working directory to it, since the path of a unix socket has
+/// at most 107 bytes; then the layout's paths are relative. A stopped stack is found by its files.
+/// Without `top`: the stack of the packages.
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top);
 
-/// False once a local stack has been stopped, which removes its supervisor's services. True where
-/// others supervise.
+/// False after a local stack was stopped, which removes its supervisor's services. True with other
+/// supervisors.
 bool IsUp(const Layout& layout);
 
 }  // namespace splitlet::operate

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the processes' tables say of one pod. Filled by Client, shown by splitletctl.
+/// One pod in the tables of the processes. Client fills it, splitletctl prints it.
 /// Threads: values.
 /// Errors: none.
 /// Units: wall times in ns.
@@ -19,7 +19,7 @@ class WorkerRecord;
 
 namespace splitlet::operate {
 
-/// What a process did not report is a null pointer.
+/// A null pointer stands for a missing report.
 struct PodView {
   std::string uid, name, name_space, source;
   std::shared_ptr<kube::Pod> pod;  // spec of `desired`, status of `podstatus`

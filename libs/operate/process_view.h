@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a process says of itself. Filled by Client, shown by splitletctl, judged by chaos runs.
+/// A process's report about itself. Client fills it, splitletctl prints it, chaos runs check it.
 /// Threads: any.
 /// Errors: none.
 
@@ -23,11 +23,11 @@ struct ProcessView {
   uint64_t restarts = 0;                  // without an answer: from its run folder
 };
 
-/// Whether `pid` is this process here. A pid from inside a container is another's outside of it.
+/// True if `pid` is this process here. A pid of a container is another process's outside of it.
 bool IsProcess(int32_t pid, const std::string& name);
 
-/// The pid that the process has here: what it says itself, or, where that is of its container, who
-/// listens on its socket; 0 where it is not seen from here.
+/// The process's pid on this host: its own report, or, if that is a container's, the listener of
+/// its socket; 0 if invisible.
 int32_t PidHere(int32_t said, const std::string& socket, const std::string& name);
 
 }  // namespace splitlet::operate

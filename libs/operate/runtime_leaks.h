@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a node has that its runtime has lost sight of, so that nobody can have it removed through
-/// CRI. Resources are lines as HostResourcesOf gives them.
+/// Resources of a node that its runtime no longer knows, so that CRI cannot remove them. Resources
+/// are lines of HostResourcesOf.
 /// Called by chaos and by the tests on a real runtime.
 /// Threads: pure functions, any.
 /// Errors: none.
@@ -12,12 +12,12 @@
 
 namespace splitlet::operate {
 
-/// The id of the sandbox or container that such a resource belongs to; empty: of none.
+/// Id of the sandbox or container of such a resource; empty: none.
 std::string RuntimeIdOf(const std::string& resource);
 
-/// Those whose id the runtime does not list; `listed`: ids of all sandboxes and containers, nothing
-/// when the runtime did not answer. What has no id is somebody's, but for a network namespace and
-/// a link: their names tell no sandbox, so they are nobody's only when nothing is listed.
+/// Resources whose id the runtime does not list. `listed`: ids of all sandboxes and containers;
+/// nullopt: no answer. A resource without an id belongs to a pod; but network namespaces and links
+/// name no sandbox, so they count as leaked if nothing is listed.
 std::set<std::string> RuntimeLeaksOf(const std::set<std::string>& resources,
                                      const std::optional<std::set<std::string>>& listed);
 

@@ -22,7 +22,7 @@
 namespace splitlet::operate {
 namespace {
 
-/// A tool of the supervisor, which may wait for what it stops.
+/// Runs a tool of the supervisor, which may wait for a stop.
 StatusOr<std::string> RunTool(std::vector<std::string> argv) {
   const std::string verb = argv.size() > 1 ? argv[1] : argv[0];
   return Annotate(process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}}),
@@ -67,7 +67,8 @@ class Runit final : public Supervisor {
     return file.read(status.data(), status.size()) && status[kWantByte] == 'u';
   }
   Status TakeDown(const std::string& service) override {
-    RETURN_IF_ERROR(Command(service, "dc"), "take {} down", service);  // a paused one hears no TERM
+    RETURN_IF_ERROR(Command(service, "dc"), "take {} down",
+                    service);  // a paused process does not receive TERM
     return Await(service, [&service] { return FirstWord(StatPath(service)) == "down"; });
   }
   Status BringUp(const std::string& service) override {
@@ -85,7 +86,7 @@ class Runit final : public Supervisor {
   }
 
  private:
-  // Of runsv's file: what sv reads, too.
+  // The format of runsv's status file, which sv reads too.
   static constexpr size_t kStatusBytes = 20, kWantByte = 17;
 
   static std::string Home(const std::string& service) { return "sv/" + service; }
@@ -161,9 +162,9 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
-/// Containers of docker compose, known by their labels: of the project whose folder holds the
-/// stack's. Signals go to the process and not to its container, because docker starts nothing again
-/// that it was told to kill.
+/// Containers of docker compose, found by their labels: of the project whose folder holds the
+/// stack's. Signals go to the process and not to the container, because docker does not restart a
+/// container that it was asked to kill.
 class Compose final : public Supervisor {
  public:
   explicit Compose(std::string docker) : docker_(std::move(docker)) {}
@@ -173,7 +174,7 @@ class Compose final : public Supervisor {
     const auto container = Find(service);
     if (!container.ok()) return container.status();
     if (!container->runs) return 0;
-    // Process ids of the host. The container's first process is the one that reaps.
+    // Pids of the host. The container's first process is the reaper.
     const auto table = Run({"top", container->id, "-eo", "pid,comm"});
     if (!table.ok()) return table.status();
     const std::string wanted = Program(service).substr(0, kCommLimit);
@@ -197,8 +198,8 @@ class Compose final : public Supervisor {
     const Status started = Switch("start", service);
     return started.ok() ? AwaitOther(service, 0) : started;
   }
-  /// The runtime's container stays, since pods are in its namespaces: a script inside starts
-  /// containerd again.
+  /// Keeps the runtime's container, since pods use its namespaces: a script inside restarts
+  /// containerd.
   Status Restart(const std::string& service) override {
     const auto before = PidOf(service);
     if (!before.ok()) return before.status();
@@ -242,7 +243,7 @@ class Compose final : public Supervisor {
                     name, std::filesystem::absolute("..", error).lexically_normal().string());
   }
 
-  /// A paused one hears no TERM.
+  /// A paused process does not receive TERM.
   Status Wake(const std::string& service) {
     const Status awake = Signal(service, SIGCONT).status();
     return awake.code() == StatusCode::kFailedPrecondition ? OkStatus() : awake;
@@ -274,7 +275,7 @@ class Compose final : public Supervisor {
   const std::string docker_;
 };
 
-/// Nobody known: the process that listens on the socket is all there is.
+/// No known supervisor: only the process that listens on the socket is known.
 class Unsupervised final : public Supervisor {
  public:
   explicit Unsupervised(std::string run_dir) : run_dir_(std::move(run_dir)) {}

@@ -1,13 +1,12 @@
 #pragma once
 
-/// The supervisor that runs a stack, as far as a person or a chaos run needs it: signals to a
-/// service, and taking it down and up. Found out by looking: runit (the local stack), docker
-/// compose (compose/.run), systemd (units splitlet-<process>.service), else none, and then only
-/// signals work, to the process that listens on the socket.
+/// The supervisor of a stack, for people and chaos runs: signals to a service, stop and start. It
+/// is detected: runit (the local stack), docker compose (compose/.run), systemd (units
+/// splitlet-<process>.service), or none: then only signals work, to the listener of the socket.
 /// Threads: one; calls block for some seconds at most.
-/// Errors: NOT_FOUND for a service that is not supervised, FAILED_PRECONDITION for one that does
-/// not run, PERMISSION_DENIED naming the caller and who may, UNIMPLEMENTED for what cannot be done
-/// here.
+/// Errors: NOT_FOUND: no such service; FAILED_PRECONDITION: the service does not run;
+/// PERMISSION_DENIED naming the caller and permitted users; UNIMPLEMENTED: impossible with this
+/// supervisor.
 
 #include <sys/types.h>
 
@@ -23,22 +22,22 @@ class Supervisor {
  public:
   virtual ~Supervisor() = default;
   virtual std::string Name() const = 0;  // "runit"
-  /// 0 when it does not run at the moment.
+  /// 0 if the service does not run now.
   virtual StatusOr<pid_t> PidOf(const std::string& service) = 0;
-  /// It is to run: one that has just ended is started again. False where that is not known.
+  /// True if the supervisor restarts the service when it ends. False if unknown.
   virtual bool IsWanted(const std::string& service) = 0;
-  /// Ends it, by SIGTERM, and keeps it down; returns when it is.
+  /// Ends it by SIGTERM and keeps it down; returns when it has ended.
   virtual Status TakeDown(const std::string& service) = 0;
-  /// Starts it, and again whenever it ends.
+  /// Starts it, and restarts it whenever it ends.
   virtual Status BringUp(const std::string& service) = 0;
-  /// SIGTERM, then up again.
+  /// SIGTERM, then start.
   virtual Status Restart(const std::string& service) = 0;
 
-  /// To the process itself. FAILED_PRECONDITION when none runs. Returns the id of the process.
+  /// Signals the process itself. FAILED_PRECONDITION: it does not run. Returns its pid.
   StatusOr<pid_t> Signal(const std::string& service, int signal);
 };
 
-/// What is called to ask a supervisor; tests put programs of their own in.
+/// Programs that query a supervisor; tests replace them.
 struct SupervisorPrograms {
   std::string systemctl = "systemctl";
   std::string docker = "docker";
@@ -46,7 +45,7 @@ struct SupervisorPrograms {
 std::unique_ptr<Supervisor> FindSupervisor(const Layout& layout,
                                            const SupervisorPrograms& programs = {});
 
-/// Paused by a signal.
+/// True if a signal has paused the process.
 bool IsStopped(pid_t pid);
 
 }  // namespace splitlet::operate

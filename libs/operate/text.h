@@ -1,7 +1,7 @@
 #pragma once
 
-/// Text for people: whatever it quotes, a terminal shows and never obeys it. Tables with aligned
-/// columns, ages as kubectl writes them, JSON strings.
+/// Text for people, safe on a terminal: tables with aligned columns, ages in kubectl's form, JSON
+/// strings.
 /// Threads: any.
 /// Errors: none.
 
@@ -22,8 +22,8 @@ class Table {
   void Add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
   std::string Text(bool with_header = true) const;
-  /// Columns are not narrower than `widths`, which take over what they are now: tables printed one
-  /// after the other line up.
+  /// Columns are at least as wide as `widths`, which get the new widths: tables printed in sequence
+  /// line up.
   void KeepWidths(std::vector<size_t>* widths) { kept_ = widths; }
 
  private:
@@ -34,7 +34,7 @@ class Table {
 
 /// "45s", "3m20s", "5h", "2d4h", "3y": as kubectl shows ages.
 std::string HumanDuration(Duration d);
-/// Since `from`; "<unknown>" when there is no such time.
+/// Time since `from`; "<unknown>" without a time.
 std::string Age(WallTime now, int64_t from_wall_ns);
 
 /// "10m", "1h30m", "45s", "2d" or a bare number of seconds.
@@ -49,8 +49,8 @@ std::string TimeText(Duration d);
 /// "1.5 MiB", "312 B".
 std::string HumanBytes(uint64_t bytes);
 
-/// Text from outside for a terminal, which only shows it (OneLine); line breaks stay, and what is
-/// behind one begins at column `indent`.
+/// Outside text for a terminal (OneLine), with its line breaks; further lines begin at column
+/// `indent`.
 std::string Lines(std::string_view text, size_t indent);
 
 std::string JsonString(std::string_view text);

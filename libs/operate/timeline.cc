@@ -23,7 +23,7 @@ const char* ColourOf(const std::string& style) {
   return found == kColours.end() ? "#888888" : found->second;
 }
 
-/// What is neither a process nor a pod: a file system, the whole node, what was left over.
+/// Rows that are neither a process nor a pod: a file system, the whole node, leftovers.
 std::vector<std::string> OtherRows(const Timeline& t) {
   std::vector<std::string> others;
   const auto add = [&](const std::string& row) {
@@ -36,7 +36,7 @@ std::vector<std::string> OtherRows(const Timeline& t) {
   return others;
 }
 
-/// Rows of a timeline: where each is, and what a time is across.
+/// Positions of rows and times in the picture.
 struct Picture {
   std::map<std::string, double> rows;  // -> top
   double height = 0, per_second = 1;

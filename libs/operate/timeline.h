@@ -1,6 +1,6 @@
 #pragma once
 
-/// What happened over a time, and its picture: bars and marks in rows, and lines of text. Drawn for
+/// Events of a time span and their picture: bars and marks in rows, and lines of text. Drawn for
 /// the report of a chaos run.
 /// Threads: values and pure functions, any.
 /// Errors: none.
@@ -45,7 +45,7 @@ struct Timeline {
 /// Rows of processes and pods over time, as SVG.
 std::string TimelineSvg(const Timeline& timeline);
 
-/// With the five characters that mean something in HTML written out.
+/// Escapes the five special characters of HTML.
 std::string HtmlText(const std::string& text);
 
 }  // namespace splitlet::operate

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Asks config-source itself where a view is not enough: before each destructive act on a pod that
-/// seems unwanted, and for a pod not yet in the view. Any thread; blocks up to the deadline.
-/// Errors: gRPC codes; UNAVAILABLE when the sources cannot say, which forbids the act.
+/// Asks config-source where a view is not enough: before each destructive act on a pod that seems
+/// unwanted, and for a pod that is not in the view yet. Any thread; blocks up to the deadline.
+/// Errors: gRPC codes; UNAVAILABLE: the sources are not complete, which forbids the act.
 /// Source: docs/safety.md, rules 8, 10 and 14.
 
 #include <memory>
@@ -22,21 +22,21 @@ class DesiredRecord;
 
 namespace splitlet::peers {
 
-/// Metadata of the call: the source that has to be complete for an answer. Without it, or where it
-/// names none that is configured, all of them.
+/// Metadata of the call: the source that must be complete for an answer. Without it, or if it names
+/// no configured source, all sources must be.
 inline constexpr std::string_view kSourceMetadata = "splitlet-source";
 
 class DesiredOwner {
  public:
   virtual ~DesiredOwner() = default;
-  /// Whether any source wants the pod, or has it on its way out. With `source`, the one that the
-  /// pod came from, only that one has to be complete; empty: all.
+  /// Whether any source wants the pod or still ends it. `source`: only this one, which the pod came
+  /// from, must be complete; empty: all must be.
   virtual StatusOr<bool> Knows(const std::string& uid, const std::string& source,
                                const Deadline& deadline) = 0;
   StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) {
     return Knows(uid, "", deadline);
   }
-  /// What `desired` holds of the pod; null: nothing.
+  /// The pod's record in `desired`; null: none.
   using Record = std::shared_ptr<const v1::DesiredRecord>;
   virtual StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What config-source answers, in the hands of a test. Threads, errors: the test's affair.
+/// Answers of config-source in a test. Threads, errors: the test decides.
 
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@ class FakeDesiredOwner final : public DesiredOwner {
  public:
   using Answer = std::function<StatusOr<bool>(const std::string& uid, const Deadline& deadline)>;
   using Finder = std::function<StatusOr<Record>(const std::string& uid, const Deadline& deadline)>;
-  /// `sources` gets the source that each question of Knows names.
+  /// `sources` gets the source of each call of Knows.
   explicit FakeDesiredOwner(Answer answer, Finder finder = nullptr,
                             std::vector<std::string>* sources = nullptr)
       : answer_(std::move(answer)), finder_(std::move(finder)), sources_(sources) {}

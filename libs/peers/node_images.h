@@ -1,6 +1,6 @@
 #pragma once
 
-/// The images of this node, which gc knows.
+/// The images of this node, listed by gc.
 /// Threads: List on a strand; it blocks until its deadline at most.
 /// Errors:  gRPC codes.
 /// Source:  docs/design.md, "The calls".
@@ -27,7 +27,7 @@ struct NodeImage {
 class NodeImages {
  public:
   virtual ~NodeImages() = default;
-  /// The largest ones first. `limit` 0: all.
+  /// The largest images first. `limit` 0: all.
   virtual StatusOr<std::vector<NodeImage>> List(uint32_t limit, Deadline deadline) = 0;
 };
 

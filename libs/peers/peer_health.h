@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the other processes say how they are, as status asks them.
+/// Health of the other processes, as status asks for it.
 /// Threads: Ask on a strand; it blocks until its deadline at most.
 /// Errors: gRPC codes.
 /// Source: docs/safety.md, rule 24.
@@ -21,23 +21,23 @@ class Channel;
 
 namespace splitlet::peers {
 
-/// What pleg says of the runtime, from its last good answer.
+/// The runtime's state in pleg's last good answer.
 struct RuntimeState {
   bool known = false;
-  bool down = false;                     // told at once; a kubelet's 30 s have passed by then
-  std::vector<std::string> pleg_errors;  // told when the ledger names pleg
+  bool down = false;                     // pleg waits a kubelet's 30 s before it reports this
+  std::vector<std::string> pleg_errors;  // set when the ledger names pleg
   struct Condition {
     std::string type, reason, message;
     bool status = false;
   };
   std::vector<Condition> conditions;
   v1::NodeFeatures features;
-  std::string name, version;  // "containerd", "1.6.20"; empty: not said yet
+  std::string name, version;  // "containerd", "1.6.20"; empty: unknown
 };
 
 struct PeerAnswer {
   bool healthy = true;
-  std::string reason;                   // why not
+  std::string reason;                   // of an unhealthy process
   std::optional<RuntimeState> runtime;  // of pleg
 };
 
@@ -48,7 +48,7 @@ class PeerHealth {
 };
 
 using FindPeer = std::function<std::shared_ptr<grpc::Channel>(const std::string& process)>;
-/// Asks pleg for GetHealth, the others for GetProcess. `clock` outlives it.
+/// Calls GetHealth of pleg and GetProcess of the others. `clock` outlives the result.
 std::unique_ptr<PeerHealth> MakePeerHealth(const Clock& clock, FindPeer find);
 
 }  // namespace splitlet::peers

@@ -1,9 +1,9 @@
 #pragma once
 
-/// pod-worker as others call it, a role for each: sync-loop grants and kills, gc kills and holds.
-/// `traceparent`: of the change that the call is about; may be empty.
+/// Clients of pod-worker, one for each role: sync-loop grants and kills, gc kills and holds.
+/// `traceparent`: the trace of the change behind the call; may be empty.
 /// Threads: strands; calls block up to their deadline.
-/// Errors: gRPC codes, unchanged; no answer to HoldForRemoval means no act.
+/// Errors: gRPC codes, unchanged. Without an answer to HoldForRemoval the caller removes nothing.
 /// Source: ARCHITECTURE.md, "A pod's way"; docs/safety.md, rule 25.
 
 #include <memory>
@@ -25,8 +25,8 @@ namespace splitlet::peers {
 
 /// How long sync-loop waits for an answer.
 inline constexpr Duration kGrantTimeout = std::chrono::seconds{10};
-/// Calls of sync-loop under way at most: grants and kills of pods that it knows, and kills of
-/// others. Fewer than pod-worker takes at once, so that gc finds a place.
+/// Most calls of sync-loop at a time: grants and kills of known pods, and kills of others. Together
+/// they are fewer than pod-worker accepts, so that gc can call too.
 inline constexpr size_t kGrantsAtOnce = 12;
 inline constexpr size_t kOrphanKillsAtOnce = 3;
 
@@ -45,15 +45,15 @@ class GrantClient : public KillClient {
 
 struct HoldWishes {
   std::string request_id;
-  std::vector<std::string> uids;  // pods whose directories are to go
+  std::vector<std::string> uids;  // pods whose directories gc wants to remove
   std::vector<std::string> container_ids, sandbox_ids;
 };
 
-/// What may go, of what was asked; nothing of it is started before the release or 60 s.
+/// What gc may remove: pod-worker starts none of it before the release, or for 60 s.
 struct Hold {
   std::string id;
   std::vector<std::string> uids, container_ids, sandbox_ids;
-  std::vector<std::string> stopped_sandbox_ids;  // of sandbox_ids; the network went with them
+  std::vector<std::string> stopped_sandbox_ids;  // part of sandbox_ids; their network is gone too
 };
 
 class HoldClient {
@@ -61,8 +61,8 @@ class HoldClient {
   virtual ~HoldClient() = default;
   virtual StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline deadline) = 0;
   virtual Status ReleaseHold(const std::string& hold_id, Deadline deadline) = 0;
-  /// Takes down what is left of the volumes of a pod that is over and that a hold names. False: a
-  /// server is waited for.
+  /// Tears down the volumes that a finished pod of a hold has left. False: a server has not
+  /// answered yet.
   virtual StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline deadline) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Programs that a function plays. They end at once, or when a test says so.
+/// Programs played by a function. They end immediately, or when a test ends them.
 /// Threads: one.
 
 #include <functional>
@@ -15,15 +15,15 @@ namespace splitlet::process {
 
 class FakePrograms final : public Programs {
  public:
-  /// `run` gives what each program of a key gives, when it ends.
+  /// `run` returns the result of each program, when it ends.
   explicit FakePrograms(ProgramRunner run) : run_(std::move(run)) {}
 
-  /// From now on what is begun runs until End.
+  /// On: new programs run until End.
   void Hold(bool hold) { hold_ = hold; }
-  /// Told as by the real ones.
+  /// As RealPrograms::Options::on_ended.
   void OnEnded(std::function<void(const std::string& owner)> told) { on_ended_ = std::move(told); }
   const std::map<ProgramKey, Program>& running() const { return running_; }
-  /// Of those that Forget does not end: they hang in the kernel.
+  /// On: programs survive Forget, as if they hung in the kernel.
   void Hang(bool hang) { hang_ = hang; }
   void End(const ProgramKey& key) {
     const auto ended = running_.extract(key);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The addresses that a host's name has on this machine: its hosts file, DNS, whatever its resolver
-/// is set up for. Asked by getent, since the resolver within a process cannot be given up.
+/// Addresses of a host name by this machine's resolver: hosts file, DNS, whatever is set up. Runs
+/// getent, since a resolver inside of the process cannot be cancelled.
 /// Threads: any; the call blocks, for two seconds at most.
 /// Errors:  NOT_FOUND for a name without addresses; those of RunProgram.
 
@@ -13,7 +13,7 @@
 
 namespace splitlet::process {
 
-/// In the resolver's order, each once.
+/// In the resolver's order, without duplicates.
 StatusOr<std::vector<std::string>> LookUpHost(const ProgramRunner& run, const std::string& name);
 
 }  // namespace splitlet::process

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxProcFile = 4u << 20;
 
-/// "pid:[4026531836]"; empty: it has ended, or is not to be seen by us.
+/// "pid:[4026531836]"; empty: the process has ended or is invisible.
 std::string PidNamespaceOf(const std::string& process) {
   return fs::RealFileSystem().ReadSymlink(process + "/ns/pid").value_or(std::string());
 }

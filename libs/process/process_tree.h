@@ -1,8 +1,8 @@
 #pragma once
 
-/// Processes of this machine, found by their command line, and what came from them.
+/// Processes of this machine by command line, and their descendants.
 /// Threads: any.
-/// Errors: none; a process that ends meanwhile is left out.
+/// Errors: none; a process that ends during the call is left out.
 
 #include <sys/types.h>
 
@@ -11,10 +11,10 @@
 
 namespace splitlet::process {
 
-/// Those whose command line has all of these parts.
+/// Processes whose command line contains all parts.
 std::vector<pid_t> PidsWith(const std::vector<std::string>& parts);
 
-/// SIGKILL for these and all that came from them.
+/// Sends SIGKILL to these processes and all descendants.
 void KillTrees(const std::vector<pid_t>& roots);
 
 }  // namespace splitlet::process

@@ -19,8 +19,6 @@ namespace {
 
 constexpr uint64_t kMaxMarkId = 64;
 
-using PollTime = std::chrono::steady_clock;
-
 /// In the environment of each program: "<mark>\n<owner>\n<what>".
 constexpr const char* kMarkVariable = "SPLITLET_PROGRAM";
 
@@ -28,7 +26,7 @@ std::string MarkOf(const std::string& mark, const ProgramKey& key) {
   return fmt::format("{}\n{}\n{}", mark, key.owner, key.what);
 }
 
-/// Of the process's environment, if it is one of this mark.
+/// The key in a process's environment, if the process carries this mark.
 std::optional<ProgramKey> KeyIn(const std::string& environment, const std::string& mark) {
   const std::string begin = fmt::format("{}={}\n", kMarkVariable, mark);
   for (size_t at = 0; at < environment.size();) {
@@ -43,10 +41,10 @@ std::optional<ProgramKey> KeyIn(const std::string& environment, const std::strin
   return std::nullopt;
 }
 
-/// A daemon that a program has started stays, and is none of it: it leads a session of its own.
+/// A daemon that a program started leads a session of its own; it is left running.
 bool IsOfItsParentsSession(pid_t pid) { return getpgid(pid) != getsid(pid); }
 
-/// A pod may share the node's namespace of process ids (hostPID).
+/// Processes of a pod with hostPID are visible here too.
 bool IsInAPod(pid_t pid, const std::string& proc) {
   return ReadProcFile(pid, "cgroup", proc).find("kubepods") != std::string::npos;
 }
@@ -112,7 +110,7 @@ std::optional<StatusOr<std::string>> RealPrograms::Run(const ProgramKey& key,
     Entry& entry = known->second;
     entry.dropped = false;
     if (!entry.deadline && entry.runs()) {
-      entry.deadline = PollTime::now() + program.limit;
+      entry.deadline = options_.clock.Now() + program.limit;
       entry.program = program;
       Wake();
     }
@@ -132,7 +130,7 @@ std::optional<StatusOr<std::string>> RealPrograms::Run(const ProgramKey& key,
     return running.status();
   }
   entry.running = *std::move(running);
-  entry.deadline = PollTime::now() + program.limit;
+  entry.deadline = options_.clock.Now() + program.limit;
   EnsureWatched();
   return std::nullopt;
 }
@@ -178,13 +176,14 @@ void RealPrograms::OnEnded(Entry& entry, StatusOr<std::string> given) {
   entry.left.clear();
 }
 
-/// True: its owner is to be told.
+/// True: on_ended is due.
 bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
   if (entry.running == nullptr) {
     for (size_t i = entry.left.size(); i-- > 0;)
       if (polled[i].revents != 0) entry.left.erase(entry.left.begin() + static_cast<ptrdiff_t>(i));
     if (!entry.left.empty()) return false;
-    OnEnded(entry, Aborted("it was begun by an earlier process, and has ended"));
+    OnEnded(entry,
+            Aborted("it was started by an earlier process and ended with an unknown result"));
     return true;
   }
   std::array<pollfd, Running::kPolled> own{};
@@ -200,7 +199,7 @@ bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
 }
 
 bool RealPrograms::GiveUpLate(Entry& entry) const {
-  if (entry.given || !entry.deadline || PollTime::now() < *entry.deadline) return false;
+  if (entry.given || !entry.deadline || options_.clock.Now() < *entry.deadline) return false;
   Kill(entry);
   entry.given = Annotate(NoEndInTime(entry.program), entry.program.argv[0]);
   return true;
@@ -214,7 +213,7 @@ void RealPrograms::Watch() {
   watching_ = false;
 }
 
-/// Keys, and no entries, are kept over the wait, in which others come and go.
+/// Keeps keys and no entries over the wait: entries come and go without the lock.
 void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
   struct Polled {
     ProgramKey key;
@@ -222,7 +221,7 @@ void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
   };
   std::vector<Polled> of;
   std::vector<pollfd> polled = {{wake_.get(), POLLIN, 0}};
-  auto until = PollTime::time_point::max();
+  std::optional<Clock::Time> until;
   for (const auto& [key, entry] : entries_) {
     if (!entry.runs()) continue;
     const size_t at = polled.size();
@@ -232,11 +231,12 @@ void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
       for (const auto& process : entry.left) polled.push_back({process.get(), POLLIN, 0});
     }
     of.push_back({key, at, polled.size() - at});
-    if (entry.deadline && !entry.given) until = std::min(until, *entry.deadline);
+    if (entry.deadline && !entry.given)
+      until = std::min(until.value_or(*entry.deadline), *entry.deadline);
   }
   int wait = -1;
-  if (until != PollTime::time_point::max()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - PollTime::now());
+  if (until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - options_.clock.Now());
     wait = static_cast<int>(std::max<int64_t>(left.count(), 0));
   }
   lock.unlock();
@@ -244,18 +244,18 @@ void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   eventfd_t woken = 0;
   if (polled[0].revents != 0) eventfd_read(wake_.get(), &woken);
-  std::vector<std::string> told;
+  std::vector<std::string> ended;
   for (const auto& [key, at, count] : of) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) continue;
     Entry& entry = found->second;
-    bool tell = OnPolled(entry, &polled[at]);
-    if (entry.runs()) tell = GiveUpLate(entry) || tell;
-    if (tell) told.push_back(key.owner);
+    bool over = OnPolled(entry, &polled[at]);
+    if (entry.runs()) over = GiveUpLate(entry) || over;
+    if (over) ended.push_back(key.owner);
     if (entry.dropped && !entry.runs()) entries_.erase(found);
   }
   lock.unlock();
-  for (const auto& owner : told) options_.on_ended(owner);
+  for (const auto& owner : ended) options_.on_ended(owner);
   lock.lock();
 }
 

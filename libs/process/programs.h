@@ -1,12 +1,12 @@
 #pragma once
 
-/// Programs that run while nobody waits: whoever needs one asks for it, goes on, and asks again
-/// when its owner is told that it has ended. A process that is killed leaves its programs behind;
-/// the next one finds those that still run, and goes on with them as if it had begun them.
-/// Owns:    the programs under way, by key, and what each has given until somebody takes it.
-/// Threads: any; no call blocks. One thread watches all of them, and is there while there is one.
-/// Errors:  those of RunProgram; ABORTED: one that an earlier process has begun has ended, nobody
-///          knows how.
+/// Programs in the background: the caller asks for one, goes on, and asks again when on_ended has
+/// named its owner. The programs of a killed process go on; the next start finds those that still
+/// run and takes them over.
+/// Owns:    the programs under way, by key, and the result of each until a caller takes it.
+/// Threads: any; no call blocks. One thread watches all programs; it exists while one runs.
+/// Errors:  those of RunProgram; ABORTED: a program of an earlier start has ended, with unknown
+///          result.
 /// Source:  docs/design.md, "Threads and time".
 
 #include <condition_variable>
@@ -30,47 +30,47 @@
 namespace splitlet::process {
 
 struct ProgramKey {
-  std::string owner;  // who is told
-  std::string what;   // one at a time of an owner
+  std::string owner;  // on_ended names it
+  std::string what;   // distinguishes the programs of an owner
   auto operator<=>(const ProgramKey&) const = default;
 };
 
 class Programs {
  public:
   virtual ~Programs() = default;
-  /// Begins the program, unless one of this key is known. Empty: it runs. Else what it gave, once.
-  /// One that does not end in time is killed, and its error given; while it hangs in the kernel
-  /// nevertheless, that is given again and no other is begun.
+  /// Starts the program, unless one of this key is known. Empty: the program runs. Otherwise its
+  /// result, once. A program that exceeds its limit is killed and results in an error. While it
+  /// hangs in the kernel nevertheless, each call gets that error and no other program is started.
   virtual std::optional<StatusOr<std::string>> Run(const ProgramKey& key,
                                                    const Program& program) = 0;
-  /// One of this key runs, or has given what nobody took.
+  /// A program of this key runs, or has a result that no caller took.
   virtual bool Knows(const ProgramKey& key) const = 0;
-  /// Killed if it runs, and what it gives is dropped. False: it hangs in the kernel.
+  /// Kills the program if it runs, and drops its result. False: it still hangs in the kernel.
   virtual bool Forget(const ProgramKey& key) = 0;
 };
 
 struct ProgramMark {
   std::string text;
-  Status kept;  // not OK: it is of this start alone
+  Status kept;  // not OK: the mark is not on disk and holds for this start alone
 };
-/// A folder of state and a random id, which is kept in the folder where only its user may read it.
+/// The folder's path and a random id, which is kept in the folder, readable by its user alone.
 ProgramMark MakeProgramMark(fs::FileSystem& files, const std::string& folder);
 
 class RealPrograms final : public Programs {
  public:
   struct Options {
-    /// Of this process, over its starts, and of no other of the machine: what its programs are
-    /// found by. A text without line breaks that nobody else knows, see MakeProgramMark.
+    const Clock& clock;  // of the machine: the watching thread waits in poll(2)
+    /// Identifies programs of this process over its restarts. A text without line breaks that no
+    /// other program knows, see MakeProgramMark.
     std::string mark;
-    /// One of them has ended, or was given up. On the watching thread.
+    /// A program has ended or exceeded its limit. Runs on the watching thread.
     std::function<void(const std::string& owner)> on_ended;
-    /// Processes of an earlier start that are gone on with: each holds a descriptor. Those above it
-    /// count as unknown.
+    /// At most so many processes of an earlier start are taken over: each holds a descriptor.
     size_t most_left = 256;
     std::string proc = kProc;  // or a test's
   };
   explicit RealPrograms(Options options);
-  /// What it began is killed.
+  /// Kills the programs that this object started.
   ~RealPrograms() override;
 
   std::optional<StatusOr<std::string>> Run(const ProgramKey& key, const Program& program) override;
@@ -78,14 +78,13 @@ class RealPrograms final : public Programs {
   bool Forget(const ProgramKey& key) override;
 
  private:
-  using SteadyTime = std::chrono::steady_clock::time_point;
   struct Entry {
     Program program;
-    std::unique_ptr<Running> running;         // null: begun by an earlier process, or ended
-    std::vector<fs::Fd> left = {};            // of an earlier process: its processes
-    std::optional<SteadyTime> deadline = {};  // not yet known of what was left
+    std::unique_ptr<Running> running;          // null: started by an earlier process, or ended
+    std::vector<fs::Fd> left = {};             // processes of an earlier start
+    std::optional<Clock::Time> deadline = {};  // of an earlier start's: set by the next Run
     std::optional<StatusOr<std::string>> given = {};
-    bool dropped = false;  // nobody wants what it gives
+    bool dropped = false;  // no caller wants the result
 
     bool runs() const { return running != nullptr || !left.empty(); }
   };

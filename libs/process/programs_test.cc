@@ -23,14 +23,14 @@ Program Script(const std::string& script) { return {.argv = {"sh", "-c", script}
 
 class ProgramsTest : public testing::Test {
  protected:
-  /// Waits until the owner was told once more.
+  /// Waits until on_ended has named the owner once more.
   void WaitTold(const std::string& owner) {
     std::unique_lock lock(mutex_);
     told_.wait(lock, [&] { return owners_.contains(owner); });
     owners_.erase(owners_.find(owner));
   }
   RealPrograms::Options Options() {
-    return {.mark = mark_, .on_ended = [this](const std::string& owner) {
+    return {.clock = clock_, .mark = mark_, .on_ended = [this](const std::string& owner) {
               const std::lock_guard lock(mutex_);
               owners_.insert(owner);
               told_.notify_all();
@@ -72,6 +72,7 @@ class ProgramsTest : public testing::Test {
   /// Of this test: those of the one before may be about to end still.
   const std::string mark_ =
       std::to_string(getpid()) + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const RealClock clock_;
   std::mutex mutex_;
   std::condition_variable told_;
   std::multiset<std::string> owners_;
@@ -168,7 +169,7 @@ TEST_F(ProgramsTest, OneThatAnEarlierProcessLeftEndsNobodyKnowsHow) {
 TEST_F(ProgramsTest, OfAnotherMarkAreLeftAlone) {
   const ProgramKey key{"a", "hang"};
   LeaveBehind(key, "sleep 1000");
-  const RealPrograms other({mark_ + "-other", [](const std::string&) {}});
+  const RealPrograms other({clock_, mark_ + "-other", [](const std::string&) {}});
   EXPECT_FALSE(other.Knows(key));
   const auto programs = Make();
   EXPECT_FALSE(programs->Forget(key));

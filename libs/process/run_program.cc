@@ -15,39 +15,39 @@ namespace splitlet::process {
 
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
-/// Readable once the token is cancelled.
+/// A descriptor that becomes readable when the token is cancelled.
 class Cancellation {
  public:
-  explicit Cancellation(CancelToken* token) : token_(token), told_(eventfd(0, EFD_CLOEXEC)) {
-    if (token_ != nullptr) listening_ = token_->Add([fd = told_.get()] { eventfd_write(fd, 1); });
+  explicit Cancellation(CancelToken* token) : token_(token), readable_(eventfd(0, EFD_CLOEXEC)) {
+    if (token_ != nullptr)
+      listening_ = token_->Add([fd = readable_.get()] { eventfd_write(fd, 1); });
   }
   ~Cancellation() {
     if (token_ != nullptr) token_->Remove(listening_);
   }
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
-  const fs::Fd& told() const { return told_; }
+  const fs::Fd& readable() const { return readable_; }
 
  private:
   CancelToken* const token_;
-  fs::Fd told_;
+  fs::Fd readable_;
   int listening_ = 0;
 };
 
-/// Until it has ended, or is to be killed.
+/// Waits until the program has ended. An error: the program is to be killed.
 Status WaitFor(Running& running, const Program& program) {
+  const RealClock clock;  // poll(2) waits by no other clock
   const Cancellation cancellation(program.cancel);
-  if (!cancellation.told().ok()) return ErrnoStatus(errno);
-  const SteadyClock::time_point deadline = SteadyClock::now() + program.limit;
+  if (!cancellation.readable().ok()) return ErrnoStatus(errno);
+  const Clock::Time deadline = clock.Now() + program.limit;
   while (!running.over()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now());
     if (left.count() <= 0) return NoEndInTime(program);
     auto wants = running.Wants();
     std::array<pollfd, Running::kPolled + 1> polled{};
     std::ranges::copy(wants, polled.begin());
-    polled.back() = {cancellation.told().get(), POLLIN, 0};
+    polled.back() = {cancellation.readable().get(), POLLIN, 0};
     if (poll(polled.data(), polled.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
       return ErrnoStatus(errno);
     if (polled.back().revents != 0) return Cancelled("given up");

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Runs another program to its end: something on its input, its output within bounds, a deadline.
+/// Runs another program to its end: with input, bounded output and a deadline.
 /// Threads: any; the call blocks.
-/// Errors: NOT_FOUND and the like when it cannot be started; UNAVAILABLE with its exit code or
-///         signal and the first of what it printed to stderr, or else to stdout; DEADLINE_EXCEEDED;
-///         CANCELLED; RESOURCE_EXHAUSTED when it prints too much. In the last three it is killed,
-///         with all of its process group.
+/// Errors: NOT_FOUND and others: the program cannot be started; UNAVAILABLE: its exit code or
+///         signal, and the start of its stderr or else stdout; DEADLINE_EXCEEDED; CANCELLED;
+///         RESOURCE_EXHAUSTED: too much output. In the last three cases its process group is
+///         killed.
 
 #include <cstddef>
 #include <functional>
@@ -20,20 +20,21 @@
 namespace splitlet::process {
 
 struct Program {
-  std::vector<std::string> argv;           // argv[0]: a path, or looked for in PATH
-  std::map<std::string, std::string> env;  // over what this process has
+  std::vector<std::string> argv;           // argv[0]: a path, or a name to find in PATH
+  std::map<std::string, std::string> env;  // added to this process's environment
   std::string input;                       // for its stdin
   Duration limit = std::chrono::minutes{1};
   size_t max_output_bytes = 1u << 20;
-  CancelToken* cancel = nullptr;  // kills it
-  bool secret_output = false;     // which stands in no error
-  int* exit_code = nullptr;  // set where it came to its own end; of a signal 128 and its number
+  CancelToken* cancel = nullptr;  // cancelling kills the program
+  bool secret_output = false;     // no error shows the output
+  int* exit_code =
+      nullptr;  // set if the program ended by itself; after a signal 128 plus its number
 };
 
-/// What is said of one that has not ended within its limit.
+/// The error of a program that exceeded its limit.
 Status NoEndInTime(const Program& program);
 
-/// What it printed to stdout. Children that it leaves behind are not waited for.
+/// The program's stdout. Does not wait for children that the program leaves behind.
 StatusOr<std::string> RunProgram(const Program& program);
 
 /// RunProgram, or a fake.

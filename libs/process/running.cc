@@ -29,7 +29,7 @@ struct Pair {
 
 StatusOr<Pair> MakeSocketPair() {
   std::array<int, 2> ends{};
-  // A socket, and no pipe: writing to one that was closed is an error, and no signal.
+  // A socket and no pipe: writing to a closed socket is an error and not a signal.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return ErrnoStatus(errno);
   return Pair{fs::Fd(ends[0]), fs::Fd(ends[1])};
@@ -64,7 +64,7 @@ std::string FirstWords(const std::string& text) {
   return OneLine(said.substr(0, said.find_last_not_of(" \r\n") + 1));
 }
 
-/// In a process group of its own, with no signal blocked or ignored.
+/// Starts the program in an own process group, with no signal blocked or ignored.
 StatusOr<pid_t> Spawn(const Program& program, const std::array<int, 3>& ends) {
   auto words = program.argv;
   auto env = Environment(program.env);
@@ -118,7 +118,7 @@ Running::Running(const Program& program, pid_t pid, std::array<fs::Fd, 3> ends)
   for (const auto& end : ends_) fcntl(end.get(), F_SETFL, O_NONBLOCK);
 }
 
-/// One that was killed and hangs in the kernel is left to whoever inherits it.
+/// A killed program that hangs in the kernel is left to its next parent.
 Running::~Running() {
   if (!reaped_) waitpid(pid_, nullptr, WNOHANG);
 }
@@ -160,7 +160,7 @@ StatusOr<std::string> Running::End() {
   return said.empty() ? Unavailable("{}", how) : Unavailable("{}: {}", how, said);
 }
 
-/// One that does not want to know all of it has that right.
+/// A program may close its stdin early.
 void Running::Feed() {
   const ssize_t sent = send(ends_[0].get(), program_.input.data() + fed_,
                             program_.input.size() - fed_, MSG_NOSIGNAL);
@@ -169,7 +169,7 @@ void Running::Feed() {
   if (!again && (sent <= 0 || fed_ == program_.input.size())) ends_[0] = fs::Fd(-1);
 }
 
-/// What can be read now. False: there was more than `most`, which is dropped.
+/// Reads what is available. False: there was more than `most`; the rest is dropped.
 bool Running::Drain(fs::Fd& end, std::string& text, size_t most) {
   std::array<char, 4096> buffer{};
   bool fits = true;

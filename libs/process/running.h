@@ -1,6 +1,6 @@
 #pragma once
 
-/// A program that runs: started, fed, read and waited for, by whoever polls what it wants polled.
+/// A running program: started, fed, read and awaited by a caller that polls Wants().
 /// Threads: one.
 /// Errors:  those of RunProgram.
 
@@ -19,7 +19,7 @@ namespace splitlet::process {
 
 class Running {
  public:
-  /// In a process group of its own, with no signal blocked or ignored. `program` outlives it.
+  /// In an own process group, with no signal blocked or ignored. `program` outlives the object.
   static StatusOr<std::unique_ptr<Running>> Start(const Program& program);
   ~Running();
   Running(const Running&) = delete;
@@ -27,13 +27,13 @@ class Running {
 
   static constexpr size_t kPolled = 4;
   std::array<pollfd, kPolled> Wants() const;
-  /// After poll(2). An error: of the program, which is to be killed.
+  /// After poll(2). An error: kill the program.
   Status OnPolled(const std::array<pollfd, kPolled>& polled);
-  /// It has ended: End gives at once what it printed.
+  /// The program has ended: End returns its output without waiting.
   bool over() const { return over_; }
-  /// With all of its process group. It may take its time: one that hangs in the kernel stays.
+  /// Kills the process group. A program that hangs in the kernel stays a while.
   void Kill();
-  /// Waits until it has ended. Once.
+  /// Waits until the program has ended. Call it once.
   StatusOr<std::string> End();
 
  private:

@@ -26,7 +26,7 @@ StatusOr<std::unique_ptr<CallLimits::Ticket>> CallLimits::Admit(const std::strin
   return std::unique_ptr<Ticket>(new Ticket(*this, method, caller, limits.reserved));
 }
 
-/// With the lock of the limits.
+/// Requires the lock of the limits.
 CallLimits::Ticket::Ticket(CallLimits& limits, std::string method, Caller caller, bool reserved)
     : limits_(limits),
       method_(std::move(method)),

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What one caller (a user and a process id) may take of a server: calls in flight for each method,
-/// bytes of a request. Some methods have reserved threads. Too long a call is cancelled.
+/// Limits of one caller (a user and a process id) at a server: calls in flight for each method,
+/// bytes of a request. Some methods have reserved threads. A call that takes too long is cancelled.
 /// Threads: any.
 /// Errors: RESOURCE_EXHAUSTED, before the request is decoded.
 /// Source: docs/safety.md, rule 31.
@@ -28,20 +28,20 @@ namespace splitlet::rpc {
 
 class CallLimits {
  public:
-  /// `limits_of` says what holds for a method ("splitlet.v1.Pleg/Relist"). Of all calls at once,
-  /// those that are not reserved for may be `others`.
+  /// `limits_of` returns the limits of a method ("splitlet.v1.Pleg/Relist"). At most `others` calls
+  /// without reserved threads run at the same time.
   CallLimits(std::function<MethodLimits(const std::string& method)> limits_of, int others,
              Duration longest, const Clock& clock);
   CallLimits(const CallLimits&) = delete;
   CallLimits& operator=(const CallLimits&) = delete;
 
-  /// A call from its admission to its end. Outlived by the limits.
+  /// A call from its admission to its end. The limits outlive it.
   class Ticket {
    public:
     ~Ticket();
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
-    /// From here on it may be cancelled; until the ticket is gone.
+    /// From here until the ticket's end the call may be cancelled.
     void Runs(grpc::ServerContextBase& context);
 
    private:
@@ -59,7 +59,7 @@ class CallLimits {
   StatusOr<std::unique_ptr<Ticket>> Admit(const std::string& method, const Peer& peer,
                                           size_t request_bytes);
 
-  /// Cancels what has lasted too long; how many.
+  /// Cancels calls that take too long; returns how many.
   int CancelOverdue();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Calls between processes, as caller and answerer see them, in seconds; by method ("Tables/List")
+/// Calls between processes, for caller and server, in seconds; by method ("Tables/List")
 /// and gRPC code.
 /// Threads: any; nothing fails.
 

@@ -15,7 +15,7 @@
 namespace splitlet::rpc {
 namespace {
 
-/// A runtime may send what a command has printed: 16 MiB of each of two streams, and some more.
+/// A runtime may send the output of a command: 16 MiB of each of two streams, and some more.
 constexpr int kMaxMessageBytes = 33 << 20;
 
 grpc::ChannelArguments Arguments() {
@@ -32,14 +32,14 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
-/// A directory that this user or root made for its owner, and that strangers cannot write.
+/// A directory that this user or root made for its owner, and that no other user can write.
 bool IsPrivate(const struct stat& dir, const struct stat& parent) {
   const bool made_by_us = parent.st_uid == geteuid() || parent.st_uid == 0;
   return made_by_us && (dir.st_mode & S_IWOTH) == 0 && (parent.st_mode & S_IWOTH) == 0;
 }
 
-/// The socket's owner is `wanted`; without that, this user, root, or the owner of a private
-/// directory around it. No socket is fine: whoever calls waits for it.
+/// The socket must belong to `wanted`; without that, to this user, root, or the owner of a private
+/// directory around it. A missing socket is fine: calls wait for it.
 Status CheckSocket(const std::string& path, std::optional<uint32_t> wanted) {
   struct stat socket {};
   if (lstat(path.c_str(), &socket) != 0) return OkStatus();
@@ -57,7 +57,7 @@ Status CheckSocket(const std::string& path, std::optional<uint32_t> wanted) {
   return PermissionDenied("{} belongs to user {}", path, socket.st_uid);
 }
 
-/// Answers a call itself when the socket belongs to a stranger.
+/// Answers a call itself if the socket belongs to another user.
 class CheckOwner final : public grpc::experimental::Interceptor {
  public:
   CheckOwner(std::string path, std::optional<uint32_t> wanted)
@@ -96,7 +96,7 @@ class CheckOwnerFactory final : public grpc::experimental::ClientInterceptorFact
  public:
   CheckOwnerFactory(std::string path, std::optional<uint32_t> wanted)
       : path_(std::move(path)), wanted_(wanted) {}
-  // gRPC takes the pointer.
+  // gRPC takes ownership of the pointer.
   grpc::experimental::Interceptor* CreateClientInterceptor(
       grpc::experimental::ClientRpcInfo* /*info*/) override {
     return std::make_unique<CheckOwner>(path_, wanted_).release();

@@ -22,22 +22,20 @@ namespace splitlet::rpc {
 
 class CallMetrics;
 
-/// Never fails: the peer may come later. Calls wait until it is there or their deadline; one whose
-/// connection ends beneath it is UNAVAILABLE, and whether it was carried out is not known.
-/// The peer's socket must belong to `server_uid`; where that is not given, to this user, to root,
-/// or to the owner of its directory where this user or root made that directory and strangers
-/// cannot write there. It must be a socket and no link: else the owner of its directory could lead
-/// callers to another's. Else calls are PERMISSION_DENIED. Calls are counted in `metrics` if there
-/// are any; they outlive the calls.
+/// Never fails: the peer may start later. Calls wait for the peer up to their deadline. A call
+/// whose connection ends is UNAVAILABLE, and may have been carried out. The peer's socket must
+/// belong to `server_uid`; without that, to this user, to root, or to the owner of its directory,
+/// if this user or root made the directory and no other user can write there. The path must be a
+/// socket and no link, since the owner of the directory could lead callers to another process.
+/// Otherwise calls are PERMISSION_DENIED. `metrics` may be null and outlive the calls.
 std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path,
                                        CallMetrics* metrics = nullptr,
                                        std::optional<uint32_t> server_uid = std::nullopt);
-/// The same for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path; libs/cri
+/// Connect for a CRI endpoint: "unix:///run/containerd/containerd.sock", or a bare path; libs/cri
 /// counts its calls.
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint);
 
-/// Sets deadline, wait-for-ready and traceparent on a call, and cancels it with the deadline's
-/// token.
+/// Sets deadline, wait-for-ready and traceparent of a call; the deadline's token cancels the call.
 class ClientCall {
  public:
   ClientCall(const Clock& clock, const Deadline& deadline, const std::string& traceparent = {});

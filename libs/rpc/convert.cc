@@ -14,7 +14,7 @@ constexpr size_t kMaxErrorBytes = 16u << 10;
 
 }  // namespace
 
-// The codes of Abseil and gRPC are the same numbers by design.
+// Abseil and gRPC number their codes alike, by design.
 grpc::Status ToGrpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return {static_cast<grpc::StatusCode>(status.raw_code()), Message(status)};
@@ -22,7 +22,7 @@ grpc::Status ToGrpc(const Status& status) {
 
 Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return OkStatus();
-  // A peer's message is percent-encoded on the wire and may hold any bytes; it ends up in records.
+  // A peer's message is percent-encoded on the wire, may hold any bytes, and ends up in records.
   return MakeStatus(static_cast<StatusCode>(status.error_code()),
                     std::string_view(ToText(status.error_message(), kMaxErrorBytes)));
 }

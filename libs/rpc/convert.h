@@ -1,6 +1,6 @@
 #pragma once
 
-/// What both sides of a call share: statuses, and where a process listens.
+/// Shared by both sides of a call: statuses, and the socket's path.
 /// Threads: pure functions, any.
 /// Errors: gRPC codes, kept in both directions.
 

@@ -23,7 +23,7 @@ using grpc::internal::MethodHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
-/// Takes the handler of another service: gRPC shows it to services only.
+/// Exposes the handlers of another service: gRPC shows them to services only.
 struct HandlerOf : grpc::Service {
   static MethodHandler* Get(grpc::Service& service, int index) {
     return (service.*&HandlerOf::GetHandler)(index);
@@ -37,8 +37,8 @@ Peer PeerOfCall(grpc_call* call) {
   return peer;
 }
 
-/// A request that is not decoded has an error instead, which the inner handler answers with. gRPC
-/// runs each call that was deserialized, so that the ticket kept in between is taken.
+/// A refused request is not decoded; the inner handler answers with its error. gRPC runs each
+/// deserialized call, so the ticket kept in between is always taken.
 class GuardedHandler final : public MethodHandler {
  public:
   GuardedHandler(MethodHandler& inner, std::string method, const MayCall& may_call,
@@ -99,7 +99,7 @@ class GuardedService final : public grpc::Service {
     auto handler = std::make_unique<GuardedHandler>(inner, name, may_call_, limits_);
     const auto type =
         method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC;
-    // gRPC takes both pointers; it keeps the path without a copy.
+    // gRPC takes ownership of both pointers and keeps the path without a copy.
     auto added =
         std::make_unique<RpcServiceMethod>(paths_.back()->c_str(), type, handler.release());
     AddMethod(added.release());

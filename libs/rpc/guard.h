@@ -1,8 +1,8 @@
 #pragma once
 
-/// A gRPC service, also methods added later, behind a check of who calls which method how much.
+/// A gRPC service, with methods added later too, behind checks of caller, method and limits.
 /// Threads: the check runs on gRPC's threads, before the request is decoded.
-/// Errors: to the caller PERMISSION_DENIED, RESOURCE_EXHAUSTED; INVALID_ARGUMENT if not guardable.
+/// Errors: to the caller PERMISSION_DENIED, RESOURCE_EXHAUSTED; INVALID_ARGUMENT: not guardable.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rule 31.
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 namespace splitlet::rpc {
 
-/// Keeps gRPC initialised until the process ends. Without it the destruction of the last channel or
-/// server shuts the library down on that thread, which in 1.51 now and then blocks for ten seconds.
+/// Keeps gRPC initialised until the process ends. Otherwise the end of the last channel or server
+/// shuts the library down on that thread, which sometimes blocks for ten seconds in 1.51.
 void KeepLibraryUp();
 
 }  // namespace splitlet::rpc

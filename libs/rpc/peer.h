@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who is at the other end of a connection; nobody when it is not known. Any thread.
+/// Identity of a connection's peer; empty if unknown. Any thread.
 
 #include <string_view>
 
@@ -9,8 +9,8 @@
 namespace splitlet::rpc {
 
 Peer PeerOfSocket(int fd);
-/// `name`: as gRPC calls a connection that it was given by its descriptor, "fd:17"; it is open
-/// while a call of it runs.
+/// `name`: gRPC's name of a connection made from a descriptor, "fd:17"; the descriptor is open
+/// while a call runs on it.
 Peer PeerOfName(std::string_view name);
 
 }  // namespace splitlet::rpc

@@ -12,7 +12,7 @@
 namespace splitlet::rpc {
 namespace {
 
-/// Never waits: a caller that does not read is given up.
+/// Never waits: a caller that does not read is disconnected.
 bool Send(int fd, std::string_view bytes) {
   return bytes.empty() || send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                               static_cast<ssize_t>(bytes.size());

@@ -1,9 +1,8 @@
 #pragma once
 
-/// Connections of callers that are not served. Each is kept until its calls have got their status
-/// and the caller has gone, for kRefusalLimit at most. Their number is bounded: above it a
-/// connection is closed without an answer.
-/// Threads: one, that of the acceptor, which polls.
+/// Connections of refused callers. Each is kept until its calls have their status and the caller
+/// has left, at most kRefusalLimit. Above a bound connections are closed without an answer.
+/// Threads: one, the acceptor's, which polls.
 /// Errors: none.
 /// Source: docs/safety.md, rule 31.
 
@@ -28,9 +27,9 @@ class Refusals {
   explicit Refusals(const Clock& clock) : clock_(clock) {}
   void Add(SocketFd fd, uint32_t uid, const Status& why);
   void AppendTo(std::vector<pollfd>& fds) const;
-  /// `polled`: what AppendTo has appended, after poll. Ends those that are over, too.
+  /// `polled`: the entries of AppendTo, after poll. Ends finished connections too.
   void Serve(std::span<const pollfd> polled);
-  /// Milliseconds until the first of them is over; -1: there is none.
+  /// Milliseconds until the next connection ends; -1: none.
   int PatienceMs() const;
   size_t size() const { return callers_.size(); }
 
@@ -41,7 +40,7 @@ class Refusals {
     Clock::Time end;
     RefusedCalls calls;
   };
-  /// False when the connection is over.
+  /// False: the connection is over.
   static bool Answer(Caller& caller);
 
   const Clock& clock_;

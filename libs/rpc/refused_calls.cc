@@ -56,7 +56,7 @@ std::string Encoded(std::string_view text) {
   return out;
 }
 
-/// Of an answer that is trailers alone.
+/// The frame of an answer with trailers alone.
 std::string TrailersOf(const Status& why) {
   constexpr const char* kStatus200 = "\x88";  // of the static table
   return kStatus200 + Field("content-type", "application/grpc") +

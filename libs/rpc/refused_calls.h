@@ -1,10 +1,10 @@
 #pragma once
 
-/// The answer to a caller that is not served, as bytes of HTTP/2: each of its calls ends with one
-/// status. gRPC never gets such a connection, so no decoder sees bytes of a caller that is not
-/// known: of what it sends only the heads of frames are looked at, and kMaxRefusedBytes at most.
+/// The answer to a refused caller, as bytes of HTTP/2: each of its calls ends with one status. gRPC
+/// never gets such a connection, so no decoder sees bytes of an unknown caller: only the heads of
+/// its frames are read, and kMaxRefusedBytes at most.
 /// Threads: one.
-/// Errors: none; what is not HTTP/2 is over at once.
+/// Errors: none; a caller that does not speak HTTP/2 is disconnected.
 /// Source: RFC 9113; RFC 7541; docs/safety.md, rule 31.
 
 #include <cstddef>
@@ -23,19 +23,19 @@ constexpr int kMaxRefusedCalls = 32;
 class RefusedCalls {
  public:
   explicit RefusedCalls(const Status& why);
-  /// To be sent before anything is read: a client begins its calls once it has the settings.
+  /// Send this before reading: a client starts its calls once it has the settings.
   static std::string Greeting();
-  /// Takes what the caller has sent; returns what to send to it.
+  /// Takes the caller's bytes and returns the bytes to send.
   std::string Take(std::string_view bytes);
-  /// It has had its answers, or does not speak HTTP/2: to be closed.
+  /// The caller has its answers, or does not speak HTTP/2: close the connection.
   bool over() const { return over_; }
 
  private:
   std::string AnswerHead();
 
   std::string trailers_;  // content of the frame that ends a call
-  size_t preface_ = 0;    // bytes of the client's preface that have come
-  std::string head_;      // of the frame that is coming
+  size_t preface_ = 0;    // received bytes of the client's preface
+  std::string head_;      // of the current frame
   size_t skip_ = 0;       // bytes of the frame's content that are still to come
   size_t taken_ = 0;
   int calls_ = 0;

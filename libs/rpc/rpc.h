@@ -2,7 +2,7 @@
 
 /// gRPC between the processes of one node, on unix sockets <run>/<process>/rpc.sock. Server: peers
 /// checked by SO_PEERCRED, threads bounded. Channel: quick reconnects, deadlines, each call a span.
-/// Threads: as said at each. Handlers run on gRPC's threads and go to the loop by OnLoop().
+/// Threads: see each function. Handlers run on gRPC's threads and enter the loop by OnLoop().
 /// Errors: gRPC codes, kept in both directions.
 /// Source: docs/design.md, "The calls"; docs/libraries.md, "gRPC".
 
@@ -22,9 +22,9 @@ class ServerContext;
 
 namespace splitlet::rpc {
 
-/// Runs `f` on the loop and waits for it on this (gRPC) thread: the way from a handler to the
-/// state. The loop never waits for a handler, so this cannot deadlock. UNAVAILABLE when the loop
-/// did not answer in `limit`.
+/// Runs `f` on the loop and waits for it on this (gRPC) thread: so a handler reaches the state. The
+/// loop never waits for a handler, so this cannot deadlock. UNAVAILABLE if the loop does not answer
+/// within `limit`.
 template <class R>
 StatusOr<R> OnLoop(exec::EventLoop& loop, Duration limit, std::function<StatusOr<R>()> f) {
   auto promise = std::make_shared<std::promise<StatusOr<R>>>();
@@ -35,7 +35,7 @@ StatusOr<R> OnLoop(exec::EventLoop& loop, Duration limit, std::function<StatusOr
   return future.get();
 }
 
-/// The same for an answer that comes later: `f` gets `done` and calls it once, from any thread.
+/// OnLoop for a later answer: `f` gets `done` and calls it once, from any thread.
 template <class R>
 StatusOr<R> OnLoopLater(exec::EventLoop& loop, Duration limit,
                         std::function<void(std::function<void(StatusOr<R>)> done)> f) {
@@ -48,7 +48,7 @@ StatusOr<R> OnLoopLater(exec::EventLoop& loop, Duration limit,
   try {
     return future.get();
   } catch (const std::future_error&) {
-    return Unavailable("the process ends");  // whoever would have called `done` was dropped
+    return Unavailable("the process ends");  // `done` was dropped without a call
   }
 }
 

@@ -36,11 +36,11 @@ namespace splitlet::rpc {
 namespace {
 
 constexpr int kMaxAnswerBytes = 32 << 20;
-constexpr int kMaxMetadataBytes = 8 << 10;  // of a call; gRPC refuses more of it
-constexpr int kMaxStreams = 32;             // of one connection; what is above waits at the client
+constexpr int kMaxMetadataBytes = 8 << 10;  // of a call; gRPC refuses more
+constexpr int kMaxStreams = 32;             // of one connection; more calls wait at the client
 constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
-constexpr int kLookMs = 5000;  // for calls that last too long
+constexpr int kLookMs = 5000;  // period of the check for calls that take too long
 
 StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
@@ -68,7 +68,7 @@ StatusOr<SocketFd> Listen(const std::string& path) {
     return Annotate(ErrnoStatus(errno), "remove " + path);
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return Annotate(ErrnoStatus(errno), "bind " + path);
-  // Nobody can connect before listen, so the mode is right from the first moment.
+  // No client can connect before listen, so the mode is right from the first moment.
   if (chmod(path.c_str(), 0660) != 0)
     return Annotate(ErrnoStatus(errno), "set the mode of " + path);
   if (listen(fd.get(), kBacklog) != 0) return Annotate(ErrnoStatus(errno), "listen on " + path);
@@ -148,7 +148,7 @@ class UnixServer final : public Server {
     }
   }
 
-  /// -1: nothing is due.
+  /// -1: no connection is due.
   int PatienceMs() const {
     const int refused = refusals_.PatienceMs();
     if (options_.limits == nullptr) return refused;
@@ -166,14 +166,14 @@ class UnixServer final : public Server {
       refusals_.Add(std::move(fd), peer.uid, WhyRefused(peer.uid));
       return NoteRefused(peer, "refused a connection");
     }
-    if (!HasRoom(peer)) return NoteRefused(peer, "refused a connection: it has too many");
+    if (!HasRoom(peer)) return NoteRefused(peer, "refused a connection: too many connections");
     SocketFd watch(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (watch.get() < 0) return WaitForFds();
     connections_.push_back({std::move(watch), peer});
     grpc::AddInsecureChannelFromFd(server_.get(), fd.Release());
   }
 
-  /// Once for each user and reason.
+  /// Logs once for each user and reason.
   void NoteRefused(const Peer& peer, const char* what) {
     if (refused_.emplace(peer.uid, what).second)
       log_.Warn(what, {KV("uid", peer.uid), KV("pid", peer.pid)});
@@ -181,7 +181,7 @@ class UnixServer final : public Server {
 
   bool HasRoom(const Peer& peer) const {
     const auto of_user = [&](const Connection& c) { return c.peer.uid == peer.uid; };
-    // A process of another pid namespace is 0: then its user alone counts.
+    // A process of another pid namespace has pid 0: then only its user counts.
     const auto of_process = [&](const Connection& c) {
       return of_user(c) && peer.pid != 0 && c.peer.pid == peer.pid;
     };
@@ -191,14 +191,14 @@ class UnixServer final : public Server {
            std::ssize(connections_) < limits.all;
   }
 
-  /// `fds`: after the first two, those of the connections. Ended by either side.
+  /// `fds`: after the first two entries, the connections. Either side may have ended them.
   void ForgetEnded(const std::vector<pollfd>& fds) {
     for (size_t i = connections_.size(); i > 0; --i)
       if ((fds[i + 1].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
         connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 1));
   }
 
-  /// The connection waits in the backlog; without a pause this thread would spin until a descriptor
+  /// The connection waits in the backlog. Without a pause this thread would spin until a descriptor
   /// is free.
   void WaitForFds() {
     pollfd wake{wake_.get(), POLLIN, 0};
@@ -221,14 +221,14 @@ class UnixServer final : public Server {
   const RealClock clock_;
   SocketFd listener_, wake_;
   std::unique_ptr<grpc::Server> server_;
-  /// gRPC has the socket; a second descriptor of it shows when it ends.
+  /// gRPC owns the socket; a second descriptor of it shows when the connection ends.
   struct Connection {
     SocketFd watch;
     Peer peer;
   };
   std::vector<Connection> connections_;                 // acceptor's thread
-  Refusals refusals_{clock_};                           // likewise
-  std::set<std::pair<uint32_t, std::string>> refused_;  // likewise
+  Refusals refusals_{clock_};                           // acceptor's thread
+  std::set<std::pair<uint32_t, std::string>> refused_;  // acceptor's thread
   std::jthread acceptor_;
 };
 
@@ -246,7 +246,7 @@ StatusOr<Peer> ListenerOf(const std::string& socket_path) {
   ASSIGN_OR_RETURN(const SocketFd fd, NewSocket(), "connect");
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return PeerOfSocket(fd.get());
-  if (errno == EAGAIN) return Peer{};  // its queue is full, so it is there
+  if (errno == EAGAIN) return Peer{};  // the queue is full, so a listener exists
   if (errno == EACCES) return PermissionDenied("no permission for {}", socket_path);
   return Unavailable("nothing listens on {}", socket_path);
 }
@@ -264,7 +264,7 @@ Peer PeerOf(const grpc::ServerContextBase& context) { return PeerOfName(context.
 Duration TimeLeft(const grpc::ServerContextBase& context, Duration at_most) {
   const gpr_timespec end = context.raw_deadline();
   const gpr_timespec left = gpr_time_sub(end, gpr_now(end.clock_type));
-  // Those of a caller who waits for ever are no Duration.
+  // A deadline of a caller that waits for ever does not fit into a Duration.
   if (left.tv_sec >= std::chrono::ceil<std::chrono::seconds>(at_most).count()) return at_most;
   const Duration exactly =
       std::chrono::seconds{left.tv_sec} + std::chrono::nanoseconds{left.tv_nsec};

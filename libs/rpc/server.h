@@ -1,9 +1,9 @@
 #pragma once
 
-/// The serving side: peers checked by SO_PEERCRED, threads and connections bounded. A caller that
-/// is not served gets PERMISSION_DENIED for each call, before gRPC reads anything of it.
+/// The serving side: peers checked by SO_PEERCRED, threads and connections bounded. A refused
+/// caller gets PERMISSION_DENIED for each call, before gRPC reads any of its bytes.
 /// Threads: handlers run on gRPC's.
-/// Errors: as said at each.
+/// Errors: see each function.
 /// Source: docs/design.md, "The calls"; docs/libraries.md, "gRPC".
 
 #include <cstdint>
@@ -26,29 +26,28 @@ class CallMetrics;
 
 /// Who calls: user id and pid from SO_PEERCRED.
 struct Peer {
-  uint32_t uid = UINT32_MAX;  // nobody: not known
+  uint32_t uid = UINT32_MAX;  // UINT32_MAX: unknown
   int32_t pid = 0;
 };
 Peer PeerOf(const grpc::ServerContextBase& context);
-/// Connects to a unix socket and asks nothing: who listens there. Does not wait. Nobody, when the
-/// listener's queue is full; pid 0, when it is in a pid namespace that is not seen from here.
-/// UNAVAILABLE when nothing listens, PERMISSION_DENIED, INVALID_ARGUMENT for a path that is too
-/// long.
+/// Connects to a unix socket to find its listener, without a request and without waiting. An empty
+/// Peer: the listener's queue is full; pid 0: the listener is in an invisible pid namespace.
+/// UNAVAILABLE: nothing listens; PERMISSION_DENIED; INVALID_ARGUMENT: the path is too long.
 StatusOr<Peer> ListenerOf(const std::string& socket_path);
-/// Until the caller waits no more, `at_most` at most: what a handler may wait for is over then.
+/// Time until the caller's deadline, at most `at_most`: a handler waits no longer than that.
 Duration TimeLeft(const grpc::ServerContextBase& context, Duration at_most);
-/// "traceparent" metadata of the call; empty when there is none.
+/// "traceparent" metadata of the call; empty if absent.
 std::string TraceparentOf(const grpc::ServerContextBase& context);
 
 struct MethodLimits {
   size_t request_bytes = 1 << 20;
   int per_caller = 8;     // calls of one process at once
-  bool reserved = false;  // served also when the threads for others are all taken
+  bool reserved = false;  // served even if other calls have all their threads
 };
 
 class CallLimits;
 
-/// Of connections at once: of one process, of one user, of all.
+/// Most connections at a time: of one process, of one user, of all.
 struct ConnectionLimits {
   int per_process = 8, per_user = 32, all = 256;
 };
@@ -65,12 +64,12 @@ struct ServerOptions {
   CallMetrics* metrics = nullptr;      // outlives the server
 };
 
-/// Holds the socket until destroyed. Takes over a dead socket file; the caller holds the process's
-/// lock first.
+/// Holds the socket until destroyed. Takes over a dead socket file, so the caller must hold the
+/// process's lock.
 class Server {
  public:
   virtual ~Server() = default;
-  /// Refuses new calls, gives those running up to `grace`.
+  /// Refuses new calls, and gives running calls up to `grace`.
   virtual void Stop(Duration grace) = 0;
 };
 StatusOr<std::unique_ptr<Server>> StartServer(ServerOptions options, Log log);

@@ -34,7 +34,7 @@ class Watched {
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
-  /// What takes the place of the traceparent that came.
+  /// Returns the traceparent that replaces the incoming one.
   const std::string& Begin(std::string traceparent) {
     begin_ = clock_.Now();
     const SpanKind kind = side_ == Side::kClient ? SpanKind::kClient : SpanKind::kServer;
@@ -94,7 +94,7 @@ class ServerWatch final : public grpc::experimental::Interceptor {
   }
 
  private:
-  /// The handler reads the metadata after this.
+  /// The handler reads the metadata after this call.
   void Begin(std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
     const auto it = metadata.find(kTraceparent);
     const bool there = it != metadata.end();
@@ -102,10 +102,10 @@ class ServerWatch final : public grpc::experimental::Interceptor {
     if (there) it->second = grpc::string_ref(traceparent_);
   }
   Watched call_;
-  std::string traceparent_;  // lives as long as the call's metadata
+  std::string traceparent_;  // exists as long as the call's metadata
 };
 
-// gRPC takes the pointers that the factories return.
+// gRPC takes ownership of the pointers that the factories return.
 
 class ClientFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Interceptors that measure each call and make it a step, with a span, of the trace it carries.
+/// Interceptors that measure each call and record it as a span of the trace that it carries.
 /// Threads: gRPC's; nothing fails.
 /// Source: W3C Trace Context.
 
@@ -14,7 +14,7 @@
 
 namespace splitlet::rpc {
 
-/// `metrics` may be nullptr; else it outlives the calls.
+/// `metrics` may be null; otherwise it outlives the calls.
 std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface> WatchClient(
     CallMetrics* metrics);
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> WatchServer(

@@ -150,8 +150,8 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
     if (!received.ok()) Close(received);
   }
 
-  /// One piece is on its way at a time. An error is the reader's to tell: what the server wrote
-  /// before it closed the connection can still be read.
+  /// Sends one piece at a time. The reader reports errors, since bytes that the server wrote before
+  /// it closed the connection can still be read.
   void Send() {
     if (closed_ || !sending_.empty()) return;
     sending_ = session_.TakeOutput();
@@ -188,7 +188,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
   bool upgraded_ = false, wanted_ = true, under_way_ = false, closed_ = false;
 };
 
-/// What the caller owns. The operations under way own the client, too.
+/// The caller's handle. Running operations own the client too.
 class OwnedClient final : public Client {
  public:
   explicit OwnedClient(std::shared_ptr<TcpClient> client) : client_(std::move(client)) {}

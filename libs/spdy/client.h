@@ -1,7 +1,7 @@
 #pragma once
 
-/// A SPDY/3.1 session with a server, begun by an HTTP/1.1 request to upgrade, as Kubernetes' exec,
-/// attach and port-forward are.
+/// A SPDY/3.1 session with a server, started by an HTTP/1.1 upgrade request, as in Kubernetes'
+/// exec, attach and port-forward.
 /// In:      Open, Write, Finish, SetReading of the caller; bytes of the server.
 /// Owns:    the connection and its session.
 /// Out:     ClientHandler.
@@ -25,19 +25,20 @@ namespace splitlet::spdy {
 struct ClientOptions {
   std::string host;  // an address, not a name
   uint16_t port = 0;
-  std::string target;                  // path and query of the request
-  std::vector<std::string> protocols;  // what the streams are, the best first; the server chooses
-  Duration connect_limit;              // until the server has upgraded
+  std::string target;  // path and query of the request
+  std::vector<std::string>
+      protocols;           // protocols of the streams, the best first; the server chooses
+  Duration connect_limit;  // until the server's upgrade
 };
 
 class ClientHandler : public SessionHandler {
  public:
-  /// The session has begun. `protocol`: what the server has chosen; empty: it chooses none.
+  /// The session has started. `protocol`: the server's choice; empty: none.
   virtual void OnConnected(const std::string& protocol) = 0;
-  /// The kernel has all that could be sent: streams without unsent() want more.
+  /// All sendable bytes are with the kernel: streams without unsent() may get more.
   virtual void OnSent() = 0;
-  /// The last call: UNAVAILABLE without a connection, when it breaks, and when the server declines
-  /// (what it says is part of the message); those of Session::Receive.
+  /// The last call: UNAVAILABLE: no connection, a broken one, or a refusal (with the server's
+  /// text); errors of Session::Receive.
   virtual void OnClosed(const Status& why) = 0;
 };
 
@@ -48,11 +49,11 @@ class Client {
   virtual void Write(StreamId stream, std::string_view bytes) = 0;
   virtual void Finish(StreamId stream) = 0;
   virtual size_t unsent(StreamId stream) const = 0;
-  /// False: no more than 64 KiB come until it is true again, and the server has to wait.
+  /// False: at most 64 KiB are read until true; then the server must wait.
   virtual void SetReading(bool reading) = 0;
 };
 
-/// Connects; `handler` is called from the io_context, while the client lives.
+/// Connects; `handler` is called from the io_context while the client exists.
 std::unique_ptr<Client> MakeClient(boost::asio::io_context& io, ClientOptions options,
                                    ClientHandler& handler);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the compression of headers begins from, so that the first headers are short, too.
+/// Initial dictionary of header compression, so that the first headers are short too.
 /// Threads: any.
 /// Errors:  none.
 /// Source:  SPDY/3.1, "Compression".

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Cuts the bytes of a connection into frames. A control frame is kept until it is whole; data are
-/// passed on as they come.
+/// Cuts the bytes of a connection into frames. A control frame is buffered; data are passed on as
+/// they come.
 /// Threads: one.
-/// Errors:  INVALID_ARGUMENT for a frame of another version of SPDY, RESOURCE_EXHAUSTED for a
-///          control frame that is too long, and those of the sink. Nothing can be read after one.
+/// Errors:  INVALID_ARGUMENT: another version of SPDY; RESOURCE_EXHAUSTED: the control frame is too
+///          long; the sink's. No frame can be read after an error.
 /// Source:  SPDY/3.1, "Framing Layer".
 
 #include <string>
@@ -34,7 +34,7 @@ class FrameReader {
       : sink_(sink), max_control_bytes_(max_control_bytes) {}
 
   Status Take(std::string_view bytes);
-  /// Bytes of a frame that is not whole.
+  /// Bytes of an unfinished frame.
   size_t held() const { return head_.size() + payload_.size(); }
 
  private:

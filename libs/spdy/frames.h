@@ -1,9 +1,9 @@
 #pragma once
 
-/// Frames of SPDY/3.1 as bytes: how a client writes them, and what the payload of a control frame
-/// says.
+/// Frames of SPDY/3.1 as bytes: writing of a client's frames, and parsing of a control frame's
+/// payload.
 /// Threads: any.
-/// Errors:  INVALID_ARGUMENT for a payload that does not have the form of its type.
+/// Errors:  INVALID_ARGUMENT: the payload does not fit its type.
 /// Units:   lengths and windows in bytes.
 /// Source:  SPDY/3.1, "Framing Layer".
 
@@ -35,7 +35,7 @@ enum class FrameType : uint16_t {
   kWindowUpdate = 9,
 };
 
-/// Why a stream is reset. A peer may send other numbers.
+/// Reason of a reset. A peer may send other numbers.
 enum class ResetReason : uint32_t {
   kProtocolError = 1,
   kInvalidStream = 2,
@@ -43,10 +43,10 @@ enum class ResetReason : uint32_t {
   kCancel = 5,
   kFlowControlError = 7,
 };
-/// "CANCEL"; a number where the protocol has no name for it.
+/// "CANCEL"; a number if the protocol has no name for it.
 std::string ResetReasonName(uint32_t reason);
 
-/// Why a session ends.
+/// Reason of a session's end.
 enum class GoAwayReason : uint32_t { kOk = 0, kProtocolError = 1 };
 
 enum class SettingId : uint32_t { kMaxConcurrentStreams = 4, kInitialWindowSize = 7 };
@@ -65,14 +65,14 @@ FrameHeader ParseFrameHeader(std::string_view bytes);
 
 // Payloads.
 
-/// Of SYN_STREAM, SYN_REPLY and HEADERS; `block` is compressed and part of the payload.
+/// Payload of SYN_STREAM, SYN_REPLY and HEADERS; `block` is compressed and part of it.
 struct StreamHeaders {
   StreamId stream = 0;
   std::string_view block;
 };
 StatusOr<StreamHeaders> ParseStreamHeaders(FrameType type, std::string_view payload);
 
-/// Of RST_STREAM (reason), GOAWAY (last good stream, reason) and WINDOW_UPDATE (bytes).
+/// Payload of RST_STREAM (reason), GOAWAY (last good stream, reason), WINDOW_UPDATE (bytes).
 struct StreamNumber {
   StreamId stream = 0;
   uint32_t number = 0;
@@ -99,7 +99,7 @@ std::string DataFrame(StreamId stream, std::string_view bytes, bool fin);
 
 /// Numbers are big-endian.
 void AppendNumber(std::string& to, uint32_t number);
-/// Of the first four bytes.
+/// Number in the first four bytes.
 uint32_t NumberAt(std::string_view bytes);
 
 }  // namespace splitlet::spdy

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Headers of streams as a SPDY session writes them: one zlib stream for each direction, flushed
-/// after each block, that begins from a dictionary which both sides know.
+/// Headers of streams in a SPDY session: one zlib stream for each direction, flushed after each
+/// block, with a dictionary that both sides know.
 /// Threads: one for each object.
-/// Errors:  INVALID_ARGUMENT for a block that is not of this form, RESOURCE_EXHAUSTED for one that
-///          is too long when it is unpacked. Later blocks cannot be read after an error.
+/// Errors:  INVALID_ARGUMENT: malformed block; RESOURCE_EXHAUSTED: too long when decompressed.
+///          Later blocks are unreadable after an error.
 /// Source:  SPDY/3.1, "Name/Value Header Block"; RFC 1950.
 
 #include <memory>

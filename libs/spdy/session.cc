@@ -101,7 +101,7 @@ Status Session::Dispatch(const FrameHeader& header, std::string_view payload) {
   return OkStatus();  // the reader has passed over all others
 }
 
-/// Headers are unpacked even where nobody reads them: the next ones build on them.
+/// Decompresses unread headers too: later headers build on them.
 Status Session::OnHeaders(const FrameHeader& header, std::string_view payload) {
   const auto type = static_cast<FrameType>(header.type);
   const auto frame = ParseStreamHeaders(type, payload);

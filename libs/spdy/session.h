@@ -3,18 +3,18 @@
 /// The client's side of a SPDY/3.1 session as a state machine: bytes of the peer go in by Receive,
 /// bytes for it come out by TakeOutput. No I/O, no clock.
 ///
-/// Windows are those that the peer announces. Servers of Kubernetes announce none: they neither
-/// send SETTINGS or WINDOW_UPDATE nor act on them, and TCP alone holds the sender back. So windows
-/// count from the first such frame of the peer on.
+/// Windows are the peer's. Servers of Kubernetes announce none: they neither send nor obey SETTINGS
+/// or WINDOW_UPDATE, and TCP alone slows the sender down. So windows count only after the peer's
+/// first such frame.
 ///
-/// Kept from a peer: a control frame that is not whole (64 KiB), answers that it has not read
-/// (64 KiB), nothing of data. Streams that the peer opens are refused.
+/// Buffers for a peer: an unfinished control frame (64 KiB), unread answers (64 KiB), no data.
+/// Streams that the peer opens are refused.
 /// In:      Receive: bytes of the peer.
 /// Owns:    the streams, the windows, what could not be sent yet.
 /// Out:     TakeOutput: bytes for the peer; Handler: what has come.
 /// Threads: one.
-/// Errors:  of Receive: INVALID_ARGUMENT for what is not SPDY/3.1, RESOURCE_EXHAUSTED above a
-///          limit. The session is over then; TakeOutput has a GOAWAY.
+/// Errors:  Receive's: INVALID_ARGUMENT: not SPDY/3.1; RESOURCE_EXHAUSTED: above a limit. Then the
+///          session is over, and TakeOutput has a GOAWAY.
 /// Source:  SPDY/3.1, "Framing Layer" and "Flow control".
 
 #include <map>
@@ -26,15 +26,15 @@
 
 namespace splitlet::spdy {
 
-/// A handler may call the session back, but not Receive.
+/// A handler may call the session, except Receive.
 class SessionHandler {
  public:
   virtual ~SessionHandler() = default;
   /// The peer has accepted the stream.
   virtual void OnAccepted(StreamId stream) = 0;
   virtual void OnData(StreamId stream, std::string_view bytes) = 0;
-  /// Nothing more comes on it: OK after its last data, CANCELLED when the peer has reset it, which
-  /// ends our side, too; UNAVAILABLE when the peer has never looked at it.
+  /// The stream is over: OK after its last data; CANCELLED: the peer reset it, which ends our side
+  /// too; UNAVAILABLE: the peer never handled it.
   virtual void OnEnded(StreamId stream, const Status& how) = 0;
 };
 
@@ -42,24 +42,24 @@ class Session : private FrameReader::Sink {
  public:
   explicit Session(SessionHandler& handler);
 
-  // What we do. On a stream that is over Write, Finish and Reset do nothing.
+  // Our actions. On a finished stream Write, Finish and Reset do nothing.
 
   /// UNAVAILABLE after a GOAWAY, RESOURCE_EXHAUSTED above the peer's limit.
   StatusOr<StreamId> Open(const Headers& headers);
-  /// Waits until the peer has accepted the stream, and for room in its windows.
+  /// The bytes wait until the peer has accepted the stream and has room.
   void Write(StreamId stream, std::string_view bytes);
-  /// No more is written. The peer may go on.
+  /// Ends our side. The peer may go on.
   void Finish(StreamId stream);
-  /// Ends both sides; nothing of the stream is heard any more.
+  /// Ends both sides; no later event of the stream is reported.
   void Reset(StreamId stream, ResetReason reason);
 
   // The peer.
 
   Status Receive(std::string_view bytes);
   std::string TakeOutput();
-  /// Bytes that were written to the stream and still wait.
+  /// Written bytes of the stream that still wait.
   size_t unsent(StreamId stream) const;
-  /// All bytes that wait, of both sides.
+  /// All waiting bytes, of both sides.
   size_t held() const;
 
  private:

@@ -72,13 +72,13 @@ class TestPeer : private FrameReader::Sink {
   void SendData(StreamId stream, std::string_view bytes) {
     Send(DataFrame(stream, bytes, /*fin=*/false));
   }
-  /// The end of a command, as a server of Kubernetes tells it.
+  /// Ends a command as a server of Kubernetes does.
   void End(const std::map<std::string, StreamId>& streams, std::string_view status) {
     SendData(streams.at("error"), status);
     for (const auto& each : streams) Send(RstStreamFrame(each.second, ResetReason::kCancel));
     Send(GoAwayFrame(streams.rbegin()->second, GoAwayReason::kOk));
   }
-  /// False: nobody reads it.
+  /// False: the reader is gone.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(connection_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -132,7 +132,7 @@ class TestPeer : private FrameReader::Sink {
     return OkStatus();
   }
 
-  /// One frame may come in several parts; two frames are never put together.
+  /// A frame may come in several parts; two frames are never joined.
   Status OnData(const FrameReader::Data& data) override {
     if (!accepted_[data.stream]) return OkStatus();
     if (data.first || events_.empty() || events_.back().kind != Kind::kData)

@@ -66,7 +66,7 @@ Exporter::~Exporter() {
     wake_.notify_all();
     wake_.wait_for(lock, kFlushLimit, [this] { return done_; });
   }
-  cancel_->Cancel();  // a call that began before, with the long limit
+  cancel_->Cancel();  // a call that began earlier, with the long limit
 }
 
 uint64_t Exporter::NewSpanId() {
@@ -92,7 +92,7 @@ void Exporter::Take(SpanRecord span) {
     queued = queue_.size();
     deps_.metrics.queued.Set(static_cast<double>(queued));
   }
-  // The first begins the wait for others, a full batch ends it.
+  // The first span starts the wait for more spans, a full batch ends it.
   if (queued == 1 || queued == kMaxBatch) wake_.notify_one();
 }
 
@@ -147,7 +147,7 @@ void Exporter::Note(const Status& status, size_t spans) {
   if (status.ok()) {
     deps_.metrics.sent.Increment(static_cast<double>(spans));
     if (!last_error_.empty())
-      deps_.log.Info("traces are exported again", {KV("endpoint", options_.endpoint)});
+      deps_.log.Info("exporting traces again", {KV("endpoint", options_.endpoint)});
     last_error_.clear();
     return;
   }
@@ -156,8 +156,9 @@ void Exporter::Note(const Status& status, size_t spans) {
   const std::string error = ToString(status);
   const Clock::Time now = deps_.clock.Now();
   if (error == last_error_ && now - told_at_ < kTellAgain) return;
-  deps_.log.Warn("traces cannot be exported", {KV("endpoint", options_.endpoint), KV("err", error),
-                                               KV("lostSpans", std::exchange(lost_, 0))});
+  deps_.log.Warn("cannot export traces, will try again",
+                 {KV("endpoint", options_.endpoint), KV("err", error),
+                  KV("lostSpans", std::exchange(lost_, 0))});
   last_error_ = error;
   told_at_ = now;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Sends the spans of a process to a collector in batches, on a thread of its own. The queue is
-/// bounded; what finds it full is dropped and counted. A collector that is away costs spans, never
-/// work: it is tried again with back-off, and logged once and then with a count.
-/// Threads: as span.h; no error comes out of here.
+/// Sends the spans of a process to a collector in batches, on an own thread. The queue is bounded;
+/// spans above the bound are dropped and counted. An unreachable collector costs spans and never
+/// delays work: attempts have a back-off, and the log gets one line, then counts.
+/// Threads: as span.h. Errors are logged and counted.
 /// Source: docs/tracing.md; the public OTLP specification, "Retries".
 
 #include <prometheus/counter.h>
@@ -30,7 +30,7 @@ struct TraceMetrics {
   explicit TraceMetrics(prometheus::Registry& registry);
   prometheus::Counter& sent;     // splitlet_trace_spans_total{result="sent"}
   prometheus::Counter& dropped;  // {result="dropped"}: the queue was full
-  prometheus::Counter& failed;   // {result="failed"}: the collector did not take them
+  prometheus::Counter& failed;   // {result="failed"}: the collector refused them
   prometheus::Gauge& queued;     // splitlet_trace_queued_spans
 };
 
@@ -40,7 +40,7 @@ class Exporter final : public SpanSink {
   static constexpr size_t kMaxBatch = 512;
   static constexpr Duration kBatchDelay = 1s;  // a span waits this long for others
   static constexpr Duration kSendLimit = 10s;
-  static constexpr Duration kFlushLimit = 1s;  // for all that waits, at the end
+  static constexpr Duration kFlushLimit = 1s;  // limit for all waiting spans, at the end
   static constexpr Duration kMinBackoff = 1s, kMaxBackoff = 30s;
   static constexpr int kTries = 3;
 
@@ -57,7 +57,7 @@ class Exporter final : public SpanSink {
     std::unique_ptr<SpanSender> sender;
   };
   Exporter(Deps deps, Options options);
-  /// Sends what waits, as far as the collector takes it within kFlushLimit.
+  /// Sends waiting spans, as many as the collector takes within kFlushLimit.
   ~Exporter() override;
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
@@ -69,11 +69,11 @@ class Exporter final : public SpanSink {
 
  private:
   void RunUntilStopped();
-  /// Waits for a batch; none when it is time to stop and nothing is left.
+  /// Waits for a batch; an empty one when the exporter stops and nothing waits.
   std::vector<SpanRecord> NextBatch();
   Status SendBatch(const std::vector<SpanRecord>& batch);
   Deadline SendDeadline() const;
-  /// True after that time, false when it is time to stop.
+  /// True after the time, false when the exporter stops.
   bool Pause(Duration backoff);
   void Note(const Status& status, size_t spans);
 
@@ -84,17 +84,17 @@ class Exporter final : public SpanSink {
   std::deque<SpanRecord> queue_;
   Random random_;
   bool stopping_ = false;
-  bool done_ = false;  // the thread has nothing left to do
+  bool done_ = false;  // the thread has finished
   Clock::Time flush_until_;
-  const std::shared_ptr<CancelToken> cancel_;  // gives up a call that has longer than the flush
-  // Of the thread.
+  const std::shared_ptr<CancelToken> cancel_;  // ends a call that may take longer than the flush
+  // Used by the thread alone.
   std::string last_error_;
   uint64_t lost_ = 0;  // since the last line in the log
   Clock::Time told_at_;
   std::jthread thread_;
 };
 
-/// By the low 63 bits of the trace's id, as every OpenTelemetry library decides it.
+/// Decides by the low 63 bits of the trace's id, as every OpenTelemetry library.
 bool SamplesTrace(std::string_view trace_id, int64_t per_million);
 
 }  // namespace splitlet::trace

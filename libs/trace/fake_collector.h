@@ -1,6 +1,6 @@
 #pragma once
 
-/// A collector for tests: takes OTLP over HTTP on a port of its own, keeps spans, answers 400 else.
+/// A collector for tests: takes OTLP over HTTP on an own port, keeps spans, answers 400 otherwise.
 /// Threads: any.
 
 #include <atomic>
@@ -28,7 +28,7 @@ class FakeCollector {
   FakeCollector& operator=(const FakeCollector&) = delete;
 
   std::string url() const;  // "http://127.0.0.1:40123"
-  /// What each request is answered from now on; 0: never.
+  /// HTTP code of all later answers; 0: no answer.
   void Answer(int http_status) { status_ = http_status; }
   std::vector<Seen> spans() const;
   size_t requests() const { return requests_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// OTLP over HTTP, as protobuf, with one connection that is kept. Threads, errors: as sender.h.
+/// OTLP over HTTP, as protobuf, over one kept connection. Threads, errors: as sender.h.
 
 #include <string>
 #include <vector>

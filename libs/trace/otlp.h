@@ -1,6 +1,6 @@
 #pragma once
 
-/// Spans as OTLP has them; what is no hex is left out. Pure functions, any thread.
+/// Spans in the form of OTLP; ids that are no hex are left out. Pure functions, any thread.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ class ExportTraceServiceResponse;
 
 namespace splitlet::trace {
 
-/// Who the spans are of.
+/// The process of the spans.
 struct Origin {
   std::string process;  // "pleg"; its service.name is splitlet-pleg
   std::string node_name;
@@ -25,9 +25,9 @@ otlp::ExportTraceServiceRequest MakeRequest(const Origin& origin,
                                             const std::vector<SpanRecord>& spans);
 std::string BytesOf(const otlp::ExportTraceServiceRequest& request);
 
-/// INVALID_ARGUMENT when the collector took the request and not all of its spans.
+/// INVALID_ARGUMENT: the collector took the request but not all spans.
 Status CheckAnswer(const otlp::ExportTraceServiceResponse& answer);
-/// The same of its bytes; what cannot be read says nothing.
+/// The same for encoded bytes; unreadable bytes count as OK.
 Status CheckAnswer(const std::string& bytes);
 
 }  // namespace splitlet::trace

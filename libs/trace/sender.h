@@ -1,7 +1,7 @@
 #pragma once
 
-/// How batches of spans reach a collector. One thread at a time; Send blocks.
-/// Errors: UNAVAILABLE and DEADLINE_EXCEEDED are worth another try, others not.
+/// Sends batches of spans to a collector. One thread at a time; Send blocks.
+/// Errors: try again after UNAVAILABLE and DEADLINE_EXCEEDED only.
 /// Source: the public OTLP specification, "OTLP/gRPC" and "OTLP/HTTP".
 
 #include <map>
@@ -25,7 +25,7 @@ class SpanSender {
   virtual Status Send(const otlp::ExportTraceServiceRequest& request, const Deadline& deadline) = 0;
 };
 
-/// Where spans go.
+/// Address of a collector.
 struct Collector {
   enum class Protocol { kHttp, kGrpc };
   Protocol protocol = Protocol::kHttp;

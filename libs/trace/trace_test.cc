@@ -116,7 +116,7 @@ TEST(Exporting, ACollectorThatRefusesCostsSpansAndOneLine) {
   world.Begin().End();
   ASSERT_TRUE(Until([&] { return world.metrics.sent.Value() == 1; }));
   ASSERT_TRUE(Until([&] { return world.log.lines().size() == 2; }));
-  EXPECT_EQ(world.log.lines().back().message, "traces are exported again");
+  EXPECT_EQ(world.log.lines().back().message, "exporting traces again");
 }
 
 TEST(Exporting, ACollectorThatIsBusyIsTriedAgain) {

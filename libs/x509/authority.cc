@@ -42,7 +42,7 @@ Status SetExtension(X509* certificate, int nid, const char* value) {
   return OkStatus();
 }
 
-/// What certificates of both sorts have.
+/// Fields of both kinds of certificates.
 StatusOr<X509Certificate> Begin(const Validity& validity, EVP_PKEY* key) {
   X509Certificate certificate(X509_new());
   RETURN_IF_ERROR(SetSerial(certificate.get()), "certificate");

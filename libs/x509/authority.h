@@ -1,7 +1,7 @@
 #pragma once
 
-/// An authority in memory that signs requests: for certificates that a node signs itself, whose
-/// authority is thrown away, and for tests.
+/// An authority in memory that signs requests: for self-signed certificates of a node, and for
+/// tests.
 /// Threads: a value; any thread.
 /// Errors: INVALID_ARGUMENT, the reason only.
 
@@ -26,9 +26,9 @@ class Authority {
   static StatusOr<Authority> Make(const std::string& common_name, KeyKind kind,
                                   const Validity& validity);
 
-  /// Its own certificate, in PEM.
+  /// The authority's certificate, in PEM.
   const std::string& certificate() const { return certificate_; }
-  /// A certificate for what the request names, in PEM.
+  /// Signs a certificate for the names of the request, in PEM.
   StatusOr<std::string> Sign(std::string_view request_pem, Usage usage,
                              const Validity& validity) const;
 
@@ -40,9 +40,9 @@ class Authority {
 struct Pair {
   std::string chain, key;
 };
-/// As a kubelet without certificate files makes them for its server: RSA, an authority of its own
-/// that is forgotten, valid from an hour before `now` for a year. `host` may be an address;
-/// `names.common_name` is not looked at.
+/// A serving certificate as a kubelet without certificate files makes it: RSA, signed by a
+/// temporary authority, valid from an hour before `now` for a year. `host` may be an address;
+/// `names.common_name` is ignored.
 StatusOr<Pair> MakeSelfSigned(const std::string& host, Names names, WallTime now);
 
 }  // namespace splitlet::x509

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What certificates in PEM say.
+/// Contents of certificates in PEM.
 /// Threads: any.
 /// Errors: INVALID_ARGUMENT, the reason only.
-/// Units: wall times; those beyond the year 2200 are shown as that.
+/// Units: wall times; a time beyond the year 2200 reads as 2200.
 /// Source: RFC 5280.
 
 #include <string>
@@ -24,10 +24,10 @@ struct Certificate {
   bool authority = false;
 };
 
-/// In the order of the text, at least one. Other blocks are passed over.
+/// In the order of the text, at least one. Skips other blocks.
 StatusOr<std::vector<Certificate>> ReadCertificates(std::string_view pem);
 
-/// The first certificate of `chain`, if the key in `key` is its own.
+/// The first certificate of `chain`, if `key` holds its key.
 StatusOr<Certificate> CheckPair(std::string_view chain, std::string_view key);
 
 }  // namespace splitlet::x509

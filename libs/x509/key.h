@@ -2,7 +2,7 @@
 
 /// Private keys as PEM text.
 /// Threads: any; making an RSA key takes some tenths of a second.
-/// Errors: INVALID_ARGUMENT for a text without a key; the text stands in no error.
+/// Errors: INVALID_ARGUMENT: no key in the text; no error shows the text.
 
 #include <string>
 #include <string_view>
@@ -13,10 +13,10 @@ namespace splitlet::x509 {
 
 enum class KeyKind { kEcP256, kRsa2048 };
 
-/// A new one: a block "EC PRIVATE KEY" or "RSA PRIVATE KEY".
+/// Makes a new key: a block "EC PRIVATE KEY" or "RSA PRIVATE KEY".
 StatusOr<std::string> MakeKey(KeyKind kind);
 
-/// DER of the public half; `pem` may hold certificates besides.
+/// DER of the public half; `pem` may also hold certificates.
 StatusOr<std::string> PublicKeyOf(std::string_view pem);
 
 /// SHA-512/256 of `bytes`, as 32 bytes.

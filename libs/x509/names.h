@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whom a certificate or a request is for.
+/// The subject of a certificate or request.
 /// Threads: a value.
 
 #include <string>

@@ -85,7 +85,7 @@ std::string TextOf(const Bio& buffer) {
 
 StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem) {
   const Bio bio = ReadFrom(pem);
-  // An encrypted key is none of ours: nobody is there to be asked for its password.
+  // An encrypted key is none of ours: no person is there to enter its password.
   const auto refuse = [](char*, int, int, void*) { return -1; };
   PrivateKey key(PEM_read_bio_PrivateKey(bio.get(), nullptr, refuse, nullptr));
   if (key == nullptr) return OpensslError("no private key in PEM");

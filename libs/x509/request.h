@@ -20,7 +20,7 @@ struct Request {
   Names names;
   std::string public_key;  // DER
 };
-/// Its signature is verified.
+/// Verifies the signature.
 StatusOr<Request> ReadRequest(std::string_view pem);
 
 }  // namespace splitlet::x509

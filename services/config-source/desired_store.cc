@@ -75,7 +75,7 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
     return;
   }
   load_error_.clear();
-  for (const auto& fact : all->facts) Remember(fact);
+  for (const auto& fact : all->records) Remember(fact);
   for (const auto& bad : all->unreadable) {
     deps_.metrics.record_errors.Increment();
     deps_.log.Error("remembered pod cannot be read",
@@ -90,7 +90,7 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
   done();
 }
 
-void DesiredStore::Remember(const fs::RecordStore::Fact& fact) {
+void DesiredStore::Remember(const fs::RecordStore::Record& fact) {
   v1::DesiredRecord record;
   if (!record.ParseFromString(fact.bytes) || bus::KeyOf(record.uid()) != fact.key ||
       record.uid().empty()) {

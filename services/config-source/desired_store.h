@@ -99,7 +99,7 @@ class DesiredStore {
     exec::TimerId retry = 0;
   };
   void OnLoaded(const StatusOr<fs::RecordStore::All>& all, const std::function<void()>& done);
-  void Remember(const fs::RecordStore::Fact& fact);
+  void Remember(const fs::RecordStore::Record& fact);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
   void OnForgotten(const std::string& uid, const Status& forgotten);

@@ -47,7 +47,7 @@ class ApiObjects : public testing::Test, public TestNode {
         .value_or("");
   }
 
-  apiclient::FakeApiServer server{clock};
+  fake_api::FakeApiServer server{clock};
 };
 
 const char* const kRuns = "app/0=running sandbox/0=ready";

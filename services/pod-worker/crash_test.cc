@@ -273,7 +273,7 @@ class Crashes : public TestNode {
     MountAt(*pod.mutable_spec()->mutable_containers(0), "token");
   }
 
-  apiclient::FakeApiServer server_{clock};
+  fake_api::FakeApiServer server_{clock};
   static void AddShare(kube::Pod& pod) {
     auto& share = *pod.mutable_spec()->add_volumes();
     share.set_name("share");

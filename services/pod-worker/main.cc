@@ -212,7 +212,7 @@ void MakePrograms(daemon::ServiceContext& context, const Config& config, Process
   const auto mark = process::MakeProgramMark(context.files(), config.state_dir + "/pod-worker");
   context.log().LogIfError(mark.kept, "keep the mark of programs");
   p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
-      .mark = mark.text, .on_ended = [&p](const std::string& uid) {
+      .clock = context.clock(), .mark = mark.text, .on_ended = [&p](const std::string& uid) {
         p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
       }});
 }

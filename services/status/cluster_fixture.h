@@ -14,8 +14,8 @@
 
 #include "k8s.io/api/coordination/v1/lease.pb.h"
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/base/fail_point.h"
+#include "libs/fake_api/api_server.h"
 #include "services/status/status_fixture.h"
 
 namespace splitlet::status {
@@ -125,7 +125,7 @@ class ClusterTest : public StatusServiceTest {
     return static_cast<size_t>(std::ranges::count(lines, level, &FakeLogSink::Line::level));
   }
 
-  apiclient::FakeApiServer server{clock};
+  fake_api::FakeApiServer server{clock};
   Way node_way, lease_way;
 };
 

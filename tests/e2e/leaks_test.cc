@@ -48,7 +48,7 @@ TEST_F(Leaks, OfARunningPodThereAreNoneAtItsEnd) {
   const auto while_it_runs = leaks_->Left();
   for (const char* kind : {"sandbox ", "container ", "cgroup ", "link ", "network namespace ",
                            "address ", "iptables rule ", "result of libcni ", "shim ", "task ",
-                           "mount ", "pod directory ", "log directory ", "fact of pod-worker "})
+                           "mount ", "pod directory ", "log directory ", "record of pod-worker "})
     EXPECT_TRUE(std::ranges::any_of(while_it_runs,
                                     [&](const auto& each) { return each.starts_with(kind); }))
         << kind << " is not seen:\n"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "libs/apiclient/fake_json.h"
+#include "libs/fake_api/json.h"
 
 namespace splitlet::fake_api {
 namespace {
@@ -36,7 +36,7 @@ StatusOr<std::string> Commands::Ask(const std::string& method, const std::string
   const auto answer =
       api_.Serve({.method = method, .path = path, .content_type = type, .body = body});
   if (answer.code / 100 == 2) return answer.body;
-  return MakeStatus(apiclient::StatusCodeOf(answer.code), answer.body);
+  return MakeStatus(StatusCodeOf(answer.code), answer.body);
 }
 
 StatusOr<std::string> Commands::Run(const std::string& line) {
@@ -102,7 +102,7 @@ StatusOr<std::string> Commands::RunObject(const Words& words, const std::string&
     api_.AddToken(words[1], {words[2], "", {words.begin() + 3, words.end()}});
     return std::string();
   }
-  const auto place = apiclient::ParsePath(path);
+  const auto place = ParsePath(path);
   if (!place) return InvalidArgument("{} is no path of the API", path);
   if (name == "list") return Ask("GET", path, "");
   if (name == "get") return Ask("GET", path, "");
@@ -110,7 +110,7 @@ StatusOr<std::string> Commands::RunObject(const Words& words, const std::string&
   if (name == "patch") return Ask("PATCH", path, Rest(line, 2));
   if (name == "delete") return Ask("DELETE", path, Rest(line, 2));
   if (name == "put") {
-    const auto json = apiclient::ParseJson(Rest(line, 2));
+    const auto json = ParseJson(Rest(line, 2));
     if (!json.ok()) return json.status();
     api_.PutJson(path, Rest(line, 2));
     return std::string();
@@ -119,7 +119,7 @@ StatusOr<std::string> Commands::RunObject(const Words& words, const std::string&
 }
 
 StatusOr<std::string> Commands::SetFault(const Words& words) {
-  apiclient::FakeApiServer::Fault fault{.method = Any(words[1]), .prefix = Any(words[2])};
+  FakeApiServer::Fault fault{.method = Any(words[1]), .prefix = Any(words[2])};
   size_t at = 3;
   if (words[at].ends_with('*') && at + 1 < words.size()) fault.times = NumberOf(words[at++]);
   const std::string& term = words[at];
@@ -144,10 +144,10 @@ StatusOr<std::string> Commands::SetFault(const Words& words) {
 }
 
 std::string Commands::TakeSeen() {
-  apiclient::Json list = apiclient::Json::List();
+  Json list = Json::List();
   for (const auto& seen : api_.TakeSeen())
-    list.items.push_back(apiclient::Json::String(seen.method + " " + seen.path));
-  return apiclient::WriteJson(list);
+    list.items.push_back(Json::String(seen.method + " " + seen.path));
+  return WriteJson(list);
 }
 
 }  // namespace splitlet::fake_api

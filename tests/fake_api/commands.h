@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "libs/apiclient/fake_api_server.h"
+#include "libs/fake_api/api_server.h"
 #include "tests/fake_api/server.h"
 
 namespace splitlet::fake_api {
 
 class Commands {
  public:
-  Commands(apiclient::FakeApiServer& api, Server& server) : api_(api), server_(server) {}
+  Commands(FakeApiServer& api, Server& server) : api_(api), server_(server) {}
   /// The answer without "OK ".
   StatusOr<std::string> Run(const std::string& line);
 
@@ -29,7 +29,7 @@ class Commands {
   StatusOr<std::string> SetFault(const Words& words);
   std::string TakeSeen();
 
-  apiclient::FakeApiServer& api_;
+  FakeApiServer& api_;
   Server& server_;
 };
 

@@ -41,20 +41,18 @@ std::string Kubeconfig(const std::string& ca, const std::string& url, const std:
 
 }  // namespace
 
-StatusOr<std::unique_ptr<apiclient::FakeAuthority>> LoadOrMakeAuthority(const std::string& dir,
-                                                                        WallTime now) {
+StatusOr<std::unique_ptr<FakeAuthority>> LoadOrMakeAuthority(const std::string& dir, WallTime now) {
   std::filesystem::create_directories(dir);
   const std::string certificate = dir + "/ca.crt", key = dir + "/ca.key";
   if (std::filesystem::exists(certificate) && std::filesystem::exists(key))
-    return apiclient::FakeAuthority::Load(Read(certificate), Read(key));
-  auto made = std::make_unique<apiclient::FakeAuthority>("fake-api", now);
+    return FakeAuthority::Load(Read(certificate), Read(key));
+  auto made = std::make_unique<FakeAuthority>("fake-api", now);
   RETURN_IF_ERROR(Write(key, made->Key()), "authority");
   RETURN_IF_ERROR(Write(certificate, made->certificate()), "authority");
   return made;
 }
 
-Status WriteKubeconfigs(const apiclient::FakeAuthority& authority, const FilesOptions& options,
-                        WallTime now) {
+Status WriteKubeconfigs(const FakeAuthority& authority, const FilesOptions& options, WallTime now) {
   const auto user = [&](const std::string& name, const std::string& group) {
     const auto issued = authority.Issue({.common_name = name, .organizations = {group}},
                                         {.from = now - std::chrono::hours{1},

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "libs/apiclient/fake_authority.h"
 #include "libs/base/clock.h"
+#include "libs/fake_api/authority.h"
 
 namespace splitlet::fake_api {
 
@@ -17,14 +17,12 @@ namespace splitlet::fake_api {
 inline constexpr const char* kBootstrapToken = "abcdef.0123456789abcdef";
 
 /// The one of the folder; made when there is none.
-StatusOr<std::unique_ptr<apiclient::FakeAuthority>> LoadOrMakeAuthority(const std::string& dir,
-                                                                        WallTime now);
+StatusOr<std::unique_ptr<FakeAuthority>> LoadOrMakeAuthority(const std::string& dir, WallTime now);
 
 struct FilesOptions {
   std::string dir, url, node;
 };
 /// admin.kubeconfig, node.kubeconfig, bootstrap.kubeconfig, each complete in itself.
-Status WriteKubeconfigs(const apiclient::FakeAuthority& authority, const FilesOptions& options,
-                        WallTime now);
+Status WriteKubeconfigs(const FakeAuthority& authority, const FilesOptions& options, WallTime now);
 
 }  // namespace splitlet::fake_api

@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/base/random.h"
+#include "libs/fake_api/api_server.h"
 #include "tests/fake_api/commands.h"
 #include "tests/fake_api/files.h"
 #include "tests/fake_api/server.h"
@@ -47,7 +47,7 @@ void ServeOne(int fd, Commands& commands) {
   close(fd);
 }
 
-StatusOr<std::unique_ptr<Server>> StartServer(const Clock& clock, apiclient::FakeApiServer& api,
+StatusOr<std::unique_ptr<Server>> StartServer(const Clock& clock, FakeApiServer& api,
                                               const Flags& flags) {
   const WallTime now = clock.WallNow();
   ASSIGN_OR_RETURN(auto authority, LoadOrMakeAuthority(flags.dir, now), "{}", flags.dir);
@@ -64,7 +64,7 @@ StatusOr<std::unique_ptr<Server>> StartServer(const Clock& clock, apiclient::Fak
                           .key = issued.key,
                           .client_ca = authority->certificate(),
                           .rbac = flags.rbac};
-  const apiclient::FakeAuthority& ca = *authority;
+  const FakeAuthority& ca = *authority;
   api.SetAuthority(std::move(authority));
   api.PublishCa();
   api.AddToken(kBootstrapToken,
@@ -84,7 +84,7 @@ int Run(const Flags& flags) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const RealClock clock;
-  apiclient::FakeApiServer api(clock, {.seed = RandomSeed(), .ticks = true, .keep = flags.keep});
+  FakeApiServer api(clock, {.seed = RandomSeed(), .ticks = true, .keep = flags.keep});
   const auto server = StartServer(clock, api, flags);
   CHECK(server.ok(), "{}", server.status());
   Commands commands(api, **server);

@@ -3,29 +3,28 @@
 #include <algorithm>
 #include <mutex>
 
-#include "libs/apiclient/fake_handler.h"
 #include "libs/base/cancel.h"
+#include "libs/fake_api/handler.h"
 #include "libs/https/server.h"
 
 namespace splitlet::fake_api {
 namespace {
 
-using apiclient::FakeUser;
 using apiclient::Response;
 
 constexpr auto kLongest = std::chrono::hours{24};
 
 bool IsWatch(const https::Request& request) {
-  const auto query = apiclient::ParseQuery("?" + request.query);
+  const auto query = ParseQuery("?" + request.query);
   const auto it = query.find("watch");
   return request.method == "GET" && it != query.end() &&
          (it->second == "true" || it->second == "1");
 }
 
 std::string WatchType(std::string_view accept) {
-  const auto format = apiclient::FormatOf(accept);
-  std::string type(apiclient::ContentTypeOf(format));
-  return format == apiclient::Format::kProtobuf ? type + ";stream=watch" : type;
+  const auto format = FormatOf(accept);
+  std::string type(ContentTypeOf(format));
+  return format == Format::kProtobuf ? type + ";stream=watch" : type;
 }
 
 https::Answer AnswerOf(const Response& response) {
@@ -80,7 +79,7 @@ class Exchange {
 
 class RealServer final : public Server {
  public:
-  RealServer(const Clock& clock, apiclient::FakeApiServer& api, Options options)
+  RealServer(const Clock& clock, FakeApiServer& api, Options options)
       : clock_(clock), api_(api), options_(std::move(options)) {}
 
   /// What still waits lets go of its connection first.
@@ -147,8 +146,8 @@ class RealServer final : public Server {
     const bool csr =
         request.path.starts_with("/apis/certificates.k8s.io/v1/certificatesigningrequests");
     if (in("system:bootstrappers") && csr) return 0;
-    const auto place = apiclient::ParsePath(request.path);
-    apiclient::Access access{.verb = VerbOf(request)};
+    const auto place = ParsePath(request.path);
+    Access access{.verb = VerbOf(request)};
     if (place) {
       access.group = place->kind->group;
       access.resource = place->kind->resource;
@@ -166,7 +165,7 @@ class RealServer final : public Server {
     if (request.method == "PATCH") return "patch";
     if (request.method == "DELETE") return "delete";
     if (IsWatch(request)) return "watch";
-    const auto place = apiclient::ParsePath(request.path);
+    const auto place = ParsePath(request.path);
     return place && place->name.empty() ? "list" : "get";
   }
 
@@ -175,9 +174,9 @@ class RealServer final : public Server {
     const std::string accept(in.Header("Accept"));
     if (const int refused = Refusal(in, user); refused != 0) {
       const std::string_view why = refused == 401 ? "Unauthorized" : "this is not allowed to you";
-      const Status status = MakeStatus(apiclient::StatusCodeOf(refused), why);
-      const auto format = apiclient::FormatOf(accept);
-      return responder->Send(AnswerOf(apiclient::ErrorResponse(status, nullptr, format)));
+      const Status status = MakeStatus(StatusCodeOf(refused), why);
+      const auto format = FormatOf(accept);
+      return responder->Send(AnswerOf(ErrorResponse(status, nullptr, format)));
     }
     apiclient::Request request{.method = in.method,
                                .path = in.target,
@@ -192,21 +191,21 @@ class RealServer final : public Server {
     const bool watch = IsWatch(in);
     const auto exchange = std::make_shared<Exchange>(responder, WatchType(accept));
     const auto done = [exchange](const StatusOr<Response>& answer) { exchange->OnDone(answer); };
-    apiclient::FakeApiServer::Listener listener{.done = done};
+    FakeApiServer::Listener listener{.done = done};
     if (watch) listener.on_data = [exchange](std::string_view data) { exchange->OnData(data); };
     api_.BeginAs(user, std::move(request), std::move(deadline), std::move(listener));
     if (watch) exchange->Begin();  // a watch's head goes out before its first event
   }
 
   const Clock& clock_;
-  apiclient::FakeApiServer& api_;
+  FakeApiServer& api_;
   Options options_;
   std::unique_ptr<https::Server> server_;
 };
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Server>> Server::Start(const Clock& clock, apiclient::FakeApiServer& api,
+StatusOr<std::unique_ptr<Server>> Server::Start(const Clock& clock, FakeApiServer& api,
                                                 Options options) {
   auto server = std::make_unique<RealServer>(clock, api, std::move(options));
   RETURN_IF_ERROR(server->Listen(), "fake-api");

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/base/status.h"
+#include "libs/fake_api/api_server.h"
 
 namespace splitlet::fake_api {
 
@@ -24,7 +24,7 @@ class Server {
     bool rbac = false;             // who is not known is refused, and who may not as well
   };
   virtual ~Server() = default;
-  static StatusOr<std::unique_ptr<Server>> Start(const Clock& clock, apiclient::FakeApiServer& api,
+  static StatusOr<std::unique_ptr<Server>> Start(const Clock& clock, FakeApiServer& api,
                                                  Options options);
   virtual uint16_t port() const = 0;
   /// Nobody can connect while it is away, and connections end.

@@ -48,7 +48,7 @@ void AddClaim(const std::string& name, kube::Pod& pod) {
 }
 
 /// A volume and the claim that it is bound to.
-void PutDisk(const std::string& name, const std::string& source, apiclient::FakeApiServer& server) {
+void PutDisk(const std::string& name, const std::string& source, fake_api::FakeApiServer& server) {
   const std::string claim = "/api/v1/namespaces/default/persistentvolumeclaims/" + name;
   server.PutJson(claim,
                  fmt::format(R"({{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{{)"
@@ -338,9 +338,9 @@ void ApiServer::DeleteMirror(bool rough) {
 void ApiServer::Disturb() {
   const char* const kMethods[] = {"", "GET", "PATCH", "POST", "DELETE", "PUT"};
   constexpr int kCodes[] = {0, 409, 410, 429, 500, 503};
-  apiclient::FakeApiServer::Fault fault{.method = kMethods[random_.Below(std::size(kMethods))],
-                                        .prefix = Chance(0.5) ? "/api/v1/namespaces" : "",
-                                        .times = static_cast<int>(1 + random_.Below(20))};
+  fake_api::FakeApiServer::Fault fault{.method = kMethods[random_.Below(std::size(kMethods))],
+                                       .prefix = Chance(0.5) ? "/api/v1/namespaces" : "",
+                                       .times = static_cast<int>(1 + random_.Below(20))};
   switch (random_.Below(9)) {
     case 0: server_.SetAway(true); break;
     case 1: slow_ = true; break;
@@ -386,7 +386,7 @@ void ApiServer::Heal() {
   server_.TakeSeen();
 }
 
-void ApiServer::Break(const apiclient::FakeApiServer::Fault& fault) {
+void ApiServer::Break(const fake_api::FakeApiServer::Fault& fault) {
   broken_.push_back(fault);
   server_.Inject(fault);
 }

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/apiclient/waiting.h"
 #include "libs/base/random.h"
 #include "libs/cri/fake_runtime.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/fake_api/api_server.h"
 #include "libs/kube/pod_types.h"
 #include "tests/simulation/node.h"
 
@@ -47,7 +47,7 @@ class ApiServer {
   void Disturb();
   void Heal();
   /// It does so for ever, whatever heals.
-  void Break(const apiclient::FakeApiServer::Fault& fault);
+  void Break(const fake_api::FakeApiServer::Fault& fault);
   /// Of a pod that is gone from the server by the node's word nothing begins to run any more.
   void WatchRuntime();
 
@@ -62,7 +62,7 @@ class ApiServer {
   const std::map<std::string, Pod>& wanted() const { return wanted_; }
   /// All that it has, mirror pods too.
   std::vector<kube::Pod> Pods() const;
-  const apiclient::FakeApiServer& server() const { return server_; }
+  const fake_api::FakeApiServer& server() const { return server_; }
   /// What the files of this volume of a pod are to show.
   std::string ShownIn(const std::string& uid, const std::string& volume) const;
   void NoteReplaced(const std::string& uid);
@@ -99,9 +99,9 @@ class ApiServer {
   FakeClock& clock_;
   Random random_;
   exec::FakeLoop loop_;
-  apiclient::FakeApiServer server_;
+  fake_api::FakeApiServer server_;
   bool slow_ = false;
-  std::vector<apiclient::FakeApiServer::Fault> broken_;
+  std::vector<fake_api::FakeApiServer::Fault> broken_;
   std::map<std::string, Pod> wanted_;
   std::set<std::string> refused_;       // UIDs, ever
   int turn_ = 0;                        // of the objects

@@ -115,7 +115,7 @@ void Victims::OnRead(const StatusOr<fs::RecordStore::All>& facts) {
     deps_.log.Error("a victim in flight cannot be read",
                     {KV("file", bad.key), KV("err", bad.reason)});
   read_ = true;
-  for (const auto& fact : facts->facts) {
+  for (const auto& fact : facts->records) {
     auto victim = DecodeVictim(fact.bytes, deps_.clock.Now().boot);
     if (!victim.ok()) {
       deps_.log.Error("a victim in flight cannot be read",

@@ -81,7 +81,7 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::RecordStore::All>& facts) {
   for (const auto& bad : facts->unreadable)
     deps_.log.Error("a file of this boot cannot be used; its times begin anew",
                     {KV("file", bad.key), KV("err", bad.reason)});
-  for (const auto& fact : facts->facts) {
+  for (const auto& fact : facts->records) {
     if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
     if (fact.key == kMetFact) met_ = DecodeMetStates(fact.bytes, deps_.clock.Now().boot);
   }

@@ -96,7 +96,7 @@ GracefulShutdown::Left GracefulShutdown::ReadLeft() const {
     return left;
   }
   for (const auto& bad : facts->unreadable) left.problems.push_back(bad.reason);
-  for (const auto& fact : facts->facts) {
+  for (const auto& fact : facts->records) {
     const auto progress = DecodeProgress(fact.bytes, deps_.clock.Now().boot);
     if (progress.ok()) left.progress = *progress;
     if (!progress.ok()) left.problems.push_back(Message(progress.status()));

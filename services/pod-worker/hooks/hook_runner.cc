@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 
 namespace splitlet::pod_worker {
 

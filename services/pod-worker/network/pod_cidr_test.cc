@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/cri/fake_network_config.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/fake_api/api_server.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -73,7 +73,7 @@ class PodCidrTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  apiclient::FakeApiServer api_{clock_, {.loop = &loop_}};
+  fake_api::FakeApiServer api_{clock_, {.loop = &loop_}};
   Random random_{1};
   FakeLogSink sink_;
   const ApiContext api_context_{clock_, loop_, strands_, api_, random_, Log(sink_)};
@@ -83,7 +83,7 @@ class PodCidrTest : public testing::Test {
 
 TEST_F(PodCidrTest, WithoutAnApiServerTheConfiguredOneIsToldOnce) {
   Start("10.9.0.0/16", false);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16"));
   loop_.Advance(10min);
   EXPECT_EQ(runtime_.calls, 1);
   EXPECT_EQ(Logged("pod CIDR updated"), 1);
@@ -98,14 +98,14 @@ TEST_F(PodCidrTest, NoneIsNotTold) {
 TEST_F(PodCidrTest, TheNodesIsToldWhenItComesAndWhenItChanges) {
   Start("", true);
   PutNode({});
-  EXPECT_THAT(runtime_.told, IsEmpty()) << "no controller has given one";
+  EXPECT_THAT(runtime_.ranges, IsEmpty()) << "no controller has given one";
   PutNode({"10.1.0.0/24"});
-  EXPECT_THAT(runtime_.told, ElementsAre("10.1.0.0/24"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.1.0.0/24"));
   PutNode({"10.1.0.0/24"});
   loop_.Advance(10min);
   EXPECT_EQ(runtime_.calls, 1) << "the same";
   PutNode({"10.1.0.0/24", "fd00::/64"});
-  EXPECT_THAT(runtime_.told, ElementsAre("10.1.0.0/24", "10.1.0.0/24,fd00::/64"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.1.0.0/24", "10.1.0.0/24,fd00::/64"));
   api_.Remove(kNode);
   PutNode({});
   loop_.Advance(10min);
@@ -114,10 +114,10 @@ TEST_F(PodCidrTest, TheNodesIsToldWhenItComesAndWhenItChanges) {
 
 TEST_F(PodCidrTest, TheConfiguredOneIsGoodUntilTheNodeHasOne) {
   Start("10.9.0.0/16", true);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16"));
   PutNode({});
   PutNode({"10.1.0.0/24"});
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16", "10.1.0.0/24"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16", "10.1.0.0/24"));
 }
 
 TEST_F(PodCidrTest, AFailureIsLoggedOnceAndTriedAgainEveryTenSeconds) {
@@ -133,7 +133,7 @@ TEST_F(PodCidrTest, AFailureIsLoggedOnceAndTriedAgainEveryTenSeconds) {
   EXPECT_EQ(Logged("failed to update pod CIDR"), 2) << "another reason";
   runtime_.error = OkStatus();
   loop_.Advance(10s);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16"));
   loop_.Advance(10min);
   EXPECT_EQ(runtime_.calls, 6);
 }
@@ -145,25 +145,25 @@ TEST_F(PodCidrTest, WhatFailedGivesWayToWhatTheNodeHasNow) {
   PutNode({"10.2.0.0/24"});
   runtime_.error = OkStatus();
   loop_.Advance(10s);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.2.0.0/24"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.2.0.0/24"));
 }
 
 TEST_F(PodCidrTest, ARuntimeThatStartsAgainIsToldAgain) {
   Start("10.9.0.0/16", false);
   runtime_.Restart();
   loop_.Advance(10s);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16"));
   EXPECT_EQ(Logged("pod CIDR updated"), 1) << "nothing has changed";
 }
 
 TEST_F(PodCidrTest, WhileTheServerIsAwayTheConfiguredOneIsTold) {
   api_.SetAway(true);
   Start("10.9.0.0/16", true);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16"));
   PutNode({"10.1.0.0/24"});
   api_.SetAway(false);
   loop_.Advance(1min);
-  EXPECT_THAT(runtime_.told, ElementsAre("10.9.0.0/16", "10.1.0.0/24"));
+  EXPECT_THAT(runtime_.ranges, ElementsAre("10.9.0.0/16", "10.1.0.0/24"));
 }
 
 TEST_F(PodCidrTest, NothingComesToOneThatIsGone) {
@@ -173,7 +173,7 @@ TEST_F(PodCidrTest, NothingComesToOneThatIsGone) {
   pod_cidr_.reset();
   PutNode({"10.2.0.0/24"});
   loop_.Advance(1min);
-  EXPECT_THAT(runtime_.told, IsEmpty());
+  EXPECT_THAT(runtime_.ranges, IsEmpty());
 }
 
 }  // namespace

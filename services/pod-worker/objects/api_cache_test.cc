@@ -58,7 +58,7 @@ class ApiCacheTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  apiclient::FakeApiServer api_{clock_, {.loop = &loop_}};
+  fake_api::FakeApiServer api_{clock_, {.loop = &loop_}};
   Random random_{1};
   FakeLogSink sink_;
   std::unique_ptr<ApiCache> cache_;

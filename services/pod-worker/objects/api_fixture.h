@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/config.pb.h"
-#include "libs/apiclient/fake_api_server.h"
+#include "libs/fake_api/api_server.h"
 
 namespace splitlet::pod_worker {
 
@@ -19,7 +19,7 @@ inline std::string PathOf(const std::string& collection, const std::string& name
 }
 
 /// Of namespace default, with the value of K.
-inline void PutConfigMap(apiclient::FakeApiServer& api, const std::string& name,
+inline void PutConfigMap(fake_api::FakeApiServer& api, const std::string& name,
                          const std::string& value, bool immutable = false) {
   api.PutJson(PathOf("configmaps", name),
               fmt::format(R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}",)"
@@ -28,7 +28,7 @@ inline void PutConfigMap(apiclient::FakeApiServer& api, const std::string& name,
 }
 
 /// `value`: in base64.
-inline void PutSecret(apiclient::FakeApiServer& api, const std::string& name,
+inline void PutSecret(fake_api::FakeApiServer& api, const std::string& name,
                       const std::string& value, bool immutable = false) {
   api.PutJson(PathOf("secrets", name),
               fmt::format(R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{}",)"
@@ -36,7 +36,7 @@ inline void PutSecret(apiclient::FakeApiServer& api, const std::string& name,
                           name, value, immutable));
 }
 
-inline void PutAccount(apiclient::FakeApiServer& api, const std::string& name) {
+inline void PutAccount(fake_api::FakeApiServer& api, const std::string& name) {
   api.PutJson(PathOf("serviceaccounts", name),
               fmt::format(R"({{"apiVersion":"v1","kind":"ServiceAccount","metadata":)"
                           R"({{"name":"{}","namespace":"default"}}}})",
@@ -44,7 +44,7 @@ inline void PutAccount(apiclient::FakeApiServer& api, const std::string& name) {
 }
 
 /// Requests since the last call whose method and path begin so.
-inline int TakeCount(apiclient::FakeApiServer& api, const std::string& method,
+inline int TakeCount(fake_api::FakeApiServer& api, const std::string& method,
                      const std::string& prefix) {
   int count = 0;
   for (const auto& seen : api.TakeSeen())

@@ -41,7 +41,7 @@ class PullAccountsTest : public testing::Test {
   FakeClock clock_;
   exec::FakeLoop loop_{clock_};
   exec::FakeStrands strands_{loop_};
-  apiclient::FakeApiServer api_{clock_};
+  fake_api::FakeApiServer api_{clock_};
   Random random_{1};
   FakeLogSink sink_;
   const ApiContext context_{clock_, loop_, strands_, api_, random_, Log(sink_)};

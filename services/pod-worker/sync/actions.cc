@@ -443,7 +443,7 @@ bool IsRemembered(const kube::Pod& pod, const kube::Container& container) {
   return kube::RestartPolicyOf(pod, container) != "Always";
 }
 
-void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
+void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::StartedAttempts& begun,
                     PodActions& todo) {
   if (todo.create_sandbox_attempt)
     for (const auto& sandbox : seen.sandboxes())

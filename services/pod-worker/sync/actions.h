@@ -84,8 +84,8 @@ bool EndsForGood(const PodActions& todo);
 
 /// Gives what is made the numbers after all that `seen` holds of any incarnation, and adds to what
 /// has to be removed first what earlier incarnations never started.
-void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
-                    PodActions& todo);
+void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation,
+                    const cri::StartedAttempts& begun, PodActions& todo);
 
 /// Whether a container that has begun is remembered: one that is not always started again.
 bool IsRemembered(const kube::Pod& pod, const kube::Container& container);

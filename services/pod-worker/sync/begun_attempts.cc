@@ -4,8 +4,8 @@
 
 namespace splitlet::pod_worker {
 
-Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::Begun next,
-                 cri::Begun& begun) {
+Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::StartedAttempts next,
+                 cri::StartedAttempts& begun) {
   if (next == begun) return OkStatus();
   const Status saved = records.SaveBegun(pod.uid, pod.incarnation, next);
   if (saved.ok()) begun = std::move(next);

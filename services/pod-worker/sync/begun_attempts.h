@@ -23,7 +23,7 @@ struct BegunOf {
   int64_t incarnation = 0;
 };
 /// `begun` becomes `next` once that is on disk.
-Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::Begun next,
-                 cri::Begun& begun);
+Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::StartedAttempts next,
+                 cri::StartedAttempts& begun);
 
 }  // namespace splitlet::pod_worker

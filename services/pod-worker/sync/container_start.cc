@@ -162,7 +162,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
-  const cri::Begun before = out_.begun;
+  const cri::StartedAttempts before = out_.begun;
   if (const Status saved = RememberStart(*container, start); !saved.ok())
     return Fail(start, "RunContainerError", saved);
   SayIfMadeBefore(start);
@@ -308,7 +308,7 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
   if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
-  cri::Begun next = out_.begun;
+  cri::StartedAttempts next = out_.begun;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
   known = {*start.attempt, static_cast<int32_t>(*start.restart_count),

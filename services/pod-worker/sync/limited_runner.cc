@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "libs/base/cancel.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "services/pod-worker/termination/stop_order.h"
 
 namespace splitlet::pod_worker {

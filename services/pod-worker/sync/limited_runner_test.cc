@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "libs/base/cancel.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/exec/loop_thread.h"
 #include "runtime/v1/api.pb.h"

@@ -8,7 +8,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/kube/ephemeral.h"
 #include "libs/kube/user_namespace.h"
 #include "runtime/v1/api.pb.h"
@@ -206,7 +206,7 @@ class Pass {
   /// What runs without being remembered, as after an upgrade or taken over from a kubelet. A save
   /// that fails is tried again by the next sync.
   void LearnBegun(const v1::ObservedPod& present) {
-    cri::Begun begun = out_.begun;
+    cri::StartedAttempts begun = out_.begun;
     const auto learn = [&](const kube::Container& container, bool remembered) {
       const auto* newest = NewestRecord(present, container.name());
       if (!remembered || newest == nullptr) return;
@@ -304,7 +304,7 @@ class Pass {
   /// Before the records go: one that is remembered and not there counts as lost.
   Status Forget(const std::vector<std::string>& containers) {
     if (containers.empty()) return OkStatus();
-    cri::Begun begun = out_.begun;
+    cri::StartedAttempts begun = out_.begun;
     for (const auto& name : containers) begun.erase(name);
     return SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, std::move(begun),
                      out_.begun);

@@ -62,7 +62,7 @@ struct SyncInput {
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
   int64_t incarnation = 0;                       // the one that is synced
-  cri::Begun begun;                              // in this incarnation
+  cri::StartedAttempts begun;                    // in this incarnation
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
@@ -84,7 +84,7 @@ struct SyncOutcome {
   std::map<std::string, std::set<std::string>> pulls, awaited;
   std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
-  cri::Begun begun;
+  cri::StartedAttempts begun;
   /// Images whose pull has been used -> containers that its answer is kept for.
   std::map<std::string, std::set<std::string>> used_pulls;
   /// Images -> containers that have got the events of the back-off of their pull.

@@ -27,7 +27,7 @@ struct EndedPod {
   const std::string& message;
   const v1::ObservedPod& last_seen;  // when its sandboxes were stopped
   int64_t incarnation = 0;
-  const cri::Begun& begun;  // in this incarnation; what of it is gone has ended
+  const cri::StartedAttempts& begun;  // in this incarnation; what of it is gone has ended
 };
 /// What stood before the stop stays; the last observation is what it rests on.
 std::shared_ptr<const v1::TerminalStatus> TerminalStatusOf(const EndedPod& ended);

@@ -47,7 +47,7 @@ TEST(TerminalStatus, AContainerThatHasBegunAndIsGoneHasFailed) {
   const kube::Pod pod = TestPod{.policy = "Never", .containers = {"app", "lost"}}.Make();
   const auto seen = Observed({{.name = "app", .state = Record::EXITED}}, false);
   const std::string none;
-  const auto phase = [&](const cri::Begun& begun) {
+  const auto phase = [&](const cri::StartedAttempts& begun) {
     return TerminalStatusOf({.pod = &pod,
                              .reason = none,
                              .message = none,

@@ -6,7 +6,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/span.h"
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "services/pod-worker/termination/stop_order.h"
 #include "services/pod-worker/termination/terminal_status.h"
 #include "splitlet/v1/pod_worker_records.pb.h"

@@ -60,7 +60,7 @@ Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all,
     unknown.stores.push_back(&store);
   };
   for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
-  for (const auto& fact : read->facts) {
+  for (const auto& fact : read->records) {
     Fact parsed;
     if (parsed.ParseFromString(fact.bytes)) {
       take(fact.key, std::move(parsed));
@@ -200,7 +200,7 @@ Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
 }
 
 Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
-                              const cri::Begun& begun) const {
+                              const cri::StartedAttempts& begun) const {
   v1::SavedPod fact;
   fact.set_uid(uid);
   fact.set_incarnation(incarnation);

@@ -42,7 +42,7 @@ struct SavedRestarts {
   int64_t incarnation = 0;  // 0: of a version that did not say
 };
 struct SavedBegun {
-  cri::Begun begun;
+  cri::StartedAttempts begun;
   int64_t incarnation = 0;
 };
 
@@ -83,7 +83,8 @@ class DiskRecords {
   Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
   /// terminal status of the pod may be on its way to the other file.
-  Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
+  Status SaveBegun(const std::string& uid, int64_t incarnation,
+                   const cri::StartedAttempts& begun) const;
   Status SaveProbes(const v1::SavedProbes& fact) const;
   Status SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const;
   Status SaveNodeIps(const std::vector<std::string>& ips) const;

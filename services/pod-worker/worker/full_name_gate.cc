@@ -1,6 +1,6 @@
 #include "services/pod-worker/worker/full_name_gate.h"
 
-#include "libs/cri/grpc_runtime.h"
+#include "libs/cri/trace_scope.h"
 #include "libs/kube/names.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/runtime_config/names.h"

@@ -115,7 +115,7 @@ struct Worker {
   std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   RestartState restarts;
   KilledSince killed;
-  cri::Begun begun;
+  cri::StartedAttempts begun;
   std::map<std::string, Note> notes;  // by container
   PostStart post_start;
   std::string pod_ip;  // of the newest sandbox, as last seen; may be empty

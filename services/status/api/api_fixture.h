@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/exec/fake_exec.h"
 #include "libs/exec/periodic.h"
+#include "libs/fake_api/api_server.h"
 #include "libs/peers/fake_desired_owner.h"
 #include "services/status/api/pods_at_server.h"
 
@@ -258,7 +258,7 @@ class ApiTest : public ::testing::Test {
   bus::FakeBus worker_bus{network, "pod-worker", other_loop};
   bus::Table<v1::DesiredRecord> desired_rows;
   bus::Table<v1::WorkerRecord> worker_rows;
-  apiclient::FakeApiServer server{clock, {.ticks = true}};
+  fake_api::FakeApiServer server{clock, {.ticks = true}};
   std::shared_ptr<FakeFinished> finished = std::make_shared<FakeFinished>();
   bool static_known = false;  // as config-source answers when it is asked
   std::shared_ptr<peers::DesiredOwner> owner = std::make_shared<peers::FakeDesiredOwner>(

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/fake_api/api_server.h"
 #include "services/status/events/event_store.h"
 
 namespace splitlet::status {
@@ -59,7 +59,7 @@ class EventSinkTest : public ::testing::Test {
   FakeClock clock;
   exec::FakeLoop loop{clock};
   exec::FakeStrands strands{loop};
-  apiclient::FakeApiServer server{clock};
+  fake_api::FakeApiServer server{clock};
   FakeLogSink log_sink;
   prometheus::Registry registry;
   PodApiMetrics metrics{registry};

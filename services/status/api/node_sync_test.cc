@@ -321,7 +321,7 @@ TEST_F(NodeSyncTest, AServerThatWasRestoredIsToldAgain) {
     });
   all.Advance(1s);
   ASSERT_EQ(Record().labels().at("step"), "99");
-  apiclient::FakeApiServer restored{clock};  // whose versions are far behind
+  fake_api::FakeApiServer restored{clock};  // whose versions are far behind
   kube::Node early = ServerNode();
   (*early.mutable_metadata()->mutable_labels())["step"] = "0";
   early.mutable_status()->clear_conditions();

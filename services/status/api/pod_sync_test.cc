@@ -131,7 +131,7 @@ TEST_F(PodSyncTest, AnErrorIsTriedAgainWithABackOff) {
 }
 
 /// What a balancer, a proxy or a start page says in place of the server.
-apiclient::FakeApiServer::Fault OfSomethingElse(const std::string& method, int code) {
+fake_api::FakeApiServer::Fault OfSomethingElse(const std::string& method, int code) {
   return {.method = method,
           .prefix = kPods,
           .times = 2,

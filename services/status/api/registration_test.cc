@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/apiclient/fake_api_server.h"
+#include "libs/fake_api/api_server.h"
 #include "services/status/api/node_object.h"
 
 namespace splitlet::status {
@@ -43,7 +43,7 @@ class Registration : public ::testing::Test {
   }
 
   FakeClock clock;
-  apiclient::FakeApiServer server{clock};
+  fake_api::FakeApiServer server{clock};
   apiclient::Client client{clock, server, {}};
   NodeSettings settings{.name = "n1"};
   NodeFacts facts;

@@ -18,7 +18,7 @@ StatusOr<std::vector<v1::EventRecord>> ReadEvents(const fs::RecordStore& store) 
   ASSIGN_OR_RETURN(const auto all, store.ReadAll(), "read");
   if (!all.unreadable.empty())
     return DataLoss("{}: {}", all.unreadable.front().key, all.unreadable.front().reason);
-  for (const auto& fact : all.facts) {
+  for (const auto& fact : all.records) {
     v1::ListEventsReply kept;
     if (fact.key != kEventsKey || !kept.ParseFromString(fact.bytes))
       return DataLoss("{}: does not parse", fact.key);

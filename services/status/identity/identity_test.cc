@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "libs/apiclient/fake_api_server.h"
 #include "libs/apiclient/kubeconfig.h"
 #include "libs/base/fail_point.h"
 #include "libs/exec/fake_exec.h"
+#include "libs/fake_api/api_server.h"
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/path.h"
 #include "libs/kube/time_text.h"
@@ -137,7 +137,7 @@ class IdentityTest : public ::testing::Test {
   FakeClock clock;
   exec::Scheduler all{clock};
   fs::FakeFileSystem files{clock};
-  apiclient::FakeApiServer api{clock};
+  fake_api::FakeApiServer api{clock};
   /// The same server, for who comes with a token.
   class Bootstrap final : public apiclient::Transport {
    public:

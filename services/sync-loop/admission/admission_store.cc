@@ -57,13 +57,13 @@ void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
     deps_.log.Error("admission of a pod cannot be used",
                     {KV("podUID", broken.key), KV("err", broken.reason)});
   }
-  for (const auto& fact : all->facts) Take(fact);
+  for (const auto& fact : all->records) Take(fact);
   read_ = true;
   deps_.table.SetComplete({.scopes = {std::string(bus::kAll)}});
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionStore::Take(const fs::RecordStore::Fact& fact) {
+void AdmissionStore::Take(const fs::RecordStore::Record& fact) {
   Entry entry{.saved = true, .earlier = true};
   kube::Pod pod;
   const bool parsed =

@@ -84,7 +84,7 @@ class AdmissionStore {
 
  private:
   void OnRead(const StatusOr<fs::RecordStore::All>& all);
-  void Take(const fs::RecordStore::Fact& fact);
+  void Take(const fs::RecordStore::Record& fact);
   void Save(const std::string& key);
   void OnSaved(const std::string& key, uint64_t version, const Status& status);
   void PutAdmission(const std::string& key, const Entry& entry);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "libs/apiclient/fake_api_server.h"
+#include "libs/fake_api/api_server.h"
 #include "services/config-source/config_source_fixture.h"
 
 namespace splitlet::config_source {
@@ -84,7 +84,7 @@ class ApiNode : public TestNode {
     return pod;
   }
 
-  apiclient::FakeApiServer server{clock};
+  fake_api::FakeApiServer server{clock};
 };
 
 }  // namespace splitlet::config_source

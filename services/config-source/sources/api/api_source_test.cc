@@ -18,7 +18,7 @@ class ApiSourceTest : public testing::Test, public ApiNode {
     ASSERT_TRUE(Complete("api"));
   }
   /// How often the pods were asked for.
-  int Count(const std::vector<apiclient::FakeApiServer::Seen>& seen, bool watch) const {
+  int Count(const std::vector<fake_api::FakeApiServer::Seen>& seen, bool watch) const {
     return static_cast<int>(std::count_if(seen.begin(), seen.end(), [&](const auto& request) {
       return request.path.starts_with("/api/v1/pods?") &&
              (request.path.find("watch=") != std::string::npos) == watch;
