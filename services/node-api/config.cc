@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "libs/daemon/service.h"
-#include "services/node-api/configz.h"
-#include "services/node-api/file_fields.h"
+#include "services/node-api/pages/configz.h"
+#include "services/node-api/pages/file_fields.h"
 
 namespace splitlet::node_api {
 namespace {

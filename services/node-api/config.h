@@ -12,7 +12,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/config/kubelet_config.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/routes.h"
 
 namespace splitlet::daemon {
 struct Flags;

@@ -3,7 +3,7 @@
 /// What each path answers, once who asks may ask.
 /// It routes: each request goes to the part that can answer it.
 /// In:    requests that are allowed.
-/// Owns:  the parts: log streams, pod streams, checkpoints, figures, gathered metrics, levels of
+/// Owns:  the parts: log streams, pod streams, checkpoints, stats, gathered metrics, levels of
 /// logs, health.
 /// Out:   answers.
 /// Killed at any line: clients ask again.
@@ -22,17 +22,17 @@
 #include "libs/https/server.h"
 #include "services/node-api/checkpoints/checkpoints.h"
 #include "services/node-api/config.h"
-#include "services/node-api/health.h"
-#include "services/node-api/log_levels.h"
+#include "services/node-api/pages/health.h"
+#include "services/node-api/pages/log_levels.h"
 #include "services/node-api/logs/log_streams.h"
 #include "services/node-api/logs/node_log_query.h"
 #include "services/node-api/metrics/cadvisor.h"
 #include "services/node-api/metrics/gather.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/routed_request.h"
 #include "services/node-api/stats/stats_cache.h"
 #include "services/node-api/streaming/pod_streams.h"
-#include "services/node-api/zpages.h"
+#include "services/node-api/pages/zpages.h"
 
 namespace splitlet::node_api {
 
@@ -66,32 +66,23 @@ class Endpoints {
   Endpoints(const Endpoints&) = delete;
   Endpoints& operator=(const Endpoints&) = delete;
 
-  struct Asked {
-    Route route = Route::kHealthz;
-    Surface surface = Surface::kSecured;
-    std::string path;      // decoded
-    std::string disabled;  // empty: it is served; else 405 with this
-    std::string user;      // who asks; empty: nobody was asked who they are
-    https::Request request;
-    std::shared_ptr<https::Responder> responder;
-  };
   void Start();
-  void Serve(Asked asked);
+  void Serve(RoutedRequest asked);
   void Stop() {
     log_streams_.Stop();
     checkpoints_.Stop();
   }
 
  private:
-  void ServePods(const Asked& asked);
-  void ServeRunningPods(const Asked& asked);
-  void ServeContainerLog(const Asked& asked);
-  void ServeNodeLog(const Asked& asked);
+  void ServePods(const RoutedRequest& asked);
+  void ServeRunningPods(const RoutedRequest& asked);
+  void ServeContainerLog(const RoutedRequest& asked);
+  void ServeNodeLog(const RoutedRequest& asked);
   void ServeNodeLogQuery(const NodeLogQuery& query, std::shared_ptr<https::Responder> responder);
-  void ServeSummary(const Asked& asked);
-  void ServeMetrics(const Asked& asked);
-  void ServeStats(const Asked& asked);
-  void ServeSlis(const Asked& asked);
+  void ServeSummary(const RoutedRequest& asked);
+  void ServeMetrics(const RoutedRequest& asked);
+  void ServeStats(const RoutedRequest& asked);
+  void ServeSlis(const RoutedRequest& asked);
 
   EndpointDeps deps_;
   const NodeApiConfig& config_;

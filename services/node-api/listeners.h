@@ -25,8 +25,8 @@
 #include "libs/https/server.h"
 #include "libs/https/tls_files.h"
 #include "services/node-api/config.h"
-#include "services/node-api/metrics.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/metrics.h"
+#include "services/node-api/http/routes.h"
 
 namespace splitlet::node_api {
 

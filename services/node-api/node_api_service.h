@@ -2,7 +2,7 @@
 
 /// The process node-api: the kubelet's HTTPS API, for kubectl, scrapers and the API server.
 /// In:    views desired, podstatus, runtime; requests of its ports; answers of the other processes.
-/// Owns:  no table; the parts own what is asked for: Listeners, Front, Endpoints.
+/// Owns:  no table; the parts own what is asked for: Listeners, RequestFilter, Endpoints.
 /// Out:   answers; questions to the API server, gc, pod-worker and sync-loop.
 /// Killed at any line: connections end, and the next start serves again; nothing depends on it.
 /// Threads: loop thread; what blocks on strands; a thread for each port.
@@ -16,9 +16,9 @@
 #include "libs/daemon/service.h"
 #include "services/node-api/config.h"
 #include "services/node-api/endpoints.h"
-#include "services/node-api/front.h"
+#include "services/node-api/request_filter.h"
 #include "services/node-api/listeners.h"
-#include "services/node-api/metrics.h"
+#include "services/node-api/http/metrics.h"
 
 namespace splitlet::node_api {
 
@@ -64,7 +64,7 @@ class NodeApiService final : public daemon::Service {
 
   void OnRequest(Surface surface, https::Request request,
                  std::shared_ptr<https::Responder> responder) {
-    front_.OnRequest(surface, std::move(request), std::move(responder));
+    filter_.OnRequest(surface, std::move(request), std::move(responder));
   }
 
  private:
@@ -73,7 +73,7 @@ class NodeApiService final : public daemon::Service {
   NodeApiMetrics metrics_;
   PodViews pods_;
   Endpoints endpoints_;
-  Front front_;
+  RequestFilter filter_;
   Listeners listeners_;
 };
 

@@ -65,10 +65,4 @@ class Authenticator {
   std::map<std::string, std::vector<std::function<void(Answer)>>> asked_;
 };
 
-/// Of "Authorization: Bearer x", or of a WebSocket's list of protocols; none: it shows none.
-/// UNAUTHENTICATED: what stands for a token in that list cannot be one.
-StatusOr<std::optional<std::string>> TokenOf(const https::Request& request);
-/// The list without what stands for a token.
-std::string WithoutTokens(std::string_view protocols);
-
 }  // namespace splitlet::node_api

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "libs/apiclient/transport.h"
-#include "services/node-api/metrics.h"
+#include "services/node-api/http/metrics.h"
 
 namespace splitlet::node_api {
 

@@ -6,7 +6,7 @@
 #include "libs/logs/choose_container.h"
 #include "services/node-api/logs/container_log.h"
 #include "services/node-api/pods/containers.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "libs/kube/time_text.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

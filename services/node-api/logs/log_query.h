@@ -9,7 +9,7 @@
 #include "libs/base/clock.h"
 #include "libs/https/server.h"
 #include "libs/logs/log_reader.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "libs/kube/time_text.h"
 #include "services/node-api/logs/log_pattern.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -13,7 +13,7 @@
 #include "libs/fs/read_within.h"
 #include "libs/https/server.h"
 #include "libs/process/run_program.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

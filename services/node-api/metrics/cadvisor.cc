@@ -230,8 +230,8 @@ void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
     out.Family(pressure.name, "counter", pressure.help);
     for (const Subject& subject : subjects) {
       if (!(subject.usage->*pressure.has)()) continue;
-      const v1::PressureStats& figures = (subject.usage->*pressure.get)();
-      const uint64_t us = pressure.all ? figures.full().total_us() : figures.some().total_us();
+      const v1::PressureStats& stats = (subject.usage->*pressure.get)();
+      const uint64_t us = pressure.all ? stats.full().total_us() : stats.some().total_us();
       out.Sample(subject.labels, static_cast<double>(us) / 1e6);
     }
   }
@@ -283,9 +283,9 @@ void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
   for (const Device& device : kDevices) {
     out.Family(device.name, "counter", device.help);
     for (const Subject& subject : subjects)
-      for (const auto& figures : subject.usage->devices())
-        out.Sample(With(subject.labels, "device", figures.name()),
-                   static_cast<double>((figures.*device.get)()));
+      for (const auto& stats : subject.usage->devices())
+        out.Sample(With(subject.labels, "device", stats.name()),
+                   static_cast<double>((stats.*device.get)()));
   }
   out.Family("container_fs_usage_bytes", "gauge",
              "Number of bytes that are consumed by the container on this filesystem.");
@@ -330,7 +330,7 @@ void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const Ca
     };
     write(LabelsOf(nullptr, nullptr, node), reply.node().interfaces());
     for (const PodUse& pod : pods)
-      write(LabelsOf(&pod, nullptr, pod.usage), pod.figures.interfaces());
+      write(LabelsOf(&pod, nullptr, pod.usage), pod.stats.interfaces());
   }
 }
 
@@ -371,9 +371,9 @@ void WriteMachine(MetricsWriter& out, const v1::NodeUsageStats& node,
 
 }  // namespace
 
-std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
+std::string CadvisorMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                             const MachineLabels& machine) {
-  const v1::NodeStatsReply& reply = figures.reply;
+  const v1::NodeStatsReply& reply = stats.reply;
   const CadvisorUsage node = UsageOfNode(reply.node());
   const auto subjects = SubjectsOf(reply, node, pods);
   MetricsWriter out(reply.at_wall_ns());

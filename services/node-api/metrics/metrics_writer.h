@@ -1,6 +1,6 @@
 #pragma once
 
-/// Samples of figures as Prometheus reads them, with the time at which they were taken.
+/// Samples of stats as Prometheus reads them, with the time at which they were taken.
 /// Threads: one; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 

@@ -11,8 +11,8 @@
 
 namespace splitlet::node_api {
 
-std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& pods);
-/// When there are no figures.
+std::string ResourceMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods);
+/// When there are no stats.
 std::string ResourceError();
 
 }  // namespace splitlet::node_api

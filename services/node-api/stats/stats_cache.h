@@ -1,10 +1,10 @@
 #pragma once
 
 /// What the node and its containers use, asked of gc at most every few seconds.
-/// In:    who wants figures.
+/// In:    who wants stats.
 /// Owns:  the last answer; a rate of CPU for what was in the last two.
 /// Out:   calls to gc, one at a time, on a strand.
-/// Killed at any line: gc is asked again; once at the start, so that the first figures that anybody
+/// Killed at any line: gc is asked again; once at the start, so that the first stats that anybody
 /// wants have rates.
 /// Threads: loop thread; the source on a strand.
 /// Errors: those of the call.
@@ -36,7 +36,7 @@ class StatsSource {
 std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
                                              std::shared_ptr<grpc::Channel> channel);
 
-struct Figures {
+struct StatsSnapshot {
   v1::NodeStatsReply reply;
   /// Where known: by container id, PodKey or SystemKey; "" is the node.
   std::map<std::string, uint64_t> nano_cores;
@@ -57,7 +57,7 @@ class StatsCache {
   StatsCache(const StatsCache&) = delete;
   StatsCache& operator=(const StatsCache&) = delete;
 
-  using Done = std::function<void(const StatusOr<std::shared_ptr<const Figures>>& figures)>;
+  using Done = std::function<void(const StatusOr<std::shared_ptr<const StatsSnapshot>>& stats)>;
   /// Asks once what rates count from; again every few seconds while gc does not answer.
   void Start();
   void Get(Done done);
@@ -66,7 +66,7 @@ class StatsCache {
   void OnReply(StatusOr<v1::NodeStatsReply> reply);
 
   Deps deps_;
-  std::shared_ptr<const Figures> last_;
+  std::shared_ptr<const StatsSnapshot> last_;
   Clock::Time asked_at_;  // none: what there is was asked for nobody
   std::vector<Done> waiting_;
 };

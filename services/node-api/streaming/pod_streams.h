@@ -19,7 +19,7 @@
 #include "libs/https/server.h"
 #include "services/node-api/pods/pod_calls.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/routes.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {

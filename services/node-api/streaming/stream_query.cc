@@ -4,8 +4,8 @@
 #include <cctype>
 #include <charconv>
 
-#include "services/node-api/auth/authenticator.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/bearer_token.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "libs/https/server.h"
-#include "services/node-api/routes.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/routes.h"
+#include "services/node-api/http/url.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {

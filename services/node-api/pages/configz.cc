@@ -1,4 +1,4 @@
-#include "services/node-api/configz.h"
+#include "services/node-api/pages/configz.h"
 
 #include <array>
 #include <string_view>
@@ -7,8 +7,8 @@
 #include "libs/base/url_secrets.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
-#include "services/node-api/file_fields.h"
-#include "services/node-api/json.h"
+#include "services/node-api/pages/file_fields.h"
+#include "services/node-api/http/json.h"
 
 namespace splitlet::node_api {
 namespace {

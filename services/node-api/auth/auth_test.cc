@@ -3,7 +3,7 @@
 
 #include "services/node-api/auth/attributes.h"
 #include "services/node-api/node_api_fixture.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/routes.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -1,4 +1,4 @@
-#include "services/node-api/metrics.h"
+#include "services/node-api/http/metrics.h"
 
 #include <algorithm>
 #include <array>

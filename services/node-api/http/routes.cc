@@ -1,4 +1,4 @@
-#include "services/node-api/routes.h"
+#include "services/node-api/http/routes.h"
 
 #include <algorithm>
 #include <array>

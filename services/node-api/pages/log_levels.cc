@@ -1,4 +1,4 @@
-#include "services/node-api/log_levels.h"
+#include "services/node-api/pages/log_levels.h"
 
 #include <fmt/ranges.h>
 #include <grpcpp/grpcpp.h>
@@ -13,7 +13,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/log_level.h"
 #include "libs/rpc/unary.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::node_api {

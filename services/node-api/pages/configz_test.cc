@@ -1,11 +1,11 @@
-#include "services/node-api/configz.h"
+#include "services/node-api/pages/configz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
-#include "services/node-api/file_fields.h"
+#include "services/node-api/pages/file_fields.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -18,12 +18,12 @@
 #include "services/node-api/auth/authorizer.h"
 #include "services/node-api/auth/review_calls.h"
 #include "services/node-api/config.h"
-#include "services/node-api/endpoints.h"
-#include "services/node-api/metrics.h"
+#include "services/node-api/http/routed_request.h"
+#include "services/node-api/http/metrics.h"
 
 namespace splitlet::node_api {
 
-class Front {
+class RequestFilter {
  public:
   struct Deps {
     const Clock& clock;
@@ -33,17 +33,17 @@ class Front {
     NodeApiMetrics& metrics;
     std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
     std::string secret;                  // of this start
-    std::function<void(Endpoints::Asked asked)> serve;
+    std::function<void(RoutedRequest asked)> serve;
   };
-  Front(Deps deps, const NodeApiConfig& config);
-  Front(const Front&) = delete;
-  Front& operator=(const Front&) = delete;
+  RequestFilter(Deps deps, const NodeApiConfig& config);
+  RequestFilter(const RequestFilter&) = delete;
+  RequestFilter& operator=(const RequestFilter&) = delete;
 
   void OnRequest(Surface surface, https::Request request,
                  std::shared_ptr<https::Responder> responder);
 
  private:
-  using Shared = std::shared_ptr<Endpoints::Asked>;
+  using Shared = std::shared_ptr<RoutedRequest>;
   static ReviewCalls::Deps CallsOf(const Deps& deps, const char* kind);
   void OnAuthenticated(const Shared& asked, const StatusOr<User>& who);
   void OnAuthorized(const Shared& asked, const Status& may);

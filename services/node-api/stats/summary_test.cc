@@ -60,12 +60,12 @@ class SummaryTest : public NodeApiTest {
     fs.set_inodes(9);
     fs.set_inodes_free(5);
   }
-  static void AddInterface(v1::InterfaceStats& figures, const std::string& name, uint64_t rx) {
-    figures.set_name(name);
-    figures.set_rx_bytes(rx);
-    figures.set_rx_errors(rx + 1);
-    figures.set_tx_bytes(rx + 2);
-    figures.set_tx_errors(rx + 3);
+  static void AddInterface(v1::InterfaceStats& stats, const std::string& name, uint64_t rx) {
+    stats.set_name(name);
+    stats.set_rx_bytes(rx);
+    stats.set_rx_errors(rx + 1);
+    stats.set_tx_bytes(rx + 2);
+    stats.set_tx_errors(rx + 3);
   }
   static void SetUsage(v1::UsageStats& usage, const std::string& cgroup, uint64_t n) {
     usage.set_cgroup(cgroup);

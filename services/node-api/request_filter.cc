@@ -1,10 +1,11 @@
-#include "services/node-api/front.h"
+#include "services/node-api/request_filter.h"
 
 #include <utility>
 
-#include "services/node-api/replies.h"
-#include "services/node-api/request_trace.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/bearer_token.h"
+#include "services/node-api/http/replies.h"
+#include "services/node-api/http/request_trace.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -63,7 +64,7 @@ https::Answer WrongMethod(Route route) {
 
 }  // namespace
 
-ReviewCalls::Deps Front::CallsOf(const Deps& deps, const char* kind) {
+ReviewCalls::Deps RequestFilter::CallsOf(const Deps& deps, const char* kind) {
   return {.clock = deps.clock,
           .loop = deps.loop,
           .strands = deps.strands,
@@ -72,7 +73,7 @@ ReviewCalls::Deps Front::CallsOf(const Deps& deps, const char* kind) {
           .kind = kind};
 }
 
-Front::Front(Deps deps, const NodeApiConfig& config)
+RequestFilter::RequestFilter(Deps deps, const NodeApiConfig& config)
     : deps_(std::move(deps)),
       config_(config),
       token_calls_(CallsOf(deps_, "token-review")),
@@ -89,7 +90,7 @@ Front::Front(Deps deps, const NodeApiConfig& config)
                    .allowed_ttl = config.server.authorized_ttl,
                    .denied_ttl = config.server.unauthorized_ttl}) {}
 
-void Front::OnRequest(Surface surface, https::Request request,
+void RequestFilter::OnRequest(Surface surface, https::Request request,
                       std::shared_ptr<https::Responder> responder) {
   const auto path = DecodePath(request.path);
   if (surface != Surface::kHealthz)
@@ -104,7 +105,7 @@ void Front::OnRequest(Surface surface, https::Request request,
     case Match::Kind::kDisabled: break;
   }
   const auto asked =
-      std::make_shared<Endpoints::Asked>(Endpoints::Asked{.route = match.route,
+      std::make_shared<RoutedRequest>(RoutedRequest{.route = match.route,
                                                           .surface = surface,
                                                           .path = *path,
                                                           .disabled = match.text,
@@ -116,12 +117,12 @@ void Front::OnRequest(Surface surface, https::Request request,
       asked->request, [this, asked](const StatusOr<User>& who) { OnAuthenticated(asked, who); });
 }
 
-void Front::Refuse(const Shared& asked, const char* why, https::Answer answer) {
+void RequestFilter::Refuse(const Shared& asked, const char* why, https::Answer answer) {
   deps_.metrics.refused.Add({{"why", why}}).Increment();
   asked->responder->Send(std::move(answer));
 }
 
-void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
+void RequestFilter::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
   if (who.ok()) {
     asked->user = who->name;
     authorizer_.Authorize(*who, asked->request.method, asked->path,
@@ -139,7 +140,7 @@ void Front::OnAuthenticated(const Shared& asked, const StatusOr<User>& who) {
          TextReply(401, alone ? "Unauthorized: " + Message(who.status()) : "Unauthorized"));
 }
 
-void Front::OnAuthorized(const Shared& asked, const Status& may) {
+void RequestFilter::OnAuthorized(const Shared& asked, const Status& may) {
   if (may.ok()) {
     asked->responder->SetKnown();
     return Serve(asked);
@@ -152,7 +153,7 @@ void Front::OnAuthorized(const Shared& asked, const Status& may) {
   Refuse(asked, "unanswered", TextReply(500, Message(may)));
 }
 
-void Front::Serve(const Shared& asked) {
+void RequestFilter::Serve(const Shared& asked) {
   const https::Request& request = asked->request;
   if (!asked->disabled.empty()) return asked->responder->Send(TextReply(405, asked->disabled));
   if (!TakesMethod(asked->route, request.method))

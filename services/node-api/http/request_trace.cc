@@ -1,4 +1,4 @@
-#include "services/node-api/request_trace.h"
+#include "services/node-api/http/request_trace.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "libs/base/span.h"
+#include "services/node-api/http/call_options.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -43,7 +44,7 @@ Span BeginSpan(const std::string& name, const std::string& traceparent, Random& 
 
 }  // namespace
 
-void TraceRequest(Endpoints::Asked& asked, Random& random) {
+void TraceRequest(RoutedRequest& asked, Random& random) {
   https::Request& request = asked.request;
   const std::string came =
       asked.surface == Surface::kSecured ? TraceparentOf(request) : std::string();

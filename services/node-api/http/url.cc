@@ -1,4 +1,4 @@
-#include "services/node-api/url.h"
+#include "services/node-api/http/url.h"
 
 #include <algorithm>
 #include <cctype>

@@ -6,7 +6,7 @@
 /// Source: W3C Trace Context; docs/tracing.md, "Spans".
 
 #include "libs/base/random.h"
-#include "services/node-api/endpoints.h"
+#include "services/node-api/http/routed_request.h"
 
 namespace splitlet::node_api {
 
@@ -14,6 +14,6 @@ namespace splitlet::node_api {
 /// `traceparent`, on a port where it is known who asks; else a new trace begins. Where
 /// it is recorded the request's header is then that of the span. It ends when the request is
 /// answered or passed on.
-void TraceRequest(Endpoints::Asked& asked, Random& random);
+void TraceRequest(RoutedRequest& asked, Random& random);
 
 }  // namespace splitlet::node_api

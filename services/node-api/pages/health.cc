@@ -1,8 +1,8 @@
-#include "services/node-api/health.h"
+#include "services/node-api/pages/health.h"
 
 #include <algorithm>
 
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 

@@ -1,4 +1,4 @@
-#include "services/node-api/file_fields.h"
+#include "services/node-api/pages/file_fields.h"
 
 #include <yaml-cpp/yaml.h>
 

@@ -1,11 +1,11 @@
-#include "services/node-api/zpages.h"
+#include "services/node-api/pages/zpages.h"
 
 #include <fmt/chrono.h>
 
 #include <array>
 
-#include "services/node-api/json.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/json.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

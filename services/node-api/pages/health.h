@@ -20,8 +20,8 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/https/server.h"
-#include "services/node-api/routes.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/routes.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 

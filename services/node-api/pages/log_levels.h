@@ -20,7 +20,7 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
-#include "services/node-api/pods/pod_calls.h"
+#include "services/node-api/http/call_options.h"
 
 namespace grpc {
 class Channel;

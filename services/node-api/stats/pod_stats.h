@@ -1,6 +1,6 @@
 #pragma once
 
-/// What each pod and container uses: gc's figures by the ids that pleg knows.
+/// What each pod and container uses: gc's stats by the ids that pleg knows.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Figures".
 
@@ -31,19 +31,19 @@ struct PodUse {
   std::vector<ContainerUse> containers;  // that run
   v1::UsageStats usage;                  // of its cgroup; without one the sum of the containers'
   std::optional<uint64_t> nano_cores;
-  v1::PodStats figures;  // network, volumes and what else gc says of it
+  v1::PodStats stats;  // network, volumes and what else gc says of it
 };
 
 using RuntimeRecords = std::vector<std::shared_ptr<const v1::RuntimeRecord>>;
 /// Pods with a container that runs; by name.
-std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& records);
+std::vector<PodUse> UseOfPods(const StatsSnapshot& stats, const RuntimeRecords& records);
 
 /// The whole machine as if it were a cgroup, "/".
 v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node);
 
-/// Names of rates in Figures.
+/// Names of rates in StatsSnapshot.
 std::string PodKey(const std::string& uid);
 std::string SystemKey(const std::string& name);
-std::optional<uint64_t> RateOf(const Figures& figures, const std::string& key);
+std::optional<uint64_t> RateOf(const StatsSnapshot& stats, const std::string& key);
 
 }  // namespace splitlet::node_api
