@@ -3,22 +3,20 @@
 #include <utility>
 
 #include "libs/base/random.h"
+#include "libs/kube/kubelet_version.h"
+#include "services/node-api/http/replies.h"
+#include "services/node-api/http/url.h"
 #include "services/node-api/logs/log_choice.h"
 #include "services/node-api/logs/log_query.h"
 #include "services/node-api/logs/node_logs.h"
 #include "services/node-api/metrics/resource.h"
 #include "services/node-api/pods/pod_list.h"
-#include "services/node-api/http/replies.h"
 #include "services/node-api/stats/summary.h"
-#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr const char* kNotFound = "404: Page Not Found";
-constexpr int kMaxLogQueries = 4;  // each takes a thread while it lasts
-constexpr const char* kKubeletVersion = "1.36.0";
-
 constexpr const char* kOwnName = "node-api";
 
 std::vector<std::string> WithSelf(std::vector<std::string> others) {
@@ -79,7 +77,7 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                    .target = deps_.levels,
                    .processes = WithSelf(deps_.process_names)}),
       zpages_({.started_at = deps_.clock.WallNow(),
-               .version = kKubeletVersion,
+               .version = std::string(kube::kKubeletVersionNumber),
                .flags = config.flags,
                .paths = PathsOf(config.handlers)},
               RandomSeed()) {}
@@ -185,9 +183,10 @@ void Endpoints::ServeNodeLog(const RoutedRequest& asked) {
 void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
                                   std::shared_ptr<https::Responder> responder) {
   if (log_queries_ >= kMaxLogQueries)
-    return responder->Send(TextReply(429, "too many ask for logs of this node"));
+    return responder->Send(TextReply(429, "too many queries of this node's logs"));
   ++log_queries_;
-  deps_.strands.Run(fmt::format("node-log-query-{}", log_queries_),
+  // A key of its own for each query: none waits for another.
+  deps_.strands.Run(fmt::format("node-log-query/{}", ++last_log_query_),
                     [this, query, responder = std::move(responder)] {
                       responder->Send(RunNodeLogQuery(
                           {deps_.run_program, deps_.read_within, config_.node_logs_dir}, query));

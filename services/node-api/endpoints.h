@@ -11,6 +11,7 @@
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,17 +23,17 @@
 #include "libs/https/server.h"
 #include "services/node-api/checkpoints/checkpoints.h"
 #include "services/node-api/config.h"
-#include "services/node-api/pages/health.h"
-#include "services/node-api/pages/log_levels.h"
+#include "services/node-api/http/routed_request.h"
 #include "services/node-api/logs/log_streams.h"
 #include "services/node-api/logs/node_log_query.h"
 #include "services/node-api/metrics/cadvisor.h"
 #include "services/node-api/metrics/gather.h"
+#include "services/node-api/pages/health.h"
+#include "services/node-api/pages/log_levels.h"
+#include "services/node-api/pages/zpages.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/http/routed_request.h"
 #include "services/node-api/stats/stats_cache.h"
 #include "services/node-api/streaming/pod_streams.h"
-#include "services/node-api/pages/zpages.h"
 
 namespace splitlet::node_api {
 
@@ -62,6 +63,8 @@ struct EndpointDeps {
 
 class Endpoints {
  public:
+  static constexpr int kMaxLogQueries = 4;  // each takes a thread while it runs
+
   Endpoints(EndpointDeps deps, const NodeApiConfig& config);
   Endpoints(const Endpoints&) = delete;
   Endpoints& operator=(const Endpoints&) = delete;
@@ -97,7 +100,8 @@ class Endpoints {
   std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;  // by: probes
   LogLevels log_levels_;
   ZPages zpages_;
-  int log_queries_ = 0;  // that run
+  int log_queries_ = 0;          // running now
+  uint64_t last_log_query_ = 0;  // names the strand of each
 };
 
 }  // namespace splitlet::node_api

@@ -264,6 +264,8 @@ class NodeApiTest : public ::testing::Test {
   }
   StatusOr<std::string> RunProgram(const process::Program& program) {
     ran.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    for (const auto& [word, duration] : program_times)
+      if (ran.back().find(word) != std::string::npos) all.Charge(duration);
     const auto found = programs.find(ran.back());
     if (found == programs.end()) return NotFound("no such program");
     return found->second;
@@ -392,6 +394,7 @@ class NodeApiTest : public ::testing::Test {
   std::set<std::string> leads_out;  // below the node's folder of logs: "/link"
   Status sync_loop;
   std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
+  std::map<std::string, Duration> program_times;  // part of a command line -> how long it runs
   std::vector<std::string> ran;
   std::unique_ptr<NodeApiService> service;
 };

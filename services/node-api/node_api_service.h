@@ -16,9 +16,9 @@
 #include "libs/daemon/service.h"
 #include "services/node-api/config.h"
 #include "services/node-api/endpoints.h"
-#include "services/node-api/request_filter.h"
-#include "services/node-api/listeners.h"
 #include "services/node-api/http/metrics.h"
+#include "services/node-api/listeners.h"
+#include "services/node-api/request_filter.h"
 
 namespace splitlet::node_api {
 

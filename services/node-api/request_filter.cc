@@ -91,7 +91,7 @@ RequestFilter::RequestFilter(Deps deps, const NodeApiConfig& config)
                    .denied_ttl = config.server.unauthorized_ttl}) {}
 
 void RequestFilter::OnRequest(Surface surface, https::Request request,
-                      std::shared_ptr<https::Responder> responder) {
+                              std::shared_ptr<https::Responder> responder) {
   const auto path = DecodePath(request.path);
   if (surface != Surface::kHealthz)
     responder = std::make_shared<CountedResponder>(
@@ -106,12 +106,12 @@ void RequestFilter::OnRequest(Surface surface, https::Request request,
   }
   const auto asked =
       std::make_shared<RoutedRequest>(RoutedRequest{.route = match.route,
-                                                          .surface = surface,
-                                                          .path = *path,
-                                                          .disabled = match.text,
-                                                          .user = {},
-                                                          .request = std::move(request),
-                                                          .responder = std::move(responder)});
+                                                    .surface = surface,
+                                                    .path = *path,
+                                                    .disabled = match.text,
+                                                    .user = {},
+                                                    .request = std::move(request),
+                                                    .responder = std::move(responder)});
   if (surface != Surface::kSecured) return Serve(asked);
   authenticator_.Authenticate(
       asked->request, [this, asked](const StatusOr<User>& who) { OnAuthenticated(asked, who); });

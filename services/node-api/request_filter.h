@@ -18,8 +18,8 @@
 #include "services/node-api/auth/authorizer.h"
 #include "services/node-api/auth/review_calls.h"
 #include "services/node-api/config.h"
-#include "services/node-api/http/routed_request.h"
 #include "services/node-api/http/metrics.h"
+#include "services/node-api/http/routed_request.h"
 
 namespace splitlet::node_api {
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "services/node-api/auth/attributes.h"
-#include "services/node-api/node_api_fixture.h"
 #include "services/node-api/http/routes.h"
+#include "services/node-api/node_api_fixture.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "services/node-api/pods/containers.h"
 #include "services/node-api/http/replies.h"
 #include "services/node-api/http/url.h"
+#include "services/node-api/pods/containers.h"
 #include "splitlet/v1/checkpoints.pb.h"
 
 namespace splitlet::node_api {

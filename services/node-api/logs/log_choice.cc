@@ -4,9 +4,9 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/logs/choose_container.h"
+#include "services/node-api/http/replies.h"
 #include "services/node-api/logs/container_log.h"
 #include "services/node-api/pods/containers.h"
-#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {

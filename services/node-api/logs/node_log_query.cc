@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "libs/kube/time_text.h"
-#include "services/node-api/logs/log_pattern.h"
 #include "services/node-api/http/replies.h"
+#include "services/node-api/logs/log_pattern.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -154,6 +154,29 @@ TEST_F(NodeLogs, OneFile) {
   EXPECT_THAT(Text({.target = "/logs/?query="}), StartsWith("400 query cannot be empty"));
 }
 
+TEST_F(NodeLogs, AQueryDoesNotWaitForOneThatStillRuns) {
+  program_times = {{"--unit=short", 1s}, {"--unit=long", 20s}};
+  programs.insert_or_assign("journalctl --field _SYSTEMD_UNIT", "short.service\nlong.service\n");
+  Start();
+  Begin({.target = "/logs/?query=short"});
+  Begin({.target = "/logs/?query=long"});
+  all.Advance(2s);
+  const auto third = Begin({.target = "/logs/?query=short"});
+  all.Advance(2s);
+  EXPECT_TRUE(third->answer);
+}
+
+TEST_F(NodeLogs, QueriesAboveTheLimitAreRefused) {
+  program_times = {{"--unit=long", 20s}};
+  programs.insert_or_assign("journalctl --field _SYSTEMD_UNIT", "long.service\n");
+  Start();
+  for (int i = 0; i < Endpoints::kMaxLogQueries; ++i) Begin({.target = "/logs/?query=long"});
+  all.Advance(1s);
+  EXPECT_EQ(Text({.target = "/logs/?query=long"}), "429 too many queries of this node's logs");
+  all.Advance(20s);
+  EXPECT_EQ(Code({.target = "/logs/?query=long"}), 200);
+}
+
 TEST_F(NodeLogs, NobodyAsksTheJournalUnlessItIsSwitchedOn) {
   config.server.system_log_query = false;
   Start();

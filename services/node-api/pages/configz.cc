@@ -7,8 +7,8 @@
 #include "libs/base/url_secrets.h"
 #include "libs/config/kubelet_config.h"
 #include "libs/daemon/service.h"
-#include "services/node-api/pages/file_fields.h"
 #include "services/node-api/http/json.h"
+#include "services/node-api/pages/file_fields.h"
 
 namespace splitlet::node_api {
 namespace {

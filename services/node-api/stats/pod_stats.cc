@@ -1,9 +1,9 @@
+#include "services/node-api/stats/pod_stats.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
-
-#include "services/node-api/stats/pod_stats.h"
 
 namespace splitlet::node_api {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "services/node-api/pods/containers.h"
 #include "services/node-api/http/replies.h"
+#include "services/node-api/pods/containers.h"
 #include "services/node-api/streaming/stream_query.h"
 #include "splitlet/v1/streams.pb.h"
 

@@ -17,9 +17,9 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
+#include "services/node-api/http/routes.h"
 #include "services/node-api/pods/pod_calls.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/http/routes.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
