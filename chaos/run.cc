@@ -12,12 +12,12 @@
 #include <fstream>
 #include <ostream>
 
-#include "chaos/engine.h"
 #include "chaos/node/flood.h"
 #include "chaos/node/local_node.h"
 #include "chaos/node/text_files.h"
 #include "chaos/report/report.h"
 #include "chaos/report/report_html.h"
+#include "chaos/round/engine.h"
 #include "libs/operate/text.h"
 
 namespace splitlet::chaos {

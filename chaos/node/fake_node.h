@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "chaos/engine.h"
 #include "chaos/node/node.h"
+#include "chaos/round/engine.h"
 
 namespace splitlet::chaos {
 

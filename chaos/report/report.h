@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "chaos/engine.h"
+#include "chaos/round/outcome.h"
 
 namespace splitlet::chaos {
 

@@ -1,11 +1,12 @@
 #pragma once
 
-/// Something that must hold and did not. Made by Checker and Engine, shown in the report.
+/// Something that must hold and did not. Made by the rules and by Engine, shown in the report.
 /// Threads: values.
 /// Errors: none.
 /// Units: durations from the start of the round.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libs/base/clock.h"
@@ -20,5 +21,14 @@ struct Violation {
   WallTime wall;
   std::vector<std::string> around;  // lines of timeline and bus
 };
+
+/// Without the time, which Engine fills in.
+inline Violation MakeViolation(std::string rule, std::string subject, std::string text) {
+  return {.rule = std::move(rule),
+          .subject = std::move(subject),
+          .text = std::move(text),
+          .wall = {},
+          .around = {}};
+}
 
 }  // namespace splitlet::chaos

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chaos/engine.h"
-#include "chaos/event_rates.h"
 #include "chaos/node/fake_node.h"
 #include "chaos/node/manifest.h"
 #include "chaos/node/reported_pod.h"
+#include "chaos/round/engine.h"
+#include "chaos/rules/event_rates.h"
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"

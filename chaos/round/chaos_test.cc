@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "chaos/interrupted_calls.h"
 #include "chaos/node/fake_node.h"
 #include "chaos/node/manifest.h"
 #include "chaos/report/report.h"
 #include "chaos/report/report_html.h"
+#include "chaos/round/interrupted_calls.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 
@@ -249,12 +249,12 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
     const char* rule;
   } kCases[] = {{Bug::kSidecarsLate, "order car-0: app was started 0.1s before side-1"},
                 {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
-                {Bug::kIgnoresRoom, "room port-8080: two pods have it at once"},
+                {Bug::kIgnoresRoom, "room port-8080: two pods have it at the same time"},
                 {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
                 {Bug::kNeverHooks, "containers started, no postStart began"},
                 {Bug::kNeverHooks, "containers got TERM, no preStop began"},
                 {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
-                {Bug::kEndedForEver, "ends again-0: is over and never ran in this life"}};
+                {Bug::kEndedForEver, "ends again-0: is over and never ran in this incarnation"}};
   for (const auto& c : kCases) {
     std::set<std::string> rules;
     for (uint64_t seed = 1; seed <= 5; ++seed)

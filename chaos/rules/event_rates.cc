@@ -1,4 +1,4 @@
-#include "chaos/event_rates.h"
+#include "chaos/rules/event_rates.h"
 
 namespace splitlet::chaos {
 

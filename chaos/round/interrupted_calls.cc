@@ -1,4 +1,4 @@
-#include "chaos/interrupted_calls.h"
+#include "chaos/round/interrupted_calls.h"
 
 #include <algorithm>
 

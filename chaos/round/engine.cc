@@ -1,4 +1,4 @@
-#include "chaos/engine.h"
+#include "chaos/round/engine.h"
 
 #include <fmt/format.h>
 
@@ -246,8 +246,7 @@ Duration Engine::Settle(const std::string& what,
     Inspect();
     auto found = problems();
     for (const auto& reason : deps_.node.Unwell())
-      found.push_back(
-          {.rule = "status", .subject = "processes", .text = reason, .wall = {}, .around = {}});
+      found.push_back(MakeViolation("status", "processes", reason));
     for (auto& running : checker_.StillRunning()) found.push_back(std::move(running));
     const Duration now = Elapsed();
     if (!found.empty())
@@ -304,11 +303,8 @@ void Engine::CheckLeaks() {
   }
   std::vector<Violation> found;
   for (const auto& resource : left)
-    found.push_back({.rule = "leak",
-                     .subject = resource,
-                     .text = "is left over" + (refused.empty() ? "" : "; gc: " + refused),
-                     .wall = {},
-                     .around = {}});
+    found.push_back(MakeViolation("leak", resource,
+                                  "is left over" + (refused.empty() ? "" : "; gc: " + refused)));
   AddViolations(std::move(found));
 }
 

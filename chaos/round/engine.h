@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "chaos/checker.h"
-#include "chaos/interrupted_calls.h"
 #include "chaos/node/node.h"
+#include "chaos/round/checker.h"
+#include "chaos/round/interrupted_calls.h"
+#include "chaos/round/outcome.h"
+#include "chaos/rules/violation.h"
 #include "chaos/scenario/plan.h"
-#include "chaos/violation.h"
-#include "libs/operate/timeline.h"
 
 namespace splitlet::chaos {
 
@@ -34,28 +34,6 @@ struct EngineDeps {
   Pacer& pacer;
   std::function<bool()> stopped;                     // ends the round early
   std::function<void(const std::string&)> progress;  // one line; may be empty
-};
-
-struct Peak {
-  uint64_t memory_bytes = 0;
-  int descriptors = 0, starts = 0;
-};
-
-struct Outcome {
-  uint64_t seed = 0;
-  bool interrupted = false;
-  std::vector<Violation> violations;
-  operate::Timeline timeline;
-  std::map<std::string, int> done;    // "kill" -> how often; "create", ...
-  std::map<std::string, int> failed;  // the same, of what could not be done
-  std::map<std::string, Peak> peaks;  // by process
-  Duration to_start{0}, to_settle{0}, to_go{0};
-  std::set<std::string> runtime_leaks;  // host resources that the runtime lost sight of
-  int inspections = 0;
-  // Of the inspections from the first fault until the node had settled:
-  int blind_to_runtime = 0, blind_to_status = 0;  // it did not answer
-  Duration longest_gap{0};                        // from the begin of one to that of the next
-  Duration latest_step{0};                        // how late the plan was at worst
 };
 
 /// The first thing of the plan that cannot be done on this node.
