@@ -56,12 +56,14 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
   if (Status may = operate::CheckMay(operate::Use::kRead, path, "the bus"); !may.ok()) return may;
   std::ifstream file(path);
   if (!std::getline(file, credentials.user) || !std::getline(file, credentials.password))
-    return NotFound("{} has no user and password: is the stack started?", path);
+    return NotFound("{} has no line with a user and a line with a password: is the stack started?",
+                    path);
   return credentials;
 }
 
-/// To stand after a subscription: while messages come in, libnats 3.4 may still lock one that was
-/// destroyed, and then never ends its connection. Closing waits for the thread that reads.
+/// Declared after a subscription, so that the connection closes first, which waits for the thread
+/// that reads. Otherwise libnats 3.4 may lock a destroyed subscription while messages come in, and
+/// the connection never ends.
 class CloseFirst {
  public:
   explicit CloseFirst(const Connection& connection) : connection_(connection.get()) {}
@@ -104,7 +106,8 @@ operate::BusMessage Copy(natsMsg* message, WallTime at) {
                                static_cast<size_t>(natsMsg_GetDataLength(message)))};
 }
 
-/// A refused subscription is no error at the call; it stands in the connection's last error.
+/// The call that subscribes does not fail when the server refuses; the connection's last error
+/// does.
 Status LastError(natsConnection* connection) {
   const char* text = nullptr;
   const natsStatus status = natsConnection_GetLastError(connection, &text);
@@ -120,19 +123,19 @@ StatusOr<Subscription> SubscribeAll(natsConnection* connection) {
   return Subscription(raw);
 }
 
-/// Writes what is reported into the log, and nothing twice in a row.
+/// Writes each report into the log, unless the last one was the same.
 class Reporter {
  public:
   Reporter(std::ostream& log, const Clock& clock) : log_(log), clock_(clock) {}
   void Report(const std::string& what) {
-    if (what != std::exchange(told_, what))
+    if (what != std::exchange(last_, what))
       log_ << FormatRfc3339(clock_.WallNow()) << " recorder: " << what << std::endl;
   }
 
  private:
   std::ostream& log_;
   const Clock& clock_;
-  std::string told_;
+  std::string last_;
 };
 
 void FlushAndReport(operate::RecorderFiles& files, Reporter& reporter) {
@@ -162,7 +165,7 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
     }
     if (status == NATS_TIMEOUT) RETURN_IF_ERROR(LastError(connection.get()), "bus");
     const bool goes_on = status == NATS_OK || status == NATS_TIMEOUT ||
-                         status == NATS_SLOW_CONSUMER;  // some were lost; a hole
+                         status == NATS_SLOW_CONSUMER;  // the recording lacks some messages
     if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server ended");
   }
   FlushAndReport(files, reporter);
@@ -180,7 +183,7 @@ Status JoinNetwork(const std::string& run_dir) {
       return operate::RefusedBy(process, operate::WhoMay(operate::Use::kConnect, path));
     if (listener.ok() && listener->pid > 0) pid = listener->pid;
   }
-  if (pid == 0) return FailedPrecondition("no process of the stack runs");
+  if (pid == 0) return FailedPrecondition("no process of the stack runs: start the stack");
   const int network = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
   if (network < 0) return Annotate(ErrnoStatus(errno), "of the stack (are you root?)");
   const bool joined = setns(network, CLONE_NEWNET) == 0;

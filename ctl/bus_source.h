@@ -1,6 +1,6 @@
 #pragma once
 
-/// The bus as splitletctl sees it: what flows now, and how that is recorded.
+/// The bus as splitletctl uses it: follow its messages, and record them.
 /// Threads: calls block.
 /// Errors: UNAVAILABLE when nats-server is not there, with what to do.
 

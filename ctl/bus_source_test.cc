@@ -96,7 +96,8 @@ class Pleg {
 TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
   operate::BusAccess access = As("ctl");
   access.network_of = dir_ / "run";
-  EXPECT_EQ(Message(CheckBus(access).status()), "bus: network: no process of the stack runs");
+  EXPECT_EQ(Message(CheckBus(access).status()),
+            "bus: network: no process of the stack runs: start the stack");
   if (geteuid() != 0) GTEST_SKIP() << "to go to a network takes root";
   const std::string path = rpc::SocketPath(access.network_of, "gc");
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());

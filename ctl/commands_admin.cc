@@ -43,10 +43,10 @@ Status CheckPoint(const operate::Context& context, const FaultOptions& options) 
 
 struct LevelChoice {
   std::vector<std::string> processes;
-  std::string level;  // empty: only shown
+  std::string level;  // empty: only show the levels
 };
 
-/// One word is a level where there is such a level, else a process.
+/// A single word is a level if a level has that name, else a process.
 StatusOr<LevelChoice> ReadLevelChoice(const std::vector<std::string>& words,
                                       std::vector<std::string> all) {
   LevelChoice choice{.processes = std::move(all), .level = ""};
@@ -109,9 +109,10 @@ Status Gc(const operate::Context& context, bool dry_run) {
   }
   if (!table.empty()) context.out << table.Text() << "\n";
   for (const auto& line : report.kept()) context.out << "kept: " << OneLine(line) << "\n";
-  context.out << fmt::format("{} things, {}, {}\n", report.items_size(), operate::HumanBytes(bytes),
+  context.out << fmt::format("{} items, {}, {}\n", report.items_size(), operate::HumanBytes(bytes),
                              dry_run ? "nothing was removed (dry run)" : "done");
-  return report.error().empty() ? OkStatus() : Aborted("the round ended early: {}", report.error());
+  return report.error().empty() ? OkStatus()
+                                : Aborted("gc ended its round early: {}", report.error());
 }
 
 Status ListFaultsCommand(const operate::Context& context, const FaultOptions& options) {
@@ -142,8 +143,8 @@ Status ClearFaults(const operate::Context& context, const FaultOptions& options)
   return OkStatus();
 }
 
-/// Every process that keeps files of pods is asked; one that is away is reported, and the rest goes
-/// on.
+/// Asks every process that keeps files of pods. A process that is away is reported; the others are
+/// asked all the same.
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid) {
   Status failed = OkStatus();
   size_t put_aside = 0;
@@ -162,8 +163,9 @@ Status DiscardRecordCommand(const operate::Context& context, const std::string& 
     }
   }
   if (!failed.ok()) return failed;
-  return put_aside > 0 ? OkStatus()
-                       : NotFound("every process can read what it keeps of pod {}", uid);
+  return put_aside > 0
+             ? OkStatus()
+             : NotFound("nothing to discard: every process can read its files of pod {}", uid);
 }
 
 Status Doctor(const operate::Context& context, const std::string& runtime_endpoint) {
@@ -171,7 +173,8 @@ Status Doctor(const operate::Context& context, const std::string& runtime_endpoi
   context.out << DoctorText(findings);
   const bool bad = std::ranges::any_of(
       findings, [](const Finding& f) { return f.grade == Finding::Grade::kBad; });
-  return bad ? FailedPrecondition("the stack is not well") : OkStatus();
+  return bad ? FailedPrecondition("the stack is not healthy: see the lines marked BAD")
+             : OkStatus();
 }
 
 }  // namespace splitlet::ctl

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kEventsSince = "10m";
 
-/// What the bus said of pods of this name.
+/// The recorded messages about pods of this name.
 struct Recorded {
   std::vector<operate::BusEvent> events;
   std::map<std::string, std::string> pods;  // uid -> "default/web"
@@ -47,7 +47,7 @@ StatusOr<Recorded> ReadAbout(const operate::Context& context, const std::string&
   return recorded;
 }
 
-/// Of one pod that is still in the tables.
+/// Lines of a pod that is still in the tables.
 void AddPresent(const operate::Context& context, const operate::PodView& view,
                 std::vector<TraceLine>& lines) {
   auto more = LinesOf(view);
@@ -84,7 +84,7 @@ Status Events(const operate::Context& context, const EventOptions& options) {
   }
   if (!options.follow) return OkStatus();
   if (!options.heartbeats)
-    context.err << "following; a quiet node says nothing (--heartbeats shows that it lives)"
+    context.err << "following; a quiet node sends only heartbeats (--heartbeats shows them)"
                 << std::endl;
   return FollowBus(bus, context.stopped, print);
 }
@@ -122,7 +122,8 @@ Status TracePod(const operate::Context& context, const std::string& name,
     if (same || IsNamed(view, name)) AddPresent(context, view, lines);
   }
   if (lines.empty())
-    return NotFound("nothing is known of a pod \"{}\" in the last {}", name, since_text);
+    return NotFound("no process and no recording of the last {} knows a pod \"{}\"", since_text,
+                    name);
   context.out << TraceText(std::move(lines));
   return OkStatus();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `events`, `recorder run` and `trace pod`: what flows, or flowed, on the bus. Called by main.
+/// `events`, `recorder run` and `trace pod`: messages of the bus, now or recorded. Called by main.
 /// Threads: the main one.
 /// Errors: printed by main as one line; exit code 1.
 
@@ -12,7 +12,7 @@
 namespace splitlet::ctl {
 
 struct EventOptions {
-  std::string since;  // "10m"; empty: nothing of the past with `follow`, else the last 10 min
+  std::string since;  // "10m"; empty: nothing recorded with `follow`, else the last 10 min
   bool follow = false;
   bool heartbeats = false;
 };

@@ -3,8 +3,8 @@
 /// `exec` and `attach`: run a command in a container of this node, or show what it writes from now
 /// on. pod-worker has the runtime open a stream; its bytes do not pass through splitlet.
 /// Threads: the main one.
-/// Errors: printed by main as one line; exit code 1. Else the exit code is the command's, and 0
-/// when the container that was attached to has ended.
+/// Errors: printed by main as one line; exit code 1. Otherwise the exit code is the command's; that
+/// of `attach` is 0 when the container has ended.
 
 #include <string>
 #include <string_view>
@@ -25,10 +25,10 @@ struct ExecOptions {
 Status Exec(const operate::Context& context, const ExecOptions& options);
 Status Attach(const operate::Context& context, const ExecOptions& options);
 
-/// Id of the container, without the runtime's name, when it runs. `verb` stands in the error.
+/// Id of the running container, without the runtime's name. `verb`: for the error.
 StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
                                   std::string_view verb);
-/// Whether its streams are a terminal: attached to they cannot be anything else.
+/// The container's spec says tty: attach has no choice then.
 bool HasTerminal(const kube::Pod& pod, const std::string& container);
 
 }  // namespace splitlet::ctl

@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kWatchMs = 300;
 
-/// What goes wrong is the command's answer.
+/// Errors are in the command's answer.
 class NoLog final : public LogSink {
   bool Enabled(LogLevel) const override { return false; }
   void Write(LogLevel, std::string_view, const std::vector<LogField>&) override {}
@@ -44,7 +44,7 @@ PodSelector SelectorOf(const GetOptions& options,
   return {.name = options.name, .name_space = options.name_space, .detail = detail};
 }
 
-/// Prints each pod when it comes or changes. What is away for a while is warned of, once.
+/// Prints each pod when it comes or changes. Warns once of a process that is away.
 Status WatchPods(const operate::Context& context, const GetOptions& options) {
   PodChanges changes(options);
   std::string last_error;
@@ -70,8 +70,8 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
   return InvalidArgument("-o {}: want one of {}", output, list);
 }
 
-/// The node as the record of `status` and this machine have it; `name` empty: whatever it is
-/// called. What nobody tells is missing.
+/// The node, from the record of `status` and from this machine; `name` empty: any name. A field
+/// that neither of them has is left out.
 StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
                                                const std::string& name) {
   const auto table = context.client.ListTable("podstatus");
@@ -93,11 +93,12 @@ StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
 
 constexpr Duration kServerLimit = std::chrono::seconds{8};
 
-/// As the API server has it.
+/// The node, from the API server.
 StatusOr<std::shared_ptr<kube::Node>> AskServer(const operate::Context& context,
                                                 const GetOptions& options) {
   if (options.name.empty())
-    return InvalidArgument("--kubeconfig: want the name of a node beside it");
+    return InvalidArgument(
+        "--kubeconfig needs the name of a node: get node NAME --kubeconfig PATH");
   const Clock& clock = context.client.clock();
   fs::RealFileSystem files;
   NoLog silent;

@@ -6,6 +6,7 @@
 
 #include "ctl/find_pods.h"
 #include "ctl/kubectl_words.h"
+#include "ctl/processes.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"
 #include "libs/base/processes.h"
@@ -23,7 +24,7 @@ struct Log {
   std::function<bool()> is_writing;
 };
 
-/// Whoever reads our output may go away; then there is nobody to print for.
+/// Ends when the reader of our output is gone.
 Status Print(const operate::Context& context, const Log& log) {
   const auto files = logs::MakeLogFiles();
   const auto watch = logs::MakeLogWatch(log.path);
@@ -40,7 +41,8 @@ Status Print(const operate::Context& context, const Log& log) {
   context.out << std::flush;
   if (!read.ok()) return read.status();
   if (read->unreadable_lines > 0)
-    Warn(context, {fmt::format("{} lines were in no format of a runtime", read->unreadable_lines)});
+    Warn(context, {fmt::format("{} lines are in no log format of a runtime and were left out",
+                               read->unreadable_lines)});
   return OkStatus();
 }
 
@@ -54,8 +56,8 @@ StatusOr<std::string> PathOf(const operate::Context& context, const operate::Pod
   return NotFound("unable to retrieve container logs for {}", id);
 }
 
-/// Until `status` shows that this container has ended, or the stack is stopped. While status is
-/// away it is taken to run.
+/// False once `status` shows that this container has ended, or the stack is stopped. While status
+/// is away the container counts as running.
 bool StillRuns(const operate::Context& context, kube::Pod pod, const std::string& container,
                const std::string& id) {
   const auto status = context.client.GetPodStatus(pod.metadata().uid());
@@ -98,12 +100,13 @@ std::string PodLogPath(const operate::Layout& layout, const std::string& path) {
 StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process) {
   const bool other = process == "nats" || process == "containerd" || process == "recorder";
   if (FindProcess(process) == nullptr && !other)
-    return InvalidArgument("there is no process \"{}\"", process);
+    return InvalidArgument("--process {}: want one of {}, nats, containerd, recorder", process,
+                           ListOfProcesses());
   if (layout.compose)
-    return FailedPrecondition("the log of {} is with docker: docker compose logs {}", process,
+    return FailedPrecondition("docker keeps the log of {}: docker compose logs {}", process,
                               process);
   if (layout.process_logs.empty())
-    return FailedPrecondition("the log of {} is in the journal: journalctl -u {}{}", process,
+    return FailedPrecondition("the journal keeps the log of {}: journalctl -u {}{}", process,
                               process == "containerd" ? "" : "splitlet-", process);
   return layout.process_logs + "/" + process + "/current";
 }
@@ -111,7 +114,7 @@ StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::s
 StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime now) {
   logs::LogOptions read{.follow = options.follow, .timestamps = options.timestamps};
   if (options.pod.empty() == options.process.empty())
-    return InvalidArgument("want a pod, or --process NAME");
+    return InvalidArgument("want exactly one of a pod and --process NAME");
   if (!options.since.empty() && !options.since_time.empty())
     return InvalidArgument("at most one of --since and --since-time may be used");
   if (!options.since.empty()) {

@@ -24,11 +24,11 @@ struct LogsOptions {
 };
 Status Logs(const operate::Context& context, const LogsOptions& options);
 
-/// INVALID_ARGUMENT for words that do not go together, or are none.
+/// INVALID_ARGUMENT for flags that exclude each other, and for malformed values.
 StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime now);
-/// Where a pod's log is on this machine: `path` is what the runtime was told.
+/// Where a pod's log is on this machine; `path`: as the runtime has it.
 std::string PodLogPath(const operate::Layout& layout, const std::string& path);
-/// The file of a process, or where else its log is.
+/// The log file of a process; FAILED_PRECONDITION with the command to use if there is none.
 StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process);
 
 }  // namespace splitlet::ctl

@@ -13,7 +13,7 @@
 namespace splitlet::ctl {
 namespace {
 
-/// The processes, and what the local stack runs beside them.
+/// The processes, and the services that the local stack runs beside them.
 Status CheckService(const std::string& service) {
   if (FindProcess(service) != nullptr || service == "nats" || service == "containerd")
     return OkStatus();
@@ -30,7 +30,7 @@ Status Send(operate::Supervisor& supervisor, const operate::Context& context,
   const char* done = signal == SIGKILL ? "killed" : (signal == SIGSTOP ? "stopped" : "continued");
   context.out << fmt::format("process/{} {} (pid {})\n", options.process, done, *pid);
   if (signal == SIGSTOP)
-    context.err << "it answers nobody until: splitletctl process cont " << options.process << "\n";
+    context.err << "it answers no call until: splitletctl process cont " << options.process << "\n";
   return OkStatus();
 }
 

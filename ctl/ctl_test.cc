@@ -450,7 +450,7 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
             "ok    cgroups         version 2\n"
             "BAD   cgroups         none mounted at /sys/fs/cgroup\n"
             "                      -> mount -t cgroup2 none /sys/fs/cgroup\n"
-            "\n2 checks, 1 bad, 0 to note\n");
+            "\n2 checks, 1 bad, 0 notes\n");
 }
 
 TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {

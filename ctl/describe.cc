@@ -129,9 +129,9 @@ void AddProcesses(Fields& out, const operate::PodView& view) {
     lines.AddIf("  refused", view.worker->refusal());
     lines.AddIf("  sync error", view.worker->sync_error());
     lines.AddIf("  waiting", view.worker->admission_reason());
-    for (const auto& note : view.worker->containers())
-      lines.AddIf("  " + note.name(),
-                  note.reason() + (note.message().empty() ? "" : ": " + note.message()));
+    for (const auto& waiting : view.worker->containers())
+      lines.AddIf("  " + waiting.name(),
+                  waiting.reason() + (waiting.message().empty() ? "" : ": " + waiting.message()));
   }
   if (view.runtime != nullptr) {
     lines.Add("pleg",

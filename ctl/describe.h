@@ -1,7 +1,7 @@
 #pragma once
 
-/// `describe pod`: the pod, its containers, conditions and events as kubectl lays them out, then
-/// what the processes of this node think of it.
+/// `describe pod`: the pod, its containers, conditions and events as kubectl lays them out, and the
+/// records that the processes of this node have of it.
 /// Threads: any.
 /// Errors: none.
 

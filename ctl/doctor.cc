@@ -39,7 +39,7 @@ Finding ExamineUser(const operate::Layout& layout) {
 
 Finding ExamineKernel() {
   utsname name{};
-  if (uname(&name) != 0) return {Grade::kNote, "kernel", "uname does not answer", "look at dmesg"};
+  if (uname(&name) != 0) return {Grade::kNote, "kernel", "uname fails", "see dmesg"};
   return {Grade::kOk, "kernel", fmt::format("{} {}", name.sysname, name.release), ""};
 }
 
@@ -72,14 +72,13 @@ void ExamineBus(const operate::Client& client, std::vector<Finding>& findings) {
     findings.push_back({Grade::kNote, "recorder", Message(recorder),
                         "start its service: splitletctl recorder run"});
   else if (!any)
-    findings.push_back(
-        {Grade::kNote, "recorder", "nothing recorded in the last 10 s",
-         "does it run (its log is that of the service recorder), and do the processes?"});
+    findings.push_back({Grade::kNote, "recorder", "nothing recorded in the last 10 s",
+                        "check that the service recorder and the processes run"});
   else
     findings.push_back({Grade::kOk, "recorder", "records", ""});
 }
 
-/// The runtime's own words about itself.
+/// The runtime's version and conditions, by its own answers.
 Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   constexpr const char* kName = "runtime";
   const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
@@ -94,8 +93,8 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   if (!asked.ok())
     return {Grade::kBad, kName, fmt::format("{}: {}", endpoint, Message(asked)),
             asked.code() == StatusCode::kDeadlineExceeded
-                ? "it takes connections and does not answer: it hangs; see its log, restart it"
-                : "is its CRI plugin on, and may this user use the socket?"};
+                ? "it accepts connections but hangs: see its log, then restart it"
+                : "check that its CRI plugin is on and that this user may use the socket"};
   runtime::v1::StatusResponse status;
   rpc::ClientCall second(clock, After(clock, kCallLimit));
   const Status answered = rpc::FromGrpc(stub->Status(&second.context(), {}, &status));
@@ -123,21 +122,21 @@ void ExamineSources(const operate::Client& client, std::vector<Finding>& finding
                           "correct it: what cannot be used keeps its last good pod, an unknown "
                           "field is left out"});
     if (!source.complete())
-      findings.push_back(
-          {Grade::kNote, "source " + source.name(), "not complete: " + source.reason(),
-           "until it can be read, no pod is removed only because this source does not show it"});
+      findings.push_back({Grade::kNote, "source " + source.name(),
+                          "not complete: " + source.reason(),
+                          "make it readable; until then no pod of this source is removed"});
   }
 }
 
-/// A note about a file of somebody else begins with its path (pod-worker's folder of objects).
+/// A note that begins with a path is about a file in pod-worker's folder of objects.
 std::string WhatToDoAbout(std::string_view note) {
   if (note.starts_with("metrics are not served"))
-    return "see who has the port: ss -ltnp; it is tried again every few seconds";
+    return "free the port (ss -ltnp shows who has it); the process tries again every few seconds";
   if (note.starts_with("--node-ip"))
     return "give --node-ip an address that an interface has, or leave it out";
   if (note.starts_with('/'))
-    return "mend it; until then what it said before counts: docs/behaviour/objects.md";
-  return "its log says more; docs/safety.md, rule 27";
+    return "correct the file; until then its last valid content counts (docs/behaviour/objects.md)";
+  return "see its log; docs/safety.md, rule 27";
 }
 
 }  // namespace
@@ -155,27 +154,27 @@ Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_
   const std::string found =
       fmt::format("{}: {} of {} free ({}%)", directory, operate::HumanBytes(available_bytes),
                   operate::HumanBytes(capacity_bytes), percent);
-  if (percent < 5) return {Grade::kBad, "disk", found, "make room; pods may be evicted"};
+  if (percent < 5) return {Grade::kBad, "disk", found, "free disk space; pods may be evicted"};
   if (percent < 15) return {Grade::kNote, "disk", found, "unused images are removed at this level"};
   return {Grade::kOk, "disk", found, ""};
 }
 
 Finding JudgeNoSocket(const std::string& path, int error) {
   if (error == EACCES)
-    return {Grade::kNote, "runtime", fmt::format("this user may not look at {}", path),
-            "run as root to have it looked at"};
+    return {Grade::kNote, "runtime", fmt::format("this user may not use {}", path),
+            "run as root to check the runtime too"};
   return {Grade::kBad, "runtime", fmt::format("there is no socket {}", path),
           "start containerd or CRI-O"};
 }
 
 Finding JudgeNoBus(const Status& status) {
   if (status.code() == StatusCode::kPermissionDenied)
-    return {Grade::kNote, "bus", Message(status), "run as root to have it looked at"};
+    return {Grade::kNote, "bus", Message(status), "run as root to check the bus too"};
   if (status.code() == StatusCode::kUnauthenticated)
     return {Grade::kBad, "bus", Message(status),
-            "are password and CA those of the bus? Start the stack again"};
+            "password or CA are not those of the bus: start the stack again"};
   return {Grade::kBad, "bus", Message(status),
-          "start nats-server; until then the processes go on by asking each other"};
+          "start nats-server; until then the processes ask each other directly"};
 }
 
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
@@ -192,18 +191,22 @@ Finding JudgeProcess(const operate::ProcessView& view, bool compose) {
   if (view.refused) return {Grade::kBad, view.name, view.problem, operate::kWhoMayAsk};
   if (view.info == nullptr && view.listens)
     return {Grade::kBad, view.name, view.problem,
-            fmt::format("it listens and does not answer: splitletctl process cont {0} if it was "
+            fmt::format("it listens but does not answer: splitletctl process cont {0} if it was "
                         "stopped, else splitletctl process kill {0}",
                         view.name)};
   if (view.info == nullptr)
-    return {Grade::kBad, view.name, view.problem,
-            compose
-                ? "see docker compose logs; docker compose up -d starts what docker was told to "
-                  "kill or stop"
-                : "see its log; its supervisor starts it again"};
+    return {
+        Grade::kBad, view.name, view.problem,
+        compose
+            ? "see docker compose logs; docker compose up -d starts a container that was killed "
+              "or stopped"
+            : "see its log; its supervisor starts it again"};
   const v1::ProcessInfo& info = *view.info;
   if (!info.live())
-    return {Grade::kBad, view.name, info.reason(), "see its log; kill it, and it starts anew"};
+    return {Grade::kBad, view.name, info.reason(),
+            fmt::format("see its log, then splitletctl process kill {}: its supervisor starts it "
+                        "again",
+                        view.name)};
   if (!info.ready())
     return {Grade::kBad, view.name, "not ready: " + info.reason(),
             compose ? "see docker compose logs; if its network is gone: docker compose up -d "
@@ -214,9 +217,10 @@ Finding JudgeProcess(const operate::ProcessView& view, bool compose) {
             fmt::format("runs, but was restarted {} times", info.restarts()), "see its log"};
   if (!info.bus_connected())
     return {Grade::kNote, view.name, "runs without the bus",
-            compose ? "does nats run (docker compose ps)? docker compose up -d starts it; else its "
-                      "log says why"
-                    : "does its log say why? its password and the CA must be those of the bus"};
+            compose
+                ? "see docker compose ps; docker compose up -d starts nats; else see the log of "
+                  "nats"
+                : "see its log: its password and the CA must be those of the bus"};
   return {Grade::kOk, view.name, "runs", ""};
 }
 
@@ -262,7 +266,7 @@ std::string DoctorText(const std::vector<Finding>& findings) {
     text += OneLine(fmt::format("{}  {:14}  {}", mark, finding.what, finding.found)) + "\n";
     if (finding.grade != Grade::kOk) text += fmt::format("      {:14}  -> {}\n", "", finding.to_do);
   }
-  return text + fmt::format("\n{} checks, {} bad, {} to note\n", findings.size(), bad, notes);
+  return text + fmt::format("\n{} checks, {} bad, {} notes\n", findings.size(), bad, notes);
 }
 
 }  // namespace splitlet::ctl

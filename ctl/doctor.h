@@ -1,6 +1,6 @@
 #pragma once
 
-/// `doctor`: looks at everything the stack needs and says what to do about what is missing.
+/// `doctor`: checks everything the stack needs and advises what to do.
 /// Threads: calls block.
 /// Errors: none; they are findings.
 
@@ -29,16 +29,16 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
 /// One line for each, the advice below it; the last line counts.
 std::string DoctorText(const std::vector<Finding>& findings);
 
-// The judgements, on what is already gathered.
+// The judgements, from what is already gathered.
 
 Finding JudgeCgroups(bool unified, bool legacy);
-/// Of the file system of a directory.
+/// Judges the file system that the directory is on.
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
 /// `compose`: docker compose runs it.
 Finding JudgeProcess(const operate::ProcessView& view, bool compose = false);
-/// What the process says of itself that does not stop it, one for each.
+/// A finding for each note that the process reports of itself.
 std::vector<Finding> NotesOf(const operate::ProcessView& view);
-/// `error`: of stat. What may not be looked at is not known to be absent.
+/// `error`: errno of stat; without permission the socket is not known to be absent.
 Finding JudgeNoSocket(const std::string& path, int error);
 /// `status`: of the attempt to connect. PERMISSION_DENIED is about this user, not about the bus.
 Finding JudgeNoBus(const Status& status);

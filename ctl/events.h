@@ -21,7 +21,7 @@ namespace splitlet::ctl {
 
 using EventList = std::vector<std::shared_ptr<v1::EventRecord>>;
 
-/// Which events are shown; what is empty does not matter.
+/// Which events are shown; an empty field allows all.
 struct EventFilter {
   std::string kind, name;  // "Pod", "web"
   std::string name_space;
@@ -29,9 +29,9 @@ struct EventFilter {
 };
 /// "pod/web", "pods/web", "node/n1", as --for takes them.
 StatusOr<EventFilter> ParseEventObject(const std::string& object);
-/// INVALID_ARGUMENT when one is no type of events.
+/// INVALID_ARGUMENT for a word that is no event type.
 Status CheckEventTypes(const std::vector<std::string>& types);
-/// Those that pass, the one that happened last at the end.
+/// The events that pass the filter, the latest last.
 EventList ChooseEvents(const EventList& events, const EventFilter& filter);
 
 struct EventTableOptions {

@@ -39,7 +39,7 @@ StatusOr<std::vector<operate::PodView>> FindPods(const operate::Context& context
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
-    return Unavailable("no process tells which pods there are: {}{}", reasons,
+    return Unavailable("no process can list the pods: {}{}", reasons,
                        context.client.layout().top.empty()
                            ? "; is the stack elsewhere? --state-dir DIR names a local one"
                            : "");

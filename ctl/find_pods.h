@@ -1,9 +1,9 @@
 #pragma once
 
-/// Which pods a command is about.
+/// The pods that a command is about.
 /// Threads: the main one.
-/// Errors: UNAVAILABLE when no process tells which pods there are, PERMISSION_DENIED when none
-/// tells this user; those of PickPod.
+/// Errors: UNAVAILABLE when no process can list the pods, PERMISSION_DENIED when no process answers
+/// this user; those of PickPod.
 
 #include <string>
 #include <vector>
@@ -19,17 +19,17 @@ struct PodSelector {
   std::string name;        // "web", "default/web" or a UID; empty: all
   std::string name_space;  // only this; empty: all
   operate::Client::Detail detail = operate::Client::Detail::kList;
-  bool quiet = false;  // says nothing of what is missing
+  bool quiet = false;  // no warnings
 };
-/// What is missing is said on stderr, but hides nothing else.
+/// A process that is away is a warning on stderr; the rest is listed all the same.
 StatusOr<std::vector<operate::PodView>> FindPods(const operate::Context& context,
                                                  const PodSelector& selector);
 StatusOr<operate::PodView> FindPod(const operate::Context& context, const PodSelector& selector);
 
 /// The names of its containers, as kubectl lists them: "a, b, i (init), d (ephem)".
 std::string ContainerNames(const kube::Pod& pod);
-/// `wanted`, or the one that kubectl would take without it: that of the annotation, else the first.
-/// `notice` says which when there are several. NOT_FOUND names those that there are.
+/// `wanted`, or without it the container that kubectl takes: that of the annotation, else the
+/// first. `notice` names it when there are several. NOT_FOUND lists the pod's containers.
 StatusOr<std::string> ChooseContainerName(const kube::Pod& pod, const std::string& wanted,
                                           std::string& notice);
 

@@ -9,12 +9,12 @@
 
 namespace splitlet::ctl {
 
-/// The words behind "--" of `exec` are the container's, unchanged: CLI11 would take "[a,b]" apart.
+/// The words after "--" of `exec` reach the container unchanged: CLI11 would split "[a,b]".
 struct CommandLine {
   std::vector<std::string> words;
   std::vector<std::string> exec_command;
 };
-/// `words` has all of them unless the command is `exec`.
+/// All arguments are in `words` unless the command is `exec`.
 CommandLine SplitCommandLine(const std::vector<std::string>& arguments);
 
 /// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". What follows --for or

@@ -61,8 +61,10 @@ TEST(LogWords, ThoseThatDoNotGoTogetherAreRefused) {
     LogsOptions options;
     const char* want;
   } kCases[] = {
-      {"neither pod nor process", {}, "want a pod, or --process NAME"},
-      {"pod and process", {.pod = "a", .process = "gc"}, "want a pod, or --process NAME"},
+      {"neither pod nor process", {}, "want exactly one of a pod and --process NAME"},
+      {"pod and process",
+       {.pod = "a", .process = "gc"},
+       "want exactly one of a pod and --process NAME"},
       {"two times",
        {.pod = "a", .since = "5m", .since_time = "2026-01-02T03:04:05Z"},
        "at most one of --since and --since-time may be used"},
@@ -98,9 +100,9 @@ TEST(ProcessLogs, AreWhereItsSupervisorPutsThem) {
   EXPECT_EQ(ProcessLogPath(local, "pleg").value_or(""), "log/pleg/current");
   EXPECT_EQ(ProcessLogPath(local, "../pods").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Message(ProcessLogPath({}, "pleg").status()),
-            "the log of pleg is in the journal: journalctl -u splitlet-pleg");
+            "the journal keeps the log of pleg: journalctl -u splitlet-pleg");
   EXPECT_EQ(Message(ProcessLogPath({.top = "compose/.run", .compose = true}, "gc").status()),
-            "the log of gc is with docker: docker compose logs gc");
+            "docker keeps the log of gc: docker compose logs gc");
 }
 
 TEST(PodLogs, OfAComposeStackAreInItsFolder) {

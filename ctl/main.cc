@@ -103,9 +103,7 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   AddPodFlags(*pod, a);
   pod->callback([&a, &run] { run = [&a](const operate::Context& c) { return GetPod(c, a.get); }; });
   CLI::App* node = get->add_subcommand("node", "This node")->alias("nodes")->alias("no");
-  node->add_option(
-      "name", a.get.name,
-      "Name of the node; another name than this node's is an error (default: this node)");
+  node->add_option("name", a.get.name, "Name of the node (default: this node)");
   node->add_option("--kubeconfig", a.get.kubeconfig,
                    "Path of a kubeconfig: ask its API server for the named node (default: ask the "
                    "processes of this node)");

@@ -126,12 +126,12 @@ void AddSystem(Fields& out, const core::NodeSystemInfo& info) {
   out.Raw(lines.text());
 }
 
-/// What pods take of the node.
+/// What pods request of the node.
 struct Demand {
   kube::Resources requests, limits;
 };
 
-/// One that does not parse is as if it asked for nothing.
+/// A quantity that does not parse counts as 0.
 Demand DemandOf(const core::Pod& pod) {
   return {.requests = kube::PodRequests(pod).value_or(kube::Resources()),
           .limits = kube::PodLimits(pod).value_or(kube::Resources())};

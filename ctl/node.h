@@ -23,7 +23,7 @@ class NodeRecord;
 
 namespace splitlet::ctl {
 
-/// Beside the record; what is not known is empty.
+/// Facts that the record lacks; unknown ones are empty.
 struct NodeFacts {
   node::SystemInfo system;
   std::string architecture;

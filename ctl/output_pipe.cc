@@ -45,7 +45,7 @@ Status OutputPipe::WriteKept() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno == EPIPE) {
-      return Cancelled("nobody reads what the command writes");
+      return Cancelled("the reader of the command's output is gone");
     } else if (errno != EINTR) {
       return ErrnoStatus(errno);
     }

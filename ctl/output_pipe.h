@@ -1,9 +1,8 @@
 #pragma once
 
-/// A descriptor that output is written to without waiting in it: what its reader does not take yet
-/// is kept, until it does.
+/// Writes to a descriptor without blocking: bytes that its reader does not take yet are kept.
 /// Threads: that of the io_context.
-/// Errors:  of Write and `drained`: CANCELLED when nobody reads any more, else by errno.
+/// Errors:  of Write and `drained`: CANCELLED when the reader is gone, else by errno.
 /// Source:  pipe(7); poll(2).
 
 #include <boost/asio/io_context.hpp>
@@ -35,8 +34,8 @@ class OutputPipe {
   std::string kept_;
 };
 
-/// While it lives a descriptor may become non-blocking, as Asio makes it; with it everybody who has
-/// the same terminal.
+/// Restores a descriptor's flags at its end. Asio makes descriptors non-blocking, which also hits
+/// the other programs on the same terminal.
 class KeptFlags {
  public:
   explicit KeptFlags(int fd);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `get pods -w`: what is new to be printed each time that the pods are looked at.
+/// `get pods -w`: which pods to print after each list.
 /// Threads: one.
 /// Errors: none.
 
@@ -23,8 +23,8 @@ std::string NameLines(const std::vector<operate::PodView>& pods);
 class PodChanges {
  public:
   explicit PodChanges(GetOptions options) : options_(std::move(options)) {}
-  /// Rows of those that came or changed, under the header of the first time; with -o json or yaml
-  /// each as a whole object. Ages change by themselves and are no change.
+  /// Rows of the pods that came or changed, the first time with the header; with -o json or yaml
+  /// whole objects. A new age is no change.
   std::string Take(const std::vector<operate::PodView>& pods, WallTime now);
   bool first() const { return first_; }
 

@@ -46,7 +46,7 @@ struct InitResult {
   PodRow sidecars;  // their restarts
 };
 
-/// "" when this one holds nothing up.
+/// Why the pod is still initializing; "": not because of this container.
 std::string InitReason(const core::ContainerStatus& status, bool sidecar,
                        const std::string& progress, int& ready) {
   if (status.state().has_terminated()) {
@@ -143,8 +143,8 @@ Time TimeOf(int64_t wall_ns) {
   return time;
 }
 
-/// With what an API server would have in the metadata of a static pod: when it came, and once its
-/// source has taken it away, when its grace period is over.
+/// Adds what an API server would have in the metadata of a static pod: when it came and, once its
+/// source has removed it, when its grace period is over.
 core::Pod ObjectOf(const operate::PodView& view) {
   core::Pod pod = PodOf(view);
   auto& metadata = *pod.mutable_metadata();
@@ -172,8 +172,8 @@ std::vector<core::Pod> PodsOf(const std::vector<operate::PodView>& views) {
   return pods;
 }
 
-/// A name means the pod with the higher number: a wanted one goes before one that only other
-/// processes know, and that before one that ends or of which only remains are left.
+/// A name stands for the pod with the highest number: a wanted pod comes before a pod that only
+/// other processes know, and that before a pod that is ending or has only leftovers.
 int Standing(const operate::PodView& view) {
   const bool finished = view.worker != nullptr && view.worker->state() == v1::FINISHED;
   if (view.removed || (view.desired == nullptr && finished)) return 0;

@@ -44,9 +44,8 @@ std::string PodListYaml(const std::vector<operate::PodView>& pods);
 
 /// By name, namespace/name or UID.
 bool IsNamed(const operate::PodView& view, const std::string& name);
-/// The one pod of this name. A pod that its source has taken away gives way to its successor, and
-/// what is left of one after its end to one that is wanted.
-/// NOT_FOUND without one, INVALID_ARGUMENT listing them when there are several.
+/// The one pod of this name. A removed pod gives way to its successor, and the leftovers of an
+/// ended pod to a wanted one. NOT_FOUND for no pod, INVALID_ARGUMENT with a list for several.
 StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
                                    const std::string& name);
 

@@ -47,7 +47,7 @@ std::string LastErrorText(const v1::ProcessInfo& info, WallTime now) {
   return fmt::format("{} ago: {}", operate::Age(now, info.last_error_wall_ns()), info.last_error());
 }
 
-/// Lines below the table for each process that is not well, or that does not see all.
+/// Lines below the table for each process that is unhealthy or whose views are not complete.
 std::string Notes(const std::vector<operate::ProcessView>& processes) {
   std::string notes;
   for (const operate::ProcessView& view : processes) {

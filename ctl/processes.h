@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the processes say of themselves, and how `get processes` and `get sources` show it.
+/// What the processes report of themselves, as `get processes` and `get sources` show it.
 /// Threads: any.
 /// Errors: none.
 
@@ -20,13 +20,13 @@ namespace splitlet::ctl {
 /// "config-source, sync-loop, ...": all that a node can have.
 std::string ListOfProcesses();
 
-/// Starts and age, health and why not, bus and views, the last error.
+/// Restarts and age, health with the reason, bus and views, the last error.
 std::string ProcessTable(const std::vector<operate::ProcessView>& processes, WallTime now);
 /// A pid of 0 is shown as none.
 /// [{name, pid, restarts, healthy, uptimeSeconds, metricsAddress, ...}]
 std::string ProcessJson(const std::vector<operate::ProcessView>& processes, WallTime now);
 
-/// Where and why, without saying the place again that the reason begins with.
+/// The reason of a problem, without the place that it may begin with.
 std::string ReasonOf(const v1::SourceProblem& problem);
 std::string SourceTable(const v1::Sources& sources, WallTime now);
 std::string SourceJson(const v1::Sources& sources);

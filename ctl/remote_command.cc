@@ -18,7 +18,7 @@ std::optional<Integer> ToNumber(std::string_view text) {
   return number;
 }
 
-/// Empty when there is no such string.
+/// The member of this name; empty: there is no such string.
 std::string_view StringOf(const rapidjson::Value& object, const char* name) {
   if (!object.IsObject()) return {};
   const auto found = object.FindMember(name);
@@ -26,7 +26,7 @@ std::string_view StringOf(const rapidjson::Value& object, const char* name) {
   return {found->value.GetString(), found->value.GetStringLength()};
 }
 
-/// Of the cause ExitCode.
+/// The exit code in the status's details.
 std::optional<int> ExitCodeOf(const rapidjson::Value& status) {
   const auto details = status.FindMember("details");
   if (details == status.MemberEnd() || !details->value.IsObject()) return std::nullopt;
@@ -47,7 +47,8 @@ StatusOr<int> ParseExit(std::string_view status_json) {
   rapidjson::Document status;
   status.Parse<rapidjson::kParseIterativeFlag>(status_json.data(), status_json.size());
   if (status.HasParseError() || !status.IsObject())
-    return Unknown("the runtime says: {}", OneLine(status_json.substr(0, 500)));
+    return Unknown("the runtime's answer is not understood: {}",
+                   OneLine(status_json.substr(0, 500)));
   if (StringOf(status, "status") == "Success") return 0;
   const auto code = ExitCodeOf(status);
   if (StringOf(status, "reason") == "NonZeroExitCode" && code && *code > 0 && *code < 256)

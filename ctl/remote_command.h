@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a command in a container and its caller say to each other beside its input and output:
-/// version 4 of Kubernetes' remote command protocol, in which each kind of bytes has a stream.
+/// Control messages of a command in a container: version 4 of Kubernetes' remote command protocol,
+/// in which each kind of bytes has a stream.
 /// Threads: any.
-/// Errors:  of ParseExit: UNKNOWN when the command did not run, or how it ended is not told; of
+/// Errors:  of ParseExit: UNKNOWN when the command did not run, or its exit code did not come; of
 ///          ParseStreamUrl: INVALID_ARGUMENT, UNIMPLEMENTED for https.
 /// Source:  Kubernetes API, remote command v4.channel.k8s.io.
 
@@ -24,7 +24,7 @@ struct TerminalSize {
 /// A message of the stream "resize".
 std::string ResizeMessage(const TerminalSize& size);
 
-/// The exit code that a Status, in JSON, tells: all that comes on the stream "error".
+/// The exit code in a Status as JSON, which is all that comes on the stream "error".
 StatusOr<int> ParseExit(std::string_view status_json);
 
 /// "http://127.0.0.1:4000/exec/token" in its parts.

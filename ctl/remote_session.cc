@@ -102,10 +102,10 @@ class Session final : public spdy::ClientHandler {
     client_->SetReading(OutputIsIdle());
   }
 
-  /// The runtime ends streams by a reset, too, after all that they had.
+  /// The runtime may also end a stream by a reset, after all its bytes.
   void OnEnded(StreamId stream, const Status& how) override {
     if (unaccepted_.contains(stream))
-      return End(Unavailable("the runtime opens no stream: {}", Message(how)));
+      return End(Unavailable("the runtime refused to open a stream: {}", Message(how)));
     if (stream == input_stream_) input_.close();
     for (StreamId* each : {&error_, &output_, &errors_})
       if (stream == *each) *each = 0;
@@ -128,11 +128,11 @@ class Session final : public spdy::ClientHandler {
     EndIfDone();
   }
 
-  /// How the command ended is told before its output has all come.
+  /// The exit status may come before the last of the output.
   void EndIfDone() {
     if (error_ != 0 || output_ != 0 || errors_ != 0 || !OutputIsIdle()) return;
     if (!status_.empty()) return End(ParseExit(status_));
-    End(Unavailable("the session ended before the command's end was told{}{}",
+    End(Unavailable("the session ended before the command's exit code came{}{}",
                     closed_.ok() ? "" : ": ", Message(closed_)));
   }
 
@@ -158,7 +158,7 @@ class Session final : public spdy::ClientHandler {
     });
   }
 
-  /// More input is read when the kernel has the last.
+  /// Reads more input once the kernel has taken the last.
   void OnSent() override {
     if (!over_ && client_->unsent(input_stream_) == 0) ReadMoreInput();
   }
@@ -184,8 +184,7 @@ class Session final : public spdy::ClientHandler {
     });
   }
 
-  /// Nothing is waited for any more: how the server takes the end of the connection is its
-  /// business.
+  /// Does not wait for the server to end the connection.
   void End(StatusOr<int> result) {
     if (std::exchange(over_, true)) return;
     result_ = std::move(result);
@@ -207,7 +206,7 @@ class Session final : public spdy::ClientHandler {
   TerminalSize size_;
   std::string status_;  // of the stream "error"
   Status closed_;
-  StatusOr<int> result_ = Unavailable("the command's end was not told");
+  StatusOr<int> result_ = Unavailable("no exit code came");
   std::unique_ptr<spdy::Client> client_;
 };
 

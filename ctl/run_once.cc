@@ -29,15 +29,15 @@ bool AllRun(const operate::PodView& view) {
 
 std::string NameOf(const operate::PodView& view) { return view.name_space + "/" + view.name; }
 
-/// What is wrong with the manifests themselves; nothing: every source was read whole.
+/// What is wrong with the manifests themselves.
 struct SourceState {
-  Status refused;  // this user may not ask, however long it waits
-  bool complete = false;
+  Status refused;         // this user may not ask; waiting does not help
+  bool complete = false;  // every source was read whole
   std::string waits_for;
   std::vector<std::string> problems;
 };
 
-SourceState LookAtSources(const operate::Client& client) {
+SourceState InspectSources(const operate::Client& client) {
   SourceState state;
   const auto sources = client.GetSources();
   if (!sources.ok()) {
@@ -62,9 +62,9 @@ class Round {
  public:
   explicit Round(const operate::Context& context) : context_(context) {}
 
-  /// True when nothing is waited for any more.
+  /// True when there is nothing left to wait for.
   bool Inspect() {
-    const SourceState sources = LookAtSources(context_.client);
+    const SourceState sources = InspectSources(context_.client);
     problems_ = sources.problems;
     waits_for_ = sources.waits_for;
     refused_ = sources.refused;
@@ -74,7 +74,7 @@ class Round {
     if (node.refused) refused_ = PermissionDenied("{}", node.problems.front());
     if (!refused_.ok()) return true;
     if (!node.listed) {
-      waits_for_ = node.problems.empty() ? "no process tells of pods" : node.problems.front();
+      waits_for_ = node.problems.empty() ? "no process can list the pods" : node.problems.front();
       return false;
     }
     waiting_.clear();
@@ -93,7 +93,7 @@ class Round {
     std::string failed = Names();
     if (!failed.empty()) return Aborted("error running pods: [{}]", failed);
     if (!problems_.empty()) return Aborted("{} manifests cannot be used", problems_.size());
-    if (seen_ == 0) return NotFound("there is no pod in any manifest");
+    if (seen_ == 0) return NotFound("no manifest has a pod");
     return OkStatus();
   }
 
@@ -161,7 +161,7 @@ Status RunOnce(const operate::Context& context, const std::string& timeout) {
     if (clock.Now() >= end) return round.Result(true);
     poll(nullptr, 0, kPollMs);
   }
-  return Cancelled("stopped before all pods were up");
+  return Cancelled("stopped by a signal before all pods were up");
 }
 
 }  // namespace splitlet::ctl

@@ -1,7 +1,7 @@
 #pragma once
 
-/// `run-once`: whether the pods of all manifests came to run, as the kubelet's --runonce reported.
-/// A pod that is refused is no failure, and the node goes on afterwards.
+/// `run-once`: waits until the pods of all manifests run, like the kubelet's --runonce. A refused
+/// pod is no failure, and the node goes on afterwards.
 /// Threads: the main one.
 /// Errors: ABORTED naming the pods that did not come up.
 /// Source: kubelet runOnce.
@@ -20,15 +20,15 @@ struct OnceResult {
   std::string text;  // "Running", "refused: NodePorts: ...", "ErrImagePull"
 };
 
-/// Up: it has ended well, or every regular container runs. Refused: it was rejected, or waits for
-/// room on the node. Failed: it has ended otherwise.
+/// Up: it has succeeded, or every regular container runs. Refused: it was rejected, or waits for
+/// resources of the node. Failed: it has failed.
 OnceResult JudgeOnce(const operate::PodView& view, WallTime now);
 
 /// A pod that comes from a manifest and that its source still wants.
 bool IsFromManifest(const operate::PodView& view);
 
-/// Until every pod of a manifest runs, has succeeded or was refused, a line each; `timeout`: "5m".
-/// ABORTED naming the pods that failed or were not in time.
+/// Prints a line for each pod; returns when every pod runs, has succeeded or was refused.
+/// `timeout`: "5m". ABORTED with the names of pods that failed or were not in time.
 Status RunOnce(const operate::Context& context, const std::string& timeout);
 
 }  // namespace splitlet::ctl

@@ -117,7 +117,7 @@ TEST(Tracing, IsOfOnePod) {
 
 TEST(DoctorsJudgement, WhatMayNotBeLookedAtIsNotAbsent) {
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).grade, Finding::Grade::kNote);
-  EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).found, "this user may not look at /run/x.sock");
+  EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).found, "this user may not use /run/x.sock");
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", ENOENT).grade, Finding::Grade::kBad);
 }
 
@@ -149,7 +149,7 @@ TEST(DoctorsJudgement, ARefusalIsAboutTheCaller) {
   EXPECT_EQ(refused.found, "gc refuses user 7, groups 7: it is for user 0");
   EXPECT_EQ(refused.to_do, "run as root, or as the user that splitlet.users names ctl");
   EXPECT_EQ(JudgeNoBus(PermissionDenied("no")).grade, Finding::Grade::kNote);
-  EXPECT_EQ(JudgeNoBus(PermissionDenied("no")).to_do, "run as root to have it looked at");
+  EXPECT_EQ(JudgeNoBus(PermissionDenied("no")).to_do, "run as root to check the bus too");
   EXPECT_EQ(JudgeNoBus(Unauthenticated("no")).grade, Finding::Grade::kBad);
   EXPECT_EQ(JudgeNoBus(Unavailable("no")).to_do.find("start nats-server"), 0u);
 }

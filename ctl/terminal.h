@@ -1,6 +1,6 @@
 #pragma once
 
-/// The terminal of whoever called us: its size, and raw mode while a command in a container has it.
+/// The user's terminal: its size, and raw mode while a command in a container has it.
 /// Threads: the main one.
 /// Errors: by errno, the reason only.
 
@@ -17,8 +17,8 @@ bool IsTerminal(int fd);
 /// nullopt when `fd` is no terminal.
 std::optional<TerminalSize> SizeOf(int fd);
 
-/// Raw while it lives: each key goes to the command, Ctrl-C too. The mode before comes back with
-/// its end, so whoever handles signals has to let it end.
+/// Keeps the terminal raw: each key goes to the command, Ctrl-C too. The destructor restores the
+/// mode, so a signal handler must let it run.
 class RawMode {
  public:
   static StatusOr<RawMode> Enter(int fd);

@@ -1,7 +1,6 @@
 #pragma once
 
-/// The timeline of one pod: what each process said of it on the bus, what the runtime and the
-/// events say.
+/// The timeline of one pod: messages of each process on the bus, facts of the runtime, and events.
 /// Threads: any.
 /// Errors: as said at each.
 /// Units: milliseconds since the first line.
@@ -35,12 +34,12 @@ std::vector<TraceLine> LinesOf(const operate::PodView& view);
 std::vector<TraceLine> LinesOf(const std::vector<std::shared_ptr<v1::EventRecord>>& events);
 TraceLine LineOf(const operate::BusEvent& event);
 
-/// INVALID_ARGUMENT when pods of several names ("default/web") are meant by one: a trace is of one.
+/// INVALID_ARGUMENT when the name stands for several pods ("default/web"): a trace is of one pod.
 Status CheckOneName(const std::string& name, const std::set<std::string>& full_names);
 
-/// Sorted by time, each with its distance to the first exact one; what is known to the second only
-/// stands at the end of its second and has none. Lines of one trace have the same mark, the
-/// first eight digits of its id; the whole ids stand below.
+/// Sorted by time, each with the milliseconds since the first exact line. A line known only to the
+/// second stands at the end of its second, without milliseconds. The mark of a trace is the first
+/// eight digits of its id; the whole ids stand below.
 std::string TraceText(std::vector<TraceLine> lines);
 
 }  // namespace splitlet::ctl
