@@ -173,7 +173,7 @@ TEST(Picking, WhatOneProcessStillRemembersGivesWay) {
   operate::PodView again = wanted;
   again.worker = finished.worker;
   EXPECT_EQ(PickPod({finished, again}, "web").value_or(operate::PodView{}).uid, "u2")
-      << "a later life of a pod that has ended";
+      << "a later incarnation of a pod that has ended";
 }
 
 operate::PodView RestartedView() {

@@ -263,7 +263,7 @@ TEST_F(RemoteSessions, ASessionThatBreaksIsNoSuccess) {
   });
   const auto end = Run(server);
   EXPECT_EQ(end.status().code(), StatusCode::kUnavailable) << end.status();
-  EXPECT_THAT(Message(end.status()), HasSubstr("before the command's end was told"));
+  EXPECT_THAT(Message(end.status()), HasSubstr("before the command's exit code came"));
   EXPECT_EQ(out.ReadAll(), "half");
 }
 

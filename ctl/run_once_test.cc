@@ -74,7 +74,8 @@ TEST(RunOnce, APodThatIsRefusedOrHasNoRoomIsNoFailure) {
     EXPECT_EQ(result.text, "refused: NodePorts: no free port");
   }
   view.admission->set_incarnation(6);
-  EXPECT_EQ(JudgeOnce(view, kNow).outcome, Outcome::kFailed) << "what was said of another life";
+  EXPECT_EQ(JudgeOnce(view, kNow).outcome, Outcome::kFailed)
+      << "a decision about another incarnation";
 }
 
 TEST(RunOnce, LooksAtManifestsOnly) {

@@ -38,7 +38,7 @@ TEST_F(Table, WhatDiesIsStartedAgainMoreAndMoreSlowly) {
     EXPECT_EQ(table.OnEnded(pid, &again), "pleg");
     EXPECT_EQ(again, want);
     EXPECT_THAT(table.Due(), IsEmpty());
-    EXPECT_EQ(table.NextLook(), clock.Now() + want);
+    EXPECT_EQ(table.NextDue(), clock.Now() + want);
     clock.Advance(want);
     EXPECT_THAT(table.Due(), ElementsAre("pleg"));
     ++pid;
@@ -61,7 +61,7 @@ TEST_F(Table, OneThatFallsSilentIsShown) {
   table.OnMessage(11, "WATCHDOG=1");
   clock.Advance(29s);
   EXPECT_THAT(table.Silent(), IsEmpty());
-  EXPECT_EQ(table.NextLook(), clock.Now() + 1s);
+  EXPECT_EQ(table.NextDue(), clock.Now() + 1s);
   clock.Advance(1s);
   EXPECT_THAT(table.Silent(), ElementsAre(11));
 }

@@ -163,7 +163,8 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
     const pid_t now = Children()["splitlet-pleg"];
     return now > 0 && now != pleg;
   }));
-  EXPECT_THAT(ReadFile(dir_ / "out"), HasSubstr("pleg ended (signal 9), started again in 100 ms"));
+  EXPECT_THAT(ReadFile(dir_ / "out"),
+              HasSubstr("pleg ended (signal 9), starting it again in 100 ms"));
 
   const auto children = Children();
   EXPECT_EQ(End(SIGTERM), 0);
