@@ -213,7 +213,7 @@ void Endpoints::ServeMetrics(const RoutedRequest& asked) {
   const bool probes = asked.route == Route::kProbes;
   auto& askers = metrics_askers_[probes];
   askers.push_back(asked.responder);
-  if (askers.size() > 1) return;  // what is being gathered is for it too
+  if (askers.size() > 1) return;  // the gathering under way answers this request too
   gather_.Get([this, probes](const std::vector<Scraped>& scraped) {
     deps_.strands.Run("merge", [merger = merger_, scraped, probes,
                                 all = std::exchange(metrics_askers_[probes], {})] {

@@ -1,13 +1,12 @@
 #pragma once
 
-/// What each path answers, once who asks may ask.
-/// It routes: each request goes to the part that can answer it.
-/// In:    requests that are allowed.
-/// Owns:  the parts: log streams, pod streams, checkpoints, stats, gathered metrics, levels of
-/// logs, health.
+/// Routes each allowed request to the part that answers its path.
+/// In:    allowed requests.
+/// Owns:  the parts: log streams, pod streams, checkpoints, stats, gathered metrics, log levels,
+///        health.
 /// Out:   answers.
-/// Killed at any line: clients ask again.
-/// Threads: loop thread; what blocks on strands.
+/// Killed at any line: clients repeat their requests.
+/// Threads: loop thread; blocking work on strands.
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
@@ -41,7 +40,7 @@ struct EndpointDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
-  exec::Strands& log_strands;  // one thread for each log that is read
+  exec::Strands& log_strands;  // a thread for each log that is read
   fs::FileSystem& files;
   const Log& log;
   PodViews& pods;
@@ -52,12 +51,12 @@ struct EndpointDeps {
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
   std::shared_ptr<LevelTarget> levels;
-  std::vector<std::string> process_names;  // of the others
+  std::vector<std::string> process_names;  // without node-api
   std::function<std::string()> own_metrics;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;  // below the node's folder of logs, as hold_below
+  fs::WithinReader read_within;  // for the node's folder of logs, as hold_below
   PathHolder hold_below;
 };
 
@@ -93,9 +92,9 @@ class Endpoints {
   LogStreams log_streams_;
   PodStreams pod_streams_;
   Checkpoints checkpoints_;
-  StatsCache stats_, details_;  // for all; for /metrics/cadvisor, which wants more
+  StatsCache stats_, details_;  // details_: for /metrics/cadvisor
   Gather gather_;
-  // Of the strand that merges.
+  // Used on the strand "merge" only.
   const std::shared_ptr<MetricsMerger> merger_ = std::make_shared<MetricsMerger>();
   std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;  // by: probes
   LogLevels log_levels_;

@@ -116,9 +116,10 @@ TEST_F(Endpoint, ANodeThatIsOpenToAnybodySaysSo) {
   config.server.authorization = "AlwaysAllow";
   Start();
   const auto lines = log_sink.lines();
-  EXPECT_EQ(std::ranges::count(lines, "anybody who reaches the port may run commands in every pod",
-                               &FakeLogSink::Line::message),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(lines, "every client that reaches the port may run commands in every pod",
+                         &FakeLogSink::Line::message),
+      1);
 }
 
 TEST_F(Endpoint, FeatureGatesHaveAMetric) {

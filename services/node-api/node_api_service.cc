@@ -66,10 +66,10 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
 
 void NodeApiService::Start() {
   if (!config_.has_api_server && config_.server.enabled && config_.server.webhook_authentication)
-    deps_.log.Info("Standalone mode, no API client: tokens are not known here");
+    deps_.log.Info("Standalone mode, no API client: all tokens are refused");
   if (config_.server.enabled && config_.server.anonymous &&
       config_.server.authorization == "AlwaysAllow")
-    deps_.log.Warn("anybody who reaches the port may run commands in every pod",
+    deps_.log.Warn("every client that reaches the port may run commands in every pod",
                    {KV("port", config_.server.port), KV("authentication.anonymous.enabled", true),
                     KV("authorization.mode", config_.server.authorization)});
   endpoints_.Start();

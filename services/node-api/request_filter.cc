@@ -131,7 +131,7 @@ void RequestFilter::OnAuthenticated(const Shared& asked, const StatusOr<User>& w
   }
   if (who.status().code() == StatusCode::kResourceExhausted)
     return Refuse(asked, "busy", TextReply(429, Message(who.status())));
-  deps_.log.Debug("a request was not authenticated",
+  deps_.log.Debug("request not authenticated, answered with 401",
                   {KV("peer", asked->request.peer), KV("err", who.status())});
   const auto token = TokenOf(asked->request);
   const bool alone = !config_.has_api_server && config_.server.webhook_authentication &&

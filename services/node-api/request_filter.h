@@ -1,12 +1,13 @@
 #pragma once
 
-/// Lets requests in: which path it is, who asks, whether they may, and then what is answered.
+/// Filters requests: finds the route, the user, and whether the user may. Allowed requests go on to
+/// the endpoints.
 /// In:    requests of all three ports.
 /// Owns:  authenticator and authorizer.
-/// Out:   refusals; allowed requests to the endpoints.
-/// Killed at any line: clients ask again.
+/// Out:   refusals; allowed requests.
+/// Killed at any line: clients repeat their requests.
 /// Threads: loop thread only.
-/// Errors: as answers: 404 and 301 before anybody is asked who they are, then 401, 403, 405, 500.
+/// Errors: as answers: 404 and 301 before authentication, then 401, 403, 405, 429, 500.
 /// Source: docs/behaviour/node-api.md, "A request".
 
 #include <functional>
@@ -55,7 +56,7 @@ class RequestFilter {
   ReviewCalls token_calls_, access_calls_;
   Authenticator authenticator_;
   Authorizer authorizer_;
-  Random random_{RandomSeed()};  // ids of traces
+  Random random_{RandomSeed()};  // for ids of traces
 };
 
 }  // namespace splitlet::node_api

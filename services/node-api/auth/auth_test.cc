@@ -306,7 +306,7 @@ TEST_F(Auth, NoQuestionLastsForMoreThanHalfAMinute) {
 TEST_F(Auth, WithoutAnApiServerTokensAreNobodys) {
   config.has_api_server = false;
   Start();
-  EXPECT_EQ(Text({}), "401 Unauthorized: this node has no API server that could be asked");
+  EXPECT_EQ(Text({}), "401 Unauthorized: this node has no API server to ask");
   EXPECT_EQ(Text({.token = ""}), "401 Unauthorized");
   EXPECT_THAT(Text({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}),
               HasSubstr("403 Forbidden (user=alice"));

@@ -43,7 +43,7 @@ void Authenticator::Authenticate(const https::Request& request, Done done) {
   const std::optional<std::string>& token = *shown;
   if (!token) {
     if (!request.bad_client.empty()) return done(Unauthenticated("{}", request.bad_client));
-    if (!options_.anonymous) return done(Unauthenticated("no credential is shown"));
+    if (!options_.anonymous) return done(Unauthenticated("the request has no credential"));
     return done(
         User{.name = kAnonymous, .uid = "", .groups = {kUnauthenticatedGroup}, .extra = {}});
   }

@@ -29,7 +29,7 @@ bool IsBearer(std::string_view scheme) {
   });
 }
 
-/// Of an alphabet for URLs, without padding.
+/// Decodes the alphabet for URLs, without padding.
 std::optional<std::string> DecodeUrlBase64(std::string_view text) {
   std::string standard(text);
   std::ranges::replace(standard, '-', '+');
@@ -46,11 +46,11 @@ StatusOr<std::optional<std::string>> ProtocolToken(std::string_view protocols) {
   std::ranges::copy_if(items, std::back_inserter(tokens),
                        [](auto item) { return item.starts_with(kProtocolPrefix); });
   if (tokens.empty()) return std::optional<std::string>();
-  if (tokens.size() > 1) return Unauthenticated("more than one protocol stands for a token");
+  if (tokens.size() > 1) return Unauthenticated("more than one protocol holds a token");
   auto token = DecodeUrlBase64(tokens.front().substr(kProtocolPrefix.size()));
-  if (!token) return Unauthenticated("the protocol that stands for a token cannot be decoded");
+  if (!token) return Unauthenticated("the protocol that holds a token cannot be decoded");
   if (token->empty()) return std::optional<std::string>();
-  if (items.size() < 2) return Unauthenticated("no protocol stands beside the token");
+  if (items.size() < 2) return Unauthenticated("the list has no protocol but the token");
   return token;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Members of a JSON object, one call each.
+/// Writes a JSON object, one call for each member.
 /// Threads: one; nothing fails.
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ class JsonObject {
     }
     writer_.EndMap();
   }
-  /// What is written next is this member's value.
+  /// The caller writes the value of this member next.
   kube::JsonWriter& Member(std::string_view key) {
     writer_.Key(key);
     return writer_;

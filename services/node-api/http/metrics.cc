@@ -51,7 +51,7 @@ prometheus::Family<prometheus::Gauge>& Gauge(prometheus::Registry& registry, con
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
-/// "metrics/cadvisor" of "/metrics/cadvisor/x", "pods" of "/pods".
+/// "/metrics/cadvisor/x" -> "metrics/cadvisor", "/pods" -> "pods".
 std::string BucketOf(const std::string& path) {
   const auto second = path.find('/', 1);
   std::string bucket = path.substr(path.empty() ? 0 : 1, second - 1);
@@ -60,7 +60,7 @@ std::string BucketOf(const std::string& path) {
   return std::ranges::find(kPaths, bucket) == kPaths.end() ? "other" : bucket;
 }
 
-/// "v1.36.0"; what a kubelet says of Git and of Go there is not here.
+/// `version`: "v1.36.0". A kubelet's labels about Git and Go are left out.
 prometheus::Labels BuildLabels(std::string_view version) {
   const size_t first = version.find('.'), second = version.find('.', first + 1);
   return {{"git_version", std::string(version)},
@@ -73,39 +73,39 @@ prometheus::Labels BuildLabels(std::string_view version) {
 
 ReviewMetrics::ReviewMetrics(prometheus::Registry& registry)
     : tokens{Counter(registry, "apiserver_delegated_authn_request_total",
-                     "Tokens that the API server was asked about, by the code of its answer"),
+                     "TokenReviews sent to the API server, by code of the answer"),
              Histogram(registry, "apiserver_delegated_authn_request_duration_seconds",
-                       "Time until the API server answered who shows a token")},
+                       "Seconds until the API server answered a TokenReview")},
       rights{Counter(registry, "apiserver_delegated_authz_request_total",
-                     "Rights that the API server was asked about, by the code of its answer"),
+                     "SubjectAccessReviews sent to the API server, by code of the answer"),
              Histogram(registry, "apiserver_delegated_authz_request_duration_seconds",
-                       "Time until the API server answered who may do what")} {}
+                       "Seconds until the API server answered a SubjectAccessReview")} {}
 
-void ReviewMetrics::Asked::Note(int code, double took) {
+void ReviewMetrics::Kind::Count(int code, double took) {
   const prometheus::Labels labels{{"code", code == 0 ? "<error>" : std::to_string(code)}};
   requests.Add(labels).Increment();
   seconds.Add(labels, kReviewBuckets).Observe(took);
 }
 
 NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
-    : requests(Counter(registry, "kubelet_http_requests_total", "Requests of the node's API")),
+    : requests(Counter(registry, "kubelet_http_requests_total", "Requests of the kubelet API")),
       request_seconds(Histogram(registry, "kubelet_http_requests_duration_seconds",
-                                "Time until a request of the node's API was answered")),
+                                "Seconds until a request of the kubelet API was answered")),
       inflight(Gauge(registry, "kubelet_http_inflight_requests",
-                     "Requests of the node's API that are being answered")),
+                     "Requests of the kubelet API that are being answered")),
       refused(Counter(registry, "splitlet_node_api_refused_total",
-                      "Requests that were refused, by reason")),
+                      "Requests that node-api refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),
       displaced(Gauge(registry, "splitlet_node_api_displaced_connections",
-                      "Connections that were cut to make room, by server")),
+                      "Connections that node-api closed at its limit to accept others, by server")),
       has_certificate(Gauge(registry, "splitlet_node_api_has_certificate",
-                            "1 while there is a certificate to serve with")
+                            "1 if node-api has a serving certificate, else 0")
                           .Add({})),
       build_info(Gauge(registry, "kubernetes_build_info",
-                       "1, with the version of the kubelet whose behaviour this node has")
+                       "Always 1; labels: version of the kubelet whose behaviour this node has")
                      .Add(BuildLabels(kube::kKubeletVersion))),
       features(Gauge(registry, "kubernetes_feature_enabled",
-                     "1 for the feature gates that are on and whose feature this node has")) {
+                     "1 for a feature gate that is on and implemented here, else 0")) {
   build_info.Set(1);
 }
 

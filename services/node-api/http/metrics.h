@@ -18,18 +18,18 @@
 
 namespace splitlet::node_api {
 
-/// Of what the API server is asked about those who call.
+/// Questions to the API server about clients.
 struct ReviewMetrics {
   explicit ReviewMetrics(prometheus::Registry& registry);
 
-  struct Asked {
+  struct Kind {
     prometheus::Family<prometheus::Counter>& requests;   // code
-    prometheus::Family<prometheus::Histogram>& seconds;  // likewise
-    /// `code`: of the answer; 0: there was none.
-    void Note(int code, double took);
+    prometheus::Family<prometheus::Histogram>& seconds;  // code
+    /// `code`: HTTP status of the answer; 0: no answer. `took`: seconds.
+    void Count(int code, double took);
   };
-  Asked tokens;  // TokenReviews
-  Asked rights;  // SubjectAccessReviews
+  Kind tokens;  // TokenReviews
+  Kind rights;  // SubjectAccessReviews
 };
 
 struct NodeApiMetrics {
@@ -39,16 +39,16 @@ struct NodeApiMetrics {
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
   Counters& requests;                  // method, path, server_type, long_running
-  Histograms& request_seconds;         // likewise
-  Gauges& inflight;                    // likewise
+  Histograms& request_seconds;         // the same labels
+  Gauges& inflight;                    // the same labels
   Counters& refused;                   // why: unauthenticated, forbidden, unanswered, busy
   Gauges& connections;                 // server
-  Gauges& displaced;                   // server: cut to make room, so far
-  prometheus::Gauge& has_certificate;  // 1: there is one to serve with
+  Gauges& displaced;                   // server
+  prometheus::Gauge& has_certificate;  // 1 or 0
   prometheus::Gauge& build_info;       // git_version, major, minor, platform
   Gauges& features;                    // name, stage
 
-  /// One series for each gate that a kubelet knows: 1 where this node has the feature.
+  /// Sets a series for each gate of a kubelet: 1 if this node has the feature.
   void ShowGates(const config::FeatureGates& gates);
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers that many paths give.
+/// Answers that several paths give.
 /// Threads: any; nothing fails.
 
 #include <string>

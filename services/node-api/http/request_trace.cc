@@ -12,7 +12,7 @@
 namespace splitlet::node_api {
 namespace {
 
-/// Tells the span what was answered, and ends it with the request.
+/// Records the status code in the span, and ends the span with the request.
 class TracedResponder final : public https::Responder {
  public:
   TracedResponder(std::shared_ptr<https::Responder> inner, Span span)
@@ -21,17 +21,17 @@ class TracedResponder final : public https::Responder {
   void SetKnown() override { inner_->SetKnown(); }
   void OnGone(std::function<void()> gone) override { inner_->OnGone(std::move(gone)); }
   void Send(https::Answer answer) override {
-    Note(answer.code);
+    Record(answer.code);
     inner_->Send(std::move(answer));
   }
   std::shared_ptr<https::Stream> Begin(https::Answer head) override {
-    Note(head.code);
+    Record(head.code);
     return inner_->Begin(std::move(head));
   }
   void PassTo(https::Backend backend) override { inner_->PassTo(std::move(backend)); }
 
  private:
-  void Note(int code) { span_.Set("http.response.status_code", fmt::format("{}", code)); }
+  void Record(int code) { span_.Set("http.response.status_code", fmt::format("{}", code)); }
 
   const std::shared_ptr<https::Responder> inner_;
   Span span_;

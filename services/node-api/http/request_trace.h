@@ -1,8 +1,8 @@
 #pragma once
 
-/// Makes a request that is let in a step of a trace, which the calls that it leads to carry on.
-/// Threads: loop thread; the span ends on whatever thread lets go of the responder.
-/// Errors: what is no traceparent counts as none.
+/// Makes an allowed request a span of a trace, which the calls made for it continue.
+/// Threads: loop thread; the span ends on the thread that destroys the responder.
+/// Errors: a malformed traceparent counts as none.
 /// Source: W3C Trace Context; docs/tracing.md, "Spans".
 
 #include "libs/base/random.h"
@@ -10,10 +10,9 @@
 
 namespace splitlet::node_api {
 
-/// Begins a server's span, named after the route. It goes on with the trace of the header
-/// `traceparent`, on a port where it is known who asks; else a new trace begins. Where
-/// it is recorded the request's header is then that of the span. It ends when the request is
-/// answered or passed on.
+/// Begins a server span, named after the route. On the secured port it continues the trace of the
+/// header `traceparent`; on the others a new trace begins. If the span is recorded, it replaces the
+/// request's header. It ends when the request is answered or passed on.
 void TraceRequest(RoutedRequest& asked, Random& random);
 
 }  // namespace splitlet::node_api

@@ -54,7 +54,7 @@ const Row* RowOf(std::string_view path) {
 
 const Row& RowOf(Route route) { return *std::ranges::find(kRows, route, &Row::route); }
 
-/// Its feature gate, if it has one, is on.
+/// The feature gate of the path, if it has one, is on.
 bool IsThere(const Row& row, const Handlers& handlers) {
   if (row.route == Route::kFlagz) return handlers.flagz;
   if (row.route == Route::kStatusz) return handlers.statusz;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which path is what, on which port, and by which methods.
+/// The table of paths: the handler of each, its ports and methods.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
@@ -11,9 +11,9 @@
 namespace splitlet::node_api {
 
 enum class Surface {
-  kSecured,   // who asks is authenticated and authorized
-  kReadOnly,  // nobody is asked who they are; some paths only
-  kHealthz,   // /healthz and /healthz/ping, of this process alone
+  kSecured,   // requests are authenticated and authorized
+  kReadOnly,  // no authentication; some paths only
+  kHealthz,   // no authentication; /healthz and /healthz/ping, about this process alone
 };
 
 enum class Route {
@@ -42,9 +42,9 @@ enum class Route {
 
 struct Match {
   enum class Kind {
-    kUnknown,   // 404, before anybody is asked who they are
+    kUnknown,   // 404, before authentication
     kRedirect,  // to the same path with a slash
-    kDisabled,  // 405 with `text`, by whatever method
+    kDisabled,  // 405 with `text`, for every method
     kServed,
   };
   Kind kind = Kind::kUnknown;
@@ -67,15 +67,15 @@ struct Handlers {
 /// `path`: decoded.
 Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers);
 
-/// What is served where, for what has to hold of every path.
+/// A path of the table, for tests that hold for every path.
 struct ServedPath {
   std::string_view path;  // "/exec"
   bool itself = true, below = false;
 };
-/// All of the secured port.
+/// All paths of the secured port.
 std::vector<ServedPath> ServedPaths();
 
-/// First steps of what the secured port serves, sorted: "/configz".
+/// First steps of the paths of the secured port, sorted: "/configz".
 std::vector<std::string> PathsOf(const Handlers& handlers);
 
 /// "/exec"
@@ -83,7 +83,7 @@ std::string_view PathOf(Route route);
 /// "GET, POST"; empty: any.
 std::string_view MethodsOf(Route route);
 bool TakesMethod(Route route, std::string_view method);
-/// It answers JSON, and `accept` does not take that.
+/// The route answers JSON, and the header `accept` excludes it.
 bool IsUnacceptable(Route route, std::string_view accept);
 
 }  // namespace splitlet::node_api

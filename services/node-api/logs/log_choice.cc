@@ -15,7 +15,7 @@ LogChoice Refused(int code, const std::string& text) {
   return {.refusal = TextReply(code, text), .path = "", .container_id = "", .running = false};
 }
 
-/// Of "containerd://abc": "abc".
+/// "containerd://abc" -> "abc".
 std::string BareId(const std::string& id) {
   const auto mark = id.find("://");
   return mark == std::string::npos ? id : id.substr(mark + 3);

@@ -26,7 +26,7 @@ std::string Html(std::string_view text) {
   return out;
 }
 
-/// A name as a link below the folder that shows it.
+/// The name, escaped for a link from the folder's page.
 std::string LinkTo(std::string_view name) {
   std::string out;
   for (const unsigned char c : name) {

@@ -10,14 +10,14 @@ namespace {
 
 using CadvisorUsage = v1::UsageStats;
 
-/// What has a cgroup: a container, a pod, all pods, the machine.
+/// A cgroup: of a container, a pod, all pods, or the machine.
 struct Subject {
   MetricLabels labels;
   const CadvisorUsage* usage = nullptr;
   int64_t started_at_ns = 0;
 };
 
-/// All labels are there, blank where they say nothing.
+/// Every label, empty where it does not apply.
 MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container,
                       const CadvisorUsage& usage) {
   return {{"container", container == nullptr ? "" : container->name},
@@ -33,7 +33,7 @@ MetricLabels With(MetricLabels labels, const char* name, std::string value) {
   return labels;
 }
 
-/// Of pods without a cgroup of their own there is no series: a sum is not what a cgroup used.
+/// A pod without a cgroup of its own has no series: a sum is not the usage of a cgroup.
 std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const CadvisorUsage& node,
                                 const std::vector<PodUse>& pods) {
   std::vector<Subject> all;
@@ -275,8 +275,8 @@ void WriteOperations(MetricsWriter& out, const std::vector<Subject>& subjects) {
       }
 }
 
-/// How large the file system of a container's layer is, no kubelet says with containerd: only what
-/// the container has written.
+/// Only the bytes that a container has written: with containerd no kubelet reports the size of the
+/// layer's file system.
 void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
                 const std::vector<PodUse>& pods) {
   WriteOperations(out, subjects);

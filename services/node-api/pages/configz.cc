@@ -15,8 +15,7 @@ namespace {
 
 using config::KubeletConfig;
 
-/// Of fields that do nothing here, whatever a file says: what a kubelet does by default is what is
-/// done.
+/// Fields that have no effect here: splitlet does what a kubelet does by default.
 struct Constant {
   std::string_view key, json;
 };
@@ -121,7 +120,7 @@ void WriteApi(JsonObject& out, const KubeletConfig::Api& api) {
   FlagIfSet(out, "serverTLSBootstrap", api.server_tls_bootstrap);
 }
 
-/// What they say may be a password: it is not shown.
+/// The URL and the headers may hold a password, which is masked.
 void WriteUrl(JsonObject& out, const KubeletConfig& file) {
   TextIfAny(out, "staticPodURL", WithoutSecrets(file.static_pod_url));
   if (file.static_pod_url_header.empty()) return;
@@ -193,7 +192,7 @@ void WritePods(JsonObject& out, const KubeletConfig& file, const FileFields& fie
   namespaces.Number("idsPerPod", file.user_namespace_ids_per_pod);
 }
 
-/// Without the cgroups of pods nothing is enforced.
+/// "none" without cgroups of pods.
 std::vector<std::string> EnforcedBy(const KubeletConfig& file, bool has_pod_cgroups) {
   using Enforced = KubeletConfig::ReservedCgroup::Enforced;
   std::vector<std::string> kinds;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What /configz answers: the settings that are in force, as a KubeletConfiguration. What is empty
-/// is left out where a kubelet's JSON leaves it out.
+/// The answer of /configz: the settings in force, as a KubeletConfiguration. Empty fields are left
+/// out where a kubelet's JSON leaves them out.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "configz".
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Fields of a KubeletConfiguration that nobody but node-api asks for: two handlers, and what
-/// /configz shows beside the settings of all.
+/// Fields of a KubeletConfiguration that only node-api reads: two handlers, and fields that only
+/// /configz shows.
 /// Threads: any; pure.
-/// Errors:  INVALID_ARGUMENT for what is no YAML. The rest is checked by KubeletConfig::Load.
+/// Errors:  INVALID_ARGUMENT for a text that is no YAML. KubeletConfig::Load checks the rest.
 /// Source:  docs/behaviour/node-api.md, "configz".
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct FileFields {
   Duration volume_stats_period = config::kVolumeStatsPeriod;
   config::MemoryQos memory_qos;
 };
-/// `content` empty: there is no file.
+/// `content` empty: the defaults.
 StatusOr<FileFields> ReadFileFields(const std::string& content);
 
 }  // namespace splitlet::node_api

@@ -1,12 +1,12 @@
 #pragma once
 
-/// /healthz: whether this node agent is alive, part by part.
-/// In:    answers of sync-loop to questions each ten seconds.
-/// Owns:  when sync-loop last said that its loop turns; counts of what was told.
-/// Out:   questions to sync-loop.
-/// Killed at any line: its next start counts from then.
+/// /healthz: the health of this node agent, check by check.
+/// In:    sync-loop's health, every 10 s.
+/// Owns:  when sync-loop last reported healthy; counts of check results.
+/// Out:   calls to sync-loop.
+/// Killed at any line: the next start counts from 0.
 /// Threads: loop thread; sync-loop is asked on a strand.
-/// Errors: a part that is not well, with why.
+/// Errors: a failed check, with the reason.
 /// Source: docs/behaviour/node-api.md, "healthz".
 
 #include <functional>
@@ -45,24 +45,24 @@ class HealthChecks {
   https::Answer Answer(const std::string& path, const Query& query, Surface surface);
   /// kubernetes_healthcheck and kubernetes_healthchecks_total.
   std::string Metrics() const;
-  /// They begin anew.
+  /// Sets the counts back to 0.
   void ResetMetrics();
 
  private:
-  struct Part {
-    std::string name, trouble;  // empty: it is well
+  struct Check {
+    std::string name, problem;  // problem empty: passed
   };
-  std::vector<Part> Look() const;
-  https::Answer AnswerAll(const std::vector<Part>& parts, const Query& query);
+  std::vector<Check> RunChecks() const;
+  https::Answer AnswerAll(const std::vector<Check>& checks, const Query& query);
   void AskSyncLoop();
 
   Deps deps_;
   const Duration limit_;
-  Clock::Time sync_loop_well_;
+  Clock::Time sync_loop_healthy_at_;
   bool asking_ = false;
-  std::string sync_loop_trouble_;
-  std::map<std::string, std::pair<uint64_t, uint64_t>> told_;  // name -> well, not well
-  std::map<std::string, bool> last_;
+  std::string sync_loop_problem_;
+  std::map<std::string, std::pair<uint64_t, uint64_t>> counts_;  // name -> passed, failed
+  std::map<std::string, bool> last_;                             // name -> passed
   exec::Periodic timer_;
 };
 

@@ -40,7 +40,7 @@ class RpcLevelTarget final : public LevelTarget {
   const FindPeer peer_;
 };
 
-/// As Go reads a number of 32 bits.
+/// A number of 32 bits, as Go parses it.
 std::optional<int32_t> ReadVerbosity(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int32_t verbosity = 0;
@@ -64,7 +64,7 @@ void LogLevels::Serve(const https::Request& request, std::shared_ptr<https::Resp
     return responder->Send(
         TextReply(400, "failed set klog.logging.verbosity: the body is not a number of 32 bits"));
   if (waiting_ >= kMaxWaiting)
-    return responder->Send(TextReply(429, "too many set the level of logs"));
+    return responder->Send(TextReply(429, "too many requests to set the log level"));
   ++waiting_;
   const auto asked = std::make_shared<Asked>(Asked{.verbosity = request.body,
                                                    .left = deps_.processes.size(),

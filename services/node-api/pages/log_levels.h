@@ -1,13 +1,13 @@
 #pragma once
 
-/// PUT /debug/flags/v: each process of this node is told the level of its log. It lasts until that
-/// process ends.
-/// In:    requests that are allowed.
+/// PUT /debug/flags/v: sets the log level of each process of this node, until that process ends.
+/// In:    allowed requests.
 /// Owns:  requests whose calls are under way.
-/// Out:   Admin.SetLogLevel of every process, this one included, on strands.
-/// Killed at any line: some processes have the new level; the client sees no answer and asks again.
+/// Out:   Admin.SetLogLevel of every process, node-api included, on strands.
+/// Killed at any line: some processes have the new level; the client gets no answer and repeats its
+///        request.
 /// Threads: loop thread; calls on strands, one after the other for a process.
-/// Errors: answers in a kubelet's words: 406, 400, 500 with who has not taken it.
+/// Errors: answers in a kubelet's words: 406, 400, and 500 naming the processes that failed.
 /// Source: docs/behaviour/node-api.md, "The level of logs".
 
 #include <functional>
@@ -48,7 +48,7 @@ class LogLevels {
     std::shared_ptr<LevelTarget> target;
     std::vector<std::string> processes;
   };
-  static constexpr int kMaxWaiting = 4;  // requests
+  static constexpr int kMaxWaiting = 4;  // requests under way
 
   explicit LogLevels(Deps deps) : deps_(std::move(deps)) {}
   LogLevels(const LogLevels&) = delete;

@@ -22,7 +22,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// The part before `mark`, which goes from `text`.
+/// Removes the part before `mark` from `text` and returns it.
 std::string_view Cut(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const std::string_view part = text.substr(0, at);
@@ -30,7 +30,7 @@ std::string_view Cut(std::string_view& text, char mark) {
   return Trimmed(part);
 }
 
-/// One of those that a client takes.
+/// The form that one media range of the header Accept stands for.
 PageForm FormOf(std::string_view range, std::string_view kind) {
   const std::string_view type = Cut(range, ';');
   if (type == "*/*" || type == "text/*" || type == "text/plain") return {};
@@ -55,7 +55,7 @@ https::Answer PlainPage(std::string text) {
   return {.code = 200, .headers = {{"Content-Type", kPlainText}}, .body = std::move(text)};
 }
 
-/// JSON is YAML too.
+/// The body is JSON, which is valid YAML too.
 https::Answer ObjectPage(const PageForm& form, const char* kind, std::string body) {
   const bool json = form.kind == PageForm::Kind::kJson;
   https::Answer answer{
@@ -99,7 +99,7 @@ https::Answer ZPages::Flagz(std::string_view accept) const {
   if (form.kind == PageForm::Kind::kNone) return NotAcceptable();
   if (form.kind == PageForm::Kind::kText) {
     std::string text = fmt::format(kHead, kComponent, "flagz");
-    for (const auto& [name, value] : facts_.flags)
+    for (const auto& [name, value] : contents_.flags)
       text += fmt::format("{}{}{}\n", name, Separator(), value);
     return PlainPage(std::move(text));
   }
@@ -107,7 +107,7 @@ https::Answer ZPages::Flagz(std::string_view accept) const {
   {
     JsonObject out(writer);
     WriteHead(out, form, "Flagz");
-    out.Map("flags", facts_.flags);
+    out.Map("flags", contents_.flags);
   }
   return ObjectPage(form, "Flagz", writer.Take());
 }
@@ -116,12 +116,12 @@ https::Answer ZPages::Statusz(std::string_view accept, WallTime now) const {
   const PageForm form = ChooseForm(accept, "Statusz");
   if (form.kind == PageForm::Kind::kNone) return NotAcceptable();
   const int64_t up = std::max<int64_t>(
-      0, std::chrono::duration_cast<std::chrono::seconds>(now - facts_.started_at).count());
+      0, std::chrono::duration_cast<std::chrono::seconds>(now - contents_.started_at).count());
   if (form.kind == PageForm::Kind::kText) {
     const std::tm started =
-        fmt::gmtime(static_cast<std::time_t>(ToNanos(facts_.started_at) / 1'000'000'000));
+        fmt::gmtime(static_cast<std::time_t>(ToNanos(contents_.started_at) / 1'000'000'000));
     std::string paths;
-    for (const std::string& path : facts_.paths) paths += (paths.empty() ? "" : " ") + path;
+    for (const std::string& path : contents_.paths) paths += (paths.empty() ? "" : " ") + path;
     std::string text = fmt::format(kHead, kComponent, "statusz");
     const auto line = [&](const char* name, const std::string& value) {
       text += fmt::format("{}{}{}\n", name, Separator(), value);
@@ -129,8 +129,8 @@ https::Answer ZPages::Statusz(std::string_view accept, WallTime now) const {
     line("Started", fmt::format("{:%a %b %e %H:%M:%S UTC %Y}", started));
     line("Up", fmt::format("{} hr {:02} min {:02} sec", up / 3600, up / 60 % 60, up % 60));
     line("Go version", "none");
-    line("Binary version", facts_.version);
-    line("Emulation version", facts_.version.substr(0, facts_.version.rfind('.')));
+    line("Binary version", contents_.version);
+    line("Emulation version", contents_.version.substr(0, contents_.version.rfind('.')));
     line("Paths", paths);
     return PlainPage(std::move(text));
   }
@@ -138,12 +138,12 @@ https::Answer ZPages::Statusz(std::string_view accept, WallTime now) const {
   {
     JsonObject out(writer);
     WriteHead(out, form, "Statusz");
-    out.Time("startTime", ToNanos(facts_.started_at));
+    out.Time("startTime", ToNanos(contents_.started_at));
     out.Number("uptimeSeconds", up);
     out.Text("goVersion", "none");
-    out.Text("binaryVersion", facts_.version);
-    out.Text("emulationVersion", facts_.version.substr(0, facts_.version.rfind('.')));
-    out.Texts("paths", facts_.paths);
+    out.Text("binaryVersion", contents_.version);
+    out.Text("emulationVersion", contents_.version.substr(0, contents_.version.rfind('.')));
+    out.Texts("paths", contents_.paths);
   }
   return ObjectPage(form, "Statusz", writer.Take());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What node-api has pod-worker do: streams, commands and checkpoints of containers.
+/// Calls to pod-worker: streams, commands and checkpoints of containers.
 /// Threads: strands; calls block up to their deadline.
 /// Errors: gRPC codes.
 /// Source: docs/design.md, "The calls".

@@ -17,7 +17,7 @@ struct Index {
   std::map<std::string, const v1::PodStats*> pods;
 };
 
-/// A container that runs has used something: zero means that the runtime does not say.
+/// A running container uses more than zero: zero means that the runtime does not report it.
 v1::UsageStats UsageOf(const v1::ContainerStats& container) {
   if (container.has_usage()) return container.usage();
   v1::UsageStats usage;
@@ -46,17 +46,17 @@ std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const In
   return use;
 }
 
-/// A pod without a cgroup has the room that its containers with a limit have together; none has a
-/// limit: it is not known.
-void AddRoom(const PodUse& pod, v1::UsageStats& sum) {
-  std::optional<uint64_t> room;
+/// The memory available to a pod without a cgroup is that of its containers with a limit together;
+/// unknown without any limit.
+void AddAvailable(const PodUse& pod, v1::UsageStats& sum) {
+  std::optional<uint64_t> available;
   for (const auto& container : pod.containers) {
     const v1::UsageStats& usage = container.usage;
     if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
     const uint64_t limit = usage.memory_limit_bytes();
-    room = room.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
+    available = available.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
   }
-  if (room) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *room);
+  if (available) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *available);
 }
 
 void AddUp(const PodUse& pod, v1::UsageStats& sum) {
@@ -73,7 +73,7 @@ void AddUp(const PodUse& pod, v1::UsageStats& sum) {
   add(&U::has_page_faults, &U::page_faults, &U::set_page_faults);
   add(&U::has_major_page_faults, &U::major_page_faults, &U::set_major_page_faults);
   add(&U::has_swap_usage_bytes, &U::swap_usage_bytes, &U::set_swap_usage_bytes);
-  AddRoom(pod, sum);
+  AddAvailable(pod, sum);
 }
 
 std::optional<uint64_t> SumOfRates(const PodUse& pod) {

@@ -45,7 +45,7 @@ std::map<std::string, uint64_t> UsageOf(const v1::NodeStatsReply& reply) {
   return usage;
 }
 
-/// Of a counter that went down there is no rate: it is another's now.
+/// A counter that went down has no rate: it belongs to another container now.
 std::map<std::string, uint64_t> Rates(const v1::NodeStatsReply& before,
                                       const v1::NodeStatsReply& after) {
   std::map<std::string, uint64_t> rates;
@@ -71,7 +71,7 @@ std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
 void StatsCache::Start() {
   if (last_ != nullptr) return;
   Get([this](const auto& stats) {
-    asked_at_ = {};  // for rates alone: who wants stats gets newer ones
+    asked_at_ = {};  // the base of rates only: a request gets newer stats
     if (!stats.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
   });
 }

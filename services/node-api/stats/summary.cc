@@ -84,7 +84,7 @@ void WriteInterface(JsonObject& out, const v1::InterfaceStats& stats) {
   out.Number("txErrors", stats.tx_errors());
 }
 
-/// Stats without a name of an interface are those of eth0.
+/// The top-level stats are those of eth0, as in a kubelet.
 void WriteNetwork(JsonObject& out, int64_t at, const auto& interfaces) {
   if (interfaces.empty()) return;
   JsonObject network(out.Member("network"));
@@ -127,7 +127,7 @@ struct Share {
   std::optional<uint64_t> inodes;
 };
 
-/// A file system of which one thing uses so much.
+/// A file system, and how much of it one subject uses.
 void WriteShare(kube::JsonWriter& writer, const Share& share) {
   JsonObject out(writer);
   out.Time("time", share.at);
@@ -158,7 +158,7 @@ void WriteSystemContainers(JsonObject& node, const StatsSnapshot& stats, bool re
   list.EndList();
 }
 
-/// Of what containers write; null: the runtime does not say.
+/// The file system that containers write to; null: the runtime does not report it.
 const v1::FsStats* ContainerFs(const v1::NodeStatsReply& reply) {
   if (reply.has_container_fs()) return &reply.container_fs();
   return reply.has_image_fs() ? &reply.image_fs() : nullptr;
@@ -229,7 +229,8 @@ void WriteVolumes(JsonObject& pod, const PodUse& use) {
   list.EndList();
 }
 
-/// Layers of containers, logs and volumes on the node's own disk; room and inodes are the disk's.
+/// Layers of containers, logs and volumes on the node's disk; available bytes and inodes are the
+/// disk's.
 Share EphemeralStorage(const PodUse& pod, const v1::NodeStatsReply& reply) {
   Share share{.at = reply.at_wall_ns(),
               .fs = &reply.node_fs(),

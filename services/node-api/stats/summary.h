@@ -1,6 +1,6 @@
 #pragma once
 
-/// The summary of /stats/summary.
+/// The JSON of /stats/summary.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Figures".
 
