@@ -1,11 +1,11 @@
 #pragma once
 
-/// The faults of a scenario, done to a local stack: signals, fail points, manifests, ports, disks,
-/// packets, and the runtime behind the agent.
-/// In: faults that LocalNode is to begin, end and set again; its last snapshot.
-/// Owns: what each fault has to undo.
+/// Does the faults of a scenario to a local stack: signals, fail points, manifests, ports, disks,
+/// packets, and calls to the runtime behind the agent.
+/// In: faults from LocalNode, to begin, end and set again; its last snapshot.
+/// Owns: what each fault must undo.
 /// Threads: one; a call blocks for some seconds at most.
-/// Errors: of what is done; CANCELLED from End when a fault never came into force.
+/// Errors: of each fault; CANCELLED from End when a fault never came into force.
 
 #include <sys/types.h>
 

@@ -277,8 +277,7 @@ TEST(ApiPods, OnlyThoseOfTheServerCanBeDeletedByForce) {
   const auto scenario =
       ParseScenario("name: a\nduration: 1s\npods: [{name: v, run: x, forced: true}]", "a.yaml",
                     [](const std::string&) -> StatusOr<std::string> { return NotFound("no"); });
-  EXPECT_EQ(Message(scenario.status()),
-            "a.yaml: pods[0].forced: only pods of the API server are deleted so (line 3)");
+  EXPECT_EQ(Message(scenario.status()), "a.yaml: pods[0].forced: needs api: true (line 3)");
 }
 
 }  // namespace

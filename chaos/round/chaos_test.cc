@@ -545,7 +545,7 @@ TEST(Reports, TellSeedsAndViolations) {
   EXPECT_EQ(ViolationsOf(good), 0u);
   EXPECT_THAT(ReportHtml(good), HasSubstr("no violation"));
   EXPECT_THAT(ReportText(good), HasSubstr("0 violations"));
-  EXPECT_THAT(ReportText(good), HasSubstr("at most 0.3s apart; the plan was 0s late at worst"));
+  EXPECT_THAT(ReportText(good), HasSubstr("at most 0.3s apart; the plan was at most 0s late"));
   EXPECT_THAT(ReportJson(good), HasSubstr("\"longestGapSeconds\": 0.3"));
 }
 

@@ -10,23 +10,23 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr Duration kInspectPeriod = 300ms;
-/// However long an inspection took, so much is done before the next.
+/// At least this much time for steps between two inspections, however long they take.
 constexpr Duration kBetweenInspections = 100ms;
-/// How long the node must have been right before it counts as settled.
+/// The node must be without problems for this long to count as settled.
 constexpr Duration kCalm = 1s;
-/// What a runtime removes by itself is gone by then.
+/// A runtime removes its own leftovers within this time.
 constexpr Duration kRuntimeCleans = 15s;
-/// How much of what happened is shown around a violation.
+/// The report shows this much of the timeline around a violation.
 constexpr Duration kBefore = 5s, kAfter = 1s;
 constexpr size_t kMaxAround = 200;
-/// Of how many; the first ones say most.
+/// The report shows the timeline around the first violations only, which say most.
 constexpr size_t kMaxDetailed = 25;
 
 using State = SeenContainer::State;
 
 bool IsSetAgain(const Action& action) {
   if (action.kind == FaultKind::kLimitMemory || action.kind == FaultKind::kPartition) return true;
-  // One that counts, or kills, would go on for ever.
+  // A term that counts, or crashes, would never end if it were set again.
   return std::ranges::all_of(action.points,
                              [](const Action::Point& p) {
                                return p.term.find('*') == std::string::npos &&
@@ -35,7 +35,7 @@ bool IsSetAgain(const Action& action) {
          !action.points.empty();
 }
 
-/// Calls that make something in the runtime may have been left in their middle: either end died.
+/// The fault kills the runtime or its caller, so calls between them may be interrupted.
 bool InterruptsCalls(const Action& action) {
   if (action.target != "containerd" && action.target != "pod-worker") return false;
   const FaultKind kind = action.kind;
@@ -46,7 +46,7 @@ bool InterruptsCalls(const Action& action) {
          });
 }
 
-/// Where it stands in the picture: a pod or process, or what was left over.
+/// Row of the violation in the picture: a pod, a process, or "leftovers".
 std::string RowOf(const Violation& violation) {
   if (violation.rule == "leak") return "leftovers";
   return violation.subject.substr(0, violation.subject.find_first_of("/ "));
@@ -138,7 +138,7 @@ void Engine::CarryOut() {
   watches_ = true;
   size_t next = 0;
   while (!Stopped()) {
-    // Also when more is due than can be done in time: nothing goes unseen for long.
+    // Inspections go on even when the plan is late.
     if (Elapsed() >= inspection_due_) Inspect();
     const bool over = next == plan_.steps.size();
     const Duration due = start + (over ? scenario_.duration : plan_.steps[next].at);
@@ -410,8 +410,8 @@ void Engine::RecordContainers(const Snapshot& now) {
   });
 }
 
-/// What happened shortly before, and what happened to its subject in the round until just after.
-/// What comes then is the end of the round and explains nothing.
+/// All lines shortly before the violation, and lines about its subject until shortly after. Later
+/// lines belong to the end of the round and explain nothing.
 std::vector<Engine::Line> Engine::LinesAround(const Violation& violation,
                                               const std::vector<BusLine>& bus) const {
   const WallTime before = violation.wall - kBefore, until = violation.wall + kAfter;

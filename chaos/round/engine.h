@@ -1,10 +1,10 @@
 #pragma once
 
-/// One round of a scenario on a node: pods are started, the plan is carried out, everything is
-/// healed, must settle, and must go without leaving anything behind. Called by RunScenario.
+/// One round of a scenario on a node: starts the pods, carries out the plan, ends all faults, waits
+/// until the node settles, removes the pods and checks that nothing is left. Called by RunScenario.
 /// Threads: one.
-/// Errors: a node that refuses to start the pods; what breaks a rule is in the outcome. Whatever
-/// happens, faults are ended and pods removed before it returns.
+/// Errors: a node that refuses to start the pods; a broken rule is in the outcome. In every case it
+/// ends the faults and removes the pods before it returns.
 
 #include <functional>
 #include <map>
@@ -36,7 +36,7 @@ struct EngineDeps {
   std::function<void(const std::string&)> progress;  // one line; may be empty
 };
 
-/// The first thing of the plan that cannot be done on this node.
+/// An error for the first step of the plan that cannot be done on this node.
 Status CheckPlan(const Scenario& scenario, const Plan& plan, Node& node);
 
 class Engine {
@@ -58,7 +58,7 @@ class Engine {
   void Begin(const Action& action);
   void End(const Action& action);
   void EndAll();
-  /// Looks until `problems` finds nothing twice in a row; what it finds at the end is a violation.
+  /// Inspects until `problems` finds nothing for kCalm; what it finds at the limit is a violation.
   Duration Settle(const std::string& what, const std::function<std::vector<Violation>()>& problems);
   void TearDown();
   void CheckLeaks();

@@ -7,7 +7,7 @@
 namespace splitlet::chaos {
 namespace {
 
-/// A call that makes or removes something takes that long at worst on a busy machine.
+/// The longest time of a call that makes or removes something, on a busy machine.
 constexpr Duration kCall = 10s;
 
 }  // namespace
@@ -25,7 +25,7 @@ std::set<std::string> InterruptedCalls::Affected(const std::set<std::string>& re
   for (const auto& resource : resources) {
     const auto span = listed_.find(operate::RuntimeIdOf(resource));
     const bool hit = span == listed_.end()
-                         ? !times_.empty()  // it was being made, or its name has no id
+                         ? !times_.empty()  // it was being made, or the resource names no id
                          : std::ranges::any_of(times_, [&span](const Span& time) {
                              const auto& [first, last] = span->second;
                              return time.second >= first - kCall && time.first <= last + kCall;

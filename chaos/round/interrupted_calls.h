@@ -1,8 +1,8 @@
 #pragma once
 
-/// When calls to the runtime were interrupted, because it or its caller died. Only what was there
-/// then, or just made or removed, can have been lost by it.
-/// In: faults as Engine begins them; what the runtime lists.
+/// Times at which calls to the runtime were interrupted, because it or its caller died. Only
+/// sandboxes and containers that existed then, or were just made or removed, can be lost by it.
+/// In: faults from Engine; lists of the runtime.
 /// Owns: those times, and when each sandbox and container was listed.
 /// Threads: one.
 /// Errors: none.
@@ -23,7 +23,7 @@ class InterruptedCalls {
   void Add(Duration from, Duration to) { times_.emplace_back(from, to); }
   void OnListed(const Snapshot& listed, Duration now);
   bool empty() const { return times_.empty(); }
-  /// Those of `resources` that can have been lost by an interruption.
+  /// The ones of `resources` that an interruption can have lost.
   std::set<std::string> Affected(const std::set<std::string>& resources) const;
 
  private:

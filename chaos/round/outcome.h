@@ -31,10 +31,10 @@ struct Outcome {
   std::map<std::string, int> failed;  // the same, of what could not be done
   std::map<std::string, Peak> peaks;  // by process
   Duration to_start{0}, to_settle{0}, to_go{0};
-  std::set<std::string> runtime_leaks;  // host resources that the runtime lost sight of
+  std::set<std::string> runtime_leaks;  // host resources that the runtime has forgotten
   int inspections = 0;
-  // Of the inspections from the first fault until the node had settled:
-  int blind_to_runtime = 0, blind_to_status = 0;  // it did not answer
+  // From the first fault until the node had settled:
+  int blind_to_runtime = 0, blind_to_status = 0;  // inspections without its answer
   Duration longest_gap{0};                        // from the begin of one to that of the next
   Duration latest_step{0};                        // how late the plan was at worst
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How many events were told of each pod in the last minute. Used by Checker.
+/// Counts the events of each pod in the last minute. Used by EventsRule.
 /// Threads: one.
 /// Errors: none.
 /// Units: occurrences.
@@ -19,12 +19,12 @@ class EventRates {
  public:
   static constexpr Duration kSpan = 60s;
 
-  /// `count`: all that were ever told of the pod with this UID, as seen at `now`. What was told
-  /// before it was first seen counts as told then.
+  /// `count`: all events ever recorded of the pod with this UID, as seen at `now`. Earlier events
+  /// than the first call count as of that call.
   int64_t InLastMinute(const std::string& uid, Clock::Time now, int64_t count);
 
  private:
-  // What there was since when; the first as of a minute ago or earlier, if it is known.
+  // Counts and their times; the first is a minute old or older, if known.
   using History = std::deque<std::pair<Clock::Time, int64_t>>;
   std::map<std::string, History> histories_;
 };
