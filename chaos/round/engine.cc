@@ -182,7 +182,8 @@ void Engine::Put(const Step& step) {
   checker_.OnPut(pod, last_);
   if (present_.insert(pod.name).second) {
     open_bars_["wanted/" + pod.name] = outcome_.timeline.bars.size();
-    outcome_.timeline.bars.push_back({pod.name, Elapsed(), Elapsed(), "wanted", "wanted"});
+    outcome_.timeline.bars.push_back(
+        {.row = pod.name, .from = Elapsed(), .to = Elapsed(), .style = "wanted", .text = "wanted"});
   }
 }
 
@@ -219,8 +220,11 @@ void Engine::Begin(const Action& action) {
 void Engine::End(const Action& action) {
   const auto found = active_.find(KeyOf(action));
   if (found == active_.end() || found->second.count == 0) return;
-  outcome_.timeline.bars.push_back({action.target, Elapsed() - std::min(Elapsed(), action.lasting),
-                                    Elapsed(), "fault", Describe(action)});
+  outcome_.timeline.bars.push_back({.row = action.target,
+                                    .from = Elapsed() - std::min(Elapsed(), action.lasting),
+                                    .to = Elapsed(),
+                                    .style = "fault",
+                                    .text = Describe(action)});
   if (--found->second.count > 0) return;
   const Status ended = deps_.node.End(action);
   if (const std::string kind(NameOf(action.kind)); ended.code() == StatusCode::kCancelled) {
@@ -399,8 +403,11 @@ void Engine::RecordContainers(const Snapshot& now) {
     running.insert("running/" + c.id);
     if (!open_bars_.contains("running/" + c.id)) {
       open_bars_["running/" + c.id] = outcome_.timeline.bars.size();
-      outcome_.timeline.bars.push_back(
-          {pod, Elapsed(), Elapsed(), "running", fmt::format("{} #{}", c.name, c.attempt)});
+      outcome_.timeline.bars.push_back({.row = pod,
+                                        .from = Elapsed(),
+                                        .to = Elapsed(),
+                                        .style = "running",
+                                        .text = fmt::format("{} #{}", c.name, c.attempt)});
     }
   }
   std::erase_if(open_bars_, [&](const auto& open) {

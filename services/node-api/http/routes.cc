@@ -8,38 +8,95 @@ namespace splitlet::node_api {
 namespace {
 
 struct Row {
+  // Paths below: not served, served too, or only those; then the path itself is sent to "path/".
+  enum class Below { kNot, kToo, kOnly };
+  enum class ReadOnly { kServed, kDisabled, kUnknown };  // on the read-only port
   std::string_view path;
-  Route route;
-  enum class Below { kNot, kToo, kOnly } below;  // only: the path itself is sent to "path/"
-  std::string_view methods;
-  bool debugging;
-  enum class ReadOnly { kServed, kDisabled, kUnknown } read_only;
+  Route route = Route::kHealthz;
+  Below below = Below::kNot;
+  std::string_view methods = {};  // "GET, POST"; empty: any
+  bool debugging = false;         // needs enableDebuggingHandlers
+  ReadOnly read_only = ReadOnly::kServed;
 };
 using Below = Row::Below;
 using ReadOnly = Row::ReadOnly;
 
 constexpr auto kRows = std::to_array<Row>({
-    {"/healthz", Route::kHealthz, Below::kToo, "", false, ReadOnly::kServed},
-    {"/pods", Route::kPods, Below::kNot, "GET", false, ReadOnly::kServed},
-    {"/stats", Route::kStats, Below::kOnly, "GET, POST", false, ReadOnly::kServed},
-    {"/metrics", Route::kMetrics, Below::kNot, "", false, ReadOnly::kServed},
-    {"/metrics/cadvisor", Route::kCadvisor, Below::kNot, "", false, ReadOnly::kServed},
-    {"/metrics/resource", Route::kResource, Below::kNot, "", false, ReadOnly::kServed},
-    {"/metrics/probes", Route::kProbes, Below::kNot, "", false, ReadOnly::kServed},
-    {"/metrics/slis", Route::kSlis, Below::kNot, "", false, ReadOnly::kServed},
-    {"/run", Route::kRun, Below::kToo, "POST", true, ReadOnly::kDisabled},
-    {"/exec", Route::kExec, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
-    {"/attach", Route::kAttach, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
-    {"/portForward", Route::kPortForward, Below::kToo, "GET, POST", true, ReadOnly::kDisabled},
-    {"/containerLogs", Route::kContainerLogs, Below::kToo, "GET", true, ReadOnly::kDisabled},
-    {"/runningpods", Route::kRunningPods, Below::kOnly, "GET", true, ReadOnly::kDisabled},
-    {"/logs", Route::kLogs, Below::kOnly, "GET", true, ReadOnly::kDisabled},
-    {"/debug/pprof", Route::kProfile, Below::kOnly, "GET", true, ReadOnly::kDisabled},
-    {"/debug/flags/v", Route::kDebugFlags, Below::kNot, "", true, ReadOnly::kUnknown},
-    {"/configz", Route::kConfigz, Below::kNot, "", true, ReadOnly::kUnknown},
-    {"/flagz", Route::kFlagz, Below::kNot, "", true, ReadOnly::kUnknown},
-    {"/statusz", Route::kStatusz, Below::kNot, "", true, ReadOnly::kUnknown},
-    {"/checkpoint", Route::kCheckpoint, Below::kOnly, "POST", true, ReadOnly::kUnknown},
+    {.path = "/healthz", .route = Route::kHealthz, .below = Below::kToo},
+    {.path = "/pods", .route = Route::kPods, .methods = "GET"},
+    {.path = "/stats", .route = Route::kStats, .below = Below::kOnly, .methods = "GET, POST"},
+    {.path = "/metrics", .route = Route::kMetrics},
+    {.path = "/metrics/cadvisor", .route = Route::kCadvisor},
+    {.path = "/metrics/resource", .route = Route::kResource},
+    {.path = "/metrics/probes", .route = Route::kProbes},
+    {.path = "/metrics/slis", .route = Route::kSlis},
+    {.path = "/run",
+     .route = Route::kRun,
+     .below = Below::kToo,
+     .methods = "POST",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/exec",
+     .route = Route::kExec,
+     .below = Below::kToo,
+     .methods = "GET, POST",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/attach",
+     .route = Route::kAttach,
+     .below = Below::kToo,
+     .methods = "GET, POST",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/portForward",
+     .route = Route::kPortForward,
+     .below = Below::kToo,
+     .methods = "GET, POST",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/containerLogs",
+     .route = Route::kContainerLogs,
+     .below = Below::kToo,
+     .methods = "GET",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/runningpods",
+     .route = Route::kRunningPods,
+     .below = Below::kOnly,
+     .methods = "GET",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/logs",
+     .route = Route::kLogs,
+     .below = Below::kOnly,
+     .methods = "GET",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/debug/pprof",
+     .route = Route::kProfile,
+     .below = Below::kOnly,
+     .methods = "GET",
+     .debugging = true,
+     .read_only = ReadOnly::kDisabled},
+    {.path = "/debug/flags/v",
+     .route = Route::kDebugFlags,
+     .debugging = true,
+     .read_only = ReadOnly::kUnknown},
+    {.path = "/configz",
+     .route = Route::kConfigz,
+     .debugging = true,
+     .read_only = ReadOnly::kUnknown},
+    {.path = "/flagz", .route = Route::kFlagz, .debugging = true, .read_only = ReadOnly::kUnknown},
+    {.path = "/statusz",
+     .route = Route::kStatusz,
+     .debugging = true,
+     .read_only = ReadOnly::kUnknown},
+    {.path = "/checkpoint",
+     .route = Route::kCheckpoint,
+     .below = Below::kOnly,
+     .methods = "POST",
+     .debugging = true,
+     .read_only = ReadOnly::kUnknown},
 });
 
 const Row* RowOf(std::string_view path) {
