@@ -4,8 +4,8 @@
 /// next kubelet ends this one by opening the file.
 /// Threads: one; Take blocks until the lock is free. Nothing is set up by then, so a signal simply
 ///          ends the process.
-/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may belong to another user,
-///          who could block the start forever.
+/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may belong to another
+///          user, who could block the start forever.
 /// Killed:  the kernel drops the lock; the file stays. Started programs do not inherit it.
 /// Source:  kubelet --lock-file, pkg/util/flock.
 

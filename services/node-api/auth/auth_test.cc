@@ -299,8 +299,8 @@ TEST_F(Auth, NoQuestionLastsForMoreThanHalfAMinute) {
   ASSERT_TRUE(asked->answer);
   EXPECT_EQ(asked->answer->code, 500);
   ASSERT_EQ(left.size(), 3U);
-  EXPECT_EQ(left[0], ReviewCalls::kTryLimit);
-  EXPECT_LT(left[2], ReviewCalls::kTryLimit);
+  EXPECT_EQ(left[0], ReviewCalls::kAttemptLimit);
+  EXPECT_LT(left[2], ReviewCalls::kAttemptLimit);
 }
 
 TEST_F(Auth, WithoutAnApiServerTokensAreNobodys) {

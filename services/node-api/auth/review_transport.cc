@@ -10,7 +10,7 @@ void ReviewTransport::Begin(apiclient::Request request, Deadline deadline, Done 
                 [this, &asked, began = clock_.Now(),
                  done = std::move(done)](StatusOr<apiclient::Response> answer) {
                   const std::chrono::duration<double> took = clock_.Now() - began;
-                  asked.Note(answer.ok() ? answer->code : 0, took.count());
+                  asked.Count(answer.ok() ? answer->code : 0, took.count());
                   done(std::move(answer));
                 });
 }
