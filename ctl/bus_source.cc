@@ -146,7 +146,7 @@ void FlushAndReport(operate::RecorderFiles& files, Reporter& reporter) {
                       : fmt::format("records; {} messages could not be written", files.dropped()));
 }
 
-/// One connection, until it ends.
+/// Records one connection until it ends.
 Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& files,
                   const std::function<bool()>& stopped, Reporter& reporter) {
   ASSIGN_OR_RETURN(const Connection connection, Connect(access), "bus");

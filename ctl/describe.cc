@@ -108,7 +108,7 @@ void AddVolumes(Fields& out, const core::PodSpec& spec) {
   }
 }
 
-/// What kubectl cannot know: the processes' own records.
+/// The records of the processes, which kubectl cannot show.
 void AddProcesses(Fields& out, const operate::PodView& view) {
   out.Head("Processes");
   Fields lines(2, 18);

@@ -26,7 +26,7 @@ struct Finding {
 
 std::vector<Finding> Examine(const operate::Client& client, const std::string& runtime_endpoint);
 
-/// One line for each, the advice below it; the last line counts.
+/// A line for each finding, its advice below it, and a last line with the counts.
 std::string DoctorText(const std::vector<Finding>& findings);
 
 // The judgements, from what is already gathered.

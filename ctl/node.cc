@@ -126,7 +126,7 @@ void AddSystem(Fields& out, const core::NodeSystemInfo& info) {
   out.Raw(lines.text());
 }
 
-/// What pods request of the node.
+/// Requests and limits of pods.
 struct Demand {
   kube::Resources requests, limits;
 };

@@ -40,7 +40,7 @@ void CountRestarts(const core::ContainerStatus& status, PodRow& row) {
         std::max(row.last_restart_wall_ns, Nanos(status.last_state().terminated().finished_at()));
 }
 
-/// What kubectl reads from the init containers.
+/// The result of the init containers, as kubectl computes it.
 struct InitResult {
   bool initializing = false;
   PodRow sidecars;  // their restarts

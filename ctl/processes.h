@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the processes report of themselves, as `get processes` and `get sources` show it.
+/// Reports of the processes about themselves, as `get processes` and `get sources` show them.
 /// Threads: any.
 /// Errors: none.
 

@@ -53,7 +53,7 @@ class Session final : public spdy::ClientHandler {
     if (protocol != kRemoteCommandProtocol)
       return End(
           Unavailable("the runtime speaks \"{}\" instead of {}", protocol, kRemoteCommandProtocol));
-    // Those that the runtime waits for, by what it was asked for.
+    // The streams that the runtime waits for, by the request for the session.
     error_ = Open("error");
     if (options_.input) input_stream_ = Open("stdin");
     output_ = Open("stdout");

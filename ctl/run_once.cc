@@ -29,7 +29,7 @@ bool AllRun(const operate::PodView& view) {
 
 std::string NameOf(const operate::PodView& view) { return view.name_space + "/" + view.name; }
 
-/// What is wrong with the manifests themselves.
+/// Problems of the manifests themselves.
 struct SourceState {
   Status refused;         // this user may not ask; waiting does not help
   bool complete = false;  // every source was read whole
@@ -57,7 +57,7 @@ SourceState InspectSources(const operate::Client& client) {
   return state;
 }
 
-/// One round: each pod's outcome is printed when it is first known.
+/// Prints the outcome of each pod when it is first known.
 class Round {
  public:
   explicit Round(const operate::Context& context) : context_(context) {}

@@ -124,8 +124,8 @@ Status ApiServer::Unset(const std::string& answer) {
   const auto wanted = answers_.extract(answer);
   if (wanted.empty()) return OkStatus();
   changed_ = true;
-  const Status told = Apply();
-  return wanted.mapped() ? told : Cancelled("the fault ended before the API server took it");
+  const Status applied = Apply();
+  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server took it");
 }
 
 Status ApiServer::EndWatches(const std::string& how) {

@@ -37,7 +37,7 @@ class ApiServer {
   Status Put(const std::string& path, const std::string& json);
   /// `forced`: immediately, without a grace period.
   Status Delete(const std::string& path, bool forced);
-  /// Of the namespace default.
+  /// Pods of the namespace default.
   StatusOr<std::vector<ReportedPod>> ListPods();
   StatusOr<std::vector<SeenEvents>> ListEvents();
   StatusOr<bool> IsReady(const std::string& node);

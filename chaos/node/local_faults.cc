@@ -27,7 +27,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// What is done to the runtime itself.
+/// Limit of a call to the runtime.
 constexpr Duration kCallLimit = 3s;
 /// A process that does not answer within this time gets its terms later.
 constexpr Duration kPointLimit = 300ms;
@@ -348,23 +348,23 @@ Status LocalFaults::BreakManifest(const std::string& pod, bool on) {
 Status LocalFaults::TakePort(const std::string& process, bool on) {
   const bool bus = process == "nats";
   if (!on) {
-    const auto stranger = strangers_.extract(process);
-    if (bus || stranger.empty()) return OkStatus();
-    return ReplaceInScript(process, stranger.mapped()->port(), 0);
+    const auto holder = port_holders_.extract(process);
+    if (bus || holder.empty()) return OkStatus();
+    return ReplaceInScript(process, holder.mapped()->port(), 0);
   }
   if (!bus) {
-    ASSIGN_OR_RETURN(auto stranger, Stranger::Take(0), "stranger");
-    RETURN_IF_ERROR(ReplaceInScript(process, 0, stranger->port()), "{}", process);
-    strangers_[process] = std::move(stranger);
+    ASSIGN_OR_RETURN(auto holder, PortHolder::Take(0), "holder");
+    RETURN_IF_ERROR(ReplaceInScript(process, 0, holder->port()), "{}", process);
+    port_holders_[process] = std::move(holder);
     return EndToRestart(process);
   }
   const std::string& url = deps_.client.layout().bus.url;
   const auto port = static_cast<uint16_t>(std::strtoul(&url[url.rfind(':') + 1], nullptr, 10));
   RETURN_IF_ERROR(deps_.supervisor.TakeDown(process), "down");
-  auto stranger = Stranger::Take(port);
-  if (stranger.ok()) strangers_[process] = *std::move(stranger);
+  auto holder = PortHolder::Take(port);
+  if (holder.ok()) port_holders_[process] = *std::move(holder);
   RETURN_IF_ERROR(deps_.supervisor.BringUp(process), "up");
-  return stranger.status();
+  return holder.status();
 }
 
 Status LocalFaults::ReplaceInScript(const std::string& process, uint16_t from, uint16_t to) {

@@ -20,7 +20,7 @@
 #include "chaos/node/local_paths.h"
 #include "chaos/node/node.h"
 #include "chaos/node/partition.h"
-#include "chaos/node/stranger.h"
+#include "chaos/node/port_holder.h"
 #include "libs/operate/client.h"
 #include "libs/operate/supervisor.h"
 
@@ -84,7 +84,7 @@ class LocalFaults {
   std::map<std::string, pid_t> hung_;               // pod -> its shim
   std::map<std::string, pid_t> floods_;             // process -> who asks it too much
   std::vector<pid_t> collecting_;                   // who has gc make a round
-  std::map<std::string, std::unique_ptr<Stranger>> strangers_;  // process -> who has its port
+  std::map<std::string, std::unique_ptr<PortHolder>> port_holders_;  // process -> who has its port
 };
 
 }  // namespace splitlet::chaos

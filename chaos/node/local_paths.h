@@ -14,7 +14,7 @@ namespace splitlet::chaos {
 
 struct LocalPaths {
   std::string top, manifests, logs, run, state, root, endpoint, node_name;
-  // Of the stack's API server; empty: none.
+  // The stack's API server; empty: none.
   std::string api_control, api_port;
   std::string work() const { return top + "/chaos"; }
   std::string witnesses() const { return work() + "/witness"; }

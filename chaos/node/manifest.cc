@@ -26,7 +26,7 @@ constexpr int kFsGroup = 2000;
 constexpr std::string_view kClaims[] = {"local", "hostPath"};
 std::string ClaimName(std::string_view kind) { return kind == "local" ? "local" : "host-path"; }
 
-/// What the script checks: files in its volumes, writable volumes, volumes of the pod's group.
+/// Checks of the script: files in its volumes, writable volumes, volumes of the pod's group.
 struct VolumeKinds {
   std::vector<std::string> filled, writable, of_group;
 };

@@ -263,7 +263,7 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
   }
 }
 
-TEST(Chaos, TheBusIsNotMissedWhileAStrangerHasItsPortAndAProcessIs) {
+TEST(Chaos, TheBusIsNotMissedWhileAnotherProgramHasItsPortAndAProcessIs) {
   const auto taken = [](const char* who) {
     return Parsed(std::string(kHead) + "faults:\n- {at: 3s, takePort: [" + who + "], for: 15s}\n");
   };

@@ -36,7 +36,7 @@ class Checker {
   /// The pods of the start are as they should be: from now on `unharmed` counts.
   void OnSettled(const Snapshot& snapshot);
 
-  /// What is not as it should be when nothing is broken any more; empty: all is right.
+  /// Violations when no fault is left; empty: all is right.
   std::vector<Violation> AtRest(const Snapshot& snapshot) const;
   /// The same after every pod was removed.
   std::vector<Violation> AfterAll(const Snapshot& snapshot) const;

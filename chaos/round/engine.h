@@ -1,6 +1,6 @@
 #pragma once
 
-/// One round of a scenario on a node: starts the pods, carries out the plan, ends all faults, waits
+/// A round of a scenario on a node: starts the pods, carries out the plan, ends all faults, waits
 /// until the node settles, removes the pods and checks that nothing is left. Called by RunScenario.
 /// Threads: one.
 /// Errors: a node that refuses to start the pods; a broken rule is in the outcome. In every case it

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a round of a scenario came to. Made by Engine, shown in the report.
+/// The outcome of a round. Made by Engine, shown in the report.
 /// Threads: values.
 /// Errors: none.
 /// Units: durations from the start of the round.

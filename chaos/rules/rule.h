@@ -18,7 +18,7 @@
 
 namespace splitlet::chaos {
 
-/// What the rules judge by, and where they report. All of it outlives them.
+/// The data that the rules judge by, and where they report. All members outlive the rules.
 struct RuleContext {
   const Scenario& scenario;
   Node& node;

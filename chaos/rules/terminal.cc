@@ -34,8 +34,8 @@ void TerminalRule::CheckStatus(const Snapshot& snapshot) {
 void TerminalRule::CheckRuntime(const Snapshot& snapshot) const {
   for (const auto& c : snapshot.containers) {
     if (!context().pods.IsOurs(c.pod) || c.state != SeenContainer::State::kRunning) continue;
-    // What runs under a fixed UID may be another incarnation whose status is not reported yet:
-    // `no-rerun` counts those.
+    // A container under a fixed UID may belong to another incarnation whose status is not reported
+    // yet: `no-rerun` counts those.
     const auto terminal = terminal_.find(c.uid);
     if (terminal == terminal_.end() || context().pods.TemplateOf(c.pod)->same_uid) continue;
     context().findings.Add("terminal", context().pods.ShortName(c.pod),
@@ -47,7 +47,7 @@ void TerminalRule::CheckRuntime(const Snapshot& snapshot) const {
 void TerminalRule::CheckServer(const Snapshot& snapshot) {
   for (const auto& served : snapshot.served) {
     if (!context().pods.IsOurs(served.name)) continue;
-    // One mirror pod of a fixed UID may be that of several incarnations.
+    // A mirror pod of a fixed UID may stand for several incarnations.
     if (context().pods.TemplateOf(served.name)->same_uid) continue;
     if (const auto before = served_.find(served.uid);
         before != served_.end() && before->second != served.phase)

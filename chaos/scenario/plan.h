@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a round does, drawn from scenario and seed: steps in order of time. The same seed gives the
+/// The steps of a round, drawn from scenario and seed, in order of time. The same seed gives the
 /// same steps on every machine. Made by Engine.
 /// Threads: values.
 /// Errors: none.

@@ -101,7 +101,7 @@ TEST_F(Checkpoint, WhatTheRuntimeRefusesHasTheWordsOfGo) {
 TEST_F(Checkpoint, NobodyWaitsOnceTheClientIsGoneOrTheProcessEnds) {
   StartWithPod();
   pod_calls->unfinished = 1000;
-  pod_calls->meanwhile = [this] {
+  pod_calls->on_checkpoint = [this] {
     if (pod_calls->asked.size() == 3) service->BeginStop();
   };
   EXPECT_THAT(Make("web/app"), HasSubstr("code = Canceled desc = given up"));

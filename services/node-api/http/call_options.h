@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a request hands on to the calls made for it: a deadline and its trace.
+/// Options of calls made for a request: a deadline, and the request's trace.
 /// Threads: any; nothing fails.
 /// Source:  W3C Trace Context; docs/tracing.md.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What of a container's log is asked for.
+/// Parses the query of a request for a container's log.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Logs of containers".
 

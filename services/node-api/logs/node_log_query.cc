@@ -53,7 +53,7 @@ bool ReadTime(const Query& query, const char* key, std::optional<int64_t>& time)
   return true;
 }
 
-/// What is wrong with a query that could be parsed; empty: nothing.
+/// The problem of a query that could be parsed; empty: none.
 std::string ProblemOf(const NodeLogQuery& query) {
   if (query.services.empty() && query.files.empty())
     return "query cannot be empty when options are specified";

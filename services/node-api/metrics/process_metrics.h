@@ -30,7 +30,7 @@ struct ProcessMetricsDeps {
 /// process.
 StatusOr<std::string> CheckedAddress(const std::string& process, const std::string& address,
                                      bool fixed_ports);
-/// What `deps` names outlives the result.
+/// The members of `deps` outlive the result.
 std::unique_ptr<MetricsSource> MakeProcessMetrics(ProcessMetricsDeps deps);
 
 }  // namespace splitlet::node_api

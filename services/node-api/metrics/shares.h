@@ -36,7 +36,7 @@ class Shares {
   /// At most so many series that are missing from a process's answer are kept; the latest go first.
   static constexpr size_t kMaxAbsent = 10'000;
 
-  /// One round, by process; a process that is missing has not answered.
+  /// Takes a round, by process; a process that is missing has not answered.
   void Take(const std::map<std::string, Answer>& answers);
 
   using Visit =

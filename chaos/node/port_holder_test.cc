@@ -1,3 +1,5 @@
+#include "chaos/node/port_holder.h"
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "chaos/node/flood.h"
-#include "chaos/node/stranger.h"
 
 namespace splitlet::chaos {
 namespace {
@@ -29,19 +30,19 @@ int ConnectTo(uint16_t port) {
   return fd;
 }
 
-TEST(Strangers, HaveAPortUntilTheyGoAndSpeakNonsense) {
-  auto stranger = Stranger::Take(0);
-  ASSERT_TRUE(stranger.ok()) << stranger.status();
-  const uint16_t port = (*stranger)->port();
-  EXPECT_FALSE(Stranger::Take(port).ok());
+TEST(PortHolder, HasItsPortUntilItGoesAndSendsGarbage) {
+  auto holder = PortHolder::Take(0);
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  const uint16_t port = (*holder)->port();
+  EXPECT_FALSE(PortHolder::Take(port).ok());
   const int first = ConnectTo(port), second = ConnectTo(port);
   std::array<char, 16> word{};
   EXPECT_EQ(recv(first, word.data(), 4, MSG_WAITALL), 4);
   EXPECT_EQ(std::string(word.data(), 4), "INFO");
-  stranger->reset();
+  holder->reset();
   EXPECT_LE(recv(second, word.data(), word.size(), 0), 0) << "it was told nothing to the end";
   close(first), close(second);
-  EXPECT_TRUE(Stranger::Take(port).ok());
+  EXPECT_TRUE(PortHolder::Take(port).ok());
 }
 
 /// A process that takes connections and never answers.

@@ -1,4 +1,4 @@
-#include "chaos/node/stranger.h"
+#include "chaos/node/port_holder.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,14 +14,14 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr int kPollMs = 50;
-constexpr size_t kMostGuests = 200;
-constexpr std::string_view kNonsense = "INFO {\"server_id\":\x01\xff]]\r\n-ERR 'who are you'\r\n";
+constexpr size_t kMaxClients = 200;
+constexpr std::string_view kGarbage = "INFO {\"server_id\":\x01\xff]]\r\n-ERR 'who are you'\r\n";
 
 sockaddr* Generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Stranger>> Stranger::Take(uint16_t port) {
+StatusOr<std::unique_ptr<PortHolder>> PortHolder::Take(uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return ErrnoStatus(errno);
   const int yes = 1;
@@ -37,35 +37,35 @@ StatusOr<std::unique_ptr<Stranger>> Stranger::Take(uint16_t port) {
     close(fd);
     return failed;
   }
-  return std::unique_ptr<Stranger>(new Stranger(fd, ntohs(address.sin_port)));
+  return std::unique_ptr<PortHolder>(new PortHolder(fd, ntohs(address.sin_port)));
 }
 
-Stranger::Stranger(int fd, uint16_t port)
+PortHolder::PortHolder(int fd, uint16_t port)
     : fd_(fd), port_(port), thread_([this](const std::stop_token& stop) { Serve(stop); }) {}
 
-Stranger::~Stranger() {
+PortHolder::~PortHolder() {
   thread_.request_stop();
   thread_.join();
   close(fd_);
 }
 
-/// Each second guest waits for a word that does not come.
-void Stranger::Serve(const std::stop_token& stop) const {
-  std::vector<int> guests;
-  bool speaks = true;
+/// Every second client waits for bytes that do not come.
+void PortHolder::Serve(const std::stop_token& stop) const {
+  std::vector<int> clients;
+  bool sends = true;
   while (!stop.stop_requested()) {
     pollfd listener{.fd = fd_, .events = POLLIN, .revents = 0};
     poll(&listener, 1, kPollMs);
-    const int guest = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (guest < 0) continue;
-    if (speaks) send(guest, kNonsense.data(), kNonsense.size(), MSG_NOSIGNAL);
-    speaks = !speaks;
-    guests.push_back(guest);
-    if (guests.size() < kMostGuests) continue;
-    close(guests.front());
-    guests.erase(guests.begin());
+    const int client = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client < 0) continue;
+    if (sends) send(client, kGarbage.data(), kGarbage.size(), MSG_NOSIGNAL);
+    sends = !sends;
+    clients.push_back(client);
+    if (clients.size() < kMaxClients) continue;
+    close(clients.front());
+    clients.erase(clients.begin());
   }
-  for (const int guest : guests) close(guest);
+  for (const int client : clients) close(client);
 }
 
 }  // namespace splitlet::chaos

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Somebody who has a port of loopback before its owner: who connects hears nonsense, or nothing.
+/// Holds a port of loopback before its owner does: every second client gets garbage, the others get
+/// nothing.
 /// Made by LocalFaults.
 /// Threads: one of its own.
 /// Errors: of bind.
@@ -14,18 +15,18 @@
 
 namespace splitlet::chaos {
 
-class Stranger {
+class PortHolder {
  public:
-  /// On 127.0.0.1; 0: any port. It goes with the object.
-  static StatusOr<std::unique_ptr<Stranger>> Take(uint16_t port);
-  ~Stranger();
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
+  /// On 127.0.0.1; 0: any port. The destructor frees the port.
+  static StatusOr<std::unique_ptr<PortHolder>> Take(uint16_t port);
+  ~PortHolder();
+  PortHolder(const PortHolder&) = delete;
+  PortHolder& operator=(const PortHolder&) = delete;
 
   uint16_t port() const { return port_; }
 
  private:
-  Stranger(int fd, uint16_t port);
+  PortHolder(int fd, uint16_t port);
   void Serve(const std::stop_token& stop) const;
 
   const int fd_;
