@@ -149,7 +149,7 @@ TEST_F(BusSourceTest, TheRecorderKeepsWhatFlowsAlsoFromTheNextServer) {
   EXPECT_TRUE(seen(clock_.WallNow() + 1h).empty()) << "nothing is that young";
 }
 
-TEST_F(BusSourceTest, FollowsUntilToldToStop) {
+TEST_F(BusSourceTest, FollowsUntilStopped) {
   Pleg pleg(url_, dir_.path());
   ASSERT_TRUE(Until([&] { return pleg.Connected(); }));
   int puts = 0;

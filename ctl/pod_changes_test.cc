@@ -40,9 +40,9 @@ TEST(PodChanges, ObjectsWhereObjectsAreAskedFor) {
   EXPECT_EQ(json.Take({pending}, kNow), PodJson(pending));
   EXPECT_EQ(json.Take({pending}, kNow), "");
   EXPECT_EQ(json.Take({running}, kNow), PodJson(running));
-  const operate::PodView told = PhaseOf("web", "Running");
-  told.pod->mutable_status()->set_message("why");
-  EXPECT_EQ(json.Take({told}, kNow), PodJson(told)) << "what no column shows changed";
+  const operate::PodView changed = PhaseOf("web", "Running");
+  changed.pod->mutable_status()->set_message("why");
+  EXPECT_EQ(json.Take({changed}, kNow), PodJson(changed)) << "what no column shows changed";
   PodChanges yaml({.output = "yaml"});
   EXPECT_EQ(yaml.Take({pending, running}, kNow),
             "---\n" + PodYaml(pending) + "---\n" + PodYaml(running));

@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Processes that serve another user. A call that is not answered at once would last for minutes.
+/// Processes that serve another user. A call without an immediate answer would last for minutes.
 class RefusedTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -61,7 +61,7 @@ TEST_F(RefusedTest, ProcessesAreCalledRefusedAndNotDown) {
   EXPECT_THAT(out_.str(), HasSubstr("this process serves the users "));
 }
 
-TEST_F(RefusedTest, CommandsThatTakeLongEndAtOnce) {
+TEST_F(RefusedTest, CommandsThatTakeLongEndImmediately) {
   const Status once = RunOnce(context(), "10m");
   EXPECT_EQ(once.code(), StatusCode::kPermissionDenied) << once;
   EXPECT_THAT(Message(once), StartsWith("config-source refuses user "));
@@ -77,7 +77,7 @@ TEST_F(RefusedTest, PodsAreRefusedAndNotAbsent) {
   EXPECT_EQ(GetNode(context(), {}).code(), StatusCode::kPermissionDenied);
 }
 
-TEST_F(RefusedTest, TheDoctorSendsNobodyToKillAProcess) {
+TEST_F(RefusedTest, TheDoctorDoesNotAdviseToKillAProcess) {
   EXPECT_FALSE(Doctor(context(), "unix:///none.sock").ok());
   EXPECT_THAT(out_.str(), testing::Not(HasSubstr("process kill")));
   EXPECT_THAT(out_.str(),

@@ -162,7 +162,7 @@ TEST_F(RemoteSessions, OutputThatComesAfterTheExitCodeIsNotLost) {
   EXPECT_EQ(out.ReadAll(), "later");
 }
 
-TEST_F(RemoteSessions, InputIsSentAndItsEndIsTold) {
+TEST_F(RemoteSessions, InputIsSentToItsEnd) {
   std::string received;
   TestServer server([&received](TestPeer& peer) {
     const Streams streams = peer.Accept(4);
@@ -181,7 +181,7 @@ TEST_F(RemoteSessions, InputIsSentAndItsEndIsTold) {
   EXPECT_EQ(err.ReadAll(), "");
 }
 
-TEST_F(RemoteSessions, WithoutAnyInputItsEndIsToldToo) {
+TEST_F(RemoteSessions, TheEndOfEmptyInputIsSentToo) {
   TestServer server(Cat);
   in.CloseWriter();
   EXPECT_EQ(Run(server, /*input=*/true).value_or(-1), 0);
@@ -231,7 +231,7 @@ TEST_F(RemoteSessions, ACommandThatReadsNoInputEndsWithoutIt) {
   EXPECT_EQ(*exit_code, 42);
 }
 
-TEST_F(RemoteSessions, ASignalEndsItWhileNobodyReadsTheOutput) {
+TEST_F(RemoteSessions, ASignalEndsItWhileItsOutputIsNotRead) {
   TestServer server([](TestPeer& peer) {
     const Streams streams = peer.Accept(3);
     peer.SendData(streams.at("stdout"), std::string(200'000, 'x'));

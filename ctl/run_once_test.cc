@@ -78,7 +78,7 @@ TEST(RunOnce, APodThatIsRefusedOrHasNoRoomIsNoFailure) {
       << "a decision about another incarnation";
 }
 
-TEST(RunOnce, LooksAtManifestsOnly) {
+TEST(RunOnce, WaitsForPodsOfManifestsOnly) {
   operate::PodView view = ViewOf("{}");
   EXPECT_TRUE(IsFromManifest(view));
   view.removed = true;
@@ -116,7 +116,7 @@ TEST(Tracing, IsOfOnePod) {
                             "shop/web"));
 }
 
-TEST(DoctorsJudgement, WhatMayNotBeLookedAtIsNotAbsent) {
+TEST(DoctorsJudgement, ASocketWithoutPermissionIsNotAbsent) {
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).grade, Finding::Grade::kNote);
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", EACCES).found, "this user may not use /run/x.sock");
   EXPECT_EQ(JudgeNoSocket("/run/x.sock", ENOENT).grade, Finding::Grade::kBad);

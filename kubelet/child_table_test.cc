@@ -44,7 +44,7 @@ TEST_F(Table, WhatDiesIsStartedAgainMoreAndMoreSlowly) {
     ++pid;
   }
   table.OnStarted("pleg", pid);
-  clock.Advance(1min);  // it lives
+  clock.Advance(1min);  // it runs
   Duration again{0};
   table.OnEnded(pid, &again);
   EXPECT_EQ(again, 100ms);

@@ -24,7 +24,7 @@ bool IsReadable(int fd) {
   return poll(&one, 1, 0) == 1;
 }
 
-/// Nobody is told whom it waits for.
+/// Ignores the holder.
 StatusOr<NodeLock> Taken(const std::string& path, bool watch) {
   return NodeLock::Take(path, watch, [](const std::string&) {});
 }

@@ -40,7 +40,7 @@ TEST(PortHolder, HasItsPortUntilItGoesAndSendsGarbage) {
   EXPECT_EQ(recv(first, word.data(), 4, MSG_WAITALL), 4);
   EXPECT_EQ(std::string(word.data(), 4), "INFO");
   holder->reset();
-  EXPECT_LE(recv(second, word.data(), word.size(), 0), 0) << "it was told nothing to the end";
+  EXPECT_LE(recv(second, word.data(), word.size(), 0), 0) << "it got nothing to the end";
   close(first), close(second);
   EXPECT_TRUE(PortHolder::Take(port).ok());
 }

@@ -99,7 +99,7 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
     const char* want;
   } kCases[] = {
       {Bug::kKeepsObject, "is still at the API server, but is removed"},
-      {Bug::kResurrects, "runs although the API server has no such pod any more"},
+      {Bug::kResurrects, "runs although the API server no longer has the pod"},
       {Bug::kResurrects, "resurrected forced-"},
       {Bug::kForgetsForced, "unwanted forced-"},
       {Bug::kEventStorm, "events about it in a minute at the API server, the limit is 100"},
@@ -107,7 +107,7 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
       {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
       {Bug::kOldMirror, "is version 0 there, want "},
       {Bug::kStaleThere, "the API server has other containers than the node reports"},
-      {Bug::kNodeNotReady, "server node: is not Ready there"},
+      {Bug::kNodeNotReady, "server node: is not Ready at the API server"},
       {Bug::kDoublesOnKill, "one-container api-"},
       {Bug::kForgetsRemoval, "unwanted more-"},
       {Bug::kUnreadyOnKill, "unharmed api-0 server: is not ready at the API server"},

@@ -178,7 +178,8 @@ TEST(Chaos, WhatTheRuntimeLostSightOfIsCountedAndIsNoLeakOfTheAgent) {
   EXPECT_EQ(outcome->runtime_leaks.size(), 1u);
   EXPECT_THAT(ReportJson({.scenario = "s", .rounds = {*outcome}}),
               HasSubstr("\"forgottenByRuntime\": 1"));
-  // What somebody must remove is a leak all the same, and so is everything when the runtime lives.
+  // Resources that an agent can remove are leaks all the same, and so are all while the runtime
+  // runs.
   Trial mounts(Bug::kLeaksMount, with("containerd"));
   EXPECT_THAT(mounts.Rules(1), Not(IsEmpty()));
 }
@@ -192,7 +193,7 @@ TEST(Chaos, AContainerThatEndedBeforeItRanIsARestartWithoutAWitness) {
   EXPECT_THAT(miscounts.Rules(1), Contains(HasSubstr("restarts ")));
 }
 
-TEST(Chaos, AttemptsOfEarlierLivesAreNoRestarts) {
+TEST(Chaos, AttemptsOfEarlierIncarnationsAreNoRestarts) {
   Trial trial(Bug::kNone);
   trial.node.earlier_attempts = 3;
   EXPECT_THAT(trial.Rules(1), IsEmpty());
@@ -272,7 +273,7 @@ TEST(Chaos, TheBusIsNotMissedWhileAnotherProgramHasItsPortAndAProcessIs) {
               Contains(HasSubstr("process-back pleg: does not run")));
 }
 
-TEST(Chaos, AViolationTellsWhatHappenedAroundIt) {
+TEST(Chaos, AViolationShowsWhatHappenedAroundIt) {
   Trial trial(Bug::kRestartsOnKill);
   const auto outcome = trial.Go(1);
   ASSERT_TRUE(outcome.ok());
@@ -305,12 +306,12 @@ pods: [{name: same, run: forever, sameUid: true}]
 load: [{at: 5s, delete: same}, {at: 5100ms, create: same}]
 )"));
   again.node.misses_removals = true;
-  const auto lives = again.Go(1);
-  ASSERT_TRUE(lives.ok());
-  EXPECT_LT(lives->to_settle, 2s);
+  const auto second = again.Go(1);
+  ASSERT_TRUE(second.ok());
+  EXPECT_LT(second->to_settle, 2s);
 }
 
-TEST(Chaos, OfWhatDidNotComeRightItIsToldWhatHappenedToIt) {
+TEST(Chaos, AViolationAtRestShowsWhatHappenedToItsSubject) {
   Trial trial(Bug::kMiscounts, Parsed(R"(
 name: test
 duration: 30s
@@ -467,7 +468,7 @@ TEST(Manifests, MayHaveProbesAndHooksThatWitnessThatTheyBegin) {
   EXPECT_THAT(ManifestOf(plain, {.witness_dir = "/w"}), Not(HasSubstr("exec")));
 }
 
-TEST(Manifests, MayHaveAnImageOfEachLife) {
+TEST(Manifests, MayHaveAnotherImageEachTime) {
   const Scenario scenario =
       Parsed("name: a\nduration: 1s\npods: [{name: w, run: x, image: '127.0.0.1:5000/{life}:1'}]");
   const PodToRun run{.name = "w-0", .witness = "w-0.1.7", .from = &scenario.pods[0]};
@@ -536,7 +537,7 @@ TEST(Reports, NeedNothingFromOutside) {
   EXPECT_THAT(html, HasSubstr(">web-0</text>"));
 }
 
-TEST(Reports, TellSeedsAndViolations) {
+TEST(Reports, ShowSeedsAndViolations) {
   const Report bad = MakeReport(Bug::kRestartsOnKill);
   EXPECT_THAT(ReportJson(bad), HasSubstr("\"seed\": 3"));
   EXPECT_THAT(ReportJson(bad), HasSubstr("\"rule\": \"unharmed\""));

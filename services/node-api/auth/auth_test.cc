@@ -141,7 +141,9 @@ TEST_F(Auth, WhoIsWhoAndMayDoWhat) {
        "200 "},
       {"a path that hides another", {.target = "/pods/../configz"}, "404 404 page not found"},
       {"an escaped one", {.target = "/%70ods"}, "200 "},
-      {"unknown paths ask nobody", {.target = "/nosuch", .token = ""}, "404 404 page not found"},
+      {"unknown paths need no authentication",
+       {.target = "/nosuch", .token = ""},
+       "404 404 page not found"},
       {"without its slash", {.target = "/stats", .token = ""}, "301 Moved Permanently"},
   };
   for (const auto& c : kCases) {
@@ -280,7 +282,7 @@ TEST_F(Auth, WhoShowsTokensThatNobodyKnowsKeepsNobodyElseOut) {
   EXPECT_EQ(with_code(429), kStrangers - ReviewCalls::kMaxWaiting);
   EXPECT_EQ(Code({.token = "", .client = https::ClientCertificate{.common_name = "alice"}}), 200);
   all.Advance(ReviewCalls::kLimit);
-  EXPECT_EQ(with_code(401), ReviewCalls::kMaxWaiting) << "somebody waits for longer than he may";
+  EXPECT_EQ(with_code(401), ReviewCalls::kMaxWaiting) << "a request waits longer than it may";
 }
 
 TEST_F(Auth, NoQuestionLastsForMoreThanHalfAMinute) {

@@ -82,7 +82,7 @@ TEST_F(RequestTraces, WhoIsNotLetInHasNone) {
   ask.surface = Surface::kReadOnly;
   EXPECT_EQ(Code(ask), 200);
   ASSERT_EQ(sink->spans().size(), 1u);
-  EXPECT_NE(sink->spans()[0].trace_id, kTrace) << "on the read-only port nobody's word counts";
+  EXPECT_NE(sink->spans()[0].trace_id, kTrace) << "the read-only port takes no client's trace";
 }
 
 TEST_F(RequestTraces, EveryCallOfARequestCarriesIt) {

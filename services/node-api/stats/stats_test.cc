@@ -69,7 +69,7 @@ TEST_F(StatsTest, Summary) {
   EXPECT_EQ(stats->calls, 2);  // that of the start, and one that serves both
 }
 
-TEST_F(StatsTest, TheFirstFiguresHaveRatesSinceTheStart) {
+TEST_F(StatsTest, TheFirstStatsHaveRatesSinceTheStart) {
   Start();
   PutPod();
   all.Advance(std::chrono::seconds{10});
