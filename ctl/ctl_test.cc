@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "ctl/describe.h"
-#include "ctl/doctor.h"
-#include "ctl/pods.h"
-#include "ctl/processes.h"
+#include "ctl/commands/doctor.h"
+#include "ctl/show/describe.h"
+#include "ctl/show/pods.h"
+#include "ctl/show/processes.h"
+#include "ctl/show/trace.h"
 #include "ctl/test_time.h"
-#include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/operate/bus_text.h"

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "ctl/chaos_program.h"
-#include "ctl/commands_admin.h"
-#include "ctl/commands_bus.h"
-#include "ctl/commands_exec.h"
-#include "ctl/commands_get.h"
-#include "ctl/commands_logs.h"
-#include "ctl/commands_process.h"
+#include "ctl/commands/admin.h"
+#include "ctl/commands/bus.h"
+#include "ctl/commands/exec.h"
+#include "ctl/commands/get.h"
+#include "ctl/commands/logs.h"
+#include "ctl/commands/process.h"
+#include "ctl/commands/run_once.h"
 #include "ctl/completion.h"
-#include "ctl/kubectl_words.h"
-#include "ctl/run_once.h"
+#include "ctl/words/kubectl_words.h"
 #include "libs/operate/command_line.h"
 
 namespace {
