@@ -19,18 +19,24 @@ struct Arguments {
 };
 
 void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
-  CLI::App* scenario = app.add_subcommand("run", "One scenario; docs/reliability.md has the rules");
-  scenario->add_option("scenario", a.run.scenario, "A YAML file")->required();
+  CLI::App* scenario = app.add_subcommand(
+      "run", "Run a scenario and check the rules; docs/reliability.md lists them");
+  scenario->add_option("scenario", a.run.scenario, "Path of the scenario, a YAML file")->required();
   scenario->add_option(
       "--seed", a.run.seed,
-      "Seed of everything that is drawn at random (default: the scenario's, or 1)");
-  scenario->add_option("--repeat", a.run.repeat, "Rounds, each with the next seed")
+      "Seed of all random choices, a whole number (default: the scenario's, or 1)");
+  scenario->add_option("--repeat", a.run.repeat, "Number of rounds, each with the next seed")
+      ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  scenario->add_option("--minutes", a.run.minutes, "Rounds until this much time is over")
+  scenario
+      ->add_option("--minutes", a.run.minutes,
+                   "Start rounds until this many minutes have passed (default: --repeat counts)")
       ->check(CLI::Range(0.0, 10000.0));
-  scenario->add_option("--report", a.run.report, "Folder for report.json and report.html");
-  scenario->add_option("--label", a.run.label, "What is tested, for the report");
-  scenario->add_flag("--dry-run", a.run.dry_run, "Check it all, print the plan, do nothing");
+  scenario->add_option("--report", a.run.report,
+                       "Write report.json and report.html into this folder (default: no files)");
+  scenario->add_option("--label", a.run.label, "Name of what is tested, for the report: a commit");
+  scenario->add_flag("--dry-run", a.run.dry_run,
+                     "Only check the scenario on this stack and print the plan");
   scenario->callback([&a, &command] {
     command = [&a](const operate::Context& c) { return RunScenario(c, a.run); };
   });
@@ -38,8 +44,8 @@ void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
 
 void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
   CLI::App* flood =
-      app.add_subcommand("flood", "Send a process far more calls than it serves, until stopped");
-  flood->add_option("process", a.flooded)->required();
+      app.add_subcommand("flood", "Send a process far more calls than it serves, until Ctrl-C");
+  flood->add_option("process", a.flooded, "The process: config-source, pleg, ...")->required();
   flood->callback([&a, &command] {
     command = [&a](const operate::Context& c) { return RunFlood(c, a.flooded); };
   });
@@ -47,13 +53,12 @@ void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
 
 }  // namespace
 
-/// Called as "splitletctl chaos" it has the words after that only; splitletctl has read the flags
-/// before them.
+/// As "splitletctl chaos" it gets only the words after that; splitletctl has read the flags before.
 int main(int argc, char** argv) {
   Arguments arguments;
   operate::Command command;
   const bool by_tool = argc > 0 && std::string(argv[0]) == kByTool;
-  CLI::App app("Faults on a running stack, and what must hold",
+  CLI::App app("splitlet-chaos: breaks a running stack on purpose, and checks what must hold",
                by_tool ? kByTool : "splitlet-chaos");
   app.require_subcommand(1);
   if (by_tool) {

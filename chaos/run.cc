@@ -12,12 +12,12 @@
 #include <fstream>
 #include <ostream>
 
-#include "chaos/engine.h"
 #include "chaos/node/flood.h"
 #include "chaos/node/local_node.h"
 #include "chaos/node/text_files.h"
 #include "chaos/report/report.h"
 #include "chaos/report/report_html.h"
+#include "chaos/round/engine.h"
 #include "libs/operate/text.h"
 
 namespace splitlet::chaos {
@@ -49,10 +49,10 @@ StatusOr<Scenario> LoadScenario(const std::string& path) {
   });
 }
 
-/// Two runs on one stack would take each other's faults for bugs.
+/// A lock: two runs on one stack would report each other's faults as violations.
 class OnlyOne {
  public:
-  /// In the working directory, which is that of the stack.
+  /// The working directory is that of the stack.
   OnlyOne() : fd_(open("chaos.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
   ~OnlyOne() {
     if (fd_ >= 0) close(fd_);
@@ -62,7 +62,7 @@ class OnlyOne {
   Status Take() const {
     if (fd_ < 0) return PermissionDenied("{}", kNeedsRoot);
     if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return OkStatus();
-    return FailedPrecondition("another chaos run works on this stack");
+    return FailedPrecondition("another chaos run uses this stack: wait for it, or end it");
   }
 
  private:
@@ -81,7 +81,7 @@ std::string CommandLine(const RunOptions& options, uint64_t seed) {
   return fmt::format("splitletctl --state-dir DIR chaos run {} --seed {}", options.scenario, seed);
 }
 
-/// Rounds with growing seeds, until enough.
+/// Rounds with growing seeds, until --repeat or --minutes is reached.
 Status Rounds(const operate::Context& context, const RunOptions& options, const Scenario& scenario,
               Report& report) {
   auto node = LocalNode::Open(context.client);
@@ -128,7 +128,7 @@ Status DryRun(const operate::Context& context, const Scenario& scenario, uint64_
 }  // namespace
 
 Status RunFlood(const operate::Context& context, const std::string& process) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive the run that started it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // must not outlive the run that started it
   if (Status runs = context.client.CheckRuns(process); !runs.ok()) return runs;
   FloodCounts counts;
   Flood({.run_dir = context.client.layout().run_dir,
@@ -149,8 +149,8 @@ Status RunScenario(const operate::Context& context, const RunOptions& options) {
   std::optional<OnlyOne> lock;
   if (context.client.layout().compose)
     return Unimplemented(
-        "chaos breaks a local stack (make run); it does not know the containers of docker compose, "
-        "which `splitletctl process` and `splitletctl fault` break one by one");
+        "chaos works on a local stack (make run), not on docker compose; there use `splitletctl "
+        "process` and `splitletctl fault`");
   if (!context.client.layout().top.empty()) {
     lock.emplace();
     if (Status taken = lock->Take(); !taken.ok()) return taken;

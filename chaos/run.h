@@ -18,14 +18,14 @@ struct RunOptions {
   std::string scenario, report;  // paths, absolute
   std::optional<uint64_t> seed;
   int repeat = 1;
-  double minutes = 0;  // repeats until then; 0: `repeat` times
-  std::string label;   // of what is tested, for the report: a commit
+  double minutes = 0;  // rounds until this much time has passed; 0: `repeat` rounds
+  std::string label;   // names what is tested in the report, as a commit
   bool dry_run = false;
 };
-/// ABORTED when something that must hold did not.
+/// ABORTED when a rule was broken.
 Status RunScenario(const operate::Context& context, const RunOptions& options);
 
-/// Asks one process too much, until it is stopped: what the fault flood starts.
+/// Floods one process with calls until stopped; the fault `flood` starts it.
 Status RunFlood(const operate::Context& context, const std::string& process);
 
 }  // namespace splitlet::chaos

@@ -13,7 +13,7 @@
 
 namespace splitlet::ctl {
 
-/// Does not return when the program is there. `top`: of --state-dir.
+/// Returns only if the program cannot be started. `top`: value of --state-dir.
 Status BecomeChaos(const std::optional<std::string>& top, const std::vector<std::string>& words);
 
 }  // namespace splitlet::ctl

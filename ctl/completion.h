@@ -10,7 +10,7 @@
 
 namespace splitlet::ctl {
 
-/// `shell`: bash, zsh or fish. Pod names are asked from splitletctl itself.
+/// `shell`: bash, zsh or fish. The script calls splitletctl for the names of pods.
 StatusOr<std::string> CompletionScript(const std::string& shell);
 
 }  // namespace splitlet::ctl

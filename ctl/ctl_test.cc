@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "ctl/describe.h"
-#include "ctl/doctor.h"
-#include "ctl/pods.h"
-#include "ctl/processes.h"
+#include "ctl/commands/doctor.h"
+#include "ctl/show/describe.h"
+#include "ctl/show/pods.h"
+#include "ctl/show/processes.h"
+#include "ctl/show/trace.h"
 #include "ctl/test_time.h"
-#include "ctl/trace.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/operate/bus_text.h"
@@ -143,18 +143,18 @@ TEST(PodStatusColumn, EndingAndUnknownPods) {
 }
 
 TEST(Picking, PrefersThePodThatStays) {
-  operate::PodView old = ViewOf(kTwo, "{}"), successor = old, stranger = old;
+  operate::PodView old = ViewOf(kTwo, "{}"), successor = old, unrelated = old;
   old.removed = true;
   successor.uid = "u2";
-  stranger.uid = "u3";
-  stranger.name = "other";
-  EXPECT_EQ(PickPod({old, successor, stranger}, "web").value_or(operate::PodView{}).uid, "u2");
+  unrelated.uid = "u3";
+  unrelated.name = "other";
+  EXPECT_EQ(PickPod({old, successor, unrelated}, "web").value_or(operate::PodView{}).uid, "u2");
   EXPECT_EQ(PickPod({old, successor}, "u1").value_or(operate::PodView{}).uid, "u1");
-  EXPECT_EQ(PickPod({old, stranger}, "default/web").value_or(operate::PodView{}).uid, "u1")
+  EXPECT_EQ(PickPod({old, unrelated}, "default/web").value_or(operate::PodView{}).uid, "u1")
       << "the only one, though it ends";
-  EXPECT_EQ(PickPod({stranger}, "web").status().code(), StatusCode::kNotFound);
-  stranger.name = "web";
-  EXPECT_EQ(Message(PickPod({successor, stranger}, "web").status()),
+  EXPECT_EQ(PickPod({unrelated}, "web").status().code(), StatusCode::kNotFound);
+  unrelated.name = "web";
+  EXPECT_EQ(Message(PickPod({successor, unrelated}, "web").status()),
             "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
 }
 
@@ -173,7 +173,7 @@ TEST(Picking, WhatOneProcessStillRemembersGivesWay) {
   operate::PodView again = wanted;
   again.worker = finished.worker;
   EXPECT_EQ(PickPod({finished, again}, "web").value_or(operate::PodView{}).uid, "u2")
-      << "a later life of a pod that has ended";
+      << "a later incarnation of a pod that has ended";
 }
 
 operate::PodView RestartedView() {
@@ -204,7 +204,7 @@ TEST(PodObjects, AreThoseOfTheApi) {
   EXPECT_TRUE(PodYaml(view).starts_with("apiVersion: v1\nkind: Pod\n")) << PodYaml(view);
 }
 
-TEST(PodObjects, OneThatEndsIsToldFromOneThatRuns) {
+TEST(PodObjects, AnEndingPodHasADeletionTime) {
   operate::PodView view =
       ViewOf(R"({"terminationGracePeriodSeconds": 40, "containers": [{"name": "a"}]})",
              R"({"phase": "Running"})");
@@ -450,7 +450,7 @@ TEST(DoctorsJudgement, SaysWhatToDo) {
             "ok    cgroups         version 2\n"
             "BAD   cgroups         none mounted at /sys/fs/cgroup\n"
             "                      -> mount -t cgroup2 none /sys/fs/cgroup\n"
-            "\n2 checks, 1 bad, 0 to note\n");
+            "\n2 checks, 1 bad, 0 notes\n");
 }
 
 TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "ctl/chaos_program.h"
-#include "ctl/commands_admin.h"
-#include "ctl/commands_bus.h"
-#include "ctl/commands_exec.h"
-#include "ctl/commands_get.h"
-#include "ctl/commands_logs.h"
-#include "ctl/commands_process.h"
+#include "ctl/commands/admin.h"
+#include "ctl/commands/bus.h"
+#include "ctl/commands/exec.h"
+#include "ctl/commands/get.h"
+#include "ctl/commands/logs.h"
+#include "ctl/commands/process.h"
+#include "ctl/commands/run_once.h"
 #include "ctl/completion.h"
-#include "ctl/kubectl_words.h"
-#include "ctl/run_once.h"
+#include "ctl/words/kubectl_words.h"
 #include "libs/operate/command_line.h"
 
 namespace {
@@ -43,30 +43,49 @@ struct Arguments {
 
 using operate::Command;
 
-/// For a process that was killed a moment ago: until its supervisor has started it again.
+/// A process that was killed a moment ago: its supervisor starts it again within this time.
 constexpr Duration kPatience = 5s;
 
+// Help of flags that several commands have.
+constexpr const char* kPodHelp = "Name, namespace/name or UID of the pod";
+constexpr const char* kContainerHelp =
+    "Name of the container (default: the one of the pod's annotation "
+    "kubectl.kubernetes.io/default-container, else the first)";
+constexpr const char* kNamespaceHelp = "Only pods of this namespace (default: all)";
+constexpr const char* kAllNamespacesHelp =
+    "Show the column NAMESPACE, also when all have the same one";
+constexpr const char* kNoHeadersHelp = "Leave out the line of column names";
+constexpr const char* kProcessHelp =
+    "config-source, sync-loop, pod-worker, pleg, status, gc or node-api";
+constexpr const char* kServiceHelp = "One of the processes, nats or containerd";
+
 void AddPodFlags(CLI::App& app, Arguments& a) {
-  app.add_option("-o,--output", a.get.output, "wide, json or yaml");
-  app.add_option("-n,--namespace", a.get.name_space, "Only this namespace");
-  app.add_flag("-A,--all-namespaces", a.get.all_namespaces, "Show the column NAMESPACE");
-  app.add_flag("-w,--watch", a.get.watch, "Print pods as they change");
-  app.add_flag("--no-headers", a.get.no_headers, "Rows only");
+  app.add_option("-o,--output", a.get.output,
+                 "Format: wide, json, yaml or name (default: a table)");
+  app.add_option("-n,--namespace", a.get.name_space, kNamespaceHelp);
+  app.add_flag("-A,--all-namespaces", a.get.all_namespaces, kAllNamespacesHelp);
+  app.add_flag("-w,--watch", a.get.watch, "Then print each pod that changes, until Ctrl-C");
+  app.add_flag("--no-headers", a.get.no_headers, kNoHeadersHelp);
 }
 
 void DeclareGetEvents(CLI::App& get, Arguments& a, Command& run) {
   CLI::App* events = get.add_subcommand("events",
-                                        "What happened to pods and the node in the last hour, "
-                                        "the latest at the end")
+                                        "Events of pods and the node in the last hour, the latest "
+                                        "last")
                          ->alias("event")
                          ->alias("ev");
-  events->add_option("--for", a.get_events.object, "Only of this object: pod/NAME or node/NAME");
-  events->add_option("-n,--namespace", a.get_events.name_space, "Only this namespace");
-  events->add_option("--types", a.get_events.types, "Only these types: Warning, Normal")
+  events->add_option("--for", a.get_events.object,
+                     "Only events of this object: pod/NAME or node/NAME");
+  events->add_option("-n,--namespace", a.get_events.name_space,
+                     "Only events of this namespace (default: all)");
+  events
+      ->add_option("--types", a.get_events.types,
+                   "Only these types, with a comma between: Normal,Warning (default: both)")
       ->delimiter(',');
-  events->add_option("-o,--output", a.get_events.output, "wide, json or yaml");
-  events->add_flag("-A,--all-namespaces", a.get_events.all_namespaces, "Show the column NAMESPACE");
-  events->add_flag("--no-headers", a.get_events.no_headers, "Rows only");
+  events->add_option("-o,--output", a.get_events.output,
+                     "Format: wide, json or yaml (default: a table)");
+  events->add_flag("-A,--all-namespaces", a.get_events.all_namespaces, kAllNamespacesHelp);
+  events->add_flag("--no-headers", a.get_events.no_headers, kNoHeadersHelp);
   events->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return GetEvents(c, a.get_events); }; });
 }
@@ -74,33 +93,35 @@ void DeclareGetEvents(CLI::App& get, Arguments& a, Command& run) {
 void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* get = app.add_subcommand("get", "Show pods, the node, events, processes or sources");
   get->require_subcommand(1);
-  CLI::App* pods = get->add_subcommand("pods", "Every pod of this node, or one")->alias("po");
-  pods->add_option("name", a.get.name);
+  CLI::App* pods = get->add_subcommand("pods", "All pods of this node, or one")->alias("po");
+  pods->add_option("name", a.get.name, "Name, namespace/name or UID of one pod (default: all)");
   AddPodFlags(*pods, a);
   pods->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return GetPods(c, a.get); }; });
-  CLI::App* pod = get->add_subcommand("pod", "One pod, by name, namespace/name or UID");
-  pod->add_option("name", a.get.name)->required();
+  CLI::App* pod = get->add_subcommand("pod", "One pod");
+  pod->add_option("name", a.get.name, kPodHelp)->required();
   AddPodFlags(*pod, a);
   pod->callback([&a, &run] { run = [&a](const operate::Context& c) { return GetPod(c, a.get); }; });
   CLI::App* node = get->add_subcommand("node", "This node")->alias("nodes")->alias("no");
-  node->add_option("name", a.get.name);
+  node->add_option("name", a.get.name, "Name of the node (default: this node)");
   node->add_option("--kubeconfig", a.get.kubeconfig,
-                   "Ask this API server for the node named, not the processes of this one");
-  node->add_option("-o,--output", a.get.output, "wide, json, yaml or name");
-  node->add_flag("--no-headers", a.get.no_headers, "Rows only");
+                   "Path of a kubeconfig: ask its API server for the named node (default: ask the "
+                   "processes of this node)");
+  node->add_option("-o,--output", a.get.output,
+                   "Format: wide, json, yaml or name (default: a table)");
+  node->add_flag("--no-headers", a.get.no_headers, kNoHeadersHelp);
   node->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return GetNode(c, a.get); }; });
   DeclareGetEvents(*get, a, run);
   CLI::App* processes =
-      get->add_subcommand("processes", "The processes of this node and how they fare");
-  processes->add_option("-o,--output", a.get.output, "json");
+      get->add_subcommand("processes", "The processes of this node and their health");
+  processes->add_option("-o,--output", a.get.output, "Format: json (default: a table)");
   processes->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return GetProcesses(c, a.get.output); };
   });
   CLI::App* sources =
-      get->add_subcommand("sources", "Where pods come from, and what is wrong there");
-  sources->add_option("-o,--output", a.get.output, "json");
+      get->add_subcommand("sources", "The sources of pods and the problems found in them");
+  sources->add_option("-o,--output", a.get.output, "Format: json (default: a table)");
   sources->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return GetSources(c, a.get.output); };
   });
@@ -108,113 +129,128 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
 
 void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* describe =
-      app.add_subcommand("describe", "Everything about a pod, or the node")->require_subcommand(1);
-  CLI::App* pod = describe->add_subcommand("pod", "By name, namespace/name or UID");
-  pod->add_option("name", a.get.name)->required();
+      app.add_subcommand("describe", "Show all that is known of a pod or of the node")
+          ->require_subcommand(1);
+  CLI::App* pod =
+      describe->add_subcommand("pod",
+                               "Its containers, conditions and events, and the records of "
+                               "the processes");
+  pod->add_option("name", a.get.name, kPodHelp)->required();
   pod->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DescribePodCommand(c, a.get); };
   });
   CLI::App* node =
       describe->add_subcommand("node", "Its conditions, resources, system, pods and events");
-  node->add_option("name", a.get.name);
+  node->add_option("name", a.get.name, "Name that this node must have (default: any)");
   node->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DescribeNodeCommand(c, a.get); };
   });
-  CLI::App* trace =
-      app.add_subcommand("trace", "A pod's way through the processes, in milliseconds")
-          ->require_subcommand(1);
-  CLI::App* traced = trace->add_subcommand("pod", "By name, namespace/name or UID");
-  traced->add_option("name", a.get.name)->required();
-  traced->add_option("--since", a.trace_since, "How far back")->capture_default_str();
+  CLI::App* trace = app.add_subcommand("trace", "Show what each process did for a pod, and when")
+                        ->require_subcommand(1);
+  CLI::App* traced = trace->add_subcommand("pod", "Its timeline, in milliseconds");
+  traced->add_option("name", a.get.name, kPodHelp)->required();
+  traced->add_option("--since", a.trace_since, "How far back, as a duration: 30s, 10m, 2h")
+      ->capture_default_str();
   traced->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return TracePod(c, a.get.name, a.trace_since); };
   });
 }
 
 void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* logs = app.add_subcommand("logs", "What a container, or a process, has written");
-  logs->add_option("pod", a.logs.pod, "By name, namespace/name or UID");
-  logs->add_option("-c,--container", a.logs.container,
-                   "Default: that of the pod's annotation, else its first");
-  logs->add_option("-n,--namespace", a.logs.name_space, "Only this namespace");
-  logs->add_flag("-f,--follow", a.logs.follow, "On, until the container ends");
-  logs->add_flag("-p,--previous", a.logs.previous, "Of its run before this one");
-  logs->add_option("--since", a.logs.since, "Not what is older: 5m");
-  logs->add_option("--since-time", a.logs.since_time, "Not what is older: 2026-01-02T03:04:05Z");
-  logs->add_option("--tail", a.logs.tail, "The last lines only");
-  logs->add_option("--limit-bytes", a.logs.limit_bytes, "No more bytes than these");
-  logs->add_flag("--timestamps", a.logs.timestamps, "Before each line");
-  logs->add_option("--process", a.logs.process, "A process, nats or containerd");
+  CLI::App* logs = app.add_subcommand("logs", "Print the log of a container or of a process");
+  logs->add_option("pod", a.logs.pod, kPodHelp);
+  logs->add_option("-c,--container", a.logs.container, kContainerHelp);
+  logs->add_option("-n,--namespace", a.logs.name_space, kNamespaceHelp);
+  logs->add_flag("-f,--follow", a.logs.follow,
+                 "Go on printing until the container ends (a process: until Ctrl-C)");
+  logs->add_flag("-p,--previous", a.logs.previous,
+                 "The log of the container's previous run, before its last restart");
+  logs->add_option("--since", a.logs.since,
+                   "Only lines newer than this duration: 30s, 5m, 2h (default: all)");
+  logs->add_option("--since-time", a.logs.since_time,
+                   "Only lines since this time: 2026-01-02T03:04:05Z (default: all)");
+  logs->add_option("--tail", a.logs.tail, "Only the last lines, this many (default: all)");
+  logs->add_option("--limit-bytes", a.logs.limit_bytes,
+                   "Stop after this many bytes (default: no limit)");
+  logs->add_flag("--timestamps", a.logs.timestamps, "Print the time before each line");
+  logs->add_option("--process", a.logs.process,
+                   "The log of a process, of nats or of containerd instead of a pod's");
   logs->callback([&a, &run] { run = [&a](const operate::Context& c) { return Logs(c, a.logs); }; });
 }
 
 void DeclareExec(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* exec = app.add_subcommand("exec", "Run a command in a container: exec -it POD -- sh");
-  exec->add_option("pod", a.exec.pod, "By name, namespace/name or UID")->required();
-  exec->add_option("command", a.exec.words, "After --: it and its arguments");
-  exec->add_option("-c,--container", a.exec.container,
-                   "Default: that of the pod's annotation, else its first");
-  exec->add_option("-n,--namespace", a.exec.name_space, "Only this namespace");
-  exec->add_flag("-i,--stdin", a.exec.input, "Give it our input");
-  exec->add_flag("-t,--tty", a.exec.tty, "In a terminal");
+  exec->add_option("pod", a.exec.pod, kPodHelp)->required();
+  exec->add_option("command", a.exec.words, "After --: the command and its arguments");
+  exec->add_option("-c,--container", a.exec.container, kContainerHelp);
+  exec->add_option("-n,--namespace", a.exec.name_space, kNamespaceHelp);
+  exec->add_flag("-i,--stdin", a.exec.input, "Pass standard input to the command");
+  exec->add_flag("-t,--tty", a.exec.tty, "Run the command in a terminal");
   exec->callback([&a, &run] { run = [&a](const operate::Context& c) { return Exec(c, a.exec); }; });
   CLI::App* attach =
-      app.add_subcommand("attach", "Show what a container writes from now on, until it ends");
-  attach->add_option("pod", a.attach.pod, "By name, namespace/name or UID")->required();
-  attach->add_option("-c,--container", a.attach.container,
-                     "Default: that of the pod's annotation, else its first");
-  attach->add_option("-n,--namespace", a.attach.name_space, "Only this namespace");
-  attach->add_flag("-i,--stdin", a.attach.input, "Give it our input, where it takes any");
-  attach->add_flag("-t,--tty", a.attach.tty, "In a terminal, where it has one");
+      app.add_subcommand("attach", "Print the output of a container from now on, until it ends");
+  attach->add_option("pod", a.attach.pod, kPodHelp)->required();
+  attach->add_option("-c,--container", a.attach.container, kContainerHelp);
+  attach->add_option("-n,--namespace", a.attach.name_space, kNamespaceHelp);
+  attach->add_flag("-i,--stdin", a.attach.input,
+                   "Pass standard input to the container, if its spec says stdin: true");
+  attach->add_flag("-t,--tty", a.attach.tty,
+                   "Use the container's terminal, if its spec says tty: true");
   attach->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return Attach(c, a.attach); }; });
 }
 
 void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* events = app.add_subcommand("events", "What flows on the bus");
-  events->add_flag("-f,--follow", a.events.follow, "As it flows");
-  events->add_option("--since", a.events.since, "From the flight recorder: 10m");
-  events->add_flag("--heartbeats", a.events.heartbeats, "Also the heartbeats of the tables");
+  CLI::App* events = app.add_subcommand("events", "Print the messages of the bus");
+  events->add_flag("-f,--follow", a.events.follow, "Print messages as they come, until Ctrl-C");
+  events->add_option("--since", a.events.since,
+                     "Recorded messages newer than this duration: 30s, 10m, 2h (default: 10m; with "
+                     "-f: none)");
+  events->add_flag("--heartbeats", a.events.heartbeats, "Print the heartbeats of the tables too");
   events->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return Events(c, a.events); }; });
-  CLI::App* recorder = app.add_subcommand("recorder", "The flight recorder")->require_subcommand(1);
-  recorder->add_subcommand("run", "Write what flows into files, until it is told to end")
+  CLI::App* recorder =
+      app.add_subcommand("recorder", "Record the messages of the bus")->require_subcommand(1);
+  recorder->add_subcommand("run", "Write all messages of the bus into files, until SIGTERM")
       ->callback([&run] { run = RunRecorder; });
 }
 
 void DeclareRecord(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* record =
-      app.add_subcommand("record", "What processes keep of a pod in files")->require_subcommand(1);
+  CLI::App* record = app.add_subcommand("record", "Repair the files that processes keep of a pod")
+                         ->require_subcommand(1);
   CLI::App* discard = record->add_subcommand(
       "discard",
-      "Move files aside that no process can read, so that their pod is known again (root only)");
-  discard->add_option("uid", a.uid, "As shown by get processes and doctor")->required();
+      "Move the unreadable files of a pod aside, so that the processes go on with it (root only)");
+  discard->add_option("uid", a.uid, "UID of the pod; get processes and doctor show it")->required();
   discard->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DiscardRecordCommand(c, a.uid); };
   });
 }
 
 void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
-  CLI::App* fault = app.add_subcommand("fault", "Fail points of a process")->require_subcommand(1);
-  CLI::App* set =
-      fault->add_subcommand("set", "splitletctl fault set pleg NAME '3*return(unavailable)->off'");
-  set->add_option("process", a.fault.process)->required();
-  set->add_option("name", a.fault.name)->required();
+  CLI::App* fault = app.add_subcommand("fault", "Show and set the fail points of a process")
+                        ->require_subcommand(1);
+  CLI::App* set = fault->add_subcommand(
+      "set", "Arm a fail point: fault set pleg NAME '3*return(unavailable)->off'");
+  set->add_option("process", a.fault.process, kProcessHelp)->required();
+  set->add_option("name", a.fault.name, "Name of the fail point; fault list shows all")->required();
   set->add_option("term", a.fault.term,
-                  "off, return(code,message), delay(100ms), pause, crash, drop, shift(-1h)")
+                  "What happens there: off, return(code,message), delay(100ms), pause, crash, drop "
+                  "or shift(-1h)")
       ->required();
   set->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return SetFaultCommand(c, a.fault); };
   });
-  CLI::App* list = fault->add_subcommand("list", "Its fail points");
-  list->add_option("process", a.fault.process)->required();
-  list->add_flag("--no-headers", a.fault.no_headers, "Rows only");
+  CLI::App* list = fault->add_subcommand(
+      "list", "The fail points, what is set at each, and how often it was hit");
+  list->add_option("process", a.fault.process, kProcessHelp)->required();
+  list->add_flag("--no-headers", a.fault.no_headers, kNoHeadersHelp);
   list->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return ListFaultsCommand(c, a.fault); };
   });
-  CLI::App* clear = fault->add_subcommand("clear", "One, or all");
-  clear->add_option("process", a.fault.process)->required();
-  clear->add_option("name", a.fault.name);
+  CLI::App* clear = fault->add_subcommand("clear", "Disarm one fail point, or all");
+  clear->add_option("process", a.fault.process, kProcessHelp)->required();
+  clear->add_option("name", a.fault.name, "Name of the fail point (default: all)");
   clear->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return ClearFaults(c, a.fault); }; });
 }
@@ -222,8 +258,10 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
 void DeclareLogLevel(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* level = app.add_subcommand(
       "log-level",
-      "Show or set how much processes log, until they restart: log-level [PROCESS] [LEVEL]");
-  level->add_option("words", a.log_level, "A process, and debug, info, warn or error")
+      "Show or set the log level of processes, until they restart: log-level [PROCESS] [LEVEL]");
+  level
+      ->add_option("words", a.log_level,
+                   "A process (default: all), and debug, info, warn or error (default: show)")
       ->expected(0, 2);
   level->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return LogLevelCommand(c, a.log_level); };
@@ -232,18 +270,18 @@ void DeclareLogLevel(CLI::App& app, Arguments& a, Command& run) {
 
 void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* process =
-      app.add_subcommand("process", "Kill, stop or restart a process by its supervisor")
+      app.add_subcommand("process", "Kill, stop or restart a process through its supervisor")
           ->require_subcommand(1);
   const std::pair<const char*, const char*> kActions[] = {
-      {"kill", "SIGKILL; its supervisor starts it again"},
-      {"stop", "SIGSTOP: it hangs until cont"},
-      {"cont", "SIGCONT: after stop"},
-      {"restart", "SIGTERM, and start it again"},
-      {"down", "End it and keep it down"},
+      {"kill", "Send SIGKILL; its supervisor starts it again"},
+      {"stop", "Send SIGSTOP: it hangs until cont"},
+      {"cont", "Send SIGCONT: it goes on after stop"},
+      {"restart", "Send SIGTERM and start it again"},
+      {"down", "End it and do not start it again until up"},
       {"up", "Start it after down"}};
   for (const auto& [name, help] : kActions) {
     CLI::App* action = process->add_subcommand(name, help);
-    action->add_option("process", a.process.process, "A process, nats or containerd")->required();
+    action->add_option("process", a.process.process, kServiceHelp)->required();
     action->callback([&a, &run, word = std::string(name)] {
       a.process.action = word;
       run = [&a](const operate::Context& c) { return ProcessCommand(c, a.process); };
@@ -251,14 +289,15 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
   }
 }
 
-/// What follows `chaos` is the words of another program; it knows them and prints their help.
+/// The words after `chaos` are for another program, which also prints their help.
 CLI::App* DeclareChaos(CLI::App& app) {
-  CLI::App* chaos = app.add_subcommand("chaos", "Faults on a running stack, and what must hold");
+  CLI::App* chaos = app.add_subcommand(
+      "chaos", "Break a running stack on purpose, and check what must hold all the time");
   chaos->set_help_flag();
   return chaos->prefix_command();
 }
 
-/// The stack, whose directory is the working directory by then, writes down its runtime.
+/// The stack's own file of this name; the working directory is that of the stack by then.
 std::string RuntimeEndpoint(const Arguments& a) {
   if (!a.runtime_endpoint.empty()) return a.runtime_endpoint;
   std::ifstream file("endpoint");
@@ -268,27 +307,31 @@ std::string RuntimeEndpoint(const Arguments& a) {
 
 void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* gc = app.add_subcommand("gc", "Remove dead containers and unused images now");
-  gc->add_flag("--dry-run", a.dry_run, "Only say what would go");
+  gc->add_flag("--dry-run", a.dry_run, "Only list what would be removed");
   gc->callback([&a, &run] { run = [&a](const operate::Context& c) { return Gc(c, a.dry_run); }; });
   CLI::App* once = app.add_subcommand(
       "run-once", "Wait until the pods of all manifests run, have succeeded or were refused");
-  once->add_option("--timeout", a.once_timeout, "How long at most")->capture_default_str();
+  once->add_option("--timeout", a.once_timeout, "How long to wait at most: 30s, 5m, 1h")
+      ->capture_default_str();
   once->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return RunOnce(c, a.once_timeout); }; });
-  CLI::App* doctor = app.add_subcommand("doctor", "Check what the stack needs, and say what to do");
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Check all that the stack needs, and advise what to do");
   doctor
       ->add_option("--runtime-endpoint", a.runtime_endpoint,
-                   "CRI socket; default: that of the stack")
+                   "CRI socket to check (default: the stack's own, else "
+                   "unix:///run/containerd/containerd.sock)")
       ->envname("RUNTIME_ENDPOINT");
   doctor->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return Doctor(c, RuntimeEndpoint(a)); };
   });
   CLI::App* completion = app.add_subcommand(
-      "completion", "Completion for a shell: source <(splitletctl completion bash)");
+      "completion",
+      "Print the completion script of a shell: source <(splitletctl completion bash)");
   completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
 }
 
-/// Nothing but flags: whoever wants to know what there is.
+/// Nothing but flags: the user wants the list of commands.
 bool IsEmptyCommand(const CLI::App& app) {
   return app.get_subcommands().empty() && app.remaining(true).empty();
 }
@@ -305,7 +348,8 @@ int PrintCompletion(const std::string& shell) {
 int main(int argc, char** argv) {
   Arguments arguments;
   Command run;
-  CLI::App app("splitletctl: looks into the processes of a splitlet node", "splitletctl");
+  CLI::App app("splitletctl: shows and changes what the processes of a splitlet node do",
+               "splitletctl");
   app.require_subcommand(1);
   app.set_version_flag("--version", "splitletctl " SPLITLET_VERSION);
   operate::AddStateDirFlag(app, arguments.top);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the clock says in the tests.
+/// The time of the clock in the tests.
 
 #include <chrono>
 

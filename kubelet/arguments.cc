@@ -57,7 +57,7 @@ bool IsAddress(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
-/// Those that can be read.
+/// The valid ones of the list.
 std::string Addresses(const std::string& value, std::vector<std::string>& warnings) {
   std::string good;
   for (size_t begin = 0; begin <= value.size();) {
@@ -68,7 +68,8 @@ std::string Addresses(const std::string& value, std::vector<std::string>& warnin
     if (IsAddress(one)) {
       good += (good.empty() ? "" : ",") + one;
     } else if (!one.empty()) {
-      warnings.push_back(fmt::format("--node-ip: \"{}\" is no address", OneLine(one)));
+      warnings.push_back(
+          fmt::format("--node-ip: \"{}\" is no IP address and is left out", OneLine(one)));
     }
     begin = end + 1;
   }
@@ -86,7 +87,7 @@ Status TakeOwn(const FlagRow& row, const std::string& value, Arguments& out) {
   return OkStatus();
 }
 
-/// As Go reads a truth.
+/// "true" or "false" for the words that Go takes as such.
 std::string Plain(const FlagRow& row, std::string value) {
   if (row.value != FlagValue::kBool) return value;
   for (const char* yes : {"1", "t", "T", "TRUE", "True"})
@@ -96,14 +97,14 @@ std::string Plain(const FlagRow& row, std::string value) {
   return value;
 }
 
-/// The value of a flag in `passed`; null: it is not there.
+/// The value of a flag in `passed`; null: it is not given.
 std::string* FindPassed(const std::string& flag, std::vector<std::string>& passed) {
   for (size_t i = 0; i + 1 < passed.size(); i += 2)
     if (passed[i] == flag) return &passed[i + 1];
   return nullptr;
 }
 
-/// "a=1,b=": of " a=1,,b". A label that has no value has an empty one.
+/// " a=1,,b" -> "a=1,b=": a label without a value has an empty one.
 std::string Labels(std::string_view given) {
   std::string labels;
   while (!given.empty()) {
@@ -130,7 +131,7 @@ void Pass(const FlagRow& row, const std::string& given, std::vector<std::string>
   }
 }
 
-/// An empty value is as if the flag were not there.
+/// An empty value counts as if the flag were not given.
 void DropEmpty(std::vector<std::string>& passed) {
   std::vector<std::string> kept;
   for (size_t i = 0; i + 1 < passed.size(); i += 2)
@@ -184,7 +185,7 @@ StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words) {
   }
   DropEmpty(out.passed);
   if (out.exit_on_lock_contention && out.lock_file.empty())
-    return InvalidArgument("--exit-on-lock-contention: no --lock-file is given");
+    return InvalidArgument("--exit-on-lock-contention needs --lock-file FILE");
   if (!out.directory.starts_with('/'))
     return InvalidArgument("--splitlet-dir: \"{}\" is not an absolute path",
                            OneLine(out.directory));
@@ -203,14 +204,17 @@ void ResolvePassedPaths(const std::string& folder, Arguments& arguments) {
 std::string HelpText() {
   std::string text =
       "splitlet-kubelet: the node agent splitlet with the command line of a kubelet.\n\n"
-      "  --splitlet-dir DIR      sockets, records and the bus (/var/lib/splitlet-kubelet)\n"
-      "  --splitlet-scripts DIR  where nats.sh is\n\nFlags of a kubelet:\n";
+      "  --splitlet-dir DIR      folder of sockets, records and the bus; an absolute path "
+      "(default: "
+      "/var/lib/splitlet-kubelet)\n"
+      "  --splitlet-scripts DIR  folder of nats.sh (default: beside the programs, else "
+      "/usr/lib/splitlet)\n\nFlags of a kubelet, and what each does here:\n";
   for (const FlagRow& row : FlagRows()) {
     const char* becomes = "";
     switch (row.fate) {
       case FlagFate::kHere: break;
-      case FlagFate::kPassed: becomes = "to every process as --"; break;
-      case FlagFate::kField: becomes = "field "; break;
+      case FlagFate::kPassed: becomes = "passed to every process as --"; break;
+      case FlagFate::kField: becomes = "sets the field "; break;
       case FlagFate::kNothing: becomes = "nothing: "; break;
     }
     text += fmt::format("  --{:<46} {}{}\n", row.name, becomes, row.target);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The command line of a kubelet, taken apart by the table of flags.
+/// The command line of a kubelet, parsed by the table of flags.
 /// Threads: pure.
 /// Errors: INVALID_ARGUMENT that names the flag.
 /// Source: kubelet --help.
@@ -17,7 +17,7 @@ struct Arguments {
   enum class Print { kNothing, kHelp, kVersion } print = Print::kNothing;
   std::string config, config_dir;
   std::string directory = "/var/lib/splitlet-kubelet";  // --splitlet-dir: sockets, records, bus
-  std::string scripts;              // --splitlet-scripts: of nats.sh; empty: looked for
+  std::string scripts;              // --splitlet-scripts: folder of nats.sh; empty: search for it
   std::vector<std::string> passed;  // "--node-name", "a"; each flag once
   std::string node_ip;
   std::string lock_file;  // empty: none
@@ -30,15 +30,15 @@ struct Arguments {
   std::vector<std::string> warnings;
 };
 
-/// Without the program's name. Of a flag that is given several times the last one counts; lists and
-/// maps grow.
+/// `words`: without the program's name. When a flag is given twice, the last value counts; lists
+/// and maps add up.
 StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
 
-/// Of relative paths in `passed` makes absolute ones below `folder`, the working directory: no
-/// process is told where that was.
+/// Makes relative paths in `passed` absolute, below `folder`, the working directory: the processes
+/// have another one.
 void ResolvePassedPaths(const std::string& folder, Arguments& arguments);
 
-/// For --help: each flag and what becomes of it.
+/// For --help: each flag and what it does.
 std::string HelpText();
 
 }  // namespace splitlet::kubelet

@@ -62,7 +62,7 @@ TEST(Arguments, AreTakenAsPflagTakesThem) {
   EXPECT_EQ(read->overrides[2].row->target, "logging.verbosity");
   EXPECT_EQ(read->overrides[3].value, "false");
   ASSERT_EQ(read->warnings.size(), 2u);
-  EXPECT_THAT(read->warnings[0], HasSubstr("\"nonsense\" is no address"));
+  EXPECT_THAT(read->warnings[0], HasSubstr("\"nonsense\" is no IP address"));
   EXPECT_THAT(read->warnings[1], HasSubstr("--runtime-cgroups: does nothing here"));
 }
 
@@ -126,7 +126,7 @@ TEST(Arguments, WhatIsWrongIsOneLineThatNamesIt) {
       {{"--max-pods=many"}, "--max-pods: want a number, not \"many\""},
       {{"--max-pods="}, "--max-pods: want a number, not \"\""},
       {{"--rotate-certificates=maybe"}, "--rotate-certificates: want true or false"},
-      {{"--exit-on-lock-contention"}, "--exit-on-lock-contention: no --lock-file is given"},
+      {{"--exit-on-lock-contention"}, "--exit-on-lock-contention needs --lock-file FILE"},
       {{"--rotate-certificates", "true"}, "unknown command \"true\""},
       {{"--splitlet-dir=x"}, "--splitlet-dir: \"x\" is not an absolute path"},
   };

@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds{100};
 constexpr Duration kLongestPause = std::chrono::seconds{5};
 
-bool Says(std::string_view message, std::string_view line) {
+bool HasLine(std::string_view message, std::string_view line) {
   while (!message.empty()) {
     const size_t end = message.find('\n');
     if (message.substr(0, end) == line) return true;
@@ -25,7 +25,7 @@ ChildTable::ChildTable(const Clock& clock, std::vector<Child> children, Duration
       watchdog_(watchdog),
       backoff_(clock, {.initial = kFirstPause, .max = kLongestPause}) {
   for (Child& child : children)
-    children_.push_back({.child = std::move(child), .due = clock.Now(), .heard = {}});
+    children_.push_back({.child = std::move(child), .due = clock.Now(), .last_message = {}});
 }
 
 ChildTable::State* ChildTable::Find(const std::string& name) {
@@ -52,14 +52,14 @@ void ChildTable::OnStarted(const std::string& name, pid_t pid) {
   CHECK(state != nullptr && state->pid == 0);
   state->pid = pid;
   state->ready = !state->child.notifies;
-  state->heard = clock_.Now();
+  state->last_message = clock_.Now();
 }
 
 void ChildTable::OnMessage(pid_t pid, std::string_view message) {
   State* const state = FindPid(pid);
   if (state == nullptr) return;
-  if (Says(message, "READY=1")) state->ready = true;
-  state->heard = clock_.Now();
+  if (HasLine(message, "READY=1")) state->ready = true;
+  state->last_message = clock_.Now();
 }
 
 std::string ChildTable::OnEnded(pid_t pid, Duration* again) {
@@ -86,7 +86,7 @@ std::vector<pid_t> ChildTable::Silent() const {
   std::vector<pid_t> silent;
   for (const State& state : children_) {
     const bool watched = state.pid != 0 && state.child.notifies && state.ready;
-    if (watched && clock_.Now() - state.heard >= watchdog_) silent.push_back(state.pid);
+    if (watched && clock_.Now() - state.last_message >= watchdog_) silent.push_back(state.pid);
   }
   return silent;
 }
@@ -104,13 +104,13 @@ std::vector<pid_t> ChildTable::Running() const {
   return running;
 }
 
-Clock::Time ChildTable::NextLook() const {
+Clock::Time ChildTable::NextDue() const {
   Clock::Time next;
   for (const State& state : children_) {
-    Clock::Time look;
-    if (state.pid == 0) look = state.due;
-    if (state.pid != 0 && state.child.notifies && state.ready) look = state.heard + watchdog_;
-    if (look && (!next || look < next)) next = look;
+    Clock::Time due;
+    if (state.pid == 0) due = state.due;
+    if (state.pid != 0 && state.child.notifies && state.ready) due = state.last_message + watchdog_;
+    if (due && (!next || due < next)) next = due;
   }
   return next;
 }

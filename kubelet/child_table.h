@@ -1,8 +1,7 @@
 #pragma once
 
-/// Which programs of the stack run, and when what died is started again: 100 ms after, and more
-/// slowly, up to 5 s, when it keeps dying. One that says nothing for its watchdog's limit is to be
-/// killed.
+/// Which programs of the stack run, and when an ended program is started again: after 100 ms, and
+/// up to 5 s if it keeps ending. A program that is silent for the watchdog's limit must be killed.
 /// Threads: one.
 /// Errors:  none.
 
@@ -22,16 +21,16 @@ class ChildTable {
  public:
   struct Child {
     std::string name;
-    bool notifies = true;  // says READY=1 and then feeds its watchdog; else ready once started
+    bool notifies = true;  // sends READY=1 and then feeds its watchdog; else ready once started
   };
   ChildTable(const Clock& clock, std::vector<Child> children, Duration watchdog);
 
-  /// Names that are to be started now, in the order of the children.
+  /// Names of programs to start now, in the order of the children.
   std::vector<std::string> Due() const;
   void OnStarted(const std::string& name, pid_t pid);
-  /// What a program of the table said to its supervisor; of others: nothing.
+  /// A notification of a program; those of other processes are ignored.
   void OnMessage(pid_t pid, std::string_view message);
-  /// Its name; "" : none of ours. `again`: how long until it is started again.
+  /// Its name; "": not a program of this table. `again`: how long until it is started again.
   std::string OnEnded(pid_t pid, Duration* again);
   void OnCannotStart(const std::string& name);
 
@@ -39,15 +38,15 @@ class ChildTable {
   std::vector<pid_t> Silent() const;
   pid_t PidOf(const std::string& name) const;
   std::vector<pid_t> Running() const;
-  /// When to look again; no time: only when something happens.
-  Clock::Time NextLook() const;
+  /// When Due or Silent may change by time alone; no time: never.
+  Clock::Time NextDue() const;
 
  private:
   struct State {
     Child child;
     pid_t pid = 0;
     bool ready = false;
-    Clock::Time due, heard;
+    Clock::Time due, last_message;
   };
   State* Find(const std::string& name);
   State* FindPid(pid_t pid);

@@ -38,13 +38,13 @@ TEST_F(Table, WhatDiesIsStartedAgainMoreAndMoreSlowly) {
     EXPECT_EQ(table.OnEnded(pid, &again), "pleg");
     EXPECT_EQ(again, want);
     EXPECT_THAT(table.Due(), IsEmpty());
-    EXPECT_EQ(table.NextLook(), clock.Now() + want);
+    EXPECT_EQ(table.NextDue(), clock.Now() + want);
     clock.Advance(want);
     EXPECT_THAT(table.Due(), ElementsAre("pleg"));
     ++pid;
   }
   table.OnStarted("pleg", pid);
-  clock.Advance(1min);  // it lives
+  clock.Advance(1min);  // it runs
   Duration again{0};
   table.OnEnded(pid, &again);
   EXPECT_EQ(again, 100ms);
@@ -61,7 +61,7 @@ TEST_F(Table, OneThatFallsSilentIsShown) {
   table.OnMessage(11, "WATCHDOG=1");
   clock.Advance(29s);
   EXPECT_THAT(table.Silent(), IsEmpty());
-  EXPECT_EQ(table.NextLook(), clock.Now() + 1s);
+  EXPECT_EQ(table.NextDue(), clock.Now() + 1s);
   clock.Advance(1s);
   EXPECT_THAT(table.Silent(), ElementsAre(11));
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// OOMScoreAdjust= of the units.
 constexpr int kKeptAlive = -900;
-/// They make mounts, cgroups and files of any user, and remove what any user left.
+/// These make mounts, cgroups and files of any user, and remove them.
 constexpr std::string_view kNeedRoot = "pod-worker|gc";
 
 Status SetOomScore(int score) {
@@ -29,7 +29,7 @@ Status SetOomScore(int score) {
   return OkStatus();
 }
 
-/// The kernel's highest is not known here: the first that it does not know ends the list.
+/// Goes up to the first capability that the kernel does not know, since the number of them differs.
 Status DropBoundingSet(const std::vector<int>& kept) {
   for (int one = 0; prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; ++one) {
     if (std::ranges::find(kept, one) != kept.end()) continue;
@@ -39,7 +39,7 @@ Status DropBoundingSet(const std::vector<int>& kept) {
   return OkStatus();
 }
 
-/// What is inheritable would come through exec whatever the bounding set.
+/// Inheritable capabilities would survive exec despite the bounding set.
 Status DropInheritable() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
@@ -54,7 +54,7 @@ Status DropInheritable() {
 Confinement ConfinementOf(std::string_view name) {
   Confinement confinement{.oom_score = kKeptAlive};
   if (FindProcess(name) == nullptr || IsListed(kNeedRoot, name)) return confinement;
-  // Manifests, kubeconfigs and logs may be another user's, and ports below 1024 may be asked for.
+  // Manifests, kubeconfigs and logs may belong to another user; a port may be below 1024.
   confinement.capabilities = std::vector<int>{CAP_DAC_READ_SEARCH, CAP_NET_BIND_SERVICE};
   return confinement;
 }
@@ -67,7 +67,7 @@ Status Confine(const Confinement& confinement) {
     if (Status dropped = DropBoundingSet(*confinement.capabilities); !dropped.ok()) return dropped;
     if (Status dropped = DropInheritable(); !dropped.ok()) return dropped;
   }
-  // Last: not every container lets root do it.
+  // Last, because not every container lets root do it.
   return confinement.oom_score ? SetOomScore(*confinement.oom_score) : OkStatus();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the processes of a stack may do that all run as root: each loses the capabilities that it
-/// has no use for, as the units of the package give it none.
+/// Privileges of the processes of a stack, which all run as root: each process drops the
+/// capabilities that it does not need, as the units of the package do.
 /// Threads: ConfinementOf is pure; Confine changes the calling process, which has one thread.
 /// Errors:  of the kernel, with what was tried.
 /// Source:  capabilities(7); deploy/README.md.
@@ -15,17 +15,16 @@
 namespace splitlet::kubelet {
 
 struct Confinement {
-  /// Capabilities that a program of root has after exec; none: all of them, for those that need
-  /// root, which start other programs with what these need.
+  /// Capabilities that a program of root has after exec; nullopt: all. pod-worker, gc and nats need
+  /// all, for the programs that they start.
   std::optional<std::vector<int>> capabilities = std::nullopt;
-  std::optional<int> oom_score = std::nullopt;  // none: as it is
+  std::optional<int> oom_score = std::nullopt;  // nullopt: unchanged
 };
 
-/// Of a process of the stack, or of nats.
+/// `name`: a process of the stack, or nats.
 Confinement ConfinementOf(std::string_view name);
 
-/// Of this process, before exec. A user who is not root has nothing to give up, and may not lower
-/// its score.
+/// Confines this process, before exec. Does nothing but no_new_privs for a user who is not root.
 Status Confine(const Confinement& confinement);
 
 }  // namespace splitlet::kubelet

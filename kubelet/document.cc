@@ -26,7 +26,7 @@ constexpr const char* kPaths[] = {"staticPodPath", "authentication.x509.clientCA
                                   "tlsCertFile",   "tlsPrivateKeyFile",
                                   "resolvConf",    "volumePluginDir",
                                   "podLogsDir"};
-/// Of a machine with Linux.
+/// A kubelet's defaults on Linux.
 constexpr std::pair<const char*, const char*> kEvictionHard[] = {{"memory.available", "100Mi"},
                                                                  {"nodefs.available", "10%"},
                                                                  {"nodefs.inodesFree", "5%"},
@@ -45,7 +45,7 @@ StatusOr<YAML::Node> Parse(const std::string& path, const std::string& text) {
   }
 }
 
-std::string Told(const std::string& path, const config::ConfigProblem& problem) {
+std::string TextOf(const std::string& path, const config::ConfigProblem& problem) {
   const std::string where = problem.line > 0 ? fmt::format(" (line {})", problem.line) : "";
   return OneLine(fmt::format("{}: {}: {}{}", path, problem.key, problem.reason, where));
 }
@@ -56,13 +56,13 @@ void MakePathsAbsolute(const YAML::Node& document, const std::string& folder) {
     if (!value.IsDefined() || !value.IsScalar()) continue;
     const std::string text = value.Scalar();
     if (text.empty() || text.front() == '/') continue;
-    // podLogsDir has to be absolute where it stands.
+    // A relative podLogsDir is an error, which the check of the configuration finds.
     if (std::string_view(path) == "podLogsDir") continue;
     SetAt(document, path, TextNode(folder + "/" + text));
   }
 }
 
-/// The document that a kubelet without a file begins with.
+/// The document that a kubelet without --config starts from.
 YAML::Node WithoutFile() {
   YAML::Node document(YAML::NodeType::Map);
   document["apiVersion"] = kApiVersion;
@@ -86,7 +86,7 @@ void AddDefaultSignals(YAML::Node document) {
       document["evictionHard"][signal] = TextNode(value);
 }
 
-/// Defaults that a drop-in finds in place; others take no notice of one another.
+/// Defaults that are set before drop-ins are merged. Other defaults do not depend on drop-ins.
 void FillDefaults(YAML::Node document, bool has_file) {
   const config::ConfigReader read(document);
   if (has_file && !read.Has("evictionHard")) AddDefaultSignals(document);
@@ -98,10 +98,10 @@ void FillDefaults(YAML::Node document, bool has_file) {
     document["serializeImagePulls"] = read.Int("maxParallelImagePulls").value_or(1) < 2;
 }
 
-/// So that no process merges once more.
-void TellThatSignalsAreMerged(const YAML::Node& document) {
+/// Keeps the processes from merging the default signals a second time.
+void MarkSignalsMerged(const YAML::Node& document) {
   const YAML::Node own = document["splitlet"];
-  if (own.IsDefined() && !own.IsMap() && !own.IsNull()) return;  // an error, found below
+  if (own.IsDefined() && !own.IsMap() && !own.IsNull()) return;  // an error that Load finds
   SetAt(document, "splitlet.evictionHardIsMerged", YAML::Node(true));
 }
 
@@ -109,7 +109,7 @@ Status CheckDropIn(const std::string& path, const YAML::Node& patch) {
   for (const auto& [key, wanted] : {std::pair{"apiVersion", kApiVersion}, {"kind", kKind}}) {
     const YAML::Node value = patch[key];
     if (!value.IsDefined() || !value.IsScalar())
-      return InvalidArgument("{}: {}: the key is missing", path, key);
+      return InvalidArgument("{}: {}: the key is missing, want {}: {}", path, key, key, wanted);
     if (value.Scalar() != wanted)
       return InvalidArgument("{}: {}: want {}, not \"{}\"", path, key, wanted,
                              OneLine(value.Scalar()));
@@ -148,7 +148,7 @@ Status ApplyFlags(const Arguments& arguments, const std::string& folder, YAML::N
   for (const FlagRow* row : order) {
     const auto value = FieldValue(*row, values[row]);
     if (!value.ok()) return value.status();
-    // This flag only adds to what the file says.
+    // This flag cannot turn off what the file turns on.
     if (row->name == "seccomp-default" && value->Scalar() == "false") continue;
     SetAt(over, row->target, *value);
   }
@@ -197,13 +197,13 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
     const auto parsed = Parse(path, text);
     if (!parsed.ok()) return parsed.status();
     for (const config::ConfigProblem& problem : config::CheckSchema(*parsed)) {
-      const std::string told = Told(path, problem);
-      if (!problem.only_strict) return InvalidArgument("{}", told);
-      out.warnings.push_back(told);
+      const std::string described = TextOf(path, problem);
+      if (!problem.only_strict) return InvalidArgument("{}", described);
+      out.warnings.push_back(described);
     }
     document = config::WithoutExtras(*parsed);
     MakePathsAbsolute(document, fs::ParentOf(path));
-    // Of the file alone: what drop-ins and flags say is laid over the result.
+    // Only the file's own setting counts here: drop-ins and flags are merged over the result.
     if (MergesDefaultSignals(document)) AddDefaultSignals(document);
   }
   if (!arguments.config_dir.empty()) {
@@ -214,14 +214,14 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
   }
   const Status applied = ApplyFlags(arguments, folder, document);
   if (!applied.ok()) return applied;
-  if (MergesDefaultSignals(document)) TellThatSignalsAreMerged(document);
+  if (MergesDefaultSignals(document)) MarkSignalsMerged(document);
   out.json = ToJson(document) + "\n";
-  // Of the whole: what excludes one another may come from two places.
+  // Checks the merged result: fields that exclude each other may come from two places.
   const auto checked =
       config::KubeletConfig::Load("configuration", out.json, config::Reading::kLenient);
   if (!checked.ok()) return checked.status();
   for (const std::string& field : checked->without_effect)
-    out.warnings.push_back(fmt::format("{}: set without effect", field));
+    out.warnings.push_back(fmt::format("{}: set, but has no effect here", field));
   const auto& server = checked->server;
   if (server.enabled && server.anonymous && server.authorization == "AlwaysAllow")
     out.warnings.push_back(fmt::format(

@@ -19,7 +19,7 @@ struct Document {
   std::vector<std::string> warnings;
 };
 
-/// `folder`: that paths of flags and drop-ins count from.
+/// `folder`: relative paths of flags and drop-ins count from it.
 StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& arguments,
                                 const std::string& folder);
 

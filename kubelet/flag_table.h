@@ -11,10 +11,10 @@
 namespace splitlet::kubelet {
 
 enum class FlagFate {
-  kHere,     // of the launcher itself: --config and the like
-  kPassed,   // to the processes, which have it too
-  kField,    // a field of the KubeletConfiguration
-  kNothing,  // taken, with a warning that it does nothing
+  kHere,     // the launcher itself uses it: --config and the like
+  kPassed,   // passed on to the processes, which have a flag for it
+  kField,    // sets a field of the KubeletConfiguration
+  kNothing,  // accepted, with a warning that it does nothing
 };
 
 /// How the value is written.
@@ -38,12 +38,13 @@ struct FlagRow {
   std::string_view name;  // without dashes in front
   FlagFate fate;
   FlagValue value;
-  std::string_view target = {};  // field, or flag of the processes; of the others: why
+  std::string_view target =
+      {};  // the field, the flag of the processes, or else what it does and why
 };
 
 /// In the order of the alphabet.
 std::span<const FlagRow> FlagRows();
-/// "_" is as "-". nullptr: a kubelet has no such flag.
+/// "_" counts as "-". nullptr: a kubelet has no such flag.
 const FlagRow* FindFlag(std::string_view name);
 
 }  // namespace splitlet::kubelet

@@ -85,7 +85,8 @@ StatusOr<YAML::Node> Memory(const FlagRow& row, const std::vector<std::string>& 
     const auto sides = Cut(row, part, ':');
     if (!sides.ok()) return sides.status();
     if (sides->key.find_first_not_of("0123456789") != std::string::npos)
-      return InvalidArgument("--{}: \"{}\" is no NUMA node", row.name, OneLine(sides->key));
+      return InvalidArgument("--{}: want the number of a NUMA node, not \"{}\"", row.name,
+                             OneLine(sides->key));
     const auto limits = MapOf(row, Parts({sides->value}, ','), '=');
     if (!limits.ok()) return limits.status();
     YAML::Node one(YAML::NodeType::Map);
@@ -102,7 +103,8 @@ StatusOr<YAML::Node> Patterns(const FlagRow& row, const std::vector<std::string>
     const auto pair = Cut(row, part, '=');
     if (!pair.ok()) return pair.status();
     if (pair->value.empty() || pair->value.find_first_not_of("0123456789") != std::string::npos)
-      return InvalidArgument("--{}: \"{}\" is no level", row.name, OneLine(pair->value));
+      return InvalidArgument("--{}: want a level, a whole number, not \"{}\"", row.name,
+                             OneLine(pair->value));
     YAML::Node one(YAML::NodeType::Map);
     one["filePattern"] = TextNode(pair->key);
     one["verbosity"] = YAML::Node(pair->value);

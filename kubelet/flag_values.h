@@ -15,8 +15,8 @@
 
 namespace splitlet::kubelet {
 
-/// Of all `values` that the flag was given, in their order: lists and maps of several are one, of
-/// anything else the last counts.
+/// `values`: all that the flag was given, in order. Lists and maps add up; of other kinds the last
+/// value counts.
 StatusOr<YAML::Node> FieldValue(const FlagRow& row, const std::vector<std::string>& values);
 
 }  // namespace splitlet::kubelet

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 
 constexpr Duration kSoon = 30s;
 
-/// What the supervisor above hears.
+/// Notifications to the supervisor above.
 class NotifySocket {
  public:
   explicit NotifySocket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_DGRAM, 0)) {
@@ -110,7 +110,7 @@ class Launcher : public ::testing::Test {
     }
     return all;
   }
-  /// Which processes of its stack there are, whoever their parent is.
+  /// The processes of its stack, whatever their parent is.
   std::vector<std::string> Left() const {
     std::vector<std::string> left;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -163,7 +163,8 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
     const pid_t now = Children()["splitlet-pleg"];
     return now > 0 && now != pleg;
   }));
-  EXPECT_THAT(ReadFile(dir_ / "out"), HasSubstr("pleg ended (signal 9), started again in 100 ms"));
+  EXPECT_THAT(ReadFile(dir_ / "out"),
+              HasSubstr("pleg ended (signal 9), starting it again in 100 ms"));
 
   const auto children = Children();
   EXPECT_EQ(End(SIGTERM), 0);
@@ -185,7 +186,8 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
 TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
   std::optional<cri::ContainerId> id;
   for (const bool launcher_first : {true, false}) {
-    SCOPED_TRACE(launcher_first ? "it hears of it first" : "it hears of it last");
+    SCOPED_TRACE(launcher_first ? "the launcher gets the signal first"
+                                : "the launcher gets the signal last");
     notify_.Forget();
     Start();
     ASSERT_TRUE(WaitFor(kSoon, [&] { return notify_.Hears("READY=1"); }));

@@ -30,7 +30,7 @@ std::string OwnPath() {
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
-/// None: none is asked for.
+/// nullopt: no --lock-file is given.
 StatusOr<std::optional<NodeLock>> TakeLock(const Arguments& arguments) {
   if (arguments.lock_file.empty()) return std::optional<NodeLock>();
   const auto on_wait = [&arguments](const std::string& holder) {

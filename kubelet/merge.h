@@ -1,6 +1,6 @@
 #pragma once
 
-/// Documents of YAML laid over one another. For .cc files only: brings yaml-cpp.
+/// Merges YAML documents. For .cc files only: brings yaml-cpp.
 /// Threads: any; pure.
 /// Source: RFC 7386.
 
@@ -12,20 +12,20 @@
 
 namespace splitlet::kubelet {
 
-/// Maps are merged key by key, null takes a key away, all else replaces. Shares nothing with the
-/// two.
+/// Merges maps key by key; null removes a key; any other value replaces. The result shares nothing
+/// with its inputs.
 YAML::Node MergePatch(const YAML::Node& target, const YAML::Node& patch);
 
 /// Makes the maps on the way to "a.b.c".
 void SetAt(YAML::Node document, std::string_view path, const YAML::Node& value);
 
-/// A scalar that is a string whatever it looks like.
+/// A scalar that stays a string even if it looks like a number or a truth.
 YAML::Node TextNode(const std::string& text);
 
-/// Keys that stand twice in a map, as "a.b".
+/// Keys that a map has twice, as "a.b".
 std::vector<std::string> DoubledKeys(const YAML::Node& document, const std::string& prefix = {});
 
-/// With the field names of the configuration as it writes them, whatever their letters.
+/// With the configuration's own spelling of field names, upper and lower case ignored.
 YAML::Node WithFieldNames(const YAML::Node& document, const std::string& prefix = {});
 
 /// As JSON; strings stay strings.

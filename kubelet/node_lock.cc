@@ -14,7 +14,7 @@
 namespace splitlet::kubelet {
 namespace {
 
-/// Of the kernel's list of locks: "1: FLOCK  ADVISORY  WRITE 17 00:18:4711 0 EOF".
+/// A line of /proc/locks: "1: FLOCK  ADVISORY  WRITE 17 00:18:4711 0 EOF".
 std::string HolderOf(ino_t inode) {
   const std::string place = fmt::format(":{} ", inode);
   std::ifstream locks("/proc/locks");
@@ -25,12 +25,12 @@ std::string HolderOf(ino_t inode) {
         kind == "FLOCK")
       return "process " + pid;
   }
-  return "a process that is not known";
+  return "an unknown process";
 }
 
 Status CheckOwn(const struct stat& info) {
   if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
-    return FailedPrecondition("it is no lock file: remove it");
+    return FailedPrecondition("it is not a regular file with one link: remove it");
   if (info.st_uid != geteuid())
     return FailedPrecondition("it belongs to user {}, not to {}: remove it", info.st_uid,
                               geteuid());
@@ -71,7 +71,7 @@ StatusOr<NodeLock> NodeLock::Take(const std::string& path, bool watch, const OnW
   return NodeLock(std::move(file), std::move(watched));
 }
 
-/// Of a file that is held open its removal shows as a change of its links.
+/// The removal of a file that is held open shows as a change of its link count.
 bool NodeLock::IsContended() {
   bool opened = false;
   alignas(inotify_event) std::array<char, 4096> events{};

@@ -1,12 +1,12 @@
 #pragma once
 
-/// --lock-file: one kubelet of a machine at a time; and with --exit-on-lock-contention a way for
-/// the next one to have this one leave, by opening the file.
-/// Threads: one; Take blocks until the lock is free. Nothing is set up by then: a signal ends the
-///          process.
-/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may be another user's, who
-///          could hold the start up for ever.
-/// Killed:  the kernel drops the lock; the file stays. Programs that are started do not have it.
+/// --lock-file: only one kubelet of a machine runs at a time. With --exit-on-lock-contention the
+/// next kubelet ends this one by opening the file.
+/// Threads: one; Take blocks until the lock is free. Nothing is set up by then, so a signal simply
+///          ends the process.
+/// Errors:  by errno, with the path; FAILED_PRECONDITION for a file that may belong to another
+///          user, who could block the start forever.
+/// Killed:  the kernel drops the lock; the file stays. Started programs do not inherit it.
 /// Source:  kubelet --lock-file, pkg/util/flock.
 
 #include <functional>
@@ -20,14 +20,14 @@ namespace splitlet::kubelet {
 
 class NodeLock {
  public:
-  /// Makes the file where it is missing; follows no link. `watch`: from then on whoever opens or
-  /// removes it is seen. `on_wait`: told once who holds it, "process 17", before it waits.
+  /// Creates the file if it is missing; follows no link. `watch`: IsContended works from then on.
+  /// `on_wait`: called once with the holder, "process 17", before Take waits.
   using OnWait = std::function<void(const std::string& holder)>;
   static StatusOr<NodeLock> Take(const std::string& path, bool watch, const OnWait& on_wait);
 
-  /// Readable when the file may be contended; -1: nobody looks.
+  /// Readable when IsContended may have changed; -1: not watched.
   int watch() const { return watch_.get(); }
-  /// Whether somebody has opened or removed the file since the last question. Does not block.
+  /// Another process has opened or removed the file since the last call. Does not block.
   bool IsContended();
 
  private:

@@ -24,7 +24,7 @@ bool IsReadable(int fd) {
   return poll(&one, 1, 0) == 1;
 }
 
-/// Nobody is told whom it waits for.
+/// Ignores the holder.
 StatusOr<NodeLock> Taken(const std::string& path, bool watch) {
   return NodeLock::Take(path, watch, [](const std::string&) {});
 }
@@ -139,7 +139,8 @@ TEST(NodeLock, WhatMayBeAnothersIsNotWaitedFor) {
   std::filesystem::remove(path);
   std::filesystem::create_hard_link(secret, path);
   EXPECT_EQ(Message(Taken(path, false).status()),
-            "unable to acquire file lock on " + path + ": it is no lock file: remove it");
+            "unable to acquire file lock on " + path +
+                ": it is not a regular file with one link: remove it");
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_FALSE(Taken(path, false).ok());

@@ -37,7 +37,7 @@ StatusOr<std::string> FindScripts(fs::FileSystem& files, const std::string& give
   return NotFound("{} is not in {}", kScript, fmt::join(places, ", "));
 }
 
-/// What all processes are started with.
+/// Flags of all processes.
 std::vector<std::string> CommonFlags(const Stack& stack, const Arguments& arguments) {
   std::vector<std::string> flags = {
       "--config",    stack.config(),          "--run-dir",      stack.folder + "/run",
@@ -62,11 +62,13 @@ StatusOr<Stack> FindStack(fs::FileSystem& files, const Arguments& arguments,
   while (stack.folder.size() > 1 && stack.folder.ends_with('/')) stack.folder.pop_back();
   if (stack.folder.size() > kLongestFolder)
     return InvalidArgument(
-        "--splitlet-dir: it is {} characters long, unix sockets below it allow {}",
+        "--splitlet-dir: the path has {} characters, want at most {} because of the unix sockets "
+        "below it",
         stack.folder.size(), kLongestFolder);
   for (const std::string& process : ProcessesOf(arguments)) {
     const std::string program = stack.programs + "/splitlet-" + process;
-    if (!files.Stat(program, true).ok()) return NotFound("{} is missing", program);
+    if (!files.Stat(program, true).ok())
+      return NotFound("{} is missing: all programs of splitlet must be in one folder", program);
   }
   ASSIGN_OR_RETURN(stack.scripts, FindScripts(files, arguments.scripts, stack.programs), "scripts");
   return stack;
@@ -80,10 +82,10 @@ Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& 
   if (!HasApiServer(arguments))
     for (const std::string& process : ClusterProcessNames())
       RETURN_IF_ERROR(files.RemoveTree(stack.folder + "/run/" + process), "forget {}", process);
-  // It may hold what a drop-in keeps from others: the password of a URL, a header with a token.
+  // For root alone: the configuration may hold the password of a URL or a header with a token.
   RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0600}), "write {}",
                   stack.config());
-  // Before anything is started: else each process would say it, again and again.
+  // Checked before the start, so that an error is reported once and not by each process in a loop.
   auto check = CommandOf(stack, ProcessNames().front(), CommonFlags(stack, arguments));
   check.emplace_back("--check-config");
   const auto checked = process::RunProgram({.argv = std::move(check)});

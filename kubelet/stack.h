@@ -1,9 +1,8 @@
 #pragma once
 
-/// The stack of a node below one folder, as deploy/local lays it out: where its parts are and how
-/// they are started.
+/// The stack of a node below one folder, as deploy/local lays it out: its parts and their commands.
 /// Threads: any; PrepareStack blocks.
-/// Errors:  what is missing or cannot be made, by name.
+/// Errors:  name the file that is missing or cannot be made.
 
 #include <string>
 #include <vector>
@@ -21,16 +20,16 @@ struct Stack {
   std::string bus() const { return folder + "/nats"; }
 };
 
-/// Folders of the programs and scripts: beside `self`, in a package's places, or in a source tree.
+/// Finds the programs and scripts: beside `self`, in the folders of a package, or in a source tree.
 StatusOr<Stack> FindStack(fs::FileSystem& files, const Arguments& arguments,
                           const std::string& self);
 
-/// Folders, the configuration as a file, keys and passwords of the bus. Asks a process whether it
-/// takes all of it.
+/// Writes folders, the configuration, keys and passwords of the bus, and has a process check the
+/// configuration.
 Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& arguments,
                     const std::string& config);
 
-/// After PrepareStack: the bus, then each process.
+/// The bus first, then each process. After PrepareStack.
 StatusOr<std::vector<SupervisedProgram>> ProgramsOf(fs::FileSystem& files, const Stack& stack,
                                                     const Arguments& arguments);
 

@@ -47,7 +47,7 @@ TEST(StackPrograms, ANodeOfAnApiServerHasTheNodesApi) {
               testing::UnorderedElementsAreArray(all));
 }
 
-TEST(StackPrograms, EachIsToldOfTheApiServerAndHasAPasswordOfItsOwn) {
+TEST(StackPrograms, EachGetsTheApiServerAndAPasswordOfItsOwn) {
   for (const auto& [name, command] : CommandsFor({"--kubeconfig", "/k"})) {
     EXPECT_EQ(command.front(), "/bin/splitlet-" + name);
     EXPECT_THAT(command, Contains("/k"));

@@ -62,7 +62,7 @@ struct Message {
   std::string text;
 };
 
-/// None: nothing waits.
+/// nullopt: no message waits.
 std::optional<Message> Receive(int fd) {
   std::array<char, kMaxMessage> text{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
@@ -88,8 +88,8 @@ std::optional<Message> Receive(int fd) {
 [[noreturn]] void Become(const SupervisedProgram& program, const SuperviseOptions& options,
                          pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(kCannotRun);  // it died just before
-  setpgid(0, 0);                               // ^C is for the parent alone
+  if (getppid() != parent) _exit(kCannotRun);  // the parent died just before
+  setpgid(0, 0);                               // Ctrl-C must reach the parent alone
   const sigset_t signals = Signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS"})
@@ -99,9 +99,9 @@ std::optional<Message> Receive(int fd) {
     const auto limit = std::chrono::duration_cast<std::chrono::microseconds>(options.watchdog);
     setenv("WATCHDOG_USEC", std::to_string(limit.count()).c_str(), 1);
   }
-  // In a container it may have too little to give something up.
+  // In a container the process may lack the capability to drop others.
   if (const Status confined = Confine(program.confinement); !confined.ok())
-    Say(fmt::format("{} is not confined as it should be: {}", program.name,
+    Say(fmt::format("cannot reduce the privileges of {}, starting it with more: {}", program.name,
                     splitlet::Message(confined)));
   std::vector<std::string> words = program.argv;
   std::vector<char*> argv;
@@ -149,12 +149,13 @@ class Supervision {
     Feed();
     Wait(Timeout());
     for (const pid_t pid : table_.Silent()) {
-      Say(fmt::format("process {} has not spoken for {} s: killed", pid, options_.watchdog / 1s));
+      Say(fmt::format("process {} sent no watchdog message for {} s, killing it", pid,
+                      options_.watchdog / 1s));
       kill(pid, SIGKILL);
     }
-    if (told_ready_ || !table_.AllReady()) return;
-    told_ready_ = true;
-    Tell("READY=1");
+    if (reported_ready_ || !table_.AllReady()) return;
+    reported_ready_ = true;
+    Notify("READY=1");
     Say("ready");
   }
 
@@ -168,20 +169,20 @@ class Supervision {
     table_.OnCannotStart(name);
   }
 
-  static void Tell(std::string_view message) {
-    const Status told = daemon::NotifySupervisor(message);
-    if (!told.ok()) Say(fmt::format("cannot tell the supervisor: {}", told));
+  static void Notify(std::string_view message) {
+    const Status sent = daemon::NotifySupervisor(message);
+    if (!sent.ok()) Say(fmt::format("cannot notify systemd of {}: {}", message, sent));
   }
 
   void Feed() {
     if (!period_ || clock_.Now() - fed_ < *period_) return;
     fed_ = clock_.Now();
-    Tell("WATCHDOG=1");
+    Notify("WATCHDOG=1");
   }
 
   Duration Timeout() const {
     Clock::Time next = clock_.Now() + kLongestPoll;
-    if (const Clock::Time look = table_.NextLook(); look && look < next) next = look;
+    if (const Clock::Time due = table_.NextDue(); due && due < next) next = due;
     if (period_) next = std::min(next, fed_ + *period_);
     return std::max(next - clock_.Now(), Duration{0});
   }
@@ -197,7 +198,7 @@ class Supervision {
     ReadSignals();
     Reap();
     if (lock < 0 || !options_.lock->IsContended()) return;
-    Say("another one has opened or removed the lock file: ending");
+    Say("another process has opened or removed the lock file, ending");
     stopping_ = true;
   }
 
@@ -205,7 +206,7 @@ class Supervision {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       if (info.ssi_signo == SIGCHLD) continue;
-      if (stopping_) _exit(1);  // asked twice; the kernel tells the programs
+      if (stopping_) _exit(1);  // the second signal; the kernel sends TERM to the programs
       stopping_ = true;
     }
   }
@@ -216,14 +217,14 @@ class Supervision {
       Duration again{0};
       const std::string name = table_.OnEnded(pid, &again);
       if (name.empty() || stopping_) continue;
-      Say(fmt::format("{} ended ({} {}), started again in {} ms", name,
+      Say(fmt::format("{} ended ({} {}), starting it again in {} ms", name,
                       WIFSIGNALED(status) ? "signal" : "exit code",
                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), again / 1ms));
     }
   }
 
   void Stop() {
-    Tell("STOPPING=1");
+    Notify("STOPPING=1");
     for (const bool last : {false, true}) {
       std::vector<std::string> names;
       for (const SupervisedProgram& program : programs_)
@@ -243,7 +244,7 @@ class Supervision {
           names, [this](const std::string& name) { return table_.PidOf(name) == 0; });
     };
     Signal(names, SIGTERM);
-    Signal(names, SIGCONT);  // a stopped one hears no TERM
+    Signal(names, SIGCONT);  // a stopped process takes TERM only after CONT
     const Deadline limit = After(clock_, options_.patience);
     while (!gone() && Remaining(clock_, limit) > Duration{0}) Wait(Remaining(clock_, limit));
     if (gone()) return;
@@ -258,7 +259,7 @@ class Supervision {
   fs::Fd signals_{-1}, messages_{-1};
   std::optional<Duration> period_;
   Clock::Time fed_;
-  bool told_ready_ = false, stopping_ = false;
+  bool reported_ready_ = false, stopping_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Runs the programs of a stack in the foreground, as the service of a kubelet's unit: starts again
-/// what dies, tells the supervisor above (READY=1, WATCHDOG=1, STOPPING=1), and on TERM or INT ends
-/// the programs and nothing else; pods are the runtime's and go on. A second TERM ends it at once.
+/// Runs the programs of a stack in the foreground, as the service of a kubelet's unit: restarts
+/// ended programs, notifies systemd (READY=1, WATCHDOG=1, STOPPING=1), and on TERM or INT ends the
+/// programs. Pods belong to the runtime and go on. A second TERM ends it immediately.
 /// Threads: the only one of its process; blocks.
-/// Errors:  what cannot be set up; what goes wrong later is a line on stderr.
+/// Errors:  of the setup; a later error is a line on stderr.
 /// Killed:  the kernel sends TERM to each program.
 
 #include <map>
@@ -22,18 +22,18 @@ struct SupervisedProgram {
   std::string name;
   std::vector<std::string> argv;
   bool notifies = true;
-  bool last = false;  // ended when the others have
+  bool last = false;  // ended after the others
   Confinement confinement = {};
 };
 
 struct SuperviseOptions {
-  std::string notify_path;  // of the socket that the programs speak to
+  std::string notify_path;  // socket for the programs' notifications
   Duration watchdog = std::chrono::seconds{30};
   Duration patience = std::chrono::seconds{10};  // from TERM to KILL
-  NodeLock* lock = nullptr;  // once it is contended all ends as if told to; null: it has none
+  NodeLock* lock = nullptr;  // ends, as by TERM, once the lock is contended; null: no lock
 };
 
-/// Until it is told to end.
+/// Returns after TERM, INT or contention of the lock.
 Status Supervise(const Clock& clock, const std::vector<SupervisedProgram>& programs,
                  const SuperviseOptions& options);
 

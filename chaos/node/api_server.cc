@@ -17,7 +17,7 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// One line there, one back.
+/// Sends one line and receives one.
 StatusOr<std::string> Exchange(const std::string& socket_path, const std::string& line) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -25,11 +25,11 @@ StatusOr<std::string> Exchange(const std::string& socket_path, const std::string
     return InvalidArgument("the path {} is too long", socket_path);
   socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
   const fs::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // Whoever gives up early does not know whether it will be done.
+  // Long, because after an early end it is unknown whether the order is carried out.
   const timeval limit{20, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return Unavailable("the API server does not answer on {}", socket_path);
+    return Unavailable("the API server does not answer at {}", socket_path);
   const std::string out = line + "\n";
   for (size_t sent = 0; sent < out.size();) {
     const ssize_t n = send(fd.get(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
@@ -40,7 +40,7 @@ StatusOr<std::string> Exchange(const std::string& socket_path, const std::string
   char buffer[65536];
   while (!answer.ends_with('\n')) {
     const ssize_t got = recv(fd.get(), buffer, sizeof buffer, 0);
-    if (got <= 0) return DeadlineExceeded("the API server gives no answer to its operator");
+    if (got <= 0) return DeadlineExceeded("the API server does not answer its control socket");
     answer.append(buffer, static_cast<size_t>(got));
   }
   answer.pop_back();
@@ -53,11 +53,11 @@ StatusCode CodeOf(std::string_view name) {
   return StatusCode::kUnknown;
 }
 
-/// As the control socket wants it.
+/// The order for the control socket.
 std::string FaultLine(const std::string& answer) {
   const bool code = answer.find_first_not_of("0123456789") == std::string::npos;
   if (!code) return "fault * / " + answer;
-  // How long to wait is part of being told to come back later.
+  // These answers carry Retry-After.
   const bool later = answer == "429" || answer == "503";
   return "fault * / code " + answer + (later ? " 1" : "");
 }
@@ -66,7 +66,7 @@ std::string FaultLine(const std::string& answer) {
 
 StatusOr<std::string> ApiServer::Send(const std::string& line) {
   if (!exists()) return FailedPrecondition("the stack has no API server");
-  // What a paused one has in its socket would be done later on.
+  // A paused server would carry out later what is in its socket now.
   if (deps_.pid() == 0) return Unavailable("the API server does not run");
   ASSIGN_OR_RETURN(const std::string answer, Exchange(deps_.socket, line), "{}",
                    line.substr(0, line.find('{')));
@@ -117,15 +117,15 @@ StatusOr<bool> ApiServer::IsReady(const std::string& node) {
 Status ApiServer::Set(const std::string& answer) {
   answers_.emplace(answer, false);
   changed_ = true;
-  return Tell();
+  return Apply();
 }
 
 Status ApiServer::Unset(const std::string& answer) {
   const auto wanted = answers_.extract(answer);
   if (wanted.empty()) return OkStatus();
   changed_ = true;
-  const Status told = Tell();
-  return wanted.mapped() ? told : Cancelled("it was over before the API server could be told");
+  const Status applied = Apply();
+  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server took it");
 }
 
 Status ApiServer::EndWatches(const std::string& how) {
@@ -133,8 +133,8 @@ Status ApiServer::EndWatches(const std::string& how) {
   return Send("end-watches").status();
 }
 
-/// The whole of it, since what is set ends all at once.
-Status ApiServer::Tell() {
+/// Sets all answers, because the server only resets all of them together.
+Status ApiServer::Apply() {
   const pid_t pid = deps_.pid();
   if (pid == 0 && exists()) return OkStatus();  // Retry does it
   RETURN_IF_ERROR(Send("faults off"), "answers");
@@ -142,16 +142,16 @@ Status ApiServer::Tell() {
     RETURN_IF_ERROR(Send(FaultLine(answer)), "{}", answer);
     in_force = true;
   }
-  told_ = pid;
+  applied_to_ = pid;
   changed_ = false;
   return OkStatus();
 }
 
-/// What fails is tried again at the next inspection.
+/// An error is tried again at the next inspection.
 void ApiServer::Retry() {
   const pid_t pid = exists() ? deps_.pid() : 0;
-  const bool knows = !changed_ && (answers_.empty() || pid == told_);
-  if (pid != 0 && !knows) static_cast<void>(Tell().ok());
+  const bool knows = !changed_ && (answers_.empty() || pid == applied_to_);
+  if (pid != 0 && !knows) static_cast<void>(Apply().ok());
 }
 
 }  // namespace splitlet::chaos

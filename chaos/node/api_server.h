@@ -1,12 +1,12 @@
 #pragma once
 
-/// The API server of a local stack (fake-api below runit), seen and steered by its operator, over
-/// its control socket: no fault of the network or of its answers hits these calls.
-/// In:      LocalNode asks for pods and puts them; LocalFaults has it answer wrongly.
-/// Owns:    what it is told to answer, which one that was started anew is told again.
+/// Controls the API server of a local stack (fake-api below runit) over its control socket, which
+/// no fault of the network or of its answers hits.
+/// In:      pods from LocalNode; faulty answers from LocalFaults.
+/// Owns:    the answers that are set, which it sets again in a restarted server.
 /// Threads: one; a call blocks for some seconds at most.
-/// Errors:  UNAVAILABLE while it is down or paused: then nothing was done. NOT_FOUND,
-///          ALREADY_EXISTS as an API server means them.
+/// Errors:  UNAVAILABLE while the server is down or paused: then nothing was done. NOT_FOUND and
+///          ALREADY_EXISTS as of an API server.
 /// Source:  tests/fake_api/README.md.
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace splitlet::chaos {
 
-/// Where its pods are.
+/// Path of its pods.
 inline constexpr const char* kServedPods = "/api/v1/namespaces/default/pods";
 inline constexpr const char* kServedEvents = "/api/v1/namespaces/default/events";
 
@@ -33,33 +33,32 @@ class ApiServer {
   bool exists() const { return !deps_.socket.empty(); }
 
   Status Create(const std::string& path, const std::string& json);
-  /// Made or replaced, with the status and the UID that it says, as a controller would have left
-  /// it.
+  /// Creates or replaces the object, with the status and UID in `json`, as a controller would.
   Status Put(const std::string& path, const std::string& json);
-  /// `forced`: at once, without the grace that is due to it.
+  /// `forced`: immediately, without a grace period.
   Status Delete(const std::string& path, bool forced);
-  /// Of the namespace default.
+  /// Pods of the namespace default.
   StatusOr<std::vector<ReportedPod>> ListPods();
   StatusOr<std::vector<SeenEvents>> ListEvents();
   StatusOr<bool> IsReady(const std::string& node);
 
-  /// Until Unset each request gets this answer: "429", "drop". One that is down is told later.
-  /// CANCELLED from Unset: it never was.
+  /// Until Unset each request gets this answer: "429", "drop". A server that is down gets it later.
+  /// CANCELLED from Unset: the answer was never in force.
   Status Set(const std::string& answer);
   Status Unset(const std::string& answer);
-  /// "closed": they can go on from where they were; "expired": they cannot.
+  /// "closed": clients can go on from where they were; "expired": they cannot.
   Status EndWatches(const std::string& how);
-  /// Tells one that was started anew, or could not be told, what it is to answer.
+  /// Sets the answers in a server that was restarted or did not take them.
   void Retry();
 
  private:
   StatusOr<std::string> Send(const std::string& line);
-  Status Tell();
+  Status Apply();
 
   const Deps deps_;
   std::map<std::string, bool> answers_;  // wanted -> has been in force
-  bool changed_ = false;                 // since somebody was told
-  pid_t told_ = 0;                       // who was
+  bool changed_ = false;                 // since the last Apply
+  pid_t applied_to_ = 0;                 // the server that took them
 };
 
 }  // namespace splitlet::chaos

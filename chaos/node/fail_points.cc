@@ -6,7 +6,7 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr const char* kOff = "off";
-/// No term: the call that set it may have arrived or not.
+/// Stands for a term whose call may have arrived or not.
 constexpr const char* kUnknown = "";
 
 bool ComesLater(const Status& status) {
@@ -22,7 +22,7 @@ Status FailPoints::Want(const std::string& name, const std::string& fault,
   std::erase_if(process.wishes, [&fault](const Wish& wish) { return wish.fault == fault; });
   for (const auto& point : points) {
     process.wishes.push_back({.fault = fault, .point = point});
-    process.has[point.name] = kUnknown;  // a count begins anew
+    process.has[point.name] = kUnknown;  // a count starts again
   }
   return Bring(name, process);
 }
@@ -35,12 +35,12 @@ Status FailPoints::Drop(const std::string& name, const std::string& fault) {
       std::erase_if(process.wishes, [&fault](const Wish& wish) { return wish.fault == fault; });
   const Status off = Bring(name, process);
   if (!off.ok() || was_set || dropped == 0) return off;
-  return Cancelled("{} did not answer as long as it lasted", name);
+  return Cancelled("{} did not answer while the fault lasted", name);
 }
 
 void FailPoints::Retry() {
   for (auto& [name, process] : processes_) {
-    // What it refuses, it refused when it was wanted.
+    // A refusal was already reported by Want.
     if (!Due(process).empty()) static_cast<void>(Bring(name, process));
   }
 }
@@ -60,7 +60,7 @@ Status FailPoints::Bring(const std::string& name, Process& process) {
   const pid_t pid = access_.pid_of(name);
   if (pid == 0 || access_.is_stopped(pid)) return OkStatus();
   if (pid != std::exchange(process.pid, pid)) {
-    // Engine decides which of them a new process has to get again.
+    // Engine decides which terms a restarted process gets again.
     std::erase_if(process.wishes, [](const Wish& wish) { return wish.was_set; });
     std::erase_if(process.has, [](const auto& entry) { return entry.second != kUnknown; });
   }

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The fail point terms that processes are to have while faults last, and those that they have. A
-/// process that is paused, starts or does not answer gets them later; one that is new has none of
-/// what was set in the one before. Called by LocalFaults.
+/// The terms of fail points that processes should have while faults last, and those that they have.
+/// A process that is paused, starting or silent gets them later; a restarted process has lost them.
+/// Called by LocalFaults.
 /// Threads: one.
-/// Errors: of the process that refuses a term; not to answer is none.
+/// Errors: of a process that refuses a term; a silent process is no error.
 
 #include <sys/types.h>
 
@@ -27,13 +27,13 @@ class FailPoints {
  public:
   explicit FailPoints(PointAccess access) : access_(std::move(access)) {}
 
-  /// For `fault`, until it is dropped. Of several faults at one point the last one counts. Wanted
-  /// again it begins anew.
+  /// Sets the terms of `fault` until Drop. At one point the last of several faults counts. A term
+  /// that is wanted again counts from its beginning.
   Status Want(const std::string& process, const std::string& fault,
               const std::vector<Action::Point>& points);
-  /// CANCELLED when nothing of it was ever set in the process.
+  /// CANCELLED if no term of the fault was ever set in the process.
   Status Drop(const std::string& process, const std::string& fault);
-  /// What could not be set so far.
+  /// Sets the terms that could not be set so far.
   void Retry();
 
  private:
@@ -45,7 +45,7 @@ class FailPoints {
   struct Process {
     pid_t pid = 0;
     std::vector<Wish> wishes;
-    std::map<std::string, std::string> has;  // name -> term, or that it is not known
+    std::map<std::string, std::string> has;  // name -> term, or kUnknown
   };
   Status Bring(const std::string& name, Process& process);
   static std::vector<Action::Point> Due(const Process& process);

@@ -44,10 +44,10 @@ TEST_F(PointsTest, AreSetAndTakenBack) {
   EXPECT_EQ(terms_, Terms{});
   calls_ = 0;
   points_.Retry();
-  EXPECT_EQ(calls_, 0) << "there is nothing left to tell";
+  EXPECT_EQ(calls_, 0) << "there is nothing left to set";
 }
 
-TEST_F(PointsTest, APausedProcessIsNotAskedAndHearsOfItLater) {
+TEST_F(PointsTest, APausedProcessIsNotAskedAndGetsTheTermLater) {
   stopped_ = true;
   EXPECT_TRUE(points_.Want("pleg", "slow", {{"a", "delay(1s)"}}).ok());
   EXPECT_EQ(calls_, 0);
@@ -66,7 +66,7 @@ TEST_F(PointsTest, WhatEndsWhileTheProcessIsPausedIsTakenBackWhenItGoesOn) {
   EXPECT_EQ(terms_, Terms{});
 }
 
-TEST_F(PointsTest, WhatNobodyHeardOfBeforeItWasOverIsSaid) {
+TEST_F(PointsTest, AFaultThatEndedBeforeItCameIntoForceIsCancelled) {
   for (const bool stops : {true, false}) {
     stopped_ = stops;
     answer_ = stops ? OkStatus() : Unavailable("nothing listens");
@@ -123,13 +123,13 @@ TEST_F(PointsTest, OfTwoFaultsAtOnePointTheLastOneCountsAndTheOtherGoesOn) {
   EXPECT_EQ(terms_, Terms{});
 }
 
-TEST_F(PointsTest, WantedAgainACountBeginsAnew) {
+TEST_F(PointsTest, ATermThatIsWantedAgainCountsFromItsBeginning) {
   EXPECT_TRUE(points_.Want("pleg", "some", {{"a", "2*drop"}}).ok());
   EXPECT_TRUE(points_.Want("pleg", "some", {{"a", "2*drop"}}).ok());
   EXPECT_EQ(calls_, 2);
 }
 
-TEST_F(PointsTest, ARefusalIsTold) {
+TEST_F(PointsTest, ARefusalIsReported) {
   answer_ = FailedPrecondition("fail points are locked");
   EXPECT_EQ(points_.Want("pleg", "slow", {{"a", "delay(1s)"}}).code(),
             StatusCode::kFailedPrecondition);

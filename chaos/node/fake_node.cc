@@ -173,10 +173,10 @@ void FakeNode::RemoveContainer(Incarnation& incarnation) {
 void FakeNode::AddSidecars(const Incarnation& incarnation, Snapshot& snapshot) {
   if (!incarnation.started) return;
   const bool late = bug_ == Bug::kSidecarsLate;
-  const bool heard = bug_ == Bug::kSidecarsEndFirst && incarnation.removed.has_value();
+  const bool ends_first = bug_ == Bug::kSidecarsEndFirst && incarnation.removed.has_value();
   for (int i = 0; i < incarnation.pod.from->sidecars; ++i) {
     const auto id = fmt::format("{}-side-{}", incarnation.uid, i);
-    const bool running = incarnation.running && !heard;
+    const bool running = incarnation.running && !ends_first;
     if (!running) ends_[id] = clock_.WallNow();
     snapshot.containers.push_back(
         {.id = id,

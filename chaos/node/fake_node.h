@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "chaos/engine.h"
 #include "chaos/node/node.h"
+#include "chaos/round/engine.h"
 
 namespace splitlet::chaos {
 
@@ -30,7 +30,7 @@ enum class Bug {
   kUnreadyOnKill,     // a restarted status calls everything unready for a while
   kBrokenKillsPod,    // a manifest that cannot be read is one that is gone
   kForgetsRemoval,    // a removal that came while the worker was away is never seen
-  kNeverStarts,       // a pod that came meanwhile neither
+  kNeverStarts,       // a pod that came while the worker was away is never seen
   kMiscounts,         // restarts
   kStaleStatus,       // the status names a container that is gone
   kKeepsStatus,       // the status of a pod that is gone stays
@@ -40,7 +40,7 @@ enum class Bug {
   kOpensFiles,
   kTwoUids,           // an update starts before the pod before it has ended
   kSidecarsLate,      // they start after the container that needs them
-  kSidecarsEndFirst,  // and hear of the removal at once
+  kSidecarsEndFirst,  // they end immediately at the removal
   kIgnoresRoom,       // processors and host ports are given away twice
   kRerunsWhatIsGone,  // what is not in the runtime never ran
   kHooksAgain,        // a restarted worker runs the hooks of what it stops once more
@@ -55,7 +55,7 @@ enum class Bug {
   kNodeNotReady,
   kForgetsForced,  // a pod that was deleted by force goes on
   kEventStorm,     // more events of each pod every second
-  // Of the runtime, not of the agent:
+  // Bugs of the runtime, not of the agent:
   kForgetsTasks,  // killed, it loses sight of one that it was making
 };
 
@@ -100,7 +100,7 @@ class FakeNode final : public Node {
   size_t pods() const { return incarnations_.size(); }
 
  private:
-  /// One incarnation of a pod.
+  /// An incarnation of a pod.
   struct Incarnation {
     PodToRun pod;
     std::string uid;

@@ -82,10 +82,10 @@ class Flooder {
     }
   }
 
-  /// Holds as many as it gets; each second one says something that is no gRPC.
+  /// Holds as many connections as it gets; every second one sends bytes that are no gRPC.
   void Connect() {
     std::deque<int> held;
-    // Those who list have their connections first, else nobody might list at all.
+    // Listing connections open first; otherwise the others could use up the limit.
     while (!order_.stopped() && counts_.lists + counts_.refused == 0) poll(nullptr, 0, 10);
     while (!order_.stopped()) {
       const int fd = ConnectOnce();

@@ -1,10 +1,10 @@
 #pragma once
 
-/// A process of the group that misbehaves: it lists without end, records events that nobody needs,
-/// and opens connections that it never uses or that speak no gRPC. A program of its own
-/// (`splitletctl chaos flood`), since shares are those of a process. Called by RunFlood.
+/// A misbehaving member of the group: it lists without end, records needless events, and opens
+/// connections that it never uses or that speak no gRPC. It runs as a program of its own
+/// (`splitletctl chaos flood`), because limits are per process. Called by RunFlood.
 /// Threads: several of its own while it runs.
-/// Errors: none; what is refused is asked again.
+/// Errors: none; a refused call is repeated.
 
 #include <atomic>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FloodOrder {
   const Clock& clock;
   std::function<bool()> stopped;
 };
-/// Until `stopped`.
+/// Returns when `stopped` is true.
 void Flood(const FloodOrder& order, FloodCounts& counts);
 
 }  // namespace splitlet::chaos

@@ -27,9 +27,9 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// What is done to the runtime itself.
+/// Limit of a call to the runtime.
 constexpr Duration kCallLimit = 3s;
-/// Who does not answer so soon gets his terms later.
+/// A process that does not answer within this time gets its terms later.
 constexpr Duration kPointLimit = 300ms;
 constexpr const char* kFill = "/.chaos-fill";
 constexpr const char* kBroken = "{\"kind\": \"Pod\", \"spec\": [broken on purpose";
@@ -41,7 +41,7 @@ uint64_t AddressSpaceOf(pid_t pid) {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Others are about calls that not each process makes.
+/// The points of other faults belong to calls that not every process makes.
 bool IsNeeded(FaultKind kind) {
   return kind == FaultKind::kFailPoint || kind == FaultKind::kClockJump;
 }
@@ -67,7 +67,9 @@ Status LocalFaults::CanDo(const Action& action) {
     case FaultKind::kRestart: {
       const auto pid = deps_.supervisor.PidOf(action.target);
       return pid.ok() ? OkStatus()
-                      : Annotate(pid.status(), "it is not part of this stack (RUNTIME_ENDPOINT?)");
+                      : Annotate(pid.status(),
+                                 "this stack has no such service (was it started with its own "
+                                 "RUNTIME_ENDPOINT?)");
     }
     case FaultKind::kFailPoint:
     case FaultKind::kSlowRuntime:
@@ -107,9 +109,11 @@ Status LocalFaults::CanSetPoints(const Action& action) {
     const auto list = deps_.client.ListFaults(action.target);
     if (!list.ok()) return list.status();
     for (const auto& fault : (*list)->faults()) names.insert(fault.name());
-    // Changes nothing, and shows whether the configuration allows changes.
+    // Changes nothing, but fails if the configuration forbids changes.
     if (const auto tried = deps_.client.SetFault(action.target, *names.begin(), "off"); !tried.ok())
-      return Annotate(tried.status(), "splitlet: {lockFailPoints: true} is meant for production");
+      return Annotate(tried.status(),
+                      "fail points are locked: remove splitlet.lockFailPoints from the "
+                      "configuration of this stack");
   }
   for (const auto& point : action.points)
     if (!names.contains(point.name) && IsNeeded(action.kind))
@@ -174,7 +178,7 @@ Status LocalFaults::End(const Action& action) {
     case FaultKind::kPause: {
       const auto pid = deps_.supervisor.PidOf(action.target);
       if (!pid.ok() || *pid == 0 || !operate::IsStopped(*pid))
-        return OkStatus();  // it died meanwhile
+        return OkStatus();  // the process has died
       return deps_.supervisor.Signal(action.target, SIGCONT).status();
     }
     case FaultKind::kDown: return deps_.supervisor.BringUp(action.target);
@@ -228,7 +232,7 @@ Status LocalFaults::Again(const Action& action) {
     case FaultKind::kCollect:
     case FaultKind::kUpgrade:
     case FaultKind::kReboot:
-    case FaultKind::kServerAnswers:  // ApiServer looks after it
+    case FaultKind::kServerAnswers:  // ApiServer sets it again
     case FaultKind::kEndWatches: return OkStatus();
   }
   UNREACHABLE();
@@ -248,10 +252,10 @@ Status LocalFaults::SetPoints(const Action& action, bool on) {
   return points_.Want(action.target, KeyOf(action), points);
 }
 
-/// The supervisor starts it again; nobody waits for it.
+/// The supervisor starts the process again; the call does not wait.
 Status LocalFaults::EndToRestart(const std::string& process) {
   const auto pid = deps_.supervisor.Signal(process, SIGTERM);
-  if (pid.ok()) kill(*pid, SIGCONT);  // a paused one hears no TERM
+  if (pid.ok()) kill(*pid, SIGCONT);  // a paused process takes TERM only after CONT
   return pid.status();
 }
 
@@ -301,7 +305,7 @@ Status LocalFaults::EndContainer(const std::string& pod) {
   return FailedPrecondition("{} has no running container", pod);
 }
 
-/// One that runs, else the last that ended: it goes without a word to the agent.
+/// A running container, else the last that ended; it is removed without the agent.
 Status LocalFaults::RemoveContainer(const std::string& pod) {
   const SeenContainer* chosen = nullptr;
   for (const auto& c : deps_.last.containers) {
@@ -339,27 +343,28 @@ Status LocalFaults::BreakManifest(const std::string& pod, bool on) {
   return WriteByRename(path, kBroken);
 }
 
-/// The bus has its port for good; a process is made to want the stranger's from its next start on.
+/// The bus's port is fixed. A process gets the taken port as its metrics port from its next start
+/// on.
 Status LocalFaults::TakePort(const std::string& process, bool on) {
   const bool bus = process == "nats";
   if (!on) {
-    const auto stranger = strangers_.extract(process);
-    if (bus || stranger.empty()) return OkStatus();
-    return ReplaceInScript(process, stranger.mapped()->port(), 0);
+    const auto holder = port_holders_.extract(process);
+    if (bus || holder.empty()) return OkStatus();
+    return ReplaceInScript(process, holder.mapped()->port(), 0);
   }
   if (!bus) {
-    ASSIGN_OR_RETURN(auto stranger, Stranger::Take(0), "stranger");
-    RETURN_IF_ERROR(ReplaceInScript(process, 0, stranger->port()), "{}", process);
-    strangers_[process] = std::move(stranger);
+    ASSIGN_OR_RETURN(auto holder, PortHolder::Take(0), "holder");
+    RETURN_IF_ERROR(ReplaceInScript(process, 0, holder->port()), "{}", process);
+    port_holders_[process] = std::move(holder);
     return EndToRestart(process);
   }
   const std::string& url = deps_.client.layout().bus.url;
   const auto port = static_cast<uint16_t>(std::strtoul(&url[url.rfind(':') + 1], nullptr, 10));
   RETURN_IF_ERROR(deps_.supervisor.TakeDown(process), "down");
-  auto stranger = Stranger::Take(port);
-  if (stranger.ok()) strangers_[process] = *std::move(stranger);
+  auto holder = PortHolder::Take(port);
+  if (holder.ok()) port_holders_[process] = *std::move(holder);
   RETURN_IF_ERROR(deps_.supervisor.BringUp(process), "up");
-  return stranger.status();
+  return holder.status();
 }
 
 Status LocalFaults::ReplaceInScript(const std::string& process, uint16_t from, uint16_t to) {
@@ -392,7 +397,7 @@ StatusOr<pid_t> LocalFaults::Spawn(const std::string& program,
   return pid;
 }
 
-/// Not waited for: a round may take its time, and gc may die in it.
+/// Does not wait: a round may be slow, and gc may die in it.
 Status LocalFaults::Collect() {
   std::erase_if(collecting_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
   ASSIGN_OR_RETURN(const pid_t pid, Spawn(operate::ProgramPath("splitletctl"), {"gc"}), "collect");
@@ -440,7 +445,7 @@ Status LocalFaults::Upgrade(const std::string& process, bool on) {
   }
   if (chmod(script.c_str(), 0755) != 0) return ErrnoStatus(errno);
   const Status ended = EndToRestart(process);
-  // Whoever does not run at the moment starts as the other file anyway.
+  // A process that is down starts from the other file anyway.
   return ended.code() == StatusCode::kFailedPrecondition ? OkStatus() : ended;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// The faults of a scenario, done to a local stack: signals, fail points, manifests, ports, disks,
-/// packets, and the runtime behind the agent.
-/// In: faults that LocalNode is to begin, end and set again; its last snapshot.
-/// Owns: what each fault has to undo.
+/// Does the faults of a scenario to a local stack: signals, fail points, manifests, ports, disks,
+/// packets, and calls to the runtime behind the agent.
+/// In: faults from LocalNode, to begin, end and set again; its last snapshot.
+/// Owns: what each fault must undo.
 /// Threads: one; a call blocks for some seconds at most.
-/// Errors: of what is done; CANCELLED from End when a fault never came into force.
+/// Errors: of each fault; CANCELLED from End when a fault never came into force.
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@
 #include "chaos/node/local_paths.h"
 #include "chaos/node/node.h"
 #include "chaos/node/partition.h"
-#include "chaos/node/stranger.h"
+#include "chaos/node/port_holder.h"
 #include "libs/operate/client.h"
 #include "libs/operate/supervisor.h"
 
@@ -84,7 +84,7 @@ class LocalFaults {
   std::map<std::string, pid_t> hung_;               // pod -> its shim
   std::map<std::string, pid_t> floods_;             // process -> who asks it too much
   std::vector<pid_t> collecting_;                   // who has gc make a round
-  std::map<std::string, std::unique_ptr<Stranger>> strangers_;  // process -> who has its port
+  std::map<std::string, std::unique_ptr<PortHolder>> port_holders_;  // process -> who has its port
 };
 
 }  // namespace splitlet::chaos

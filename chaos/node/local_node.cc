@@ -36,7 +36,7 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr Duration kInspectLimit = 1s;
-/// They are many, and a storm lasts.
+/// Events are many, so they are listed less often; a storm lasts longer than this.
 constexpr Duration kEventsPeriod = 3s;
 
 std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
@@ -129,7 +129,7 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
         "chaos needs a local stack: --state-dir DIR (make run starts one in .run)");
   for (const auto& process : ProcessNames())
     if (Status runs = client.CheckRuns(process); !runs.ok())
-      return Annotate(runs, "the stack does not run whole (splitletctl doctor tells more)");
+      return Annotate(runs, "a process of the stack does not run (see splitletctl doctor)");
   ASSIGN_OR_RETURN(LocalPaths paths, FindLocalPaths(), "local stack");
   std::unique_ptr<LocalNode> node(new LocalNode(client, std::move(paths)));
   std::error_code error;
@@ -138,8 +138,8 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   if (error) return ErrnoStatus(error.value());
   node->last_ = node->Inspect();
   if (!node->last_.runtime_answered)
-    return Unavailable("the runtime does not answer on {}", node->paths_.endpoint);
-  if (!node->last_.status_answered) return Unavailable("status does not list its table");
+    return Unavailable("the runtime does not answer at {}", node->paths_.endpoint);
+  if (!node->last_.status_answered) return Unavailable("status does not list its table podstatus");
   return node;
 }
 
@@ -203,7 +203,7 @@ Snapshot LocalNode::Inspect() {
   return snapshot;
 }
 
-/// It may; who is away or paused is not waited for.
+/// The process answers in the snapshot's time; one that is away or paused is not waited for.
 bool LocalNode::Answers(const Snapshot& snapshot, const std::string& process) const {
   const auto found = std::ranges::find(snapshot.processes, process, &SeenProcess::name);
   return found == snapshot.processes.end() || (found->pid != 0 && !operate::IsStopped(found->pid));
@@ -276,9 +276,9 @@ void LocalNode::InspectServer(Snapshot& snapshot) {
 void LocalNode::InspectProcesses(Snapshot& snapshot) {
   for (const auto& name : Services()) {
     const auto pid = supervisor_->PidOf(name);
-    if (!pid.ok()) continue;  // not part of this stack: a runtime of somebody else
+    if (!pid.ok()) continue;  // not part of this stack: another runtime
     SeenProcess process{.name = name, .pid = *pid};
-    // The API server, which keeps all that it was asked, is not under test.
+    // The API server is not under test, and it keeps every request in memory.
     if (*pid > 0 && name != kApiServer) {
       process.memory_bytes = ResidentBytes(*pid);
       process.descriptors = DescriptorsOf(*pid);
@@ -319,7 +319,7 @@ std::vector<std::string> LocalNode::Unwell() {
     if (view.info == nullptr)
       found.push_back(view.problem);
     else if (!view.info->live() || !view.info->ready())
-      found.push_back(fmt::format("{} is not well: {}", view.name, view.info->reason()));
+      found.push_back(fmt::format("{} is unhealthy: {}", view.name, view.info->reason()));
     else if (view.info->notes_size() > 0)
       found.push_back(fmt::format("{}: {}", view.name, view.info->notes(0)));
   }
@@ -348,7 +348,7 @@ std::set<std::string> LocalNode::RemoveRuntimeLeaks(const std::set<std::string>&
     for (const auto& c : now.containers) listed->insert(c.id);
   }
   const std::set<std::string> leaks = operate::RuntimeLeaksOf(resources, listed);
-  // Twice: a group goes when the processes in it, and groups below it, have gone.
+  // Twice: a cgroup can be removed only after its processes and the cgroups below it.
   for (int i = 0; i < 2; ++i) {
     for (const auto& resource : leaks) operate::RemoveHostResource(PlacesOf(paths_), resource);
     poll(nullptr, 0, 200);

@@ -1,10 +1,10 @@
 #pragma once
 
-/// A local stack (deploy/local, runit) as a node under chaos. What is true is read from the CRI
+/// A local stack (deploy/local, runit) as a node under chaos. It reads the truth from the CRI
 /// socket, /proc, /sys/fs/cgroup, the disk and the API server of the stack. Made by RunScenario,
 /// called by Engine and Checker.
 /// Threads: one.
-/// Errors: as Node's; Open names what is missing to do chaos here at all.
+/// Errors: as Node's; Open names what chaos lacks on this machine.
 /// Source: deploy/local/README.md.
 
 #include <memory>
@@ -53,9 +53,9 @@ class LocalNode final : public Node {
   void InspectProcesses(Snapshot& snapshot);
   void InspectWitnesses(Snapshot& snapshot);
   void InspectServer(Snapshot& snapshot);
-  /// What pods of the API server with volumes want there, and the folders behind it; once.
+  /// Puts the objects and folders that pods of the API server with volumes refer to; once.
   Status PutObjects();
-  /// Of its object.
+  /// Path of the pod's object at the API server.
   std::string ServedPath(const std::string& pod) const;
 
   const operate::Client& client_;
@@ -63,9 +63,9 @@ class LocalNode final : public Node {
   std::unique_ptr<operate::Supervisor> supervisor_;
   struct Runtime;
   std::unique_ptr<Runtime> runtime_;
-  /// Asked once for each container that runs or has ended; nothing: it was not answered.
+  /// Asked once for each container that runs or has ended; nullopt: no answer.
   struct Start {
-    std::optional<WallTime> at;  // nothing: its process never ran
+    std::optional<WallTime> at;  // nullopt: its process never ran
   };
   std::optional<Start> StartOf(const std::string& container);
 

@@ -36,7 +36,8 @@ StatusOr<LocalPaths> FindLocalPaths() {
                            paths.endpoint, paths.node_name})
     if (path.empty())
       return FailedPrecondition(
-          "sv/pod-worker/run does not look like deploy/local/run.sh wrote it");
+          "sv/pod-worker/run lacks flags that deploy/local/run.sh writes: start the stack with "
+          "make run");
   return paths;
 }
 

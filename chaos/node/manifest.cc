@@ -17,17 +17,16 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// In the name of an image: another word for each time that a pod is put.
+/// In the name of an image; replaced by another word each time the pod is put.
 constexpr std::string_view kLife = "{life}";
 
-/// Of all pods with volumes.
+/// The fsGroup of pods with volumes.
 constexpr int kFsGroup = 2000;
 /// Claims, their persistent volumes and what these are mounted as: by the kind of the latter.
 constexpr std::string_view kClaims[] = {"local", "hostPath"};
 std::string ClaimName(std::string_view kind) { return kind == "local" ? "local" : "host-path"; }
 
-/// What the container finds in its volumes, which of them it can write to, and which belong to the
-/// pod's group.
+/// Checks of the script: files in its volumes, writable volumes, volumes of the pod's group.
 struct VolumeKinds {
   std::vector<std::string> filled, writable, of_group;
 };
@@ -44,7 +43,7 @@ VolumeKinds KindsOf(bool api) {
   return kinds;
 }
 
-/// It ends with 9 when one is not as it should be.
+/// The script exits with 9 if a check fails.
 std::string CheckOfVolumes(bool api) {
   const VolumeKinds kinds = KindsOf(api);
   std::string script;
@@ -79,7 +78,7 @@ void AddVolumes(bool api, kube::PodSpec& spec) {
   *add("downward")->mutable_downward_api()->add_items() = NameFile();
   auto& projected = *add("projected")->mutable_projected();
   *projected.add_sources()->mutable_downward_api()->add_items() = NameFile();
-  if (!api) return;  // a static pod may not want objects of the API server
+  if (!api) return;  // a static pod may not refer to objects of the API server
   spec.set_service_account_name("default");
   add("config")->mutable_config_map()->mutable_local_object_reference()->set_name("chaos");
   add("secret")->mutable_secret()->set_secret_name("chaos");
@@ -96,7 +95,7 @@ void AddVolumes(bool api, kube::PodSpec& spec) {
     add(ClaimName(kind))->mutable_persistent_volume_claim()->set_claim_name(ClaimName(kind));
 }
 
-/// `forever` is for scripts that only want to be there: it hears TERM at once.
+/// `forever` is for scripts that only run: it ends immediately at TERM.
 std::string Script(const PodToRun& pod) {
   return fmt::format(
       "w() {{ read -r up rest < /proc/uptime; echo \"$1 $up\" >> /witness/{}; }}\n"
@@ -108,7 +107,7 @@ std::string Script(const PodToRun& pod) {
 
 constexpr std::string_view kPostStart = "post", kPreStop = "pre";
 
-/// Once in a container; "again" would be written by a second one of its kind.
+/// Runs once in a container; a second run of its kind writes "again".
 void AddHook(const PodToRun& pod, std::string_view kind, core::LifecycleHandler& hook) {
   const std::string script = fmt::format(
       "mkdir /{0} 2>/dev/null && word={0} || word=again; read -r up rest < /proc/uptime; "
@@ -118,7 +117,7 @@ void AddHook(const PodToRun& pod, std::string_view kind, core::LifecycleHandler&
     hook.mutable_exec()->add_command(word);
 }
 
-/// Its limits are far above what a busy machine makes of a command: only what never answers fails.
+/// The limits are far above the time of a command on a busy machine: only a probe that hangs fails.
 void AddProbe(const std::string& file, core::Probe& probe) {
   for (const auto& word : {std::string("test"), std::string("-s"), "/witness/" + file})
     probe.mutable_handler()->mutable_exec()->add_command(word);

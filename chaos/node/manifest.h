@@ -1,7 +1,7 @@
 #pragma once
 
-/// The manifest of a pod of a scenario, or its object at the API server, and what its container
-/// writes about itself. Called by LocalNode.
+/// Makes the manifest of a scenario's pod, or its object at the API server, and parses what its
+/// container writes about itself. Called by LocalNode.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Units: seconds since the boot in a witness file.
@@ -20,20 +20,19 @@ struct Place {
   std::string node;         // its name
 };
 
-/// Of each pod: the version of its PodToRun.
+/// Label of each pod: the version of its PodToRun.
 inline constexpr const char* kVersionLabel = "splitlet.dev/version";
 
-/// Objects that pods of the API server with `volumes` want: path and JSON on one line. Claims are
-/// on persistent volumes of this node, in these folders, which whoever puts the objects makes.
+/// Objects that pods of the API server with `volumes` refer to: path, and JSON on one line. Claims
+/// use persistent volumes of this node in FoldersOfVolumes, which the caller creates.
 std::vector<std::pair<std::string, std::string>> ObjectsOfVolumes(const std::string& folder,
                                                                   const std::string& node);
 std::vector<std::string> FoldersOfVolumes(const std::string& folder);
 
-/// JSON, on one line for the API server. Only a pod with a script has its witness, and its share of
-/// the processors.
+/// JSON, on one line for the API server. Only a pod with a script has a witness and a CPU request.
 std::string ManifestOf(const PodToRun& pod, const Place& place);
 
-/// "start 123.45\nterm 130.00\n", with the wall time of the boot. Other lines say nothing.
+/// Parses "start 123.45\nterm 130.00\n", with the wall time of the boot. Ignores other lines.
 Witness ParseWitness(const std::string& text, WallTime boot);
 
 }  // namespace splitlet::chaos

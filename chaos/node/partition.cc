@@ -171,7 +171,7 @@ Status Partition::Heal(const std::string& process) {
     command.insert(command.end(), rule.begin(), rule.end());
     if (const auto out = process::RunProgram({.argv = command}); !out.ok()) worst = out.status();
   }
-  // Whoever is in the group by now: its supervisor may have started the process anew.
+  // All that are in the group now: the supervisor may have restarted the process.
   const std::string group = root_ + "/" + GroupOf(process);
   std::string home = "/";
   for (const auto& [pid, where] : taken.mapped().homes) home = where;

@@ -1,11 +1,10 @@
 #pragma once
 
-/// Cuts a process off the bus: packets between it and nats-server are dropped by iptables, those of
-/// its present connection by port, those of connections to come by a cgroup of its own that its
-/// supervisor is put into as well. Or a server off all its clients. Called by LocalFaults.
+/// Cuts a process off the bus, or a server off all its clients. iptables drops the packets between
+/// the process and nats-server: those of its present connection by port, those of later connections
+/// by a cgroup that also holds its supervisor. Called by LocalFaults.
 /// Threads: one.
-/// Errors: of iptables and of the cgroup file system. What was made is undone by Heal, and by the
-/// destructor.
+/// Errors: of iptables and of the cgroup file system. Heal and the destructor undo everything.
 
 #include <sys/types.h>
 

@@ -28,7 +28,7 @@ namespace stdfs = std::filesystem;
 
 constexpr const char* kMark = "export SPLITLET_BOOT_ID=";
 
-/// Once it ends it is not started again.
+/// The service is not started again when it ends.
 void LetEnd(const std::string& service) {
   const int fd =
       open(("sv/" + service + "/supervise/control").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -66,7 +66,8 @@ std::set<std::string> TasksOf(const LocalPaths& paths) {
   return ids;
 }
 
-/// No kernel has any after a reboot. The innermost first; one that is still being left waits.
+/// A kernel has no cgroups after a reboot. Removes the innermost first, and waits for processes
+/// that are still ending.
 void DropCgroups(const std::set<std::string>& ids) {
   for (int i = 0; i < 20; ++i) {
     std::vector<std::string> groups = operate::CgroupsOf({.ids = ids, .uids = {}});
@@ -77,7 +78,7 @@ void DropCgroups(const std::set<std::string>& ids) {
   }
 }
 
-/// As the first thing that the script of the service does.
+/// Adds a line at the beginning of the service's script.
 Status SetBootId(const std::string& process, const std::string& id) {
   const std::string path = "sv/" + process + "/run";
   std::istringstream lines(ReadAll(path));
@@ -91,7 +92,7 @@ Status SetBootId(const std::string& process, const std::string& id) {
   return chmod(path.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
 }
 
-/// The API server is another machine's.
+/// The API server counts as another machine and goes on.
 std::vector<std::string> ServicesHere(operate::Supervisor& supervisor) {
   std::vector<std::string> here;
   for (const auto& service : Services())

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A reboot of a local stack with a private containerd, as near as one machine comes to it: every
-/// process and every container is killed at once, what lies on tmpfs on a real node goes, and the
-/// processes start with another boot id. Called by LocalFaults.
+/// Imitates a reboot of a local stack with a private containerd: kills every process and every
+/// container at the same time, removes what is on tmpfs on a real node, and starts the processes
+/// with another boot id. Called by LocalFaults.
 /// Threads: one; the call blocks until runit has started everything again.
 /// Errors: of the steps.
 

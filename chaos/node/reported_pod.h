@@ -1,9 +1,9 @@
 #pragma once
 
-/// Pods as their status has them, at the node or at the API server, and what was told of them
-/// there. Called by LocalNode and ApiServer.
+/// Parses statuses of pods, of the node or of the API server, and events of the API server. Called
+/// by LocalNode and ApiServer.
 /// Threads: pure functions, any.
-/// Errors: INVALID_ARGUMENT for what is no such list.
+/// Errors: INVALID_ARGUMENT for another document.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ void ReadStatus(const kube::PodStatus& status, ReportedPod& pod);
 /// A PodList as JSON.
 StatusOr<std::vector<ReportedPod>> ParsePodList(const std::string& json);
 
-/// An EventList as JSON: for each pod that it is about, all of them together.
+/// An EventList as JSON, added up for each pod.
 StatusOr<std::vector<SeenEvents>> ParseEventList(const std::string& json);
 
 }  // namespace splitlet::chaos

@@ -11,7 +11,7 @@ std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
   std::array<char, 4096> part{};
-  // By read(), which does not throw when a process that its file in /proc is about has ended.
+  // read() does not throw for a file in /proc whose process has ended.
   while (file.read(part.data(), part.size()) || file.gcount() > 0)
     text.append(part.data(), static_cast<size_t>(file.gcount()));
   return text;

@@ -1,9 +1,8 @@
 #pragma once
 
-/// Text files of a stack, read and replaced whole. Called by what looks at a local stack and what
-/// breaks it.
+/// Reads and replaces whole text files of a stack. Called by LocalNode and LocalFaults.
 /// Threads: any.
-/// Errors: of the file system; what cannot be read is empty.
+/// Errors: of the file system; an unreadable file is empty.
 
 #include <string>
 
@@ -13,7 +12,7 @@ namespace splitlet::chaos {
 
 std::string ReadAll(const std::string& path);
 
-/// Written beside it first. Mode 0644; the caller makes a script executable again.
+/// Writes a file beside it and renames it. Mode 0644; the caller makes a script executable again.
 Status WriteByRename(const std::string& path, const std::string& content);
 
 }  // namespace splitlet::chaos

@@ -11,7 +11,7 @@
 namespace splitlet::chaos {
 namespace {
 
-/// Of violations, on a terminal.
+/// Lines for violations on a terminal.
 constexpr size_t kMaxLines = 30;
 
 using operate::JsonString;
@@ -123,10 +123,10 @@ std::string ReportText(const Report& report) {
                             operate::TimeText(v.at), v.rule, v.subject, v.text);
   }
   if (listed > kMaxLines) text += fmt::format("... {} more in the report\n", listed - kMaxLines);
-  text += fmt::format("looked {} times, at most {} apart; the plan was {} late at worst\n",
+  text += fmt::format("{} inspections, at most {} apart; the plan was at most {} late\n",
                       inspections, operate::TimeText(gap), operate::TimeText(late));
   if (leaks > 0)
-    text += fmt::format("the runtime lost sight of {} things of {} sandboxes and containers\n",
+    text += fmt::format("the runtime has forgotten {} resources of {} sandboxes and containers\n",
                         leaks, ids.size());
   return text + fmt::format("{} violations\n", ViolationsOf(report));
 }

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The report of a run: what its rounds found, as JSON for machines and as text for a terminal; as
-/// a page for people see report_html.h. Called by RunScenario.
+/// The report of a run: the results of its rounds, as JSON for programs and as text for a terminal.
+/// report_html.h makes a page for people. Called by RunScenario.
 /// Threads: pure functions, any.
 /// Errors: none.
 
 #include <string>
 #include <vector>
 
-#include "chaos/engine.h"
+#include "chaos/round/outcome.h"
 
 namespace splitlet::chaos {
 
@@ -22,7 +22,7 @@ struct Report {
 size_t ViolationsOf(const Report& report);
 /// {scenario, version, began, seeds, violations: [...], rounds: [...]}.
 std::string ReportJson(const Report& report);
-/// For a terminal: what was done, what was found.
+/// For a terminal: counts of steps, and violations.
 std::string ReportText(const Report& report);
 
 }  // namespace splitlet::chaos

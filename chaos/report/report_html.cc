@@ -82,14 +82,14 @@ std::string ViolationHtml(const Violation& v) {
 std::string RoundHtml(const Outcome& round, size_t number) {
   std::string html = fmt::format(
       "<h2>Round {}: seed {}</h2>\n<p>{} until all pods ran, {} to settle after the last fault, "
-      "{} until all was gone. Looked {} times, at most {} apart; the runtime did not answer {} of "
-      "these looks, status {}. The plan was {} late at worst.{}{}</p>\n",
+      "{} until all was gone. {} inspections, at most {} apart; the runtime did not answer {} of "
+      "them, status {}. The plan was at most {} late.{}{}</p>\n",
       number, round.seed, operate::TimeText(round.to_start), operate::TimeText(round.to_settle),
       operate::TimeText(round.to_go), round.inspections, operate::TimeText(round.longest_gap),
       round.blind_to_runtime, round.blind_to_status, operate::TimeText(round.latest_step),
       round.runtime_leaks.empty()
           ? ""
-          : fmt::format(" The runtime lost sight of {} things.", round.runtime_leaks.size()),
+          : fmt::format(" The runtime has forgotten {} resources.", round.runtime_leaks.size()),
       round.interrupted ? " Interrupted." : "");
   for (const auto& v : round.violations) html += ViolationHtml(v);
   html += operate::TimelineSvg(round.timeline) + Legend();

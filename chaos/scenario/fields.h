@@ -1,7 +1,7 @@
 #pragma once
 
-/// The fields of one map of a YAML document, read strictly: each once, none unknown, each of its
-/// type. The first thing that is wrong is kept. Included by parsers only: it brings yaml-cpp.
+/// Reads the fields of one map of a YAML document strictly: each once, none unknown, each of its
+/// type. Keeps the first error. Included by parsers only: it brings yaml-cpp.
 /// Called by the parser of scenarios.
 /// Threads: one.
 /// Errors: INVALID_ARGUMENT "file: path.field: reason (line n)".

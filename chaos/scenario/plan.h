@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a round does, drawn from scenario and seed: steps in order of time. The same seed gives the
+/// The steps of a round, drawn from scenario and seed, in order of time. The same seed gives the
 /// same steps on every machine. Made by Engine.
 /// Threads: values.
 /// Errors: none.
@@ -14,7 +14,7 @@
 
 namespace splitlet::chaos {
 
-/// One effect on the node. `fault` with one target; of what fail points express, those.
+/// One effect on the node: a fault with one target.
 struct Action {
   FaultKind kind = FaultKind::kKill;
   std::string target;  // a process, a folder, a pod (web-3), "node"
@@ -27,17 +27,17 @@ struct Action {
 };
 /// "pause pleg for 5s": for people.
 std::string Describe(const Action& action);
-/// The same for faults that, at the same time, are one: it ends when the last of them does.
+/// Equal for faults that count as one while they overlap: it ends when the last of them ends.
 std::string KeyOf(const Action& action);
 
 struct Step {
   enum class Kind { kCreate, kDelete, kUpdate, kBegin, kEnd };
   Duration at{0};
   Kind kind = Kind::kBegin;
-  // Of a pod: template and number.
+  // The pod of a load step: template and number.
   size_t pod_template = 0;
   int number = 0;
-  // Of a fault.
+  // The fault of a kBegin or kEnd step.
   Action action;
 };
 

@@ -54,7 +54,7 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kEndWatches, "endWatches"},
 });
 
-/// How the server answers while it is told to fail, and how it ends watches.
+/// Answers that the server can be set to give, and ways to end watches.
 constexpr auto kAnswers =
     std::to_array<std::string_view>({"401", "403", "409", "429", "500", "503", "504", "drop",
                                      "lose", "hang", "garbage", "no-page"});
@@ -67,7 +67,7 @@ std::string Joined(const Names& names) {
   return text;
 }
 
-/// It has a beginning and an end.
+/// The fault lasts for a time.
 bool Lasts(FaultKind kind) {
   switch (kind) {
     case FaultKind::kKill:
@@ -185,10 +185,11 @@ void Parser::ReadPod(const YAML::Node& node, const std::string& path) {
   fields.Read("sameUid", pod.same_uid);
   fields.Read("unharmed", pod.unharmed);
   fields.Read("api", pod.api);
-  if (pod.api && !scenario_.api_server) fields.Wrong("api", "the scenario wants no apiServer");
-  if (pod.api && pod.same_uid) fields.Wrong("sameUid", "the API server gives each pod its own UID");
+  if (pod.api && !scenario_.api_server) fields.Wrong("api", "the scenario needs apiServer: true");
+  if (pod.api && pod.same_uid)
+    fields.Wrong("sameUid", "want false: the API server gives each pod its own UID");
   fields.Read("forced", pod.forced);
-  if (pod.forced && !pod.api) fields.Wrong("forced", "only pods of the API server are deleted so");
+  if (pod.forced && !pod.api) fields.Wrong("forced", "needs api: true");
   static constexpr auto kEnds =
       std::to_array<std::pair<std::string_view, Ends>>({{"running", Ends::kRuns},
                                                         {"succeeded", Ends::kSucceeds},
@@ -326,7 +327,7 @@ void Parser::ReadLoad(const YAML::Node& node, const std::string& path) {
     if (found == nullptr)
       fields.Wrong(name, "there is no entry of pods with name " + load.pods);
     else if (kind == Kind::kUpdate && found->api)
-      fields.Wrong(name, load.pods + " has no manifest that could be another one");
+      fields.Wrong(name, load.pods + " is a pod of the API server, which cannot be updated");
   }
   if (ways != 1) fields.Wrong("", "want exactly one of create, delete, update and wave");
   int64_t batch = 1;
@@ -364,7 +365,7 @@ std::vector<std::string> Parser::AllowedServices(FaultKind kind) const {
 void Parser::ReadAnswers(Fields& fields, const std::string& key, Fault& fault) {
   fault.targets = {kApiServer};
   fields.Read(key, fault.answers);
-  if (!scenario_.api_server) fields.Wrong(key, "the scenario wants no apiServer");
+  if (!scenario_.api_server) fields.Wrong(key, "the scenario needs apiServer: true");
   const auto check = [&](const auto& known) {
     for (const auto& answer : fault.answers)
       if (std::ranges::find(known, answer) == known.end())
@@ -455,9 +456,9 @@ void Parser::ReadLasting(Fields& fields, Fault& fault) {
   Range lasting;
   fields.Read("for", lasting);
   if (!Lasts(fault.kind) && fields.Has("for"))
-    fields.Wrong("for", fmt::format("{} is over at once", NameOf(fault.kind)));
+    fields.Wrong("for", fmt::format("{} has no duration: remove for", NameOf(fault.kind)));
   if (Lasts(fault.kind) && lasting.low == Duration{0})
-    fields.Wrong("for", fmt::format("{} wants to know how long", NameOf(fault.kind)));
+    fields.Wrong("for", fmt::format("required: {} needs a duration", NameOf(fault.kind)));
   fault.lasting_low = lasting.low;
   fault.lasting_high = lasting.high;
 }

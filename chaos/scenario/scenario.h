@@ -1,7 +1,7 @@
 #pragma once
 
-/// A chaos scenario: which pods run, what is done to them, what breaks when, and what may not
-/// happen. Written as YAML; the parser is strict. Nothing is drawn here: see plan.h. Parsed by
+/// A chaos scenario: the pods that run, what is done to them, what breaks when, and the limits.
+/// Written as YAML; the parser is strict. Nothing is random here: see plan.h. Parsed by
 /// RunScenario.
 /// Threads: values.
 /// Errors: INVALID_ARGUMENT, one line with file, field, reason and line number.
@@ -20,17 +20,17 @@
 
 namespace splitlet::chaos {
 
-/// What becomes of a pod that is left alone.
+/// How a pod ends if nothing disturbs it.
 enum class Ends { kRuns, kSucceeds, kFails, kRestarts };
 
 struct PodTemplate {
   std::string name;  // its pods are <name>-0, <name>-1, ...
   int count = 1;
-  bool at_start = true;   // else only load makes them
+  bool at_start = true;   // false: only load creates them
   bool same_uid = false;  // each pod keeps its UID over deletion and update
   bool unharmed = false;  // no container of it may end, and it may not become unready
   bool api = false;       // an object of the API server; else a manifest
-  bool forced = false;    // deletions of it give no grace: the object is gone at once
+  bool forced = false;    // deletions give no grace period: the object is gone immediately
   Ends ends = Ends::kRuns;
   // Either a script for one container of the local stack's image, ...
   std::string script;
@@ -40,7 +40,7 @@ struct PodTemplate {
   int host_port = 0;
   bool probed = false;                   // by commands, of all three kinds
   bool hooked = false;                   // postStart and preStop, which write that they begin
-  bool volumes = false;                  // one of each kind, which its script finds filled
+  bool volumes = false;                  // one of each kind; its script checks that they are filled
   std::shared_ptr<const kube::Pod> pod;  // ... or a whole pod; never null
 };
 
@@ -67,7 +67,7 @@ enum class FaultKind {
   kSlowRuntime,      // each call to the runtime takes that much longer
   kLoseMessages,     // on the bus, from this process
   kDelayMessages,    // the same, late
-  kClockJump,        // the wall clock of a process is another
+  kClockJump,        // the wall clock of a process is ahead or behind
   kPartition,        // no packet between this process and the bus
   kFillDisk,         // a file system of the stack has no room left
   kLimitMemory,      // of the address space of a process
@@ -75,13 +75,13 @@ enum class FaultKind {
   kEndContainer,     // a container is killed, as by itself
   kRemoveContainer,  // and removed through the runtime, running or not
   kBreakManifest,    // the manifest of a pod is no YAML for a time
-  kTakePort,         // a stranger listens where a process wants to
-  kFlood,            // a process of the group asks one of the others too much
+  kTakePort,         // another program listens on the port of a process
+  kFlood,            // another member of the group sends a process too many calls
   kCollect,          // gc is asked to make a round
-  kUpgrade,          // the program is another file from then on
-  kReboot,           // everything dies at once, and the boot id is another one
-  kServerAnswers,    // the API server has one answer for everything
-  kEndWatches,       // it ends all watches, and may have forgotten what was
+  kUpgrade,          // a process runs from another file from then on
+  kReboot,           // all processes die at the same time, and the boot id changes
+  kServerAnswers,    // the API server gives one answer to every request
+  kEndWatches,       // the API server ends all watches, and may have lost old versions
 };
 std::string_view NameOf(FaultKind kind);  // as in a scenario: "failPoint"
 
@@ -90,7 +90,7 @@ struct Fault {
   When when;
   Duration lasting_low{0}, lasting_high{0};
   std::vector<std::string> targets;  // one is drawn; processes, pods (templates) or a folder
-  bool all_targets = false;          // not one but each of them, at once
+  bool all_targets = false;          // all targets at the same time, not one
   std::string point, term;           // of kFailPoint
   std::vector<std::string> answers;  // of kServerAnswers and kEndWatches; one is drawn
   Duration delay{0}, jump{0};
@@ -110,7 +110,7 @@ struct Limits {
 
 struct Scenario {
   std::string name, about, file;
-  bool api_server = false;  // it is a scenario of a node that has one
+  bool api_server = false;  // the node has an API server
   uint64_t seed = 1;
   Duration duration{30s};
   std::vector<PodTemplate> pods;
@@ -119,8 +119,8 @@ struct Scenario {
   Limits limits;
 };
 
-/// Services that can be killed, paused and taken down; and the processes of splitlet among them
-/// that every node has.
+/// Services that can be killed, paused and stopped; and the splitlet processes among them that
+/// every node has.
 const std::vector<std::string>& Services();
 const std::vector<std::string>& Processes();
 /// Services of a stack that has an API server, beside the others.

@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "libs/daemon/service.h"
-#include "services/node-api/configz.h"
-#include "services/node-api/file_fields.h"
+#include "services/node-api/pages/configz.h"
+#include "services/node-api/pages/file_fields.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr Duration kShortestLimit = std::chrono::minutes{5};
 
-/// The one that the API server signs, whatever else is there and until it is there; one that is
-/// given; one of our own.
+/// With serverTLSBootstrap the one that the API server signs, even before it exists; else the given
+/// one; else the node's own.
 std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& file,
                                                   const std::string& cert_dir) {
   const auto& server = file.server;
@@ -23,13 +23,13 @@ std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& f
   return {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"};
 }
 
-/// One that is given is read once without the feature gate; the node's own ones are renewed.
+/// Without the feature gate a given certificate is read once; the node's own ones are renewed.
 bool ReloadsCertificate(const config::KubeletConfig& file) {
   const bool given = !file.api.server_tls_bootstrap && !file.server.tls_cert_file.empty();
   return !given || file.gates.Enabled("ReloadKubeletServerCertificateFile");
 }
 
-/// As long as the one who makes it has patience: for the signer, or for the node's addresses.
+/// As long as status waits before it logs: for the signer, or for the node's addresses.
 Duration CertificatePatience(const config::KubeletConfig& file) {
   if (file.api.server_tls_bootstrap) return std::chrono::minutes{15};
   const bool given = !file.server.tls_cert_file.empty() || !file.server.tls_key_file.empty();

@@ -20,7 +20,7 @@ TEST(NodeApiConfig, WhichCertificateIsServed) {
       {"one of our own", false, "", "", {"/pki/kubelet.crt", "/pki/kubelet.key"}},
       {"one that is given", false, "/a.crt", "/a.key", {"/a.crt", "/a.key"}},
       {"half of a pair is none", false, "/a.crt", "", {"/a.crt", ""}},
-      {"one that the API server signs, and no other meanwhile",
+      {"one that the API server signs, and no other until then",
        true,
        "",
        "",
@@ -75,7 +75,7 @@ TEST(NodeApiConfig, ACertificateThatTheNodeMakesIsWaitedForAsLongAsItTakes) {
   const auto patience = [&file] { return LoadNodeApiConfig(file, {}, "")->certificate_patience; };
   EXPECT_EQ(patience(), Duration{30s}) << "the node's addresses";
   file.api.server_tls_bootstrap = true;
-  EXPECT_EQ(patience(), Duration{15min}) << "somebody has to approve it";
+  EXPECT_EQ(patience(), Duration{15min}) << "a person may have to approve it";
   file.api.server_tls_bootstrap = false;
   file.server.tls_cert_file = "/s.crt";
   EXPECT_EQ(patience(), Duration{0});

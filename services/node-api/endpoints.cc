@@ -3,22 +3,20 @@
 #include <utility>
 
 #include "libs/base/random.h"
+#include "libs/kube/kubelet_version.h"
+#include "services/node-api/http/replies.h"
+#include "services/node-api/http/url.h"
 #include "services/node-api/logs/log_choice.h"
 #include "services/node-api/logs/log_query.h"
 #include "services/node-api/logs/node_logs.h"
 #include "services/node-api/metrics/resource.h"
 #include "services/node-api/pods/pod_list.h"
-#include "services/node-api/replies.h"
 #include "services/node-api/stats/summary.h"
-#include "services/node-api/url.h"
 
 namespace splitlet::node_api {
 namespace {
 
 constexpr const char* kNotFound = "404: Page Not Found";
-constexpr int kMaxLogQueries = 4;  // each takes a thread while it lasts
-constexpr const char* kKubeletVersion = "1.36.0";
-
 constexpr const char* kOwnName = "node-api";
 
 std::vector<std::string> WithSelf(std::vector<std::string> others) {
@@ -79,7 +77,7 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                    .target = deps_.levels,
                    .processes = WithSelf(deps_.process_names)}),
       zpages_({.started_at = deps_.clock.WallNow(),
-               .version = kKubeletVersion,
+               .version = std::string(kube::kKubeletVersionNumber),
                .flags = config.flags,
                .paths = PathsOf(config.handlers)},
               RandomSeed()) {}
@@ -90,7 +88,7 @@ void Endpoints::Start() {
   deps_.pods.OnRuntime([this] { log_streams_.OnRuntime(deps_.pods); });
 }
 
-void Endpoints::Serve(Asked asked) {
+void Endpoints::Serve(RoutedRequest asked) {
   switch (asked.route) {
     case Route::kHealthz:
       return asked.responder->Send(
@@ -130,7 +128,7 @@ void Endpoints::Serve(Asked asked) {
   }
 }
 
-void Endpoints::ServePods(const Asked& asked) {
+void Endpoints::ServePods(const RoutedRequest& asked) {
   if (const std::string problem = deps_.pods.problem(); !problem.empty())
     return asked.responder->Send(TextReply(500, problem));
   deps_.strands.Run("pods", [pods = deps_.pods.All(), responder = asked.responder] {
@@ -138,14 +136,14 @@ void Endpoints::ServePods(const Asked& asked) {
   });
 }
 
-void Endpoints::ServeRunningPods(const Asked& asked) {
+void Endpoints::ServeRunningPods(const RoutedRequest& asked) {
   if (asked.path != "/runningpods/") return asked.responder->Send(TextReply(404, kNotFound));
   if (const std::string problem = deps_.pods.problem(); !problem.empty())
     return asked.responder->Send(TextReply(500, problem));
   asked.responder->Send(JsonReply(RunningPodsJson(deps_.pods.Runtime())));
 }
 
-void Endpoints::ServeContainerLog(const Asked& asked) {
+void Endpoints::ServeContainerLog(const RoutedRequest& asked) {
   const auto steps = StepsOf(asked.path);
   if (steps.size() != 4) return asked.responder->Send(TextReply(404, kNotFound));
   const LogQuery query = ReadLogQuery(Query(asked.request.query), deps_.clock.WallNow());
@@ -165,7 +163,7 @@ void Endpoints::ServeContainerLog(const Asked& asked) {
                         asked.responder);
 }
 
-void Endpoints::ServeNodeLog(const Asked& asked) {
+void Endpoints::ServeNodeLog(const RoutedRequest& asked) {
   deps_.strands.Run("node-log", [this, asked] {
     NodeLogAsked query;
     if (config_.server.system_log_query) query = ReadNodeLogQuery(Query(asked.request.query));
@@ -185,9 +183,10 @@ void Endpoints::ServeNodeLog(const Asked& asked) {
 void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
                                   std::shared_ptr<https::Responder> responder) {
   if (log_queries_ >= kMaxLogQueries)
-    return responder->Send(TextReply(429, "too many ask for logs of this node"));
+    return responder->Send(TextReply(429, "too many queries of this node's logs"));
   ++log_queries_;
-  deps_.strands.Run(fmt::format("node-log-query-{}", log_queries_),
+  // A key of its own for each query: none waits for another.
+  deps_.strands.Run(fmt::format("node-log-query/{}", ++last_log_query_),
                     [this, query, responder = std::move(responder)] {
                       responder->Send(RunNodeLogQuery(
                           {deps_.run_program, deps_.read_within, config_.node_logs_dir}, query));
@@ -195,26 +194,26 @@ void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
                     });
 }
 
-void Endpoints::ServeSummary(const Asked& asked) {
+void Endpoints::ServeSummary(const RoutedRequest& asked) {
   if (asked.path != "/stats/summary") return asked.responder->Send(TextReply(404, kNotFound));
   const Query query(asked.request.method == "POST" && asked.request.query.empty()
                         ? asked.request.body
                         : asked.request.query);
   const bool reduced = query.Get("only_cpu_and_memory") == "true";
-  stats_.Get([this, reduced, responder = asked.responder](const auto& figures) {
-    if (!figures.ok())
-      return responder->Send(TextReply(500, "Internal Error: " + Message(figures.status())));
+  stats_.Get([this, reduced, responder = asked.responder](const auto& stats) {
+    if (!stats.ok())
+      return responder->Send(TextReply(500, "Internal Error: " + Message(stats.status())));
     responder->Send(
-        JsonReply(SummaryJson(**figures, UseOfPods(**figures, deps_.pods.Runtime()),
+        JsonReply(SummaryJson(**stats, UseOfPods(**stats, deps_.pods.Runtime()),
                               {.node_name = config_.node_name, .only_cpu_and_memory = reduced})));
   });
 }
 
-void Endpoints::ServeMetrics(const Asked& asked) {
+void Endpoints::ServeMetrics(const RoutedRequest& asked) {
   const bool probes = asked.route == Route::kProbes;
   auto& askers = metrics_askers_[probes];
   askers.push_back(asked.responder);
-  if (askers.size() > 1) return;  // what is being gathered is for it too
+  if (askers.size() > 1) return;  // the gathering under way answers this request too
   gather_.Get([this, probes](const std::vector<Scraped>& scraped) {
     deps_.strands.Run("merge", [merger = merger_, scraped, probes,
                                 all = std::exchange(metrics_askers_[probes], {})] {
@@ -229,20 +228,20 @@ void Endpoints::ServeMetrics(const Asked& asked) {
   });
 }
 
-void Endpoints::ServeStats(const Asked& asked) {
+void Endpoints::ServeStats(const RoutedRequest& asked) {
   const bool resource = asked.route == Route::kResource;
   StatsCache& cache = resource ? stats_ : details_;
-  cache.Get([this, resource, responder = asked.responder](const auto& figures) {
-    if (!figures.ok())
+  cache.Get([this, resource, responder = asked.responder](const auto& stats) {
+    if (!stats.ok())
       return responder->Send(resource ? MetricsReply(ResourceError())
-                                      : TextReply(500, Message(figures.status())));
-    const auto pods = UseOfPods(**figures, deps_.pods.Runtime());
-    responder->Send(MetricsReply(resource ? ResourceMetrics(**figures, pods)
-                                          : CadvisorMetrics(**figures, pods, deps_.machine)));
+                                      : TextReply(500, Message(stats.status())));
+    const auto pods = UseOfPods(**stats, deps_.pods.Runtime());
+    responder->Send(MetricsReply(resource ? ResourceMetrics(**stats, pods)
+                                          : CadvisorMetrics(**stats, pods, deps_.machine)));
   });
 }
 
-void Endpoints::ServeSlis(const Asked& asked) {
+void Endpoints::ServeSlis(const RoutedRequest& asked) {
   if (asked.request.method == "DELETE") {
     health_.ResetMetrics();
     return asked.responder->Send(TextReply(200, "metrics reset"));

@@ -1,16 +1,16 @@
 #pragma once
 
-/// What each path answers, once who asks may ask.
-/// It routes: each request goes to the part that can answer it.
-/// In:    requests that are allowed.
-/// Owns:  the parts: log streams, pod streams, checkpoints, figures, gathered metrics, levels of
-/// logs, health.
+/// Routes each allowed request to the part that answers its path.
+/// In:    allowed requests.
+/// Owns:  the parts: log streams, pod streams, checkpoints, stats, gathered metrics, log levels,
+///        health.
 /// Out:   answers.
-/// Killed at any line: clients ask again.
-/// Threads: loop thread; what blocks on strands.
+/// Killed at any line: clients repeat their requests.
+/// Threads: loop thread; blocking work on strands.
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,17 +22,17 @@
 #include "libs/https/server.h"
 #include "services/node-api/checkpoints/checkpoints.h"
 #include "services/node-api/config.h"
-#include "services/node-api/health.h"
-#include "services/node-api/log_levels.h"
+#include "services/node-api/http/routed_request.h"
 #include "services/node-api/logs/log_streams.h"
 #include "services/node-api/logs/node_log_query.h"
 #include "services/node-api/metrics/cadvisor.h"
 #include "services/node-api/metrics/gather.h"
+#include "services/node-api/pages/health.h"
+#include "services/node-api/pages/log_levels.h"
+#include "services/node-api/pages/zpages.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/routes.h"
 #include "services/node-api/stats/stats_cache.h"
 #include "services/node-api/streaming/pod_streams.h"
-#include "services/node-api/zpages.h"
 
 namespace splitlet::node_api {
 
@@ -40,7 +40,7 @@ struct EndpointDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
-  exec::Strands& log_strands;  // one thread for each log that is read
+  exec::Strands& log_strands;  // a thread for each log that is read
   fs::FileSystem& files;
   const Log& log;
   PodViews& pods;
@@ -51,47 +51,40 @@ struct EndpointDeps {
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
   std::shared_ptr<LevelTarget> levels;
-  std::vector<std::string> process_names;  // of the others
+  std::vector<std::string> process_names;  // without node-api
   std::function<std::string()> own_metrics;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;  // below the node's folder of logs, as hold_below
+  fs::WithinReader read_within;  // for the node's folder of logs, as hold_below
   PathHolder hold_below;
 };
 
 class Endpoints {
  public:
+  static constexpr int kMaxLogQueries = 4;  // each takes a thread while it runs
+
   Endpoints(EndpointDeps deps, const NodeApiConfig& config);
   Endpoints(const Endpoints&) = delete;
   Endpoints& operator=(const Endpoints&) = delete;
 
-  struct Asked {
-    Route route = Route::kHealthz;
-    Surface surface = Surface::kSecured;
-    std::string path;      // decoded
-    std::string disabled;  // empty: it is served; else 405 with this
-    std::string user;      // who asks; empty: nobody was asked who they are
-    https::Request request;
-    std::shared_ptr<https::Responder> responder;
-  };
   void Start();
-  void Serve(Asked asked);
+  void Serve(RoutedRequest asked);
   void Stop() {
     log_streams_.Stop();
     checkpoints_.Stop();
   }
 
  private:
-  void ServePods(const Asked& asked);
-  void ServeRunningPods(const Asked& asked);
-  void ServeContainerLog(const Asked& asked);
-  void ServeNodeLog(const Asked& asked);
+  void ServePods(const RoutedRequest& asked);
+  void ServeRunningPods(const RoutedRequest& asked);
+  void ServeContainerLog(const RoutedRequest& asked);
+  void ServeNodeLog(const RoutedRequest& asked);
   void ServeNodeLogQuery(const NodeLogQuery& query, std::shared_ptr<https::Responder> responder);
-  void ServeSummary(const Asked& asked);
-  void ServeMetrics(const Asked& asked);
-  void ServeStats(const Asked& asked);
-  void ServeSlis(const Asked& asked);
+  void ServeSummary(const RoutedRequest& asked);
+  void ServeMetrics(const RoutedRequest& asked);
+  void ServeStats(const RoutedRequest& asked);
+  void ServeSlis(const RoutedRequest& asked);
 
   EndpointDeps deps_;
   const NodeApiConfig& config_;
@@ -99,14 +92,15 @@ class Endpoints {
   LogStreams log_streams_;
   PodStreams pod_streams_;
   Checkpoints checkpoints_;
-  StatsCache stats_, details_;  // for all; for /metrics/cadvisor, which wants more
+  StatsCache stats_, details_;  // details_: for /metrics/cadvisor
   Gather gather_;
-  // Of the strand that merges.
+  // Used on the strand "merge" only.
   const std::shared_ptr<MetricsMerger> merger_ = std::make_shared<MetricsMerger>();
   std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;  // by: probes
   LogLevels log_levels_;
   ZPages zpages_;
-  int log_queries_ = 0;  // that run
+  int log_queries_ = 0;          // running now
+  uint64_t last_log_query_ = 0;  // names the strand of each
 };
 
 }  // namespace splitlet::node_api

@@ -26,16 +26,14 @@ TEST_F(Endpoint, MethodsAndForms) {
     std::string want;
   } kCases[] = {
       {"a wrong method", {.method = "POST"}, "405 405: Method Not Allowed"},
-      {"a form that nobody has",
-       {.headers = {{"Accept", "application/yaml"}}},
-       "406 406: Not Acceptable"},
+      {"an unknown form", {.headers = {{"Accept", "application/yaml"}}}, "406 406: Not Acceptable"},
       {"any form", {.headers = {{"Accept", "*/*"}}}, "200 {\"kind\":\"PodList\""},
       {"below stats", {.target = "/stats/container"}, "404 404: Page Not Found"},
       {"below runningpods", {.target = "/runningpods/x"}, "404 404: Page Not Found"},
       {"logs need their pod", {.target = "/containerLogs/default/web"}, "404 404: Page Not Found"},
       {"no profiles", {.target = "/debug/pprof/"}, "404 404: Page Not Found"},
       {"configz", {.target = "/configz"}, R"(200 {"kubeletconfig":{}})"},
-      {"checkpoint of nobody",
+      {"checkpoint of no container",
        {.method = "POST", .target = "/checkpoint/default/no/app"},
        "404 pod does not exist"},
       {"checkpoint of no container",
@@ -116,9 +114,10 @@ TEST_F(Endpoint, ANodeThatIsOpenToAnybodySaysSo) {
   config.server.authorization = "AlwaysAllow";
   Start();
   const auto lines = log_sink.lines();
-  EXPECT_EQ(std::ranges::count(lines, "anybody who reaches the port may run commands in every pod",
-                               &FakeLogSink::Line::message),
-            1);
+  EXPECT_EQ(
+      std::ranges::count(lines, "every client that reaches the port may run commands in every pod",
+                         &FakeLogSink::Line::message),
+      1);
 }
 
 TEST_F(Endpoint, FeatureGatesHaveAMetric) {
@@ -356,7 +355,7 @@ TEST_F(Endpoint, Streams) {
       {"attach to no container",
        {.method = "POST", .target = "/attach/default/web/no?output=1"},
        "500 container no not found in pod web_default"},
-      {"attach to another life",
+      {"attach to another incarnation",
        {.method = "POST", .target = "/attach/default/web/u9/app?output=1"},
        "500 pod web_default not found"},
       {"no upgrade",
@@ -367,7 +366,7 @@ TEST_F(Endpoint, Streams) {
         .target = "/exec/default/web/app?command=ls&output=1",
         .headers = kUpgrade},
        "passed on"},
-      {"exec in any life",
+      {"exec in any incarnation",
        {.method = "GET",
         .target = "/exec/default/web/u9/app?command=ls&output=1",
         .headers = kUpgrade},
@@ -375,7 +374,7 @@ TEST_F(Endpoint, Streams) {
       {"ports",
        {.method = "POST", .target = "/portForward/default/web", .headers = kUpgrade},
        "passed on"},
-      {"ports of another life",
+      {"ports of another incarnation",
        {.method = "POST", .target = "/portForward/default/web/u9", .headers = kUpgrade},
        "404 pod not found"},
       {"a socket without ports",

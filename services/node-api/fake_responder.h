@@ -1,6 +1,6 @@
 #pragma once
 
-/// What was answered, kept for tests.
+/// A responder that keeps its answer, for tests.
 /// Threads: one.
 
 #include <memory>

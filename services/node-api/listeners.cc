@@ -8,10 +8,10 @@ namespace splitlet::node_api {
 namespace {
 
 constexpr size_t kMaxOfHealth = 64;
-// A body is read before anybody is asked who he is, on a thousand connections at once; the longest
-// that means anything is the form of /stats/summary.
+// Bodies are read before authentication, on up to a thousand connections. The longest useful one is
+// the form of /stats/summary.
 constexpr size_t kMaxBody = 64 << 10;
-// Of all that is not answered yet, whatever the number of connections.
+// All requests without an answer together.
 constexpr size_t kMaxUnread = 1 << 20;
 
 https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
@@ -69,10 +69,10 @@ void Listeners::Start() {
 }
 
 void Listeners::OnTimer() {
-  if (std::exchange(looking_, true)) return;
+  if (std::exchange(inspecting_, true)) return;
   for (size_t i = 0; i < ports_.size(); ++i)
     if (ports_[i].server == nullptr) Listen(i);
-  LookAtFiles();
+  InspectFiles();
   UpdateMetrics();
 }
 
@@ -97,27 +97,27 @@ void Listeners::Listen(size_t index) {
 
 void Listeners::OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server) {
   Port& port = ports_[index];
-  Tell(port.trouble, server.status(), port.name);
+  Report(port.trouble, server.status(), port.name);
   if (!server.ok() || stopped_) return;
   port.server = *std::move(server);
   deps_.log.Info("Starting to listen",
                  {KV("server", port.name), KV("address", port.options.address),
                   KV("port", port.server->port())});
-  if (port.surface == Surface::kSecured) LookAtFiles();
+  if (port.surface == Surface::kSecured) InspectFiles();
 }
 
-/// A problem is logged when it comes and when it changes.
-void Listeners::Tell(std::string& known, const Status& now, const char* what) {
+/// Logs a problem when it comes and when it changes.
+void Listeners::Report(std::string& known, const Status& now, const char* server) {
   const std::string text = Message(now);
   if (std::exchange(known, text) == text || now.ok()) return;
-  deps_.log.Warn("a port of the node's API is not served as it should be",
-                 {KV("server", what), KV("err", now)});
+  deps_.log.Warn("cannot serve a port of the kubelet API, will try again",
+                 {KV("server", server), KV("err", now)});
 }
 
-void Listeners::LookAtFiles() {
+void Listeners::InspectFiles() {
   const auto server = ports_.empty() ? nullptr : ports_.front().server;
   if (tls_ == nullptr || server == nullptr) {
-    looking_ = false;
+    inspecting_ = false;
     return;
   }
   deps_.strands.Run("tls", [this, server, tls = tls_] {
@@ -127,18 +127,18 @@ void Listeners::LookAtFiles() {
       if (found.context != nullptr) server->SetTls(found.context);
     }
     deps_.loop.Post([this, problem = found.problem, has = found.context != nullptr] {
-      OnLooked(problem, has);
+      OnInspected(problem, has);
     });
   });
 }
 
-void Listeners::OnLooked(const Status& problem, bool has_certificate) {
-  looking_ = false;
+void Listeners::OnInspected(const Status& problem, bool has_certificate) {
+  inspecting_ = false;
   has_certificate_ = has_certificate;
   const bool is_new = tls_trouble_ != Message(problem);
   tls_trouble_ = Message(problem);
   if (!IsAwaited(problem) || deps_.clock.Now() >= certificate_by_)
-    return Tell(tls_logged_, problem, "secured");
+    return Report(tls_logged_, problem, "secured");
   if (is_new) deps_.log.Info("waiting for the serving certificate", {KV("err", problem)});
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The three ports: secured, read-only and of health. One that is taken is tried again; the
-/// certificate is read from its files when they come, and again when they change.
-/// In:    settings; timers.
+/// The three ports: secured, read-only and healthz. Tries again while a port is taken. Reads the
+/// certificate when its files appear, and again when they change.
+/// In:    settings; a timer.
 /// Owns:  the servers.
 /// Out:   requests, to the loop.
 /// Killed at any line: connections end with the process.
-/// Threads: loop thread; listening and files on a strand; the servers have their own.
-/// Errors: in problem(), and once in the log: that of a certificate that status is making when it
-///         should have been there.
+/// Threads: loop thread; listening and files on strands; the servers have threads of their own.
+/// Errors: in problem(), and once in the log. A certificate that status is still making is logged
+///         only when it is late.
 /// Source: docs/behaviour/node-api.md, "Ports".
 
 #include <functional>
@@ -25,8 +25,8 @@
 #include "libs/https/server.h"
 #include "libs/https/tls_files.h"
 #include "services/node-api/config.h"
-#include "services/node-api/metrics.h"
-#include "services/node-api/routes.h"
+#include "services/node-api/http/metrics.h"
+#include "services/node-api/http/routes.h"
 
 namespace splitlet::node_api {
 
@@ -53,10 +53,10 @@ class Listeners {
   Listeners& operator=(const Listeners&) = delete;
 
   void Start();
-  /// Why not everything is served; empty: it is.
+  /// Why a port or the certificate is not served; empty: all is served.
   std::string problem() const;
   std::vector<std::string> Notes() const;
-  /// On a thread that may block. Nothing is served from then on.
+  /// Ends the servers. On a thread that may block.
   void Stop(Duration grace);
 
  private:
@@ -71,18 +71,18 @@ class Listeners {
   void OnTimer();
   void Listen(size_t index);
   void OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server);
-  void LookAtFiles();
-  void OnLooked(const Status& problem, bool has_certificate);
-  void Tell(std::string& known, const Status& now, const char* what);
+  void InspectFiles();
+  void OnInspected(const Status& problem, bool has_certificate);
+  void Report(std::string& known, const Status& now, const char* server);
   void UpdateMetrics();
 
   Deps deps_;
   std::vector<Port> ports_;
-  std::shared_ptr<https::TlsFiles> tls_;  // of the strand
+  std::shared_ptr<https::TlsFiles> tls_;  // used on its strand only
   const Duration certificate_patience_;
-  std::optional<Clock::Time> certificate_by_;  // from then on a missing one is logged
+  std::optional<Clock::Time> certificate_by_;  // a certificate missing after it is logged
   std::string tls_trouble_, tls_logged_;
-  bool has_certificate_ = false, looking_ = false, stopped_ = false;
+  bool has_certificate_ = false, inspecting_ = false, stopped_ = false;
   exec::Periodic timer_;
 };
 

@@ -100,7 +100,7 @@ TEST_F(Ports, ACertificateThatStatusMakesIsMissedWhenItShouldHaveBeenThere) {
   EXPECT_EQ(logged(LogLevel::kWarn), 1);
 }
 
-TEST_F(Ports, ACertificateThatIsGivenIsMissedAtOnce) {
+TEST_F(Ports, AMissingGivenCertificateIsReportedImmediately) {
   free_ = true;
   config_.server.healthz_port = 0;
   config_.certificate = {"/s.crt", "/s.key"};

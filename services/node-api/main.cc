@@ -21,7 +21,7 @@
 namespace splitlet::node_api {
 namespace {
 
-/// A connection to the API server, and who asks over it.
+/// A connection to the API server, and the reviewer that uses it.
 struct ApiServer {
   std::unique_ptr<apiclient::Transport> transport;
   std::unique_ptr<apiclient::Client> client;
@@ -58,10 +58,10 @@ MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
 }
 
 constexpr uint64_t kMaxConfigBytes = 1 << 20;
-/// Where no thread can be made, a reader of a log waits for so long.
+/// A log waits this long for its thread when the system has none left.
 constexpr Duration kRetryThreads = std::chrono::seconds{5};
 
-/// The service with the client that asks for metrics, which outlives the questions, and with the
+/// The service, with the HTTP client that asks for metrics (it outlives the requests) and the
 /// threads that read logs.
 class Process final : public daemon::Service {
  public:
@@ -83,18 +83,19 @@ class Process final : public daemon::Service {
  private:
   const std::shared_ptr<http::AsyncClient> http_;
   std::unique_ptr<NodeApiService> service_;
-  exec::StrandPool log_strands_{{.max_threads = LogStreams::kMaxStreams}};  // ends before it
+  // After service_: its threads end before the service is destroyed.
+  exec::StrandPool log_strands_{{.max_threads = LogStreams::kMaxStreams}};
   exec::Periodic retry_;
 };
 
-/// Empty: there is no file.
+/// Empty without --config.
 StatusOr<std::string> ReadConfigFile(daemon::ServiceContext& context) {
   const std::string& file = context.flags().config_file;
   if (file.empty()) return std::string();
   return context.files().Read(file, kMaxConfigBytes);
 }
 
-/// As packages and compose give it: then the others have theirs, too.
+/// True in packages and compose, where every process has the port of its row.
 bool HasKnownPort(const daemon::Flags& flags) {
   const ProcessRow* const own = FindProcess("node-api");
   return own != nullptr && flags.http_address.ends_with(fmt::format(":{}", own->port));

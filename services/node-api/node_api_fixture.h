@@ -1,7 +1,7 @@
 #pragma once
 
-/// A node around the service node-api, on fakes: tables of the others, an API server that is asked
-/// about tokens and rights, gc, pod-worker, files.
+/// The service node-api on fakes: tables of the other processes, an API server for reviews, gc,
+/// pod-worker, files.
 /// Threads: one.
 
 #include <fmt/ranges.h>
@@ -27,17 +27,17 @@
 
 namespace splitlet::node_api {
 
-/// Of logs that nobody writes, but `meanwhile`.
+/// Watches logs that no process writes; `on_wait` may write while a reader waits.
 class NothingChanges final : public logs::LogWatch {
  public:
-  explicit NothingChanges(const std::function<void()>& meanwhile) : meanwhile_(meanwhile) {}
+  explicit NothingChanges(const std::function<void()>& on_wait) : on_wait_(on_wait) {}
   bool Wait() override {
-    if (meanwhile_) meanwhile_();
+    if (on_wait_) on_wait_();
     return false;
   }
 
  private:
-  const std::function<void()>& meanwhile_;
+  const std::function<void()>& on_wait_;
 };
 
 class FakeReviewer final : public Reviewer {
@@ -87,7 +87,7 @@ class FakePodCalls final : public PodCalls {
     traces.push_back(options.traceparent);
     asked.push_back(request);
     if (options.deadline.cancel->cancelled()) return Cancelled("given up");
-    if (meanwhile) meanwhile();
+    if (on_checkpoint) on_checkpoint();
     v1::CheckpointReply made;
     if (unfinished-- > 0) return made;
     if (!location.ok()) return location.status();
@@ -102,7 +102,7 @@ class FakePodCalls final : public PodCalls {
   std::vector<v1::RunCommandRequest> ran;
   StatusOr<std::string> location = std::string("/root/checkpoints/a.tar");
   int unfinished = 0;  // so many times a checkpoint is not yet done
-  std::function<void()> meanwhile;
+  std::function<void()> on_checkpoint;  // called while a checkpoint is made
   std::vector<v1::CheckpointRequest> asked;
   std::vector<std::string> traces;  // traceparents of all calls
 };
@@ -264,6 +264,8 @@ class NodeApiTest : public ::testing::Test {
   }
   StatusOr<std::string> RunProgram(const process::Program& program) {
     ran.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
+    for (const auto& [word, duration] : program_times)
+      if (ran.back().find(word) != std::string::npos) all.Charge(duration);
     const auto found = programs.find(ran.back());
     if (found == programs.end()) return NotFound("no such program");
     return found->second;
@@ -392,6 +394,7 @@ class NodeApiTest : public ::testing::Test {
   std::set<std::string> leads_out;  // below the node's folder of logs: "/link"
   Status sync_loop;
   std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
+  std::map<std::string, Duration> program_times;  // part of a command line -> how long it runs
   std::vector<std::string> ran;
   std::unique_ptr<NodeApiService> service;
 };

@@ -39,15 +39,15 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
       metrics_(deps_.metrics),
       pods_(std::move(deps_.views)),
       endpoints_(PartsOf(deps_, pods_), config_),
-      front_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
-              .log = deps_.log,
-              .metrics = metrics_,
-              .reviewer = deps_.reviewer,
-              .secret = deps_.secret,
-              .serve = [this](Endpoints::Asked asked) { endpoints_.Serve(std::move(asked)); }},
-             config_),
+      filter_({.clock = deps_.clock,
+               .loop = deps_.loop,
+               .strands = deps_.strands,
+               .log = deps_.log,
+               .metrics = metrics_,
+               .reviewer = deps_.reviewer,
+               .secret = deps_.secret,
+               .serve = [this](RoutedRequest asked) { endpoints_.Serve(std::move(asked)); }},
+              config_),
       listeners_({.clock = deps_.clock,
                   .loop = deps_.loop,
                   .strands = deps_.strands,
@@ -66,10 +66,10 @@ NodeApiService::NodeApiService(NodeApiDeps deps, NodeApiConfig config)
 
 void NodeApiService::Start() {
   if (!config_.has_api_server && config_.server.enabled && config_.server.webhook_authentication)
-    deps_.log.Info("Standalone mode, no API client: tokens are not known here");
+    deps_.log.Info("Standalone mode, no API client: all tokens are refused");
   if (config_.server.enabled && config_.server.anonymous &&
       config_.server.authorization == "AlwaysAllow")
-    deps_.log.Warn("anybody who reaches the port may run commands in every pod",
+    deps_.log.Warn("every client that reaches the port may run commands in every pod",
                    {KV("port", config_.server.port), KV("authentication.anonymous.enabled", true),
                     KV("authorization.mode", config_.server.authorization)});
   endpoints_.Start();

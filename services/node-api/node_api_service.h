@@ -2,11 +2,12 @@
 
 /// The process node-api: the kubelet's HTTPS API, for kubectl, scrapers and the API server.
 /// In:    views desired, podstatus, runtime; requests of its ports; answers of the other processes.
-/// Owns:  no table; the parts own what is asked for: Listeners, Front, Endpoints.
-/// Out:   answers; questions to the API server, gc, pod-worker and sync-loop.
-/// Killed at any line: connections end, and the next start serves again; nothing depends on it.
-/// Threads: loop thread; what blocks on strands; a thread for each port.
-/// Errors: as said at each.
+/// Owns:  no table; its parts: Listeners, RequestFilter, Endpoints.
+/// Out:   answers; calls to the API server, gc, pod-worker, sync-loop and, for metrics and log
+///        levels, to every process.
+/// Killed at any line: connections end, and the next start serves again; no process depends on it.
+/// Threads: loop thread; blocking work on strands; a thread for each port.
+/// Errors: see each part.
 /// Source: docs/behaviour/node-api.md.
 
 #include <memory>
@@ -16,9 +17,9 @@
 #include "libs/daemon/service.h"
 #include "services/node-api/config.h"
 #include "services/node-api/endpoints.h"
-#include "services/node-api/front.h"
+#include "services/node-api/http/metrics.h"
 #include "services/node-api/listeners.h"
-#include "services/node-api/metrics.h"
+#include "services/node-api/request_filter.h"
 
 namespace splitlet::node_api {
 
@@ -26,7 +27,7 @@ struct NodeApiDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
-  exec::Strands& log_strands;  // one thread for each log that is read
+  exec::Strands& log_strands;  // a thread for each log that is read
   fs::FileSystem& files;
   PodViews::Views views;
   std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
@@ -42,9 +43,9 @@ struct NodeApiDeps {
   Listeners::StartServer start_server;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;  // below the node's folder of logs, as hold_below
+  fs::WithinReader read_within;  // for the node's folder of logs, as hold_below
   PathHolder hold_below;
-  std::string secret;  // of this start; nobody else knows it
+  std::string secret;  // random, new in each start; no other process has it
   Log log;
   prometheus::Registry& metrics;
 };
@@ -64,7 +65,7 @@ class NodeApiService final : public daemon::Service {
 
   void OnRequest(Surface surface, https::Request request,
                  std::shared_ptr<https::Responder> responder) {
-    front_.OnRequest(surface, std::move(request), std::move(responder));
+    filter_.OnRequest(surface, std::move(request), std::move(responder));
   }
 
  private:
@@ -73,7 +74,7 @@ class NodeApiService final : public daemon::Service {
   NodeApiMetrics metrics_;
   PodViews pods_;
   Endpoints endpoints_;
-  Front front_;
+  RequestFilter filter_;
   Listeners listeners_;
 };
 

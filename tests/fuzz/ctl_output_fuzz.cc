@@ -4,14 +4,14 @@
 #include <google/protobuf/stubs/logging.h>
 #include <rapidjson/document.h>
 
-#include "ctl/describe.h"
-#include "ctl/doctor.h"
-#include "ctl/events.h"
-#include "ctl/node.h"
-#include "ctl/objects.h"
-#include "ctl/pods.h"
-#include "ctl/processes.h"
-#include "ctl/trace.h"
+#include "ctl/commands/doctor.h"
+#include "ctl/show/describe.h"
+#include "ctl/show/events.h"
+#include "ctl/show/node.h"
+#include "ctl/show/objects.h"
+#include "ctl/show/pods.h"
+#include "ctl/show/processes.h"
+#include "ctl/show/trace.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"

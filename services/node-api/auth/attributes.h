@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a request asks to do with the node, as the API server's authorizers see it.
+/// The verb and subresources of a request, as the API server's authorizers name them.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Authorization"; kubelet NodeRequestAttributes.
 
@@ -9,10 +9,10 @@
 
 namespace splitlet::node_api {
 
-/// Of GET: "get"; empty for what has none, as HEAD.
+/// "get" for GET; empty for a method without a verb, as HEAD.
 std::string_view VerbOf(std::string_view method);
 
-/// Of the resource `nodes`, each enough by itself, in the order in which they are asked. `path`:
+/// Subresources of `nodes`; each alone suffices. In the order in which they are asked. `path`:
 /// decoded.
 std::vector<std::string_view> SubresourcesOf(std::string_view path);
 

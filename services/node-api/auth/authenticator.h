@@ -1,13 +1,13 @@
 #pragma once
 
-/// Who asks: by the certificate of the connection, by a token that the API server knows, or nobody.
-/// A credential that is shown and wrong is never taken for nobody.
+/// Finds the user of a request: by the connection's certificate, by a token that the API server
+/// knows, or anonymous. A wrong credential never counts as anonymous.
 /// In:    requests.
-/// Owns:  what the API server said of tokens, for two minutes, under a keyed hash.
-/// Out:   questions to the API server, one for all that show the same token at once.
-/// Killed at any line: tokens are asked about again.
+/// Owns:  the API server's answers about tokens, for two minutes, under a keyed hash.
+/// Out:   TokenReviews; requests with the same token share one.
+/// Killed at any line: the next start asks about each token again.
 /// Threads: loop thread only.
-/// Errors: UNAUTHENTICATED, with why for the log; RESOURCE_EXHAUSTED when too many wait.
+/// Errors: UNAUTHENTICATED, with the reason for the log; RESOURCE_EXHAUSTED when too many wait.
 /// Source: docs/behaviour/node-api.md, "Authentication".
 
 #include <functional>
@@ -30,8 +30,8 @@ class Authenticator {
   struct Options {
     bool webhook = true, anonymous = false;
     Duration token_ttl = std::chrono::minutes{2};
-    std::string secret;           // of this start; keys what is kept of tokens
-    bool certificate_uid = true;  // a client certificate says the uid of its user
+    std::string secret;           // of this start; keys the hash of tokens
+    bool certificate_uid = true;  // takes the user's uid from a client certificate
   };
   struct Deps {
     const Clock& clock;
@@ -64,11 +64,5 @@ class Authenticator {
   std::list<std::string> order_;  // of kept_, the oldest first
   std::map<std::string, std::vector<std::function<void(Answer)>>> asked_;
 };
-
-/// Of "Authorization: Bearer x", or of a WebSocket's list of protocols; none: it shows none.
-/// UNAUTHENTICATED: what stands for a token in that list cannot be one.
-StatusOr<std::optional<std::string>> TokenOf(const https::Request& request);
-/// The list without what stands for a token.
-std::string WithoutTokens(std::string_view protocols);
 
 }  // namespace splitlet::node_api

@@ -9,7 +9,7 @@
 namespace splitlet::node_api {
 namespace {
 
-/// Each part with its length before it, so that no two questions have one key.
+/// Adds the length before the part, so that no two questions have the same key.
 void Append(std::string& key, std::string_view part) {
   key += fmt::format("{}:{}", part.size(), part);
 }
@@ -69,10 +69,10 @@ void Authorizer::AskNext(Question question) {
       });
 }
 
-/// `key` empty: nothing new.
+/// `key` empty: the answer is from the cache.
 void Authorizer::OnAnswer(Question question, const std::string& key, const StatusOr<bool>& answer) {
   if (!answer.ok()) {
-    // Without an API server nobody has rights: that is no error that passes.
+    // Without an API server no user has rights, now or later: the request is forbidden.
     if (answer.status().code() == StatusCode::kFailedPrecondition)
       return question.done(
           PermissionDenied("Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}]): {}",

@@ -1,12 +1,13 @@
 #pragma once
 
-/// Whether who asks may do it: everybody who is known, or those whom the API server lets.
-/// In:    users and what they ask for.
-/// Owns:  what the API server said, for a few minutes.
-/// Out:   questions to the API server.
-/// Killed at any line: it is asked again.
+/// Decides whether a user may make a request: every authenticated user may, or the API server
+/// decides.
+/// In:    users and their requests.
+/// Owns:  the API server's answers, for a few minutes.
+/// Out:   SubjectAccessReviews.
+/// Killed at any line: the next start asks the API server again.
 /// Threads: loop thread only.
-/// Errors: PERMISSION_DENIED and INTERNAL in a kubelet's words, RESOURCE_EXHAUSTED when too many
+/// Errors: PERMISSION_DENIED and INTERNAL in a kubelet's words; RESOURCE_EXHAUSTED when too many
 /// wait.
 /// Source: docs/behaviour/node-api.md, "Authorization".
 
@@ -26,7 +27,7 @@ namespace splitlet::node_api {
 class Authorizer {
  public:
   struct Options {
-    bool always = false;  // whoever is known may do everything
+    bool always = false;  // every authenticated user may do everything
     std::string node;
     Duration allowed_ttl = std::chrono::minutes{5}, denied_ttl = std::chrono::seconds{30};
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who asks.
+/// The user of a request.
 /// Threads: values; nothing fails.
 
 #include <map>

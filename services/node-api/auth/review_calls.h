@@ -1,12 +1,12 @@
 #pragma once
 
-/// Questions of one kind to the API server off the loop: a few at a time, again when it is busy or
-/// away, none for longer than half a minute.
-/// In:    questions of the authenticator, or of the authorizer: each has calls of its own, since
-///        strangers ask the first.
-/// Owns:  how many wait.
+/// Asks the API server questions of one kind, off the loop: a few at a time, again while the server
+/// is busy or away, each for at most 30 s.
+/// In:    questions of the authenticator, or of the authorizer. Each has its own ReviewCalls, so
+///        that unauthenticated clients cannot use up the authorizer's.
+/// Owns:  how many questions wait.
 /// Out:   calls to the reviewer, on strands of their own; answers on the loop.
-/// Killed at any line: who asked asks again.
+/// Killed at any line: clients repeat their requests.
 /// Threads: loop thread; the reviewer on strands.
 /// Errors: FAILED_PRECONDITION without an API server; RESOURCE_EXHAUSTED when too many wait;
 /// DEADLINE_EXCEEDED.
@@ -33,11 +33,11 @@ class ReviewCalls {
     exec::EventLoop& loop;
     exec::Strands& strands;
     std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
-    uint64_t seed = 0;                   // of the jitter between tries
-    const char* kind = "review";         // what the strands are called
+    uint64_t seed = 0;                   // of the jitter between attempts
+    const char* kind = "review";         // name of the strands
   };
-  static constexpr int kMaxWaiting = 128, kLanes = 4, kTries = 5;
-  static constexpr Duration kTryLimit = std::chrono::seconds{10};
+  static constexpr int kMaxWaiting = 128, kLanes = 4, kAttempts = 5;
+  static constexpr Duration kAttemptLimit = std::chrono::seconds{10};
   static constexpr Duration kLimit = std::chrono::seconds{30};  // waiting and pauses included
 
   explicit ReviewCalls(Deps deps) : deps_(std::move(deps)), random_(deps_.seed) {}
@@ -53,9 +53,9 @@ class ReviewCalls {
   template <class R>
   void Ask(Call<R> call, Done<R> done) {
     if (deps_.reviewer == nullptr)
-      return done(FailedPrecondition("this node has no API server that could be asked"));
+      return done(FailedPrecondition("this node has no API server to ask"));
     if (waiting_ >= kMaxWaiting)
-      return done(ResourceExhausted("too many ask for what the API server has to be asked"));
+      return done(ResourceExhausted("too many requests wait for the API server"));
     ++waiting_;
     const auto question =
         std::make_shared<Question<R>>(std::move(call), std::move(done), After(deps_.clock, kLimit));
@@ -71,9 +71,10 @@ class ReviewCalls {
         : call(std::move(c)), limit(std::move(l)), done(std::move(d)) {}
     const Call<R> call;
     const Deadline limit;
-    Done<R> done;  // null: it is answered; of the loop, as all that follows
+    // On the loop only:
+    Done<R> done;  // null: answered
     exec::TimerId timer = 0;
-    int tries = 0;
+    int attempts = 0;
   };
   template <class R>
   using Shared = std::shared_ptr<Question<R>>;
@@ -81,10 +82,10 @@ class ReviewCalls {
   template <class R>
   void Try(const Shared<R>& question) {
     if (!question->done) return;
-    ++question->tries;
+    ++question->attempts;
     const std::string lane = fmt::format("{}/{}", deps_.kind, lane_ = (lane_ + 1) % kLanes);
     deps_.strands.Run(lane, [this, question] {
-      const Duration left = std::min(kTryLimit, Remaining(deps_.clock, question->limit));
+      const Duration left = std::min(kAttemptLimit, Remaining(deps_.clock, question->limit));
       StatusOr<R> answer = left <= Duration{0}
                                ? StatusOr<R>(Late())
                                : question->call(*deps_.reviewer, After(deps_.clock, left));
@@ -95,9 +96,9 @@ class ReviewCalls {
   template <class R>
   void OnAnswer(const Shared<R>& question, const StatusOr<R>& answer) {
     if (!question->done) return;
-    if (answer.ok() || !IsRetryable(answer.status().code()) || question->tries >= kTries)
+    if (answer.ok() || !IsRetryable(answer.status().code()) || question->attempts >= kAttempts)
       return End<R>(question, answer);
-    deps_.loop.RunAfter(random_.Jitter(PauseAfter(question->tries), 0.2),
+    deps_.loop.RunAfter(random_.Jitter(PauseAfter(question->attempts), 0.2),
                         [this, question] { Try<R>(question); });
   }
   template <class R>
@@ -106,9 +107,9 @@ class ReviewCalls {
     --waiting_;
     std::exchange(question->done, nullptr)(answer);
   }
-  static Status Late() { return DeadlineExceeded("the API server has not answered in time"); }
-  static Duration PauseAfter(int tries) {
-    return std::chrono::milliseconds(std::lround(500 * std::pow(1.5, tries - 1)));
+  static Status Late() { return DeadlineExceeded("the API server did not answer in time"); }
+  static Duration PauseAfter(int attempts) {
+    return std::chrono::milliseconds(std::lround(500 * std::pow(1.5, attempts - 1)));
   }
 
   Deps deps_;

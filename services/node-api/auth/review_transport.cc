@@ -7,15 +7,15 @@ namespace splitlet::node_api {
 void ReviewTransport::Begin(apiclient::Request request, Deadline deadline, Done done) {
   auto& asked = request.path.ends_with("/tokenreviews") ? metrics_.tokens : metrics_.rights;
   below_->Begin(std::move(request), std::move(deadline),
-                [this, &asked, begun = clock_.Now(),
+                [this, &asked, began = clock_.Now(),
                  done = std::move(done)](StatusOr<apiclient::Response> answer) {
-                  const std::chrono::duration<double> took = clock_.Now() - begun;
-                  asked.Note(answer.ok() ? answer->code : 0, took.count());
+                  const std::chrono::duration<double> took = clock_.Now() - began;
+                  asked.Count(answer.ok() ? answer->code : 0, took.count());
                   done(std::move(answer));
                 });
 }
 
-/// Reviews are none.
+/// No review is a stream: nothing to count.
 void ReviewTransport::BeginStream(apiclient::Request request, Deadline deadline, OnData on_data,
                                   Done done) {
   below_->BeginStream(std::move(request), std::move(deadline), std::move(on_data), std::move(done));

@@ -1,10 +1,9 @@
 #pragma once
 
-/// The way to the API server by which it is asked about those who call: each answer is counted with
-/// its code, and how long it took.
+/// The transport of reviews: counts each answer by code, and its time.
 /// In:      requests of the reviewer.
-/// Out:     the same to the transport below; metrics.
-/// Killed:  nothing is kept.
+/// Out:     the same requests, to the transport below; metrics.
+/// Killed:  it keeps nothing.
 /// Threads: as Transport.
 /// Errors:  those of the transport below.
 /// Source:  docs/metrics.md, "node-api"; kubelet BuildAuth.
@@ -13,7 +12,7 @@
 #include <string>
 
 #include "libs/apiclient/transport.h"
-#include "services/node-api/metrics.h"
+#include "services/node-api/http/metrics.h"
 
 namespace splitlet::node_api {
 
@@ -30,7 +29,8 @@ class ReviewTransport final : public apiclient::Transport {
  private:
   const Clock& clock_;
   ReviewMetrics metrics_;
-  const std::unique_ptr<apiclient::Transport> below_;  // its end answers what is under way
+  // Last: its destructor answers the requests under way.
+  const std::unique_ptr<apiclient::Transport> below_;
 };
 
 }  // namespace splitlet::node_api

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What the API server is asked about those who call: who they are, and what they may do.
+/// Questions to the API server about a client: who it is, and what it may do.
 /// Threads: any; calls block up to their deadline.
-/// Errors: UNAUTHENTICATED with the server's words for a token that it refuses; INTERNAL for an
-/// answer that contradicts itself; those of apiclient::Client.
+/// Errors: UNAUTHENTICATED with the server's text for a refused token; INTERNAL for an answer that
+/// contradicts itself; those of apiclient::Client.
 /// Source: docs/behaviour/node-api.md, "Authentication" and "Authorization".
 
 #include <memory>
@@ -28,7 +28,7 @@ struct AccessQuestion {
 class Reviewer {
  public:
   virtual ~Reviewer() = default;
-  /// None: the server does not know the token, and says nothing more.
+  /// nullopt: the server does not know the token, and gives no reason.
   virtual StatusOr<std::optional<User>> ReviewToken(const std::string& token,
                                                     const Deadline& deadline) = 0;
   virtual StatusOr<bool> MayAccess(const AccessQuestion& question, const Deadline& deadline) = 0;

@@ -7,17 +7,17 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/node-api/http/replies.h"
+#include "services/node-api/http/url.h"
 #include "services/node-api/pods/containers.h"
-#include "services/node-api/replies.h"
-#include "services/node-api/url.h"
 #include "splitlet/v1/checkpoints.pb.h"
 
 namespace splitlet::node_api {
 namespace {
 
-constexpr Duration kCallLimit = std::chrono::seconds{55};  // pod-worker answers before
+constexpr Duration kCallLimit = std::chrono::seconds{55};  // pod-worker answers earlier
 
-/// As Go's gRPC names it.
+/// The name of the code in Go's gRPC.
 std::string_view GoName(StatusCode code) {
   static constexpr auto kNames = std::to_array<std::pair<StatusCode, std::string_view>>({
       {StatusCode::kCancelled, "Canceled"},
@@ -49,7 +49,7 @@ https::Answer AnswerOf(const std::string& name, const StatusOr<v1::CheckpointRep
   return JsonReply(fmt::format(R"({{"items":["{}"]}})", reply->location()));
 }
 
-/// The last one counts; none is 0, and what is no number nullopt.
+/// The last value counts; 0 without one, nullopt if it is no number.
 std::optional<int64_t> TimeoutOf(const Query& query) {
   const auto all = query.All("timeout");
   if (all.empty()) return 0;
@@ -85,7 +85,7 @@ void Checkpoints::Serve(const std::string& path, const https::Request& request,
     return responder->Send(
         Failed(wanted.name, "CheckpointContainer requires the timeout value to be > 0"));
   if (waiting_.size() >= kMaxWaiting)
-    return responder->Send(TextReply(429, "too many checkpoints are waited for"));
+    return responder->Send(TextReply(429, "too many checkpoints are being made"));
   Make(wanted, std::move(responder));
 }
 

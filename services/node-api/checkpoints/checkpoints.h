@@ -1,10 +1,10 @@
 #pragma once
 
 /// Archives of running containers: pod-worker has the runtime write them, which may take minutes.
-/// In:    requests that are allowed.
-/// Owns:  who waits for one.
+/// In:    allowed requests.
+/// Owns:  the requests that wait for an archive.
 /// Out:   calls to pod-worker, on strands.
-/// Killed at any line: the archive may be made or not; the client asks again.
+/// Killed at any line: the archive may have been made or not; the client repeats its request.
 /// Threads: loop thread; calls on strands.
 /// Errors: answers in a kubelet's words.
 /// Source: docs/behaviour/node-api.md, "Checkpoints".
@@ -31,9 +31,9 @@ class Checkpoints {
     exec::Strands& strands;
     const PodViews& pods;
     std::shared_ptr<PodCalls> calls;
-    uint64_t start_id;  // before the numbers of its requests; another one in each start
+    uint64_t start_id;  // prefix of request numbers; differs in each start
   };
-  static constexpr size_t kMaxWaiting = 4;  // each takes a thread while it lasts
+  static constexpr size_t kMaxWaiting = 4;  // each takes a thread while it waits
 
   explicit Checkpoints(Deps deps) : deps_(std::move(deps)) {}
   Checkpoints(const Checkpoints&) = delete;
@@ -42,7 +42,7 @@ class Checkpoints {
   /// `path`: decoded.
   void Serve(const std::string& path, const https::Request& request,
              std::shared_ptr<https::Responder> responder);
-  /// Nobody waits any longer.
+  /// Cancels all waiting requests.
   void Stop();
 
  private:

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Opens the log of a container where its runtime has put it, and nothing else: a pod may have the
-/// folder of logs as a volume that it writes, and lead a link from it to any file of the node.
-/// No link is followed but one: Docker's, from the log to `<somewhere>/<id>/<id>-json.log`, with
-/// the container's own id and no link on the way.
+/// Opens the log of a container where its runtime has put it, and no other file: a pod may write
+/// the folder of logs through a volume, and put a link to any file of the node there. It follows
+/// one link only, Docker's: from the log to `<somewhere>/<id>/<id>-json.log`, with the container's
+/// own id and no link on the way.
 /// Threads: any; blocks on the disk.
-/// Errors:  those of the system; PERMISSION_DENIED for a path outside of the folder, and for links.
+/// Errors:  those of the system; PERMISSION_DENIED for a path outside the folder, and for links.
 /// Source:  docs/behaviour/node-api.md, "Logs of containers".
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace splitlet::node_api {
 
-/// Whether the path is below the folder, as far as its text says.
+/// The path is below the folder, judged by its text alone.
 bool IsBelow(const std::string& path, const std::string& root);
 
 /// `root`: podLogsDir.

@@ -20,9 +20,9 @@ constexpr int kName = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 Status LeadsOut(const std::string& root) { return PermissionDenied("it leads out of {}", root); }
 
-/// A way from the folder, step by step. Each step is taken from a descriptor and follows no link,
-/// so whatever is renamed meanwhile, it ends below. openat2 would do the same in one call, but a
-/// sandbox may not have it.
+/// A way from the folder, step by step. Each step starts at a descriptor and follows no link, so
+/// the way ends below the folder whatever is renamed at the same time. openat2 would do the same in
+/// one call, but a sandbox may lack it.
 class Way {
  public:
   enum class Links { kBelow, kNone };
@@ -81,8 +81,8 @@ class Way {
 
   const std::string& root_;
   const Links allowed_;
-  std::deque<std::string> names_;  // still to go
-  std::vector<fs::Fd> steps_;      // from the folder to where the way has come
+  std::deque<std::string> names_;  // steps still to take
+  std::vector<fs::Fd> steps_;      // from the folder to the current step
   int links_ = 0;
 };
 

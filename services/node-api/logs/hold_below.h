@@ -1,10 +1,10 @@
 #pragma once
 
-/// Opens what is below a folder that somebody hostile may fill and change meanwhile, and holds it,
-/// so that it stays the same whatever becomes of its name. Links are followed, if at all, as long
-/// as they lead to what is below the folder, absolute ones too.
+/// Opens a path below a folder whose contents an attacker may change at the same time, and holds
+/// it, so that a later rename changes nothing. Links are followed only if they lead below the
+/// folder; absolute links too.
 /// Threads: any; blocks on the disk.
-/// Errors:  those of the system; PERMISSION_DENIED for a way that leads out of the folder.
+/// Errors:  those of the system; PERMISSION_DENIED for a path that leads out of the folder.
 /// Source:  docs/behaviour/node-api.md, "Logs of the node" and "Logs of containers".
 
 #include <cstdint>
@@ -18,14 +18,15 @@
 namespace splitlet::node_api {
 
 struct HeldPath {
-  std::shared_ptr<const fs::Fd> held;  // as long as `path` is used
+  std::shared_ptr<const fs::Fd> held;  // must live as long as `path` is used
   std::string path;
 };
 /// `path`: below `root`, with or without a slash before it.
 StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path);
-/// The same, following no link: one at the end is held itself, one on the way is PERMISSION_DENIED.
+/// The same without following links: a link at the end is held itself, a link on the way is
+/// PERMISSION_DENIED.
 StatusOr<HeldPath> HoldWithoutLinks(const std::string& root, const std::string& path);
-/// As it is passed in.
+/// HoldBelow, or a fake.
 using PathHolder =
     std::function<StatusOr<HeldPath>(const std::string& root, const std::string& path)>;
 

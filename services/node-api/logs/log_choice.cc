@@ -4,9 +4,9 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/logs/choose_container.h"
+#include "services/node-api/http/replies.h"
 #include "services/node-api/logs/container_log.h"
 #include "services/node-api/pods/containers.h"
-#include "services/node-api/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -15,7 +15,7 @@ LogChoice Refused(int code, const std::string& text) {
   return {.refusal = TextReply(code, text), .path = "", .container_id = "", .running = false};
 }
 
-/// Of "containerd://abc": "abc".
+/// "containerd://abc" -> "abc".
 std::string BareId(const std::string& id) {
   const auto mark = id.find("://");
   return mark == std::string::npos ? id : id.substr(mark + 3);

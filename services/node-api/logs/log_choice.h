@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which file is meant by namespace, pod and container.
+/// Chooses the log file of a container.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Logs of containers".
 
@@ -20,7 +20,7 @@ struct LogChoice {
 struct LogAsked {
   std::string container;
   bool previous = false;
-  std::string logs_dir;  // a path that is not below it is refused
+  std::string logs_dir;  // a path outside it is refused
 };
 LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked);
 

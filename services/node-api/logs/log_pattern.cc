@@ -14,10 +14,10 @@ namespace {
 constexpr size_t kMaxPatternBytes = 1024, kMaxDepth = 32;
 constexpr uint64_t kMaxRepeats = 1000;  // counts within counts multiply; as in Go
 
-/// Of what may be repeated.
+/// The cost of an expression that may be repeated.
 struct Cost {
-  uint64_t repeats = 1;    // the most of what is counted in it
-  bool unbounded = false;  // '*', '+' or "{2,}" is in it
+  uint64_t repeats = 1;    // the highest count inside
+  bool unbounded = false;  // '*', '+' or "{2,}" is inside
   void Add(const Cost& other) {
     repeats = std::max(repeats, other.repeats);
     unbounded = unbounded || other.unbounded;
@@ -74,7 +74,7 @@ class PatternReader {
     Settle();
   }
 
-  /// Groups of captures, of none, and with flags; RE2 knows no others but those with names.
+  /// Capturing groups, non-capturing groups, and groups with flags. RE2 also has named groups.
   void OpenGroup() {
     if (groups_.size() > kMaxDepth) return Costly("groups are nested too deeply");
     if (Skip("*")) return Costly("(* is not taken");

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What of a pattern for the journal may cost more than its length says: it is read in one pass,
-/// without compiling it. Taken is what a kubelet's language of patterns has, within bounds.
+/// Finds patterns for the journal whose search costs far more than their length. Reads each in one
+/// pass, without compiling it. Accepts a kubelet's language of patterns, within bounds.
 /// Threads: any.
 /// Errors:  as a text for the answer.
 /// Source:  docs/behaviour/node-api.md, "Logs of the node"; Go's regexp/syntax.

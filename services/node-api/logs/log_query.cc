@@ -4,7 +4,7 @@
 #include <string>
 
 #include "libs/kube/time_text.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -50,7 +50,7 @@ LogQuery ReadLogQuery(const Query& query, WallTime now) {
   if (tail.value.value_or(0) < 0 || limit.value.value_or(1) < 1 || since.value.value_or(1) < 1 ||
       (since.value && !since_time.empty()))
     return Invalid();
-  // Streams are not told apart: a gate that is off, as a kubelet has it.
+  // stdout and stderr are not separated: the kubelet's gate for that is off by default.
   if (const std::string stream = query.Get("stream"); !stream.empty() && stream != "All")
     return {
         .refusal = TextReply(400, "stream: only All is served"), .options = {}, .previous = false};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What of a container's log is asked for.
+/// Parses the query of a request for a container's log.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Logs of containers".
 
@@ -9,7 +9,7 @@
 #include "libs/base/clock.h"
 #include "libs/https/server.h"
 #include "libs/logs/log_reader.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 

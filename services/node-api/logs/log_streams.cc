@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -14,7 +14,7 @@ struct Out {
   size_t piece = 0;  // bytes
 };
 
-/// A piece, or the last that is left: while one is sent, two more may wait.
+/// Sends a piece, or the rest. While one piece is sent, two more may wait.
 Status ToStream(Out out, std::string_view bytes) {
   if (!out.stream.WaitForRoom(2 * out.piece) || !out.stream.Write(bytes))
     return Cancelled("the client is gone");
@@ -32,7 +32,7 @@ Status CopyFile(logs::LogFiles& files, const std::string& path, Out out) {
   }
 }
 
-/// Lines are short and each write is a chunk of its own: they go out together.
+/// Gathers short lines, since each write is a chunk of its own.
 class Gathered {
  public:
   explicit Gathered(Out out) : out_(out) {}
@@ -52,11 +52,11 @@ class Gathered {
   std::string bytes_;
 };
 
-/// Before it waits for more, all that there is goes out.
+/// Sends what is gathered before it waits for more.
 class FlushingWatch final : public logs::LogWatch {
  public:
   FlushingWatch(Gathered& gathered, logs::LogWatch& watch) : gathered_(gathered), watch_(watch) {}
-  /// Whoever reads notices by itself that the client is gone.
+  /// After a failed Flush the reader finds out by itself that the client is gone.
   bool Wait() override { return !gathered_.Flush().ok() || watch_.Wait(); }
 
  private:
@@ -64,7 +64,7 @@ class FlushingWatch final : public logs::LogWatch {
   logs::LogWatch& watch_;
 };
 
-/// An error comes after the head: its text is the last of the body.
+/// The head is sent already, so the text of an error ends the body.
 void End(https::Stream& out, const Status& status) {
   if (!status.ok() && status.code() != StatusCode::kCancelled) out.Write(Message(status) + "\n");
   out.End();
@@ -97,24 +97,24 @@ void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> respon
 void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder) {
   auto flags = std::make_shared<Flags>();
   flags->running = wanted.running;
-  Serve(
-      {wanted.uid, wanted.container_id, flags}, std::move(responder),
-      [this, path = wanted.path, options = wanted.options,
-       files = deps_.container_files(wanted.container_id)](https::Stream& out, const Flags& told) {
-        const auto changes = deps_.watch(path);
-        Gathered gathered({out, told.piece});
-        FlushingWatch watch(gathered, *changes);
-        const logs::LogSource source{
-            .files = *files,
-            .watch = watch,
-            .is_writing = [&told] { return told.running.load(); },
-            .is_cancelled = [&told, &out] { return told.cancelled || out.gone(); }};
-        const auto read = logs::ReadLog(
-            source, path, options,
-            [&gathered](logs::Stream, std::string_view bytes) { return gathered.Add(bytes); });
-        const Status sent = gathered.Flush();
-        End(out, read.ok() ? sent : read.status());
-      });
+  Serve({wanted.uid, wanted.container_id, flags}, std::move(responder),
+        [this, path = wanted.path, options = wanted.options,
+         files = deps_.container_files(wanted.container_id)](https::Stream& out,
+                                                             const Flags& current) {
+          const auto changes = deps_.watch(path);
+          Gathered gathered({out, current.piece});
+          FlushingWatch watch(gathered, *changes);
+          const logs::LogSource source{
+              .files = *files,
+              .watch = watch,
+              .is_writing = [&current] { return current.running.load(); },
+              .is_cancelled = [&current, &out] { return current.cancelled || out.gone(); }};
+          const auto read = logs::ReadLog(
+              source, path, options,
+              [&gathered](logs::Stream, std::string_view bytes) { return gathered.Add(bytes); });
+          const Status sent = gathered.Flush();
+          End(out, read.ok() ? sent : read.status());
+        });
 }
 
 void LogStreams::ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder) {

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Files as streams: logs of containers, also while they are written, and files of the node.
-/// In:    what is asked for, already allowed; what the runtime shows of containers that are
-/// followed.
-/// Owns:  who is being served, and which containers they wait for.
-/// Out:   chunks, on a strand of its own for each.
+/// Streams files to clients: logs of containers, also while they are written, and files of the
+/// node.
+/// In:    allowed requests; the runtime's state of containers whose logs are followed.
+/// Owns:  the streams, and the container of each.
+/// Out:   chunks; each stream has a strand of its own.
 /// Killed at any line: the connection ends with the process.
 /// Threads: loop thread; files on strands.
 /// Errors: before the first byte as an answer of 400, later as text at the end.
@@ -28,16 +28,16 @@ class LogStreams {
  public:
   struct Deps {
     exec::EventLoop& loop;
-    exec::Strands& strands;  // of readers alone: one that follows keeps its thread for hours
+    exec::Strands& strands;  // for streams only: one that follows keeps its thread for hours
     std::shared_ptr<logs::LogFiles> files;  // of the node
-    /// Those that the log of this container may be in.
+    /// The files that the log of this container may be in.
     std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
     std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
   };
   static constexpr size_t kMaxStreams = 256;  // each takes a thread while it lasts
-  static constexpr size_t kMaxOfPod = 64;     // whoever owns one pod leaves the rest to others
-  /// A stream holds six pieces at most, for a client that does not read. Large ones cost fewer
-  /// turns of the reader and of who sends: the first streams have them.
+  static constexpr size_t kMaxOfPod = 64;     // the owner of one pod cannot take all streams
+  /// A stream holds at most six pieces for a client that does not read. Large pieces need fewer
+  /// turns of the reader and the sender, so the first streams have them.
   static constexpr size_t kLargePiece = 128 << 10, kPiece = 32 << 10;  // bytes
   static constexpr size_t kLargeStreams = 16;
 
@@ -48,20 +48,20 @@ class LogStreams {
   struct Wanted {
     std::string path;
     logs::LogOptions options;
-    std::string uid, container_id;  // whose log it is, to know when it ends
-    bool running = false;           // now
+    std::string uid, container_id;  // of the pod; finds out when the container ends
+    bool running = false;           // when the request came
   };
   void ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder);
   /// A whole file of the node, as it is.
   void ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder);
-  /// What is followed may have ended.
+  /// The view `runtime` changed: containers of followed logs may have ended.
   void OnRuntime(const PodViews& views);
-  /// All end soon.
+  /// Cancels all streams.
   void Stop();
   size_t size() const { return serving_.size(); }
 
  private:
-  /// Told from the loop, read on the strand.
+  /// Set on the loop, read on the strand.
   struct Flags {
     std::atomic<bool> running{false}, cancelled{false};
     size_t piece = kPiece;

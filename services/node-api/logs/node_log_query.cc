@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "libs/kube/time_text.h"
+#include "services/node-api/http/replies.h"
 #include "services/node-api/logs/log_pattern.h"
-#include "services/node-api/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -33,7 +33,7 @@ bool IsServiceName(std::string_view name) {
          });
 }
 
-/// False: it is there and no whole number.
+/// False: the value is no whole number.
 bool ReadNumber(const Query& query, const char* key, std::optional<int64_t>& number) {
   const auto text = query.Find(key);
   if (!text) return true;
@@ -53,7 +53,7 @@ bool ReadTime(const Query& query, const char* key, std::optional<int64_t>& time)
   return true;
 }
 
-/// What is wrong with a query that could be read; empty: nothing.
+/// The problem of a query that could be parsed; empty: none.
 std::string ProblemOf(const NodeLogQuery& query) {
   if (query.services.empty() && query.files.empty())
     return "query cannot be empty when options are specified";
@@ -79,7 +79,7 @@ std::string JournalTime(int64_t ns) {
                      t.tm_min, t.tm_sec);
 }
 
-/// Both outputs are the answer, whatever the exit code is; a journal that cannot be asked says so.
+/// The answer is both outputs, whatever the exit code; or a line that says why there is none.
 std::string AskJournal(const NodeLogSources& from, std::vector<std::string> argv) {
   auto printed = from.run({.argv = std::move(argv),
                            .env = {},

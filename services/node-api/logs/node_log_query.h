@@ -1,8 +1,8 @@
 #pragma once
 
 /// Queries of the node's logs: services in the journal or in files, or one file.
-/// Threads: the reading of a query is pure; RunNodeLogQuery blocks, on a strand.
-/// Errors:  as answers; what a service's log lacks stands in the text.
+/// Threads: reading a query is pure; RunNodeLogQuery blocks, on a strand.
+/// Errors:  as answers; a missing log of a service is a line in the text.
 /// Source:  docs/behaviour/node-api.md, "Logs of the node"; kubelet nodeLogQuery.
 
 #include <optional>
@@ -13,7 +13,7 @@
 #include "libs/fs/read_within.h"
 #include "libs/https/server.h"
 #include "libs/process/run_program.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/url.h"
 
 namespace splitlet::node_api {
 
@@ -26,7 +26,7 @@ struct NodeLogQuery {
 };
 
 struct NodeLogAsked {
-  bool any = false;  // else it is no query, but of a file server
+  bool any = false;  // false: the request is for the file server
   std::optional<https::Answer> refusal;
   NodeLogQuery query;
 };
@@ -42,7 +42,7 @@ struct NodeLogSources {
   std::string folder;  // "/var/log"
 };
 inline constexpr Duration kNodeLogLimit = std::chrono::seconds{30};
-inline constexpr uint64_t kNodeLogBytes = 8u << 20;  // of an answer; above it is told so
+inline constexpr uint64_t kNodeLogBytes = 8u << 20;  // of an answer; above it an error text
 https::Answer RunNodeLogQuery(const NodeLogSources& from, const NodeLogQuery& query);
 
 }  // namespace splitlet::node_api

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "services/node-api/replies.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -26,7 +26,7 @@ std::string Html(std::string_view text) {
   return out;
 }
 
-/// A name as a link below the folder that shows it.
+/// The name, escaped for a link from the folder's page.
 std::string LinkTo(std::string_view name) {
   std::string out;
   for (const unsigned char c : name) {

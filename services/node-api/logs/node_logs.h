@@ -1,7 +1,7 @@
 #pragma once
 
-/// Files below the node's folder of logs, as a server of static files shows them.
-/// Threads: a strand; it blocks on the disk.
+/// Files below the node's folder of logs, as Go's server of static files shows them.
+/// Threads: a strand; blocks on the disk.
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Logs of the node".
 
@@ -16,8 +16,8 @@
 namespace splitlet::node_api {
 
 struct NodeLog {
-  std::optional<https::Answer> answer;  // of a folder, or of what is not there
-  HeldPath file;                        // else: that is to be sent
+  std::optional<https::Answer> answer;  // a folder's list, or an error
+  HeldPath file;                        // without `answer`: the file to send
 };
 /// `path`: decoded, "/logs/...".
 NodeLog FindNodeLog(fs::FileSystem& files, const PathHolder& hold, const std::string& folder,

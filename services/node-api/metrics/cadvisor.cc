@@ -10,14 +10,14 @@ namespace {
 
 using CadvisorUsage = v1::UsageStats;
 
-/// What has a cgroup: a container, a pod, all pods, the machine.
+/// A cgroup: of a container, a pod, all pods, or the machine.
 struct Subject {
   MetricLabels labels;
   const CadvisorUsage* usage = nullptr;
   int64_t started_at_ns = 0;
 };
 
-/// All labels are there, blank where they say nothing.
+/// Every label, empty where it does not apply.
 MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container,
                       const CadvisorUsage& usage) {
   return {{"container", container == nullptr ? "" : container->name},
@@ -33,7 +33,7 @@ MetricLabels With(MetricLabels labels, const char* name, std::string value) {
   return labels;
 }
 
-/// Of pods without a cgroup of their own there is no series: a sum is not what a cgroup used.
+/// A pod without a cgroup of its own has no series: a sum is not the usage of a cgroup.
 std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const CadvisorUsage& node,
                                 const std::vector<PodUse>& pods) {
   std::vector<Subject> all;
@@ -69,93 +69,172 @@ struct Series {
 constexpr double kNanos = 1e-9;
 
 constexpr Series kSeries[] = {
-    {"container_cpu_cfs_burst_periods_total", "counter", "Number of periods when burst occurs.",
-     &CadvisorUsage::has_cpu_burst_periods, &CadvisorUsage::cpu_burst_periods},
-    {"container_cpu_cfs_burst_seconds_total", "counter", "Total time duration when burst occurs.",
-     &CadvisorUsage::has_cpu_burst_ns, &CadvisorUsage::cpu_burst_ns, kNanos},
-    {"container_cpu_cfs_periods_total", "counter",
-     "Number of elapsed enforcement period intervals.", &CadvisorUsage::has_cpu_periods,
-     &CadvisorUsage::cpu_periods},
-    {"container_cpu_cfs_throttled_periods_total", "counter",
-     "Number of throttled period intervals.", &CadvisorUsage::has_cpu_throttled_periods,
-     &CadvisorUsage::cpu_throttled_periods},
-    {"container_cpu_cfs_throttled_seconds_total", "counter",
-     "Total time duration the container has been throttled.", &CadvisorUsage::has_cpu_throttled_ns,
-     &CadvisorUsage::cpu_throttled_ns, kNanos},
-    {"container_cpu_system_seconds_total", "counter",
-     "Cumulative system cpu time consumed in seconds.", &CadvisorUsage::has_cpu_system_ns,
-     &CadvisorUsage::cpu_system_ns, kNanos},
-    {"container_cpu_usage_seconds_total",
-     "counter",
-     "Cumulative cpu time consumed in seconds.",
-     &CadvisorUsage::has_cpu_usage_core_ns,
-     &CadvisorUsage::cpu_usage_core_ns,
-     kNanos,
-     {"cpu", "total"}},
-    {"container_cpu_user_seconds_total", "counter", "Cumulative user cpu time consumed in seconds.",
-     &CadvisorUsage::has_cpu_user_ns, &CadvisorUsage::cpu_user_ns, kNanos},
-    {"container_file_descriptors", "gauge", "Number of open file descriptors for the container.",
-     &CadvisorUsage::has_open_files, &CadvisorUsage::open_files},
-    {"container_memory_cache", "gauge", "Number of bytes of page cache memory.",
-     &CadvisorUsage::has_memory_cache_bytes, &CadvisorUsage::memory_cache_bytes},
-    {"container_memory_failcnt", "counter", "Number of memory usage hits limits",
-     &CadvisorUsage::has_memory_limit_hits, &CadvisorUsage::memory_limit_hits},
-    {"container_memory_kernel_usage", "gauge", "Size of kernel memory allocated in bytes.",
-     &CadvisorUsage::has_memory_kernel_bytes, &CadvisorUsage::memory_kernel_bytes},
-    {"container_memory_mapped_file", "gauge", "Size of memory mapped files in bytes.",
-     &CadvisorUsage::has_memory_mapped_bytes, &CadvisorUsage::memory_mapped_bytes},
-    {"container_memory_max_usage_bytes", "gauge", "Maximum memory usage recorded in bytes",
-     &CadvisorUsage::has_memory_max_usage_bytes, &CadvisorUsage::memory_max_usage_bytes},
-    {"container_memory_rss", "gauge", "Size of RSS in bytes.", &CadvisorUsage::has_memory_rss_bytes,
-     &CadvisorUsage::memory_rss_bytes},
-    {"container_memory_swap", "gauge", "Container swap usage in bytes.",
-     &CadvisorUsage::has_swap_usage_bytes, &CadvisorUsage::swap_usage_bytes},
-    {"container_memory_total_active_file_bytes", "gauge", "Current total active file in bytes.",
-     &CadvisorUsage::has_memory_active_file_bytes, &CadvisorUsage::memory_active_file_bytes},
-    {"container_memory_total_inactive_file_bytes", "gauge", "Current total inactive file in bytes.",
-     &CadvisorUsage::has_memory_inactive_file_bytes, &CadvisorUsage::memory_inactive_file_bytes},
-    {"container_memory_usage_bytes", "gauge",
-     "Current memory usage in bytes, including all memory regardless of when it was accessed",
-     &CadvisorUsage::has_memory_usage_bytes, &CadvisorUsage::memory_usage_bytes},
-    {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.",
-     &CadvisorUsage::has_memory_working_set_bytes, &CadvisorUsage::memory_working_set_bytes},
-    {"container_oom_events_total", "counter",
-     "Count of out of memory events observed for the container", &CadvisorUsage::has_oom_kills,
-     &CadvisorUsage::oom_kills},
-    {"container_processes", "gauge", "Number of processes running inside the container.",
-     &CadvisorUsage::has_processes, &CadvisorUsage::processes},
-    {"container_sockets", "gauge", "Number of open sockets for the container.",
-     &CadvisorUsage::has_sockets, &CadvisorUsage::sockets},
-    {"container_spec_cpu_period", "gauge", "CPU period of the container.",
-     &CadvisorUsage::has_cpu_period_us, &CadvisorUsage::cpu_period_us},
-    {"container_spec_cpu_quota", "gauge", "CPU quota of the container.",
-     &CadvisorUsage::has_cpu_quota_us, &CadvisorUsage::cpu_quota_us},
-    {"container_spec_cpu_shares", "gauge", "CPU share of the container.",
-     &CadvisorUsage::has_cpu_shares, &CadvisorUsage::cpu_shares},
-    {"container_spec_memory_limit_bytes",
-     "gauge",
-     "Memory limit for the container.",
-     &CadvisorUsage::has_memory_limit_bytes,
-     &CadvisorUsage::memory_limit_bytes,
-     1,
-     {},
-     true},
-    {"container_spec_memory_reservation_limit_bytes", "gauge",
-     "Memory reservation limit for the container.", &CadvisorUsage::has_memory_reservation_bytes,
-     &CadvisorUsage::memory_reservation_bytes},
-    {"container_spec_memory_swap_limit_bytes",
-     "gauge",
-     "Memory swap limit for the container.",
-     &CadvisorUsage::has_swap_limit_bytes,
-     &CadvisorUsage::swap_limit_bytes,
-     1,
-     {},
-     true},
-    {"container_threads", "gauge", "Number of threads running inside the container.",
-     &CadvisorUsage::has_threads, &CadvisorUsage::threads},
-    {"container_threads_max", "gauge",
-     "Maximum number of threads allowed inside the container, infinity if value is zero",
-     &CadvisorUsage::has_max_threads, &CadvisorUsage::max_threads},
+    {.name = "container_cpu_cfs_burst_periods_total",
+     .type = "counter",
+     .help = "Number of periods when burst occurs.",
+     .has = &CadvisorUsage::has_cpu_burst_periods,
+     .get = &CadvisorUsage::cpu_burst_periods},
+    {.name = "container_cpu_cfs_burst_seconds_total",
+     .type = "counter",
+     .help = "Total time duration when burst occurs.",
+     .has = &CadvisorUsage::has_cpu_burst_ns,
+     .get = &CadvisorUsage::cpu_burst_ns,
+     .unit = kNanos},
+    {.name = "container_cpu_cfs_periods_total",
+     .type = "counter",
+     .help = "Number of elapsed enforcement period intervals.",
+     .has = &CadvisorUsage::has_cpu_periods,
+     .get = &CadvisorUsage::cpu_periods},
+    {.name = "container_cpu_cfs_throttled_periods_total",
+     .type = "counter",
+     .help = "Number of throttled period intervals.",
+     .has = &CadvisorUsage::has_cpu_throttled_periods,
+     .get = &CadvisorUsage::cpu_throttled_periods},
+    {.name = "container_cpu_cfs_throttled_seconds_total",
+     .type = "counter",
+     .help = "Total time duration the container has been throttled.",
+     .has = &CadvisorUsage::has_cpu_throttled_ns,
+     .get = &CadvisorUsage::cpu_throttled_ns,
+     .unit = kNanos},
+    {.name = "container_cpu_system_seconds_total",
+     .type = "counter",
+     .help = "Cumulative system cpu time consumed in seconds.",
+     .has = &CadvisorUsage::has_cpu_system_ns,
+     .get = &CadvisorUsage::cpu_system_ns,
+     .unit = kNanos},
+    {.name = "container_cpu_usage_seconds_total",
+     .type = "counter",
+     .help = "Cumulative cpu time consumed in seconds.",
+     .has = &CadvisorUsage::has_cpu_usage_core_ns,
+     .get = &CadvisorUsage::cpu_usage_core_ns,
+     .unit = kNanos,
+     .label = {"cpu", "total"}},
+    {.name = "container_cpu_user_seconds_total",
+     .type = "counter",
+     .help = "Cumulative user cpu time consumed in seconds.",
+     .has = &CadvisorUsage::has_cpu_user_ns,
+     .get = &CadvisorUsage::cpu_user_ns,
+     .unit = kNanos},
+    {.name = "container_file_descriptors",
+     .type = "gauge",
+     .help = "Number of open file descriptors for the container.",
+     .has = &CadvisorUsage::has_open_files,
+     .get = &CadvisorUsage::open_files},
+    {.name = "container_memory_cache",
+     .type = "gauge",
+     .help = "Number of bytes of page cache memory.",
+     .has = &CadvisorUsage::has_memory_cache_bytes,
+     .get = &CadvisorUsage::memory_cache_bytes},
+    {.name = "container_memory_failcnt",
+     .type = "counter",
+     .help = "Number of memory usage hits limits",
+     .has = &CadvisorUsage::has_memory_limit_hits,
+     .get = &CadvisorUsage::memory_limit_hits},
+    {.name = "container_memory_kernel_usage",
+     .type = "gauge",
+     .help = "Size of kernel memory allocated in bytes.",
+     .has = &CadvisorUsage::has_memory_kernel_bytes,
+     .get = &CadvisorUsage::memory_kernel_bytes},
+    {.name = "container_memory_mapped_file",
+     .type = "gauge",
+     .help = "Size of memory mapped files in bytes.",
+     .has = &CadvisorUsage::has_memory_mapped_bytes,
+     .get = &CadvisorUsage::memory_mapped_bytes},
+    {.name = "container_memory_max_usage_bytes",
+     .type = "gauge",
+     .help = "Maximum memory usage recorded in bytes",
+     .has = &CadvisorUsage::has_memory_max_usage_bytes,
+     .get = &CadvisorUsage::memory_max_usage_bytes},
+    {.name = "container_memory_rss",
+     .type = "gauge",
+     .help = "Size of RSS in bytes.",
+     .has = &CadvisorUsage::has_memory_rss_bytes,
+     .get = &CadvisorUsage::memory_rss_bytes},
+    {.name = "container_memory_swap",
+     .type = "gauge",
+     .help = "Container swap usage in bytes.",
+     .has = &CadvisorUsage::has_swap_usage_bytes,
+     .get = &CadvisorUsage::swap_usage_bytes},
+    {.name = "container_memory_total_active_file_bytes",
+     .type = "gauge",
+     .help = "Current total active file in bytes.",
+     .has = &CadvisorUsage::has_memory_active_file_bytes,
+     .get = &CadvisorUsage::memory_active_file_bytes},
+    {.name = "container_memory_total_inactive_file_bytes",
+     .type = "gauge",
+     .help = "Current total inactive file in bytes.",
+     .has = &CadvisorUsage::has_memory_inactive_file_bytes,
+     .get = &CadvisorUsage::memory_inactive_file_bytes},
+    {.name = "container_memory_usage_bytes",
+     .type = "gauge",
+     .help =
+         "Current memory usage in bytes, including all memory regardless of when it was accessed",
+     .has = &CadvisorUsage::has_memory_usage_bytes,
+     .get = &CadvisorUsage::memory_usage_bytes},
+    {.name = "container_memory_working_set_bytes",
+     .type = "gauge",
+     .help = "Current working set in bytes.",
+     .has = &CadvisorUsage::has_memory_working_set_bytes,
+     .get = &CadvisorUsage::memory_working_set_bytes},
+    {.name = "container_oom_events_total",
+     .type = "counter",
+     .help = "Count of out of memory events observed for the container",
+     .has = &CadvisorUsage::has_oom_kills,
+     .get = &CadvisorUsage::oom_kills},
+    {.name = "container_processes",
+     .type = "gauge",
+     .help = "Number of processes running inside the container.",
+     .has = &CadvisorUsage::has_processes,
+     .get = &CadvisorUsage::processes},
+    {.name = "container_sockets",
+     .type = "gauge",
+     .help = "Number of open sockets for the container.",
+     .has = &CadvisorUsage::has_sockets,
+     .get = &CadvisorUsage::sockets},
+    {.name = "container_spec_cpu_period",
+     .type = "gauge",
+     .help = "CPU period of the container.",
+     .has = &CadvisorUsage::has_cpu_period_us,
+     .get = &CadvisorUsage::cpu_period_us},
+    {.name = "container_spec_cpu_quota",
+     .type = "gauge",
+     .help = "CPU quota of the container.",
+     .has = &CadvisorUsage::has_cpu_quota_us,
+     .get = &CadvisorUsage::cpu_quota_us},
+    {.name = "container_spec_cpu_shares",
+     .type = "gauge",
+     .help = "CPU share of the container.",
+     .has = &CadvisorUsage::has_cpu_shares,
+     .get = &CadvisorUsage::cpu_shares},
+    {.name = "container_spec_memory_limit_bytes",
+     .type = "gauge",
+     .help = "Memory limit for the container.",
+     .has = &CadvisorUsage::has_memory_limit_bytes,
+     .get = &CadvisorUsage::memory_limit_bytes,
+     .unit = 1,
+     .zero_without = true},
+    {.name = "container_spec_memory_reservation_limit_bytes",
+     .type = "gauge",
+     .help = "Memory reservation limit for the container.",
+     .has = &CadvisorUsage::has_memory_reservation_bytes,
+     .get = &CadvisorUsage::memory_reservation_bytes},
+    {.name = "container_spec_memory_swap_limit_bytes",
+     .type = "gauge",
+     .help = "Memory swap limit for the container.",
+     .has = &CadvisorUsage::has_swap_limit_bytes,
+     .get = &CadvisorUsage::swap_limit_bytes,
+     .unit = 1,
+     .zero_without = true},
+    {.name = "container_threads",
+     .type = "gauge",
+     .help = "Number of threads running inside the container.",
+     .has = &CadvisorUsage::has_threads,
+     .get = &CadvisorUsage::threads},
+    {.name = "container_threads_max",
+     .type = "gauge",
+     .help = "Maximum number of threads allowed inside the container, infinity if value is zero",
+     .has = &CadvisorUsage::has_max_threads,
+     .get = &CadvisorUsage::max_threads},
 };
 
 void WriteSeries(MetricsWriter& out, const std::vector<Subject>& subjects) {
@@ -205,24 +284,39 @@ struct Pressure {
   bool all;  // stalled: all tasks wait, not some
 };
 constexpr Pressure kPressure[] = {
-    {"container_pressure_cpu_stalled_seconds_total",
-     "Total time duration no tasks in the container could make progress due to CPU congestion.",
-     &CadvisorUsage::has_cpu_pressure, &CadvisorUsage::cpu_pressure, true},
-    {"container_pressure_cpu_waiting_seconds_total",
-     "Total time duration tasks in the container have waited due to CPU congestion.",
-     &CadvisorUsage::has_cpu_pressure, &CadvisorUsage::cpu_pressure, false},
-    {"container_pressure_io_stalled_seconds_total",
-     "Total time duration no tasks in the container could make progress due to IO congestion.",
-     &CadvisorUsage::has_io_pressure, &CadvisorUsage::io_pressure, true},
-    {"container_pressure_io_waiting_seconds_total",
-     "Total time duration tasks in the container have waited due to IO congestion.",
-     &CadvisorUsage::has_io_pressure, &CadvisorUsage::io_pressure, false},
-    {"container_pressure_memory_stalled_seconds_total",
-     "Total time duration no tasks in the container could make progress due to memory congestion.",
-     &CadvisorUsage::has_memory_pressure, &CadvisorUsage::memory_pressure, true},
-    {"container_pressure_memory_waiting_seconds_total",
-     "Total time duration tasks in the container have waited due to memory congestion.",
-     &CadvisorUsage::has_memory_pressure, &CadvisorUsage::memory_pressure, false},
+    {.name = "container_pressure_cpu_stalled_seconds_total",
+     .help =
+         "Total time duration no tasks in the container could make progress due to CPU congestion.",
+     .has = &CadvisorUsage::has_cpu_pressure,
+     .get = &CadvisorUsage::cpu_pressure,
+     .all = true},
+    {.name = "container_pressure_cpu_waiting_seconds_total",
+     .help = "Total time duration tasks in the container have waited due to CPU congestion.",
+     .has = &CadvisorUsage::has_cpu_pressure,
+     .get = &CadvisorUsage::cpu_pressure,
+     .all = false},
+    {.name = "container_pressure_io_stalled_seconds_total",
+     .help =
+         "Total time duration no tasks in the container could make progress due to IO congestion.",
+     .has = &CadvisorUsage::has_io_pressure,
+     .get = &CadvisorUsage::io_pressure,
+     .all = true},
+    {.name = "container_pressure_io_waiting_seconds_total",
+     .help = "Total time duration tasks in the container have waited due to IO congestion.",
+     .has = &CadvisorUsage::has_io_pressure,
+     .get = &CadvisorUsage::io_pressure,
+     .all = false},
+    {.name = "container_pressure_memory_stalled_seconds_total",
+     .help = "Total time duration no tasks in the container could make progress due to memory "
+             "congestion.",
+     .has = &CadvisorUsage::has_memory_pressure,
+     .get = &CadvisorUsage::memory_pressure,
+     .all = true},
+    {.name = "container_pressure_memory_waiting_seconds_total",
+     .help = "Total time duration tasks in the container have waited due to memory congestion.",
+     .has = &CadvisorUsage::has_memory_pressure,
+     .get = &CadvisorUsage::memory_pressure,
+     .all = false},
 };
 
 void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
@@ -230,8 +324,8 @@ void WritePressure(MetricsWriter& out, const std::vector<Subject>& subjects) {
     out.Family(pressure.name, "counter", pressure.help);
     for (const Subject& subject : subjects) {
       if (!(subject.usage->*pressure.has)()) continue;
-      const v1::PressureStats& figures = (subject.usage->*pressure.get)();
-      const uint64_t us = pressure.all ? figures.full().total_us() : figures.some().total_us();
+      const v1::PressureStats& stats = (subject.usage->*pressure.get)();
+      const uint64_t us = pressure.all ? stats.full().total_us() : stats.some().total_us();
       out.Sample(subject.labels, static_cast<double>(us) / 1e6);
     }
   }
@@ -275,17 +369,17 @@ void WriteOperations(MetricsWriter& out, const std::vector<Subject>& subjects) {
       }
 }
 
-/// How large the file system of a container's layer is, no kubelet says with containerd: only what
-/// the container has written.
+/// Only the bytes that a container has written: with containerd no kubelet reports the size of the
+/// layer's file system.
 void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
                 const std::vector<PodUse>& pods) {
   WriteOperations(out, subjects);
   for (const Device& device : kDevices) {
     out.Family(device.name, "counter", device.help);
     for (const Subject& subject : subjects)
-      for (const auto& figures : subject.usage->devices())
-        out.Sample(With(subject.labels, "device", figures.name()),
-                   static_cast<double>((figures.*device.get)()));
+      for (const auto& stats : subject.usage->devices())
+        out.Sample(With(subject.labels, "device", stats.name()),
+                   static_cast<double>((stats.*device.get)()));
   }
   out.Family("container_fs_usage_bytes", "gauge",
              "Number of bytes that are consumed by the container on this filesystem.");
@@ -330,7 +424,7 @@ void WriteNetworks(MetricsWriter& out, const v1::NodeStatsReply& reply, const Ca
     };
     write(LabelsOf(nullptr, nullptr, node), reply.node().interfaces());
     for (const PodUse& pod : pods)
-      write(LabelsOf(&pod, nullptr, pod.usage), pod.figures.interfaces());
+      write(LabelsOf(&pod, nullptr, pod.usage), pod.stats.interfaces());
   }
 }
 
@@ -371,9 +465,9 @@ void WriteMachine(MetricsWriter& out, const v1::NodeUsageStats& node,
 
 }  // namespace
 
-std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
+std::string CadvisorMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                             const MachineLabels& machine) {
-  const v1::NodeStatsReply& reply = figures.reply;
+  const v1::NodeStatsReply& reply = stats.reply;
   const CadvisorUsage node = UsageOfNode(reply.node());
   const auto subjects = SubjectsOf(reply, node, pods);
   MetricsWriter out(reply.at_wall_ns());

@@ -16,7 +16,7 @@ struct MachineLabels {
   int64_t cpus = 0, cores = 0, sockets = 0;            // 0: not known
   std::string kernel_version, os_image, version = {};  // of the machine; of splitlet
 };
-std::string CadvisorMetrics(const Figures& figures, const std::vector<PodUse>& pods,
+std::string CadvisorMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                             const MachineLabels& machine);
 
 }  // namespace splitlet::node_api

@@ -7,9 +7,9 @@ namespace splitlet::node_api {
 std::string UpText(const std::vector<std::string>& processes,
                    const std::map<std::string, std::string>& answered) {
   static constexpr const char* kName = "splitlet_scrape_up";
-  std::string text =
-      fmt::format("# HELP {} Whether the process has said its metrics: 1 or 0\n# TYPE {} gauge\n",
-                  kName, kName);
+  std::string text = fmt::format(
+      "# HELP {} 1 if the last scrape of the process succeeded, else 0\n# TYPE {} gauge\n", kName,
+      kName);
   for (const std::string& process : processes)
     text += fmt::format("{}{{process=\"{}\"}} {}\n", kName, process,
                         answered.contains(process) ? 1 : 0);

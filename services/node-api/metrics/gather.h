@@ -1,12 +1,12 @@
 #pragma once
 
-/// Asks all processes for their metrics at once, each for at most a second.
-/// In:    who wants metrics.
-/// Owns:  one gathering under way; who comes meanwhile gets what it brings.
-/// Out:   questions to the processes.
-/// Killed at any line: who scrapes comes again.
-/// Threads: loop thread; the source as it says.
-/// Errors: none: a process that does not answer is missing, and splitlet_scrape_up says so.
+/// Asks all processes for their metrics at the same time, each for at most a second.
+/// In:    requests for metrics.
+/// Owns:  the gathering under way; requests that come during it share its result.
+/// Out:   scrapes of the processes.
+/// Killed at any line: the scraper scrapes again.
+/// Threads: loop thread; for the source see MetricsSource.
+/// Errors: none: a process that does not answer is missing, and has splitlet_scrape_up 0.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 
 #include <functional>
@@ -56,11 +56,11 @@ class Gather {
   Deps deps_;
   uint64_t round_ = 0;
   std::vector<Done> waiting_;
-  std::map<std::string, std::string> texts_;  // of those that have answered
+  std::map<std::string, std::string> texts_;  // of the processes that have answered
   size_t missing_ = 0;
 };
 
-/// splitlet_scrape_up{process}, 1 or 0, as text.
+/// The family splitlet_scrape_up{process} as text: 1 or 0.
 std::string UpText(const std::vector<std::string>& processes,
                    const std::map<std::string, std::string>& answered);
 

@@ -27,7 +27,7 @@ bool IsOfProcess(std::string_view family) {
   return family.starts_with("process_") || family.starts_with("splitlet_");
 }
 
-/// Where the labels of a series end; npos: it has none, or they do not end.
+/// The end of a series's labels; npos: no labels, or no end.
 size_t EndOfLabels(std::string_view line) {
   bool quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -52,7 +52,7 @@ std::string WithProcess(std::string_view series, const std::string& process) {
          std::string(labels);
 }
 
-/// Whether a series only grows until its process begins anew.
+/// The series only grows until its process restarts.
 bool IsSummable(std::string_view type, std::string_view name) {
   if (type == "summary") return name.ends_with("_sum") || name.ends_with("_count");
   return type == "counter" || type == "histogram";
@@ -60,7 +60,7 @@ bool IsSummable(std::string_view type, std::string_view name) {
 
 }  // namespace
 
-/// Of "name_bucket" of a histogram "name".
+/// "name" for the series "name_bucket" of a histogram.
 std::string MetricsMerger::FamilyOf(std::string_view name) const {
   if (families_.contains(std::string(name))) return std::string(name);
   for (const std::string_view ending : {"_bucket", "_sum", "_count"}) {

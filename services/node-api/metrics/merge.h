@@ -1,7 +1,8 @@
 #pragma once
 
-/// The metrics of all processes as those of one kubelet.
-/// Threads: one at a time; a line that is no metric is left out.
+/// Merges the metrics of all processes into those of one kubelet.
+/// Threads: one at a time.
+/// Errors:  none; a line that is no metric is left out.
 /// Source: docs/behaviour/node-api.md, "Metrics"; docs/metrics.md, "node-api".
 
 #include <functional>
@@ -19,20 +20,21 @@ struct Scraped {
   std::string process, text;
 };
 
-/// Says which families.
+/// Chooses families.
 using Wanted = std::function<bool(std::string_view family)>;
 
 class MetricsMerger {
  public:
-  /// What each process has of its own (process_*, splitlet_*) gets the label `process`. Of the rest
-  /// counters, histograms and the counts of summaries with the same labels are added up, of all
-  /// rounds of this merger so that no sum goes down; of all else the first one stands.
+  /// Families that each process has for itself (process_*, splitlet_*) get the label `process`. Of
+  /// the others, counters, histograms and counts of summaries with the same labels are added up
+  /// over all rounds of this merger, so that no sum goes down. Of gauges the first process's value
+  /// counts.
   std::string Merge(const std::vector<Scraped>& scraped, const Wanted& wanted);
 
  private:
   struct Family {
     std::string help, type;
-    std::vector<std::string> order;        // of series, as they came
+    std::vector<std::string> order;        // series, as they came
     std::map<std::string, double> values;  // by name and labels, of this round
   };
   std::string FamilyOf(std::string_view name) const;
@@ -40,11 +42,11 @@ class MetricsMerger {
   void AddSample(std::string_view line, const std::string& process, Shares::Answer& answer);
   void Add(Family& family, const std::string& series, double value, bool sum) const;
 
-  std::map<std::string, Family> families_;  // also of those that nobody shows any more
+  std::map<std::string, Family> families_;  // including families that no process has any longer
   Shares shares_;
 };
 
-/// The same of one round.
+/// The merge of one round.
 std::string MergeMetrics(const std::vector<Scraped>& scraped, const Wanted& wanted);
 
 }  // namespace splitlet::node_api

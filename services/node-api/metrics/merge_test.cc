@@ -39,7 +39,7 @@ TEST(MergedSums, NeverGoDown) {
     std::vector<std::map<std::string, Said>> rounds;
     std::vector<int> want;
   } kCases[] = {
-      {"nobody is missing",
+      {"no process is missing",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}}, {{"gc", {1, 11}}, {"pleg", {1, 52}}}},
        {60, 63}},
       {"one is missing once",
@@ -50,15 +50,15 @@ TEST(MergedSums, NeverGoDown) {
       {"all are missing, and one comes back",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}}, {}, {{"gc", {1, 10}}}},
        {60, 60, 60}},
-      {"one begins anew",
+      {"a process restarts",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}},
         {{"gc", {1, 10}}, {"pleg", {2, 3}}},
         {{"gc", {1, 10}}, {"pleg", {2, 4}}}},
        {60, 63, 64}},
-      {"it has counted more in its new life than in its old one",
+      {"it has counted more after its restart than before",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}}, {{"gc", {1, 10}}, {"pleg", {2, 70}}}},
        {60, 130}},
-      {"it begins anew while it is missing",
+      {"it restarts while it is missing",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}},
         {{"gc", {1, 10}}},
         {{"gc", {1, 10}}, {"pleg", {2, 3}}}},
@@ -68,7 +68,7 @@ TEST(MergedSums, NeverGoDown) {
         {{"gc", {1, 10}}, {"pleg", {2, 3}}},
         {{"gc", {1, 10}}, {"pleg", {3, 2}}}},
        {60, 63, 65}},
-      {"it counts less and has not begun anew: its counter has",
+      {"it counts less and has not restarted: its counter has",
        {{{"gc", {1, 10}}, {"pleg", {1, 50}}}, {{"gc", {1, 10}}, {"pleg", {1, 3}}}},
        {60, 63}},
       {"one shows the counter for the first time while the other is missing",
@@ -101,7 +101,7 @@ TEST(MergedSums, GaugesAreNotKept) {
   EXPECT_EQ(Merged(merger, {}), "");
 }
 
-TEST(MergedSums, ASeriesThatANewLifeHasNotYetIsKept) {
+TEST(MergedSums, ASeriesThatARestartedProcessLacksYetIsKept) {
   MetricsMerger merger;
   const auto text = [](int started, const std::string& more) {
     return fmt::format("process_start_time_seconds {}\n# TYPE c counter\nc{{code=\"200\"}} 5\n{}",
@@ -114,7 +114,7 @@ TEST(MergedSums, ASeriesThatANewLifeHasNotYetIsKept) {
               HasSubstr("c{code=\"404\"} 15\n"));
 }
 
-// Bucket by bucket one that counts more in its new life would not be noticed.
+// Bucket by bucket, a process that counts more after its restart would not be noticed.
 TEST(MergedSums, AHistogramStaysOne) {
   const auto text = [](int started, int low, int all) {
     return fmt::format(

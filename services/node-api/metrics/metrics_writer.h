@@ -1,6 +1,6 @@
 #pragma once
 
-/// Samples of figures as Prometheus reads them, with the time at which they were taken.
+/// Writes samples of stats in the text format of Prometheus, with the time of the stats.
 /// Threads: one; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 

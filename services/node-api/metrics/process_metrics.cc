@@ -27,7 +27,7 @@ class ProcessMetrics final : public MetricsSource {
                          deadline, [done](http::Outcome outcome) {
                            if (!outcome.status.ok()) return done(outcome.status);
                            if (outcome.code != 200)
-                             return done(Unavailable("it answers {}", outcome.code));
+                             return done(Unavailable("want status 200, got {}", outcome.code));
                            done(std::move(outcome.body));
                          });
     });
@@ -47,7 +47,7 @@ class ProcessMetrics final : public MetricsSource {
   ProcessMetricsDeps deps_;
 };
 
-/// The digits after the last colon; 0: there are none.
+/// The number after the last colon; 0: none.
 uint16_t PortIn(const std::string& address) {
   const size_t colon = address.rfind(':');
   uint16_t port = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Metrics of the other processes over their own ports, which each says by GetProcess.
+/// Scrapes the other processes at their own ports, which each process reports by GetProcess.
 /// Threads: Ask from any; answers come on a strand or the caller's thread.
-/// Errors: gRPC codes; those of http::Caller; UNAVAILABLE for an answer that is none.
+/// Errors: gRPC codes; those of http::Caller; UNAVAILABLE for another HTTP status than 200.
 
 #include <functional>
 #include <memory>
@@ -25,11 +25,12 @@ struct ProcessMetricsDeps {
   std::function<std::shared_ptr<grpc::Channel>(const std::string& process)> peer;
   bool fixed_ports = false;  // each process has the port of its row in libs/base/processes.h
 };
-/// Where a process is asked that says it has its port there: on loopback, whoever else it names.
-/// UNAVAILABLE: it has none. PERMISSION_DENIED: it names another machine, or another's port.
+/// The address to scrape for a process that reports `address`: its port on loopback.
+/// UNAVAILABLE: it has no port. PERMISSION_DENIED: it names another machine, or the port of another
+/// process.
 StatusOr<std::string> CheckedAddress(const std::string& process, const std::string& address,
                                      bool fixed_ports);
-/// What `deps` names outlives the result.
+/// The members of `deps` outlive the result.
 std::unique_ptr<MetricsSource> MakeProcessMetrics(ProcessMetricsDeps deps);
 
 }  // namespace splitlet::node_api

@@ -90,14 +90,14 @@ constexpr ResourceFamily kPods[] = {
 
 }  // namespace
 
-std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& pods) {
-  MetricsWriter out(figures.reply.at_wall_ns());
+std::string ResourceMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods) {
+  MetricsWriter out(stats.reply.at_wall_ns());
   for (const ResourceFamily& family : kContainers) {
     out.Family(family.name, family.type, family.help);
     WriteContainers(out, pods, family.value);
   }
   WriteStarts(out, pods);
-  const Usage node = UsageOfNode(figures.reply.node());
+  const Usage node = UsageOfNode(stats.reply.node());
   for (const ResourceFamily& family : kNode) {
     out.Family(family.name, family.type, family.help);
     if (const auto number = family.value(node)) out.Sample({}, *number);

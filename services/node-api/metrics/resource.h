@@ -1,6 +1,6 @@
 #pragma once
 
-/// /metrics/resource, of which the resource metrics API is made.
+/// /metrics/resource, which metrics-server scrapes.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 
@@ -11,8 +11,8 @@
 
 namespace splitlet::node_api {
 
-std::string ResourceMetrics(const Figures& figures, const std::vector<PodUse>& pods);
-/// When there are no figures.
+std::string ResourceMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods);
+/// The answer when gc gives no stats.
 std::string ResourceError();
 
 }  // namespace splitlet::node_api

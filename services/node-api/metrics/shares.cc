@@ -19,12 +19,12 @@ void Shares::Take(const std::map<std::string, Answer>& answers) {
 
 void Shares::TakeAnswer(Process& process, const Answer& answer) {
   process.answered = true;
-  const bool anew =
+  const bool restarted =
       answer.started_at && process.started_at && *answer.started_at != *process.started_at;
   if (answer.started_at) process.started_at = answer.started_at;
   for (Share& share : process.shares) {
     share.shown = false;
-    if (anew && IsSummed(share.family)) share.before += std::exchange(share.last, 0);
+    if (restarted && IsSummed(share.family)) share.before += std::exchange(share.last, 0);
   }
   for (const Sample& sample : answer.samples) TakeSample(process, sample);
   ForgetAbsent(process);
@@ -49,7 +49,7 @@ void Shares::ForgetAbsent(Process& process) {
   size_t absent = 0;
   for (auto share = process.shares.begin(); share != process.shares.end();) {
     if (share->shown || (IsSummed(share->family) && ++absent <= kMaxAbsent)) {
-      // A series that comes back has been made anew, from 0.
+      // A series that comes back counts from 0 again.
       if (!share->shown) share->before += std::exchange(share->last, 0);
       ++share;
       continue;

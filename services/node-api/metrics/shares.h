@@ -1,9 +1,9 @@
 #pragma once
 
-/// What each process has counted, remembered so that a sum over processes never goes down: one that
-/// does not answer keeps its share, and one that has begun anew adds to what it had.
-/// Owns:    of each process that ever answered the last value of each series; beyond its last
-///          answer only those of families that several processes have, and a bounded number.
+/// Each process's share of summed counters, kept so that a sum never goes down: a process that does
+/// not answer keeps its share, and a restarted process adds to it.
+/// Owns:    the last value of each series of each process that ever answered. Series missing from
+///          the last answer are kept only for summed families, and a bounded number.
 /// Threads: one at a time.
 /// Errors:  none.
 /// Source:  docs/metrics.md, "node-api".
@@ -30,26 +30,26 @@ class Shares {
     double value = 0;
   };
   struct Answer {
-    std::optional<double> started_at;  // Unix time; another one: the process has begun anew
-    std::vector<Sample> samples;       // of what only grows
+    std::optional<double> started_at;  // Unix time; a new value: the process has restarted
+    std::vector<Sample> samples;       // series that only grow
   };
-  /// Series of a process that are not in its answer: of more than these the latest are forgotten.
+  /// At most so many series that are missing from a process's answer are kept; the latest go first.
   static constexpr size_t kMaxAbsent = 10'000;
 
-  /// One round: who is not in it has not answered.
+  /// Takes a round, by process; a process that is missing has not answered.
   void Take(const std::map<std::string, Answer>& answers);
 
   using Visit =
       std::function<void(const std::string& family, const std::string& series, double value)>;
-  /// The shares that count in the last round, a series once for each process that has it.
+  /// Last value for each series and process.
   void ForEach(const Visit& visit) const;
 
  private:
   struct Share {
     std::string series, family;
-    double before = 0;  // of earlier lives of the process
+    double before = 0;  // sum over earlier starts of the process
     double last = 0;
-    bool shown = true;  // in the last answer
+    bool shown = true;  // is in the last answer
     double value() const { return before + last; }
   };
   struct Process {
@@ -64,7 +64,7 @@ class Shares {
   void ForgetAbsent(Process& process);
 
   std::map<std::string, Process> processes_;
-  std::map<std::string, std::set<std::string>> showing_;  // family -> processes that have shown it
+  std::map<std::string, std::set<std::string>> showing_;  // family -> processes that ever had it
 };
 
 }  // namespace splitlet::node_api

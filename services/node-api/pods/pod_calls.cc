@@ -3,7 +3,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include "libs/base/fail_point.h"
-#include "libs/base/trace.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/checkpoints.grpc.pb.h"
 #include "splitlet/v1/streams.grpc.pb.h"
@@ -46,11 +45,6 @@ class RpcPodCalls final : public PodCalls {
 };
 
 }  // namespace
-
-std::string TraceparentOf(const https::Request& request) {
-  const std::string_view header = request.Header(kTraceparent);
-  return TraceIdOf(header).empty() ? std::string() : std::string(header);
-}
 
 std::unique_ptr<PodCalls> MakePodCalls(const Clock& clock, std::shared_ptr<grpc::Channel> channel) {
   return std::make_unique<RpcPodCalls>(clock, channel);

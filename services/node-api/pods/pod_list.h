@@ -1,6 +1,6 @@
 #pragma once
 
-/// Lists of pods as the API has them.
+/// Lists of pods as JSON of the Kubernetes API.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Pods".
 
@@ -12,9 +12,9 @@
 
 namespace splitlet::node_api {
 
-/// A PodList; one whose record cannot be read is left out.
+/// A PodList; pods with an unreadable record are left out.
 std::string PodListJson(const std::vector<PodSeen>& pods);
-/// Of what runs: identity, names and images of containers, nothing more.
+/// Pods with running containers: identity, and names and images of those containers only.
 std::string RunningPodsJson(const std::vector<std::shared_ptr<const v1::RuntimeRecord>>& pods);
 
 }  // namespace splitlet::node_api

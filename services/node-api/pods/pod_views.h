@@ -1,6 +1,6 @@
 #pragma once
 
-/// The pods of this node, by what config-source, status and pleg say of them.
+/// The pods of this node, from the records of config-source, status and pleg.
 /// In:    views desired, podstatus, runtime.
 /// Owns:  nothing.
 /// Threads: loop thread only.
@@ -21,7 +21,7 @@ namespace splitlet::node_api {
 struct PodSeen {
   std::shared_ptr<const v1::DesiredRecord> desired;
   std::shared_ptr<const v1::PodStatusRecord> status;  // null: none yet
-  std::shared_ptr<const v1::RuntimeRecord> runtime;   // likewise
+  std::shared_ptr<const v1::RuntimeRecord> runtime;   // null: none yet
 };
 
 class PodViews {
@@ -33,13 +33,13 @@ class PodViews {
   };
   explicit PodViews(Views views) : views_(std::move(views)) {}
 
-  /// All that are known from their sources and not only remembered as removed; no mirrors.
+  /// All pods but removed ones and mirror pods.
   std::vector<PodSeen> All() const;
   StatusOr<PodSeen> Find(const std::string& name_space, const std::string& name) const;
   std::vector<std::shared_ptr<const v1::RuntimeRecord>> Runtime() const;
-  /// Why what they say is not to be relied on; empty: it is.
+  /// Why the views are not complete; empty: they are.
   std::string problem() const;
-  /// Told of each change of what the runtime shows.
+  /// Calls `changed` after each change of the view `runtime`.
   void OnRuntime(std::function<void()> changed);
 
  private:
@@ -47,10 +47,10 @@ class PodViews {
   Views views_;
 };
 
-/// With its status; on any thread. Null: its record cannot be read.
+/// The pod with its status; on any thread. Null: its record is unreadable.
 std::shared_ptr<kube::Pod> PodOf(const PodSeen& seen);
 
-/// The newest container of that name that runs; empty: none does.
+/// Id of the newest running container of that name; empty: none runs.
 std::string RunningContainer(const PodSeen& seen, const std::string& name);
 bool Runs(const v1::RuntimeRecord& record, const std::string& container_id);
 

@@ -1,9 +1,9 @@
+#include "services/node-api/stats/pod_stats.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
-
-#include "services/node-api/stats/pod_stats.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -17,7 +17,7 @@ struct Index {
   std::map<std::string, const v1::PodStats*> pods;
 };
 
-/// A container that runs has used something: zero means that the runtime does not say.
+/// A running container uses more than zero: zero means that the runtime does not report it.
 v1::UsageStats UsageOf(const v1::ContainerStats& container) {
   if (container.has_usage()) return container.usage();
   v1::UsageStats usage;
@@ -28,35 +28,35 @@ v1::UsageStats UsageOf(const v1::ContainerStats& container) {
 }
 
 std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const Index& index,
-                                  const Figures& all) {
+                                  const StatsSnapshot& all) {
   const auto found = index.containers.find(container.id());
   if (container.state() != v1::ContainerRecord::RUNNING || found == index.containers.end())
     return std::nullopt;
-  const v1::ContainerStats& figures = *found->second;
+  const v1::ContainerStats& stats = *found->second;
   ContainerUse use{.name = container.name(),
                    .id = container.id(),
                    .image = container.image(),
                    .started_at_ns = container.started_at_ns(),
-                   .usage = UsageOf(figures),
-                   .layer_bytes = figures.writable_layer_bytes(),
+                   .usage = UsageOf(stats),
+                   .layer_bytes = stats.writable_layer_bytes(),
                    .layer_inodes = std::nullopt,
                    .log = std::nullopt,
                    .nano_cores = RateOf(all, container.id())};
-  if (figures.has_writable_layer_inodes()) use.layer_inodes = figures.writable_layer_inodes();
+  if (stats.has_writable_layer_inodes()) use.layer_inodes = stats.writable_layer_inodes();
   return use;
 }
 
-/// A pod without a cgroup has the room that its containers with a limit have together; none has a
-/// limit: it is not known.
-void AddRoom(const PodUse& pod, v1::UsageStats& sum) {
-  std::optional<uint64_t> room;
+/// The memory available to a pod without a cgroup is that of its containers with a limit together;
+/// unknown without any limit.
+void AddAvailable(const PodUse& pod, v1::UsageStats& sum) {
+  std::optional<uint64_t> available;
   for (const auto& container : pod.containers) {
     const v1::UsageStats& usage = container.usage;
     if (!usage.has_memory_limit_bytes() || !usage.has_memory_working_set_bytes()) continue;
     const uint64_t limit = usage.memory_limit_bytes();
-    room = room.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
+    available = available.value_or(0) + limit - std::min(limit, usage.memory_working_set_bytes());
   }
-  if (room) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *room);
+  if (available) sum.set_memory_limit_bytes(sum.memory_working_set_bytes() + *available);
 }
 
 void AddUp(const PodUse& pod, v1::UsageStats& sum) {
@@ -73,7 +73,7 @@ void AddUp(const PodUse& pod, v1::UsageStats& sum) {
   add(&U::has_page_faults, &U::page_faults, &U::set_page_faults);
   add(&U::has_major_page_faults, &U::major_page_faults, &U::set_major_page_faults);
   add(&U::has_swap_usage_bytes, &U::swap_usage_bytes, &U::set_swap_usage_bytes);
-  AddRoom(pod, sum);
+  AddAvailable(pod, sum);
 }
 
 std::optional<uint64_t> SumOfRates(const PodUse& pod) {
@@ -85,14 +85,14 @@ std::optional<uint64_t> SumOfRates(const PodUse& pod) {
   return sum;
 }
 
-void TakeStats(const Index& index, const Figures& all, PodUse& pod) {
+void TakeStats(const Index& index, const StatsSnapshot& all, PodUse& pod) {
   if (const auto found = index.pods.find(pod.uid); found != index.pods.end())
-    pod.figures = *found->second;
+    pod.stats = *found->second;
   for (ContainerUse& container : pod.containers)
-    for (const auto& log : pod.figures.logs())
+    for (const auto& log : pod.stats.logs())
       if (log.container() == container.name) container.log = log;
-  if (pod.figures.has_usage()) {
-    pod.usage = pod.figures.usage();
+  if (pod.stats.has_usage()) {
+    pod.usage = pod.stats.usage();
     pod.nano_cores = RateOf(all, PodKey(pod.uid));
   } else {
     AddUp(pod, pod.usage);
@@ -105,9 +105,9 @@ void TakeStats(const Index& index, const Figures& all, PodUse& pod) {
 std::string PodKey(const std::string& uid) { return "pod/" + uid; }
 std::string SystemKey(const std::string& name) { return "system/" + name; }
 
-std::optional<uint64_t> RateOf(const Figures& figures, const std::string& key) {
-  const auto rate = figures.nano_cores.find(key);
-  return rate == figures.nano_cores.end() ? std::nullopt : std::optional(rate->second);
+std::optional<uint64_t> RateOf(const StatsSnapshot& stats, const std::string& key) {
+  const auto rate = stats.nano_cores.find(key);
+  return rate == stats.nano_cores.end() ? std::nullopt : std::optional(rate->second);
 }
 
 v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node) {
@@ -129,18 +129,18 @@ v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node) {
   return usage;
 }
 
-std::vector<PodUse> UseOfPods(const Figures& figures, const RuntimeRecords& records) {
-  const Index index(figures.reply);
+std::vector<PodUse> UseOfPods(const StatsSnapshot& stats, const RuntimeRecords& records) {
+  const Index index(stats.reply);
   std::vector<PodUse> pods;
   for (const auto& record : records) {
     const v1::ObservedPod& seen = record->pod();
     PodUse pod{.name_space = seen.namespace_(), .name = seen.name(), .uid = seen.uid()};
     if (seen.sandboxes_size() > 0) pod.started_at_ns = seen.sandboxes(0).created_at_ns();
     for (const auto& container : seen.containers())
-      if (auto use = UseOf(container, index, figures)) pod.containers.push_back(*std::move(use));
+      if (auto use = UseOf(container, index, stats)) pod.containers.push_back(*std::move(use));
     if (pod.containers.empty()) continue;
     std::ranges::sort(pod.containers, {}, &ContainerUse::name);
-    TakeStats(index, figures, pod);
+    TakeStats(index, stats, pod);
     pods.push_back(std::move(pod));
   }
   std::ranges::sort(pods, {},

@@ -45,7 +45,7 @@ std::map<std::string, uint64_t> UsageOf(const v1::NodeStatsReply& reply) {
   return usage;
 }
 
-/// Of a counter that went down there is no rate: it is another's now.
+/// A counter that went down has no rate: it belongs to another container now.
 std::map<std::string, uint64_t> Rates(const v1::NodeStatsReply& before,
                                       const v1::NodeStatsReply& after) {
   std::map<std::string, uint64_t> rates;
@@ -70,9 +70,9 @@ std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
 
 void StatsCache::Start() {
   if (last_ != nullptr) return;
-  Get([this](const auto& figures) {
-    asked_at_ = {};  // for rates alone: who wants figures gets newer ones
-    if (!figures.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
+  Get([this](const auto& stats) {
+    asked_at_ = {};  // the base of rates only: a request gets newer stats
+    if (!stats.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
   });
 }
 
@@ -92,11 +92,11 @@ void StatsCache::OnReply(StatusOr<v1::NodeStatsReply> reply) {
     for (const auto& done : waiting) done(reply.status());
     return;
   }
-  auto figures = std::make_shared<Figures>();
-  if (last_ != nullptr) figures->nano_cores = Rates(last_->reply, *reply);
-  figures->reply = *std::move(reply);
+  auto stats = std::make_shared<StatsSnapshot>();
+  if (last_ != nullptr) stats->nano_cores = Rates(last_->reply, *reply);
+  stats->reply = *std::move(reply);
   asked_at_ = deps_.clock.Now();
-  last_ = std::move(figures);
+  last_ = std::move(stats);
   for (const auto& done : waiting) done(last_);
 }
 

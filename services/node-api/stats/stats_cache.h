@@ -1,11 +1,11 @@
 #pragma once
 
-/// What the node and its containers use, asked of gc at most every few seconds.
-/// In:    who wants figures.
-/// Owns:  the last answer; a rate of CPU for what was in the last two.
+/// Usage of the node and its containers, asked of gc at most once in 5 s.
+/// In:    requests for stats.
+/// Owns:  the last answer; CPU rates from the last two.
 /// Out:   calls to gc, one at a time, on a strand.
-/// Killed at any line: gc is asked again; once at the start, so that the first figures that anybody
-/// wants have rates.
+/// Killed at any line: the next start asks gc again, once immediately, so that the first request
+///        already gets rates.
 /// Threads: loop thread; the source on a strand.
 /// Errors: those of the call.
 /// Source: docs/behaviour/node-api.md, "Figures".
@@ -36,9 +36,9 @@ class StatsSource {
 std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
                                              std::shared_ptr<grpc::Channel> channel);
 
-struct Figures {
+struct StatsSnapshot {
   v1::NodeStatsReply reply;
-  /// Where known: by container id, PodKey or SystemKey; "" is the node.
+  /// Known rates, by container id, PodKey or SystemKey; "" is the node.
   std::map<std::string, uint64_t> nano_cores;
 };
 
@@ -57,8 +57,8 @@ class StatsCache {
   StatsCache(const StatsCache&) = delete;
   StatsCache& operator=(const StatsCache&) = delete;
 
-  using Done = std::function<void(const StatusOr<std::shared_ptr<const Figures>>& figures)>;
-  /// Asks once what rates count from; again every few seconds while gc does not answer.
+  using Done = std::function<void(const StatusOr<std::shared_ptr<const StatsSnapshot>>& stats)>;
+  /// Asks gc once as the base of rates; again every 5 s while gc does not answer.
   void Start();
   void Get(Done done);
 
@@ -66,8 +66,8 @@ class StatsCache {
   void OnReply(StatusOr<v1::NodeStatsReply> reply);
 
   Deps deps_;
-  std::shared_ptr<const Figures> last_;
-  Clock::Time asked_at_;  // none: what there is was asked for nobody
+  std::shared_ptr<const StatsSnapshot> last_;
+  Clock::Time asked_at_;  // none: last_ is only the base of rates
   std::vector<Done> waiting_;
 };
 

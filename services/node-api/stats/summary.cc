@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/node-api/json.h"
+#include "services/node-api/http/json.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -76,15 +76,15 @@ void WriteUsage(JsonObject& out, const Used& used) {
   WritePsi(io, used.usage.io_pressure());
 }
 
-void WriteInterface(JsonObject& out, const v1::InterfaceStats& figures) {
-  out.Text("name", figures.name());
-  out.Number("rxBytes", figures.rx_bytes());
-  out.Number("rxErrors", figures.rx_errors());
-  out.Number("txBytes", figures.tx_bytes());
-  out.Number("txErrors", figures.tx_errors());
+void WriteInterface(JsonObject& out, const v1::InterfaceStats& stats) {
+  out.Text("name", stats.name());
+  out.Number("rxBytes", stats.rx_bytes());
+  out.Number("rxErrors", stats.rx_errors());
+  out.Number("txBytes", stats.tx_bytes());
+  out.Number("txErrors", stats.tx_errors());
 }
 
-/// Figures without a name of an interface are those of eth0.
+/// The top-level stats are those of eth0, as in a kubelet.
 void WriteNetwork(JsonObject& out, int64_t at, const auto& interfaces) {
   if (interfaces.empty()) return;
   JsonObject network(out.Member("network"));
@@ -127,7 +127,7 @@ struct Share {
   std::optional<uint64_t> inodes;
 };
 
-/// A file system of which one thing uses so much.
+/// A file system, and how much of it one subject uses.
 void WriteShare(kube::JsonWriter& writer, const Share& share) {
   JsonObject out(writer);
   out.Time("time", share.at);
@@ -143,38 +143,38 @@ void WriteShare(kube::JsonWriter& writer, const Share& share) {
   if (share.inodes) out.Number("inodesUsed", *share.inodes);
 }
 
-void WriteSystemContainers(JsonObject& node, const Figures& figures, bool reduced) {
+void WriteSystemContainers(JsonObject& node, const StatsSnapshot& stats, bool reduced) {
   kube::JsonWriter& list = node.Member("systemContainers");
   list.BeginList();
-  for (const auto& system : figures.reply.system_containers()) {
+  for (const auto& system : stats.reply.system_containers()) {
     JsonObject out(list);
     out.Text("name", system.name());
     if (system.started_at_wall_ns() > 0) out.Time("startTime", system.started_at_wall_ns());
-    WriteUsage(out, {.at = figures.reply.at_wall_ns(),
+    WriteUsage(out, {.at = stats.reply.at_wall_ns(),
                      .usage = system.usage(),
-                     .nano_cores = RateOf(figures, SystemKey(system.name())),
+                     .nano_cores = RateOf(stats, SystemKey(system.name())),
                      .reduced = reduced});
   }
   list.EndList();
 }
 
-/// Of what containers write; null: the runtime does not say.
+/// The file system that containers write to; null: the runtime does not report it.
 const v1::FsStats* ContainerFs(const v1::NodeStatsReply& reply) {
   if (reply.has_container_fs()) return &reply.container_fs();
   return reply.has_image_fs() ? &reply.image_fs() : nullptr;
 }
 
-void WriteNode(JsonObject& summary, const Figures& figures, const SummaryOptions& options) {
-  const v1::NodeStatsReply& reply = figures.reply;
+void WriteNode(JsonObject& summary, const StatsSnapshot& stats, const SummaryOptions& options) {
+  const v1::NodeStatsReply& reply = stats.reply;
   const v1::NodeUsageStats& node = reply.node();
   const int64_t at = reply.at_wall_ns();
   JsonObject out(summary.Member("node"));
   out.Text("nodeName", options.node_name);
-  WriteSystemContainers(out, figures, options.only_cpu_and_memory);
+  WriteSystemContainers(out, stats, options.only_cpu_and_memory);
   if (node.booted_at_wall_ns() > 0) out.Time("startTime", node.booted_at_wall_ns());
   WriteUsage(out, {.at = at,
                    .usage = UsageOfNode(node),
-                   .nano_cores = RateOf(figures, ""),
+                   .nano_cores = RateOf(stats, ""),
                    .reduced = options.only_cpu_and_memory});
   if (options.only_cpu_and_memory) return;
   WriteNetwork(out, at, node.interfaces());
@@ -213,10 +213,10 @@ void WriteContainer(kube::JsonWriter& writer, const ContainerUse& container,
 }
 
 void WriteVolumes(JsonObject& pod, const PodUse& use) {
-  if (use.figures.volumes().empty()) return;
+  if (use.stats.volumes().empty()) return;
   kube::JsonWriter& list = pod.Member("volume");
   list.BeginList();
-  for (const auto& volume : use.figures.volumes()) {
+  for (const auto& volume : use.stats.volumes()) {
     JsonObject out(list);
     out.Text("name", volume.name());
     if (!volume.claim().empty()) {
@@ -229,12 +229,13 @@ void WriteVolumes(JsonObject& pod, const PodUse& use) {
   list.EndList();
 }
 
-/// Layers of containers, logs and volumes on the node's own disk; room and inodes are the disk's.
+/// Layers of containers, logs and volumes on the node's disk; available bytes and inodes are the
+/// disk's.
 Share EphemeralStorage(const PodUse& pod, const v1::NodeStatsReply& reply) {
   Share share{.at = reply.at_wall_ns(),
               .fs = &reply.node_fs(),
-              .bytes = pod.figures.local_bytes(),
-              .inodes = pod.figures.local_inodes()};
+              .bytes = pod.stats.local_bytes(),
+              .inodes = pod.stats.local_inodes()};
   for (const auto& container : pod.containers) {
     share.bytes += container.layer_bytes;
     *share.inodes += container.layer_inodes.value_or(0);
@@ -261,25 +262,25 @@ void WritePod(kube::JsonWriter& writer, const PodUse& pod, const v1::NodeStatsRe
                    .nano_cores = pod.nano_cores,
                    .reduced = reduced});
   if (reduced) return;
-  WriteNetwork(out, reply.at_wall_ns(), pod.figures.interfaces());
+  WriteNetwork(out, reply.at_wall_ns(), pod.stats.interfaces());
   WriteVolumes(out, pod);
   WriteShare(out.Member("ephemeral-storage"), EphemeralStorage(pod, reply));
-  if (!pod.figures.has_processes()) return;
+  if (!pod.stats.has_processes()) return;
   JsonObject processes(out.Member("process_stats"));
-  processes.Number("process_count", pod.figures.processes());
+  processes.Number("process_count", pod.stats.processes());
 }
 
 }  // namespace
 
-std::string SummaryJson(const Figures& figures, const std::vector<PodUse>& pods,
+std::string SummaryJson(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                         const SummaryOptions& options) {
   kube::JsonWriter writer(0);
   {
     JsonObject summary(writer);
-    WriteNode(summary, figures, options);
+    WriteNode(summary, stats, options);
     kube::JsonWriter& list = summary.Member("pods");
     list.BeginList();
-    for (const PodUse& pod : pods) WritePod(list, pod, figures.reply, options.only_cpu_and_memory);
+    for (const PodUse& pod : pods) WritePod(list, pod, stats.reply, options.only_cpu_and_memory);
     list.EndList();
   }
   return writer.Take();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The summary of /stats/summary.
+/// The JSON of /stats/summary.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Figures".
 
@@ -15,7 +15,7 @@ struct SummaryOptions {
   std::string node_name;
   bool only_cpu_and_memory = false;
 };
-std::string SummaryJson(const Figures& figures, const std::vector<PodUse>& pods,
+std::string SummaryJson(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                         const SummaryOptions& options);
 
 }  // namespace splitlet::node_api

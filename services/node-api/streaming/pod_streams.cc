@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "services/node-api/http/replies.h"
 #include "services/node-api/pods/containers.h"
-#include "services/node-api/replies.h"
 #include "services/node-api/streaming/stream_query.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
 namespace {
 
-constexpr Duration kOpenLimit = std::chrono::seconds{30};  // with the wait for its turn
+constexpr Duration kOpenLimit = std::chrono::seconds{30};  // includes the wait for its turn
 constexpr Duration kRunLimit = std::chrono::seconds{55};
 
 https::Answer ErrorReply(const Status& status) {
@@ -23,7 +23,7 @@ https::Answer ErrorReply(const Status& status) {
   return answer;
 }
 
-/// Split at single blanks, without quotes.
+/// Splits at each blank, as a kubelet does; quotes have no meaning.
 std::vector<std::string> WordsOf(const std::string& command) {
   std::vector<std::string> words;
   size_t from = 0;
@@ -107,7 +107,7 @@ void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked as
         TextReply(500, fmt::format("container not found (\"{}\")", container)));
   for (auto& word : WordsOf(Query(asked.request.query).Get("cmd"))) request.add_command(word);
   if (running_ >= kMaxRunning)
-    return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are run")));
+    return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are running")));
   ++running_;
   deps_.strands.Run(fmt::format("run/{}", ++last_), [this, request, asked] {
     auto reply =

@@ -1,10 +1,10 @@
 #pragma once
 
-/// exec, attach, portForward and run: pod-worker has the runtime open a stream, and its bytes are
-/// passed through; a command without a stream pod-worker runs itself.
-/// In:    requests that are allowed.
+/// exec, attach, portForward and run. For the first three pod-worker has the runtime open a stream,
+/// whose bytes are passed through; for run pod-worker executes the command itself.
+/// In:    allowed requests.
 /// Owns:  how many calls wait.
-/// Out:   calls to pod-worker, on strands; connections that are passed on to the runtime's server.
+/// Out:   calls to pod-worker, on strands; connections passed on to the runtime's streaming server.
 /// Killed at any line: the connections end with the process, and with them the commands.
 /// Threads: loop thread; calls on strands.
 /// Errors: answers in a kubelet's words.
@@ -17,9 +17,9 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
+#include "services/node-api/http/routes.h"
 #include "services/node-api/pods/pod_calls.h"
 #include "services/node-api/pods/pod_views.h"
-#include "services/node-api/routes.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
@@ -33,10 +33,10 @@ class PodStreams {
     const PodViews& pods;
     std::shared_ptr<PodCalls> calls;
   };
-  /// Streams that wait to be opened: as many as there are connections. Commands that run.
+  /// Streams that wait to be opened, as many as there are connections; running commands.
   static constexpr int kMaxWaiting = 1000, kMaxRunning = 16;
-  /// So many are opened at once, within what pod-worker takes: those of a pod one after the other,
-  /// as it does it too. A pod that hangs keeps few others waiting, and nobody is refused for it.
+  /// Streams opened at the same time, within pod-worker's own limit. Streams of one pod share a
+  /// lane, so a pod that hangs keeps few others waiting, and no request is refused because of it.
   static constexpr size_t kLanes = 4;
 
   explicit PodStreams(Deps deps) : deps_(std::move(deps)) {}
@@ -45,7 +45,7 @@ class PodStreams {
   struct Asked {
     Route route = Route::kExec;
     std::string path;
-    std::string user;  // who asks, for the log of pod-worker
+    std::string user;  // for the log of pod-worker
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <charconv>
 
-#include "services/node-api/auth/authenticator.h"
-#include "services/node-api/replies.h"
+#include "services/node-api/http/bearer_token.h"
+#include "services/node-api/http/replies.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -33,7 +33,7 @@ std::optional<int32_t> PortOf(std::string_view text) {
   return whole && port >= 1 && port <= 65535 ? std::optional(port) : std::nullopt;
 }
 
-/// A WebSocket names its ports in the query; SPDY says them later.
+/// A WebSocket names its ports in the query; SPDY names them later, in its streams.
 StreamQuery ReadPorts(const Query& query, const https::Request& request) {
   StreamQuery read;
   read.request.set_kind(Request::PORT_FORWARD);
@@ -55,7 +55,7 @@ StreamQuery ReadPorts(const Query& query, const https::Request& request) {
   return read;
 }
 
-/// Those that are between this hop and its client, or show who the client is.
+/// Headers for this hop only, and headers that identify the client.
 bool IsDropped(const std::string& name) {
   return name == "authorization" || name == "host" || name == "content-length" ||
          name == "transfer-encoding" || name == "x-forwarded-for" || name == "expect";
@@ -118,7 +118,8 @@ StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Reques
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url) {
   std::string_view rest = url;
   if (rest.starts_with("https://"))
-    return InvalidArgument("the runtime's streaming server wants TLS, which is not spoken to it");
+    return InvalidArgument("the runtime's streaming server wants TLS, which is not supported: {}",
+                           url);
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   const auto slash = rest.find('/');
   const std::string_view place = rest.substr(0, slash);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What stream into a pod is asked for, and the head that the runtime's server gets for it.
+/// Parses a request for a stream into a pod, and makes the request for the runtime's server.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Streams".
 
@@ -9,17 +9,17 @@
 #include <string_view>
 
 #include "libs/https/server.h"
-#include "services/node-api/routes.h"
-#include "services/node-api/url.h"
+#include "services/node-api/http/routes.h"
+#include "services/node-api/http/url.h"
 #include "splitlet/v1/streams.pb.h"
 
 namespace splitlet::node_api {
 
-/// Of "/exec/NS/POD/CONTAINER" or "/exec/NS/POD/UID/CONTAINER"; of portForward without container.
+/// "/exec/NS/POD/CONTAINER" or "/exec/NS/POD/UID/CONTAINER"; portForward has no container.
 struct StreamPath {
   std::string name_space, pod, uid, container;
 };
-/// None: too many steps, or too few.
+/// nullopt: too many steps, or too few.
 std::optional<StreamPath> ReadStreamPath(Route route, std::string_view path);
 
 struct StreamQuery {
@@ -30,8 +30,8 @@ StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Reques
 
 bool IsUpgrade(const https::Request& request);
 
-/// The request as the runtime's server gets it: at its own path, without credentials.
-/// INVALID_ARGUMENT for a URL that cannot be reached from here.
+/// The request as the runtime's server gets it: at the URL's path, without the client's
+/// credentials. INVALID_ARGUMENT for a URL that is not supported.
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url);
 
 }  // namespace splitlet::node_api

@@ -1,0 +1,58 @@
+#pragma once
+
+/// Feeds the rules with what happens in a round and what is seen of the node. Called by Engine.
+/// Owns:    the rules and what they judge by: wanted pods, faults, containers that must stop.
+/// Threads: one.
+/// Errors:  none; what breaks a rule is a violation, announced once for each subject.
+/// Source:  docs/reliability.md, "What must hold".
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chaos/node/node.h"
+#include "chaos/rules/disturbances.h"
+#include "chaos/rules/findings.h"
+#include "chaos/rules/rule.h"
+#include "chaos/rules/stops.h"
+#include "chaos/rules/unrun_containers.h"
+#include "chaos/rules/violation.h"
+#include "chaos/rules/wanted_pods.h"
+
+namespace splitlet::chaos {
+
+class Checker {
+ public:
+  Checker(const Scenario& scenario, Node& node);
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
+
+  void OnPut(const PodToRun& pod, const Snapshot& last);
+  void OnRemoved(const std::string& name, WallTime at, const Snapshot& last);
+  void OnBegin(const Action& action, WallTime at) { disturbances_.Begin(action, at); }
+  void OnEnd(const Action& action, WallTime at) { disturbances_.End(action, at); }
+  /// Every inspection.
+  void OnInspected(const Snapshot& snapshot);
+  /// The pods of the start are as they should be: from now on `unharmed` counts.
+  void OnSettled(const Snapshot& snapshot);
+
+  /// Violations when no fault is left; empty: all is right.
+  std::vector<Violation> AtRest(const Snapshot& snapshot) const;
+  /// The same after every pod was removed.
+  std::vector<Violation> AfterAll(const Snapshot& snapshot) const;
+  /// Found by inspections since the last call.
+  std::vector<Violation> Take() { return findings_.Take(); }
+  /// Containers whose pod was removed or changed, and that have not ended.
+  std::vector<Violation> StillRunning() const;
+
+ private:
+  Node& node_;
+  WantedPods pods_;
+  Disturbances disturbances_;
+  UnrunContainers unrun_;
+  Stops stops_;
+  Findings findings_;
+  std::vector<std::unique_ptr<Rule>> rules_;
+};
+
+}  // namespace splitlet::chaos

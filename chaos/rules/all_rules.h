@@ -1,0 +1,17 @@
+#pragma once
+
+/// The list of rules. Called by Checker.
+/// Threads: one.
+/// Errors:  none.
+
+#include <memory>
+#include <vector>
+
+#include "chaos/rules/rule.h"
+
+namespace splitlet::chaos {
+
+/// In the order in which they are fed.
+std::vector<std::unique_ptr<Rule>> AllRules(const RuleContext& context);
+
+}  // namespace splitlet::chaos

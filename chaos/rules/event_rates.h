@@ -1,0 +1,32 @@
+#pragma once
+
+/// Counts the events of each pod in the last minute. Used by EventsRule.
+/// Threads: one.
+/// Errors: none.
+/// Units: occurrences.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "libs/base/clock.h"
+
+namespace splitlet::chaos {
+
+class EventRates {
+ public:
+  static constexpr Duration kSpan = 60s;
+
+  /// `count`: all events ever recorded of the pod with this UID, as seen at `now`. Earlier events
+  /// than the first call count as of that call.
+  int64_t InLastMinute(const std::string& uid, Clock::Time now, int64_t count);
+
+ private:
+  // Counts and their times; the first is a minute old or older, if known.
+  using History = std::deque<std::pair<Clock::Time, int64_t>>;
+  std::map<std::string, History> histories_;
+};
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,30 @@
+#include "chaos/rules/room.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+namespace splitlet::chaos {
+
+void RoomRule::OnInspected(const Snapshot& snapshot) {
+  if (!snapshot.runtime_answered) return;
+  std::map<std::string, const PodTemplate*> running;  // by UID
+  for (const auto& c : snapshot.containers)
+    if (c.state == SeenContainer::State::kRunning && context().pods.IsOurs(c.pod))
+      running[c.uid] = context().pods.TemplateOf(c.pod);
+  int percent = 0;
+  std::map<int, int> ports;
+  for (const auto& [uid, from] : running) {
+    percent += from->cpu_percent;
+    if (from->host_port != 0 && ++ports[from->host_port] > 1)
+      context().findings.Add("room", fmt::format("port-{}", from->host_port),
+                             "two pods have it at the same time");
+  }
+  if (percent > 100)
+    context().findings.Add(
+        "room", "node",
+        fmt::format("pods that request {} % of its processors run at the same time", percent));
+}
+
+}  // namespace splitlet::chaos

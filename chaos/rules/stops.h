@@ -1,0 +1,57 @@
+#pragma once
+
+/// Containers that must end because their pod was removed or changed. Filled by Checker, read by
+/// the rules `grace`, `order` and `unwanted`.
+/// Threads: one; asks the node when a container ended.
+/// Errors:  none.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "chaos/node/node.h"
+#include "chaos/rules/disturbances.h"
+#include "chaos/rules/wanted_pods.h"
+
+namespace splitlet::chaos {
+
+struct Stop {
+  std::string pod, container, name, witness;  // container: id
+  WallTime removed;
+  Duration grace{0};
+  bool ignores_term = false;
+  bool may_live = false;  // the same UID was put again before the agent had to see the removal
+};
+
+struct EndedStop {
+  Stop stop;
+  WallTime ended;
+  bool exact = false;  // the runtime gave the time; else it is that of the inspection
+};
+
+class Stops {
+ public:
+  Stops(Node& node, const Disturbances& disturbances) : node_(node), disturbances_(disturbances) {}
+
+  /// `before`: the pod as it was wanted until now; null: it was not.
+  void OnPut(const WantedPod* before, const PodToRun& pod, const Snapshot& last);
+  void OnRemoved(const WantedPod& pod, WallTime at, const Snapshot& last);
+  /// The runtime answered: finds the containers that have ended.
+  void OnInspected(const Snapshot& snapshot);
+  /// After the rules have seen ended().
+  void ForgetEnded();
+
+  /// By container id; those of ended() included.
+  const std::map<std::string, Stop>& all() const { return stops_; }
+  /// Ended since the last inspection, and not by a fault.
+  const std::vector<EndedStop>& ended() const { return ended_; }
+
+ private:
+  Node& node_;
+  const Disturbances& disturbances_;
+  std::map<std::string, Stop> stops_;
+  std::vector<EndedStop> ended_;
+  std::vector<std::string> over_;  // ids: ended() and what a fault ended
+};
+
+}  // namespace splitlet::chaos

@@ -1,0 +1,34 @@
+#pragma once
+
+/// `logs`: what a container, or a process of splitlet, has written.
+/// Threads: the main one.
+/// Errors: printed by main as one line; exit code 1. Those about containers have a kubelet's words.
+/// Source: docs/behaviour/logs.md.
+
+#include <optional>
+#include <string>
+
+#include "libs/base/status.h"
+#include "libs/logs/log_reader.h"
+#include "libs/operate/command_line.h"
+
+namespace splitlet::ctl {
+
+struct LogsOptions {
+  std::string pod, container, name_space;
+  std::string process;  // instead of a pod
+  std::string since, since_time;
+  int64_t tail = -1;         // -1: all
+  int64_t limit_bytes = -1;  // -1: all
+  bool follow = false, previous = false, timestamps = false;
+};
+Status Logs(const operate::Context& context, const LogsOptions& options);
+
+/// INVALID_ARGUMENT for flags that exclude each other, and for malformed values.
+StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime now);
+/// Where a pod's log is on this machine; `path`: as the runtime has it.
+std::string PodLogPath(const operate::Layout& layout, const std::string& path);
+/// The log file of a process; FAILED_PRECONDITION with the command to use if there is none.
+StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process);
+
+}  // namespace splitlet::ctl
