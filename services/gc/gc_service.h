@@ -35,6 +35,8 @@
 #include "services/gc/images/image_collector.h"
 #include "services/gc/logs/log_rotation.h"
 #include "services/gc/logs/removed_logs.h"
+#include "services/gc/measure/stats/stats_reader.h"
+#include "services/gc/measure/stats/volume_monitor.h"
 #include "services/gc/metrics.h"
 #include "services/gc/oom/oom_watcher.h"
 #include "services/gc/pressure/pressure_monitor.h"
@@ -43,8 +45,6 @@
 #include "services/gc/report.h"
 #include "services/gc/round_queue.h"
 #include "services/gc/shutdown/graceful_shutdown.h"
-#include "services/gc/stats/stats_reader.h"
-#include "services/gc/stats/volume_monitor.h"
 
 namespace splitlet::gc {
 

@@ -14,9 +14,9 @@
 #include "libs/rpc/rpc.h"
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
+#include "services/gc/measure/stats/system_usage.h"
 #include "services/gc/rpc.h"
 #include "services/gc/shutdown/logind.h"
-#include "services/gc/stats/system_usage.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {

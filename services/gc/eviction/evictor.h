@@ -19,10 +19,11 @@
 #include <vector>
 
 #include "services/gc/eviction/active_pods.h"
-#include "services/gc/eviction/disk_layout.h"
+#include "services/gc/eviction/reclaim.h"
 #include "services/gc/eviction/thresholds.h"
-#include "services/gc/eviction/usage.h"
 #include "services/gc/eviction/victims.h"
+#include "services/gc/measure/disk_layout.h"
+#include "services/gc/measure/usage.h"
 #include "services/gc/pressure/pressure_monitor.h"
 #include "services/gc/removal_log.h"
 

@@ -71,23 +71,6 @@ kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource) {
   return requests.ok() ? kube::Of(*requests, resource) : kube::Quantity();
 }
 
-int64_t PodUsage::memory_bytes() const {
-  if (cgroup_memory_bytes) return *cgroup_memory_bytes;
-  int64_t sum = 0;
-  for (const auto& [name, container] : containers) sum += container.memory_bytes;
-  return sum;
-}
-
-DiskStats PodUsage::disk(bool layers, bool rest) const {
-  DiskStats sum;
-  for (const auto& [name, container] : containers) {
-    if (layers) sum += container.layer;
-    if (rest) sum += container.logs;
-  }
-  if (rest) sum += volumes;
-  return sum;
-}
-
 void Rank(Starved resource, DiskScope scope, std::vector<Candidate>& candidates) {
   std::vector<std::pair<Keys, Candidate>> keyed;
   keyed.reserve(candidates.size());

@@ -17,43 +17,11 @@
 
 #include "libs/kube/pod_types.h"
 #include "libs/kube/quantity.h"
-#include "services/gc/eviction/disk_layout.h"
+#include "services/gc/eviction/reclaim.h"
 #include "services/gc/eviction/thresholds.h"
+#include "services/gc/measure/usage.h"
 
 namespace splitlet::gc {
-
-struct DiskStats {
-  int64_t bytes = 0, inodes = 0;
-  bool more = false;  // than is counted here
-  DiskStats& operator+=(const DiskStats& other) {
-    bytes += other.bytes;
-    inodes += other.inodes;
-    more = more || other.more;
-    return *this;
-  }
-  bool operator==(const DiskStats&) const = default;
-};
-
-struct ContainerUsage {
-  int64_t memory_bytes = 0;  // working set
-  DiskStats layer, logs;
-};
-
-/// What a pod uses; a part that was not measured is not there.
-struct PodUsage {
-  std::map<std::string, ContainerUsage> containers;  // running ones, by name
-  bool has_memory = false, has_disk = false;
-  std::optional<int64_t> cgroup_memory_bytes;  // working set of the pod's own cgroup
-  std::optional<int64_t> processes;
-  DiskStats volumes;  // local ones, and the other files of the pod's directory
-  std::map<std::string, DiskStats> limited_volumes;  // those with a limit, by name
-  std::string unmeasured;  // why files of it were not counted, or not all; empty: all were
-
-  /// Of the pod's cgroup; of its containers together where that is not to be seen.
-  int64_t memory_bytes() const;
-  /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
-  DiskStats disk(bool layers, bool rest) const;
-};
 
 struct Candidate {
   std::string uid;

@@ -92,12 +92,6 @@ Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<Pressur
   return judged;
 }
 
-const PressureSignal* FindSignal(const std::vector<PressureSignal>& signals,
-                                 const std::string& name) {
-  const auto found = std::ranges::find(signals, name, &PressureSignal::name);
-  return found == signals.end() ? nullptr : &*found;
-}
-
 std::optional<Starved> StarvedBy(const std::string& signal) {
   if (signal == "memory.available" || signal == kPodsMemorySignal) return Starved::kMemory;
   if (signal == "pid.available") return Starved::kPids;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "services/gc/config.h"
-#include "services/gc/pressure/signals.h"
+#include "services/gc/measure/signals.h"
 
 namespace splitlet::gc {
 
@@ -55,10 +55,6 @@ struct Judged {
 /// A threshold whose signal could not be read is not met: nothing is done about what is not known.
 Judged Judge(const std::vector<Threshold>& thresholds, const std::vector<PressureSignal>& signals,
              MetStates& states, Clock::Time now);
-
-/// Null: it is none of them.
-const PressureSignal* FindSignal(const std::vector<PressureSignal>& signals,
-                                 const std::string& name);
 
 /// What a signal is about, by the name that events and messages use.
 enum class Starved { kMemory, kStorage, kInodes, kPids };

@@ -7,7 +7,6 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr uint64_t kFullBytes = 1 << 20;
 constexpr const char* kReason = "the disk is full";
 
 Status Empty(fs::FileSystem& files, const std::string& path, bool live) {
@@ -37,12 +36,6 @@ void EmptyDirectory(fs::FileSystem& files, const std::string& dir, const std::st
 }
 
 }  // namespace
-
-bool DiskIsFull(fs::FileSystem& files, const std::string& path) {
-  const auto usage = files.Usage(path);
-  return usage.ok() &&
-         (usage->available_bytes < kFullBytes || (usage->inodes > 0 && usage->inodes_free == 0));
-}
 
 std::string LogDirectoryOf(const std::string& name_space, const std::string& name,
                            const std::string& uid) {

@@ -15,9 +15,6 @@
 
 namespace splitlet::gc {
 
-/// Not even what is needed to end a pod can be written, other than out of a reserve.
-bool DiskIsFull(fs::FileSystem& files, const std::string& path);
-
 struct RemovedPod {
   std::string uid;
   std::string log_dir;  // its name

@@ -2,8 +2,8 @@
 
 #include "libs/cgroup/layout.h"
 #include "libs/node/resources.h"
-#include "services/gc/stats/cgroup_usage.h"
-#include "services/gc/stats/kernel_files.h"
+#include "services/gc/measure/cgroup_usage.h"
+#include "services/gc/measure/kernel_files.h"
 
 namespace splitlet::gc {
 namespace {

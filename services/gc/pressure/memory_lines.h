@@ -16,7 +16,7 @@
 #include "libs/fs/file_system.h"
 #include "services/gc/config.h"
 #include "services/gc/eviction/thresholds.h"
-#include "services/gc/pressure/signals.h"
+#include "services/gc/measure/signals.h"
 
 namespace splitlet::gc {
 

@@ -20,9 +20,9 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/config.h"
+#include "services/gc/measure/signals.h"
 #include "services/gc/metrics.h"
 #include "services/gc/pressure/memory_lines.h"
-#include "services/gc/pressure/signals.h"
 
 namespace splitlet::gc {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "services/gc/logs/full_disk.h"
+#include "services/gc/measure/full_disk.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {

@@ -28,9 +28,10 @@
 #include "libs/fs/record_store.h"
 #include "services/gc/config.h"
 #include "services/gc/eviction/thresholds.h"
+#include "services/gc/measure/signals.h"
 #include "services/gc/metrics.h"
+#include "services/gc/pressure/conditions.h"
 #include "services/gc/pressure/memory_watch.h"
-#include "services/gc/pressure/signals.h"
 
 namespace splitlet::v1 {
 class PressureRecord;

@@ -1,0 +1,72 @@
+#pragma once
+
+/// What pods use of memory, local storage and process ids, measured when somebody has to know.
+/// Threads: a strand; calls block on runtime and disk.
+/// Errors: the runtime's; a tree that cannot be measured leaves its pod without figures of the
+/// disk, and with the reason (`unmeasured`); of a pod without a cgroup that is to be seen here the
+/// containers count.
+/// Source: docs/behaviour/eviction.md, "Figures".
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/cri/cri.h"
+#include "libs/fs/file_system.h"
+#include "libs/kube/pod_types.h"
+#include "services/gc/config.h"
+#include "services/gc/measure/disk_layout.h"
+#include "services/gc/measure/tree_meter.h"
+
+namespace splitlet::gc {
+
+struct ContainerUsage {
+  int64_t memory_bytes = 0;  // working set
+  DiskStats layer, logs;
+};
+
+/// What a pod uses; a part that was not measured is not there.
+struct PodUsage {
+  std::map<std::string, ContainerUsage> containers;  // running ones, by name
+  bool has_memory = false, has_disk = false;
+  std::optional<int64_t> cgroup_memory_bytes;  // working set of the pod's own cgroup
+  std::optional<int64_t> processes;
+  DiskStats volumes;  // local ones, and the other files of the pod's directory
+  std::map<std::string, DiskStats> limited_volumes;  // those with a limit, by name
+  std::string unmeasured;  // why files of it were not counted, or not all; empty: all were
+
+  /// Of the pod's cgroup; of its containers together where that is not to be seen.
+  int64_t memory_bytes() const;
+  /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
+  DiskStats disk(bool layers, bool rest) const;
+};
+
+struct UsageSources {
+  const Clock& clock;
+  fs::FileSystem& files;
+  cri::Reader& reader;
+  cri::Stats& stats;
+  TreeMeter& meter;
+};
+
+struct UsageWish {
+  std::string uid;
+  std::shared_ptr<const kube::Pod> pod;
+  bool memory = false, disk = false, processes = false;
+  std::set<std::string> volumes;  // emptyDirs, by name
+  bool from_runtime() const { return memory || disk; }
+};
+
+using Usages = std::map<std::string, PodUsage>;  // by UID
+
+StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
+                           const GcConfig& config);
+
+StatusOr<DiskLayout> FindDiskLayout(const UsageSources& from, cri::Images& images,
+                                    const GcConfig& config);
+
+}  // namespace splitlet::gc
