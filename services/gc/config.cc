@@ -32,7 +32,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";
   config.facts_dir = flags.run_dir + "/gc/facts";
-  config.victims_dir = flags.run_dir + "/gc/victims";
+  config.evictions_dir = flags.run_dir + "/gc/victims";
   config.call_limit = file.runtime_request_timeout;
   config.min_age = file.splitlet.container_gc_min_age;
   config.max_per_container = file.splitlet.container_gc_max_per_pod;

@@ -12,7 +12,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "services/gc/shutdown/groups.h"
+#include "services/gc/shutdown_groups.h"
 
 namespace splitlet::config {
 class KubeletConfig;
@@ -33,13 +33,13 @@ inline constexpr Duration kSourcePatience = std::chrono::minutes{5};
 
 struct GcConfig {
   std::string node_name;
-  std::string state_id;      // first part of the annotation splitlet.dev/node of our sandboxes
-  std::string pods_dir;      // <state>/pods: marks of our pods, see libs/node/pod_place.h
-  std::string pod_logs_dir;  // /var/log/pods
-  std::string links_dir;     // /var/log/containers
-  std::string facts_dir;     // <run>/gc/facts: facts of this boot
-  std::string victims_dir;   // <run>/gc/victims: pods on their way out
-  std::string root_dir;      // its file system is nodefs
+  std::string state_id;       // first part of the annotation splitlet.dev/node of our sandboxes
+  std::string pods_dir;       // <state>/pods: marks of our pods, see libs/node/pod_place.h
+  std::string pod_logs_dir;   // /var/log/pods
+  std::string links_dir;      // /var/log/containers
+  std::string facts_dir;      // <run>/gc/facts: facts of this boot
+  std::string evictions_dir;  // <run>/gc/victims: pods on their way out
+  std::string root_dir;       // its file system is nodefs
   Duration call_limit = std::chrono::minutes{2};
 
   Duration min_age{0};

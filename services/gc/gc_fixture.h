@@ -28,8 +28,8 @@
 #include "libs/peers/fake_desired_owner.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/measure/fake_tree_meter.h"
-#include "services/gc/oom/fake_kernel_log.h"
-#include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/protect/oom/fake_kernel_log.h"
+#include "services/gc/protect/shutdown/fake_shutdown_source.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -166,7 +166,7 @@ struct TestNode {
     config.pod_logs_dir = "/var/log/pods";
     config.links_dir = "/var/log/containers";
     config.facts_dir = "/run/gc/facts";
-    config.victims_dir = "/run/gc/victims";
+    config.evictions_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
     config.eviction_hard = {{"nodefs.available", "10%"}};
     CHECK(files.MakeDirs(config.pods_dir, 0755).ok());

@@ -31,20 +31,21 @@
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
-#include "services/gc/eviction/evictor.h"
 #include "services/gc/images/image_collector.h"
 #include "services/gc/logs/log_rotation.h"
 #include "services/gc/logs/removed_logs.h"
 #include "services/gc/measure/stats/stats_reader.h"
 #include "services/gc/measure/stats/volume_monitor.h"
 #include "services/gc/metrics.h"
-#include "services/gc/oom/oom_watcher.h"
-#include "services/gc/pressure/pressure_monitor.h"
+#include "services/gc/node_events.h"
+#include "services/gc/protect/eviction/evictor.h"
+#include "services/gc/protect/oom/oom_watcher.h"
+#include "services/gc/protect/pressure/pressure_monitor.h"
+#include "services/gc/protect/shutdown/graceful_shutdown.h"
 #include "services/gc/removal/remains_collector.h"
 #include "services/gc/removal_log.h"
 #include "services/gc/report.h"
 #include "services/gc/round_queue.h"
-#include "services/gc/shutdown/graceful_shutdown.h"
 
 namespace splitlet::gc {
 
@@ -102,6 +103,7 @@ class GcService {
   GcDeps deps_;
   const GcConfig config_;
   GcMetrics metrics_;
+  NodeEvents node_events_;
   RemovalLog removal_log_;
   RoundQueue rounds_;
   bool soon_ = false;  // a round of remains is to come before its time

@@ -15,8 +15,8 @@
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/measure/stats/system_usage.h"
+#include "services/gc/protect/shutdown/logind.h"
 #include "services/gc/rpc.h"
-#include "services/gc/shutdown/logind.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {

@@ -1,17 +1,11 @@
 #include "services/gc/removal_log.h"
 
 #include <set>
-#include <utility>
 
 #include "libs/base/trace.h"
-#include "libs/daemon/event_record.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
-
-RemovalLog::RemovalLog(const Log& log, GcMetrics& metrics, daemon::EventRecorder& events,
-                       std::string node_name)
-    : log_(log), metrics_(metrics), events_(events), node_name_(std::move(node_name)) {}
 
 void RemovalLog::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
   if (!change.present_after) {
@@ -70,11 +64,6 @@ std::vector<LogField> RemovalLog::FieldsOf(const ReportItem& item) const {
   if (trace != traces_.end()) fields.push_back(KV(kTraceIdField, TraceIdOf(trace->second)));
   if (!item.error.empty()) fields.push_back(KV("err", item.error));
   return fields;
-}
-
-void RemovalLog::NodeEvent(const std::string& reason, const std::string& message, bool warning) {
-  events_.Record(
-      daemon::NodeEvent(node_name_, {.reason = reason, .message = message, .warning = warning}));
 }
 
 }  // namespace splitlet::gc

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Says what gc has removed and what it could not: log lines with the trace of the pod, counters,
-/// and events of the node.
+/// Says what gc has removed and what it could not: log lines with the trace of the pod, and
+/// counters.
 /// In:    changes of `workers`, from GcService; reports of rounds.
 /// Owns:  the trace of the last change of each pod that has a worker.
-/// Out:   log, metrics, events.
+/// Out:   log, metrics.
 /// Killed at any line: traces are lost; what is removed next is logged without.
 /// Threads: loop thread only.
 /// Errors: none.
@@ -15,7 +15,6 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
-#include "libs/daemon/service.h"
 #include "services/gc/metrics.h"
 #include "services/gc/report.h"
 
@@ -27,15 +26,13 @@ namespace splitlet::gc {
 
 class RemovalLog {
  public:
-  RemovalLog(const Log& log, GcMetrics& metrics, daemon::EventRecorder& events,
-             std::string node_name);
+  RemovalLog(const Log& log, GcMetrics& metrics) : log_(log), metrics_(metrics) {}
 
   void OnWorker(const bus::View<v1::WorkerRecord>::Change& change);
   /// What a round did: a line for the round and one for each image; the rest at debug level.
   void Record(const Report& report);
   /// Logs that were emptied because the disk is full.
   void RecordEmptied(const std::vector<ReportItem>& items);
-  void NodeEvent(const std::string& reason, const std::string& message, bool warning = true);
 
  private:
   void RecordFailure(const ReportItem& item);
@@ -44,8 +41,6 @@ class RemovalLog {
 
   const Log& log_;
   GcMetrics& metrics_;
-  daemon::EventRecorder& events_;
-  std::string node_name_;
   std::map<std::string, std::string> traces_;  // by key of the pod
 };
 

@@ -9,8 +9,8 @@
 #include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/measure/fake_tree_meter.h"
-#include "services/gc/oom/fake_kernel_log.h"
-#include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/protect/oom/fake_kernel_log.h"
+#include "services/gc/protect/shutdown/fake_shutdown_source.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -465,7 +465,7 @@ class Gc final : public Process {
     config.pod_logs_dir = "/logs/pods";
     config.links_dir = "/logs/containers";
     config.facts_dir = "/run/gc/facts";
-    config.victims_dir = "/run/gc/victims";
+    config.evictions_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
     config.shutdown_groups = node.shutdown_groups();
     config.root_dir = "/kubelet";

@@ -73,14 +73,13 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
   ImageListing found = *listing;
   for (const auto& image : found.seen.images)
     if (image.id.empty() && !order.dry_run)
-      deps_.removal_log.NodeEvent("InvalidImageID",
-                                  "ImageID is not valid, skipping, image: " +
-                                      fmt::format("{}", fmt::join(image.tags, ", ")));
+      deps_.node_events.Warn("InvalidImageID", "ImageID is not valid, skipping, image: " +
+                                                   fmt::format("{}", fmt::join(image.tags, ", ")));
   const bool readable = AddWantedImages(found.seen.wanted);
   usage_.Observe(found.seen, deps_.images.clock.Now());
   if (found.fs.capacity_bytes == 0) {
     report.error = "invalid capacity 0 on image filesystem";
-    deps_.removal_log.NodeEvent("InvalidDiskCapacity", report.error);
+    deps_.node_events.Warn("InvalidDiskCapacity", report.error);
     return end();
   }
   const std::string stay = WhyImagesStay(found, readable);
@@ -158,7 +157,7 @@ void ImageCollector::End(Run& run) {
   deps_.metrics.ObserveRound("images", deps_.images.clock.Now() - run.began);
   const bool insufficient = run.round.insufficient();
   const Report done = run.round.Finish();
-  if (!done.dry_run && insufficient) deps_.removal_log.NodeEvent("FreeDiskSpaceFailed", done.error);
+  if (!done.dry_run && insufficient) deps_.node_events.Warn("FreeDiskSpaceFailed", done.error);
   OnRemoved(done);
   run.finish(done);
 }
@@ -178,7 +177,7 @@ void ImageCollector::OnRemoved(const Report& report) {
   if (++failures_ == 1) {
     deps_.log.Warn("image garbage collection failed once", {KV("err", report.error)});
   } else {
-    deps_.removal_log.NodeEvent("ImageGCFailed", report.error);
+    deps_.node_events.Warn("ImageGCFailed", report.error);
   }
 }
 

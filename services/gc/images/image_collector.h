@@ -24,6 +24,7 @@
 #include "services/gc/images/image_round.h"
 #include "services/gc/images/image_usage.h"
 #include "services/gc/metrics.h"
+#include "services/gc/node_events.h"
 #include "services/gc/removal_log.h"
 #include "services/gc/report.h"
 #include "services/gc/round_queue.h"
@@ -49,6 +50,7 @@ class ImageCollector {
     ImageDeps images;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
+    NodeEvents& node_events;
     RemovalLog& removal_log;
     GcMetrics& metrics;
     const Log& log;

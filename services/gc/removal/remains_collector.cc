@@ -51,7 +51,7 @@ void RemainsCollector::OnInventory(const StatusOr<Inventory>& inventory, Removal
     report.dry_run = order.dry_run;
     report.at = deps_.clock.WallNow();
     report.error = ToString(inventory.status());
-    deps_.removal_log.NodeEvent("ContainerGCFailed", report.error);
+    deps_.node_events.Warn("ContainerGCFailed", report.error);
     runtime_problem_ = report.error;
     OnRemoved(report);
     return finish(report);

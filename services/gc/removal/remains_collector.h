@@ -25,6 +25,7 @@
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
 #include "services/gc/metrics.h"
+#include "services/gc/node_events.h"
 #include "services/gc/removal/inventory.h"
 #include "services/gc/removal/removal_plan.h"
 #include "services/gc/removal/remover.h"
@@ -49,6 +50,7 @@ class RemainsCollector {
     RemoverDeps remover;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
+    NodeEvents& node_events;
     RemovalLog& removal_log;
     GcMetrics& metrics;
     const Log& log;

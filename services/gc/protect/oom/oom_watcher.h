@@ -1,0 +1,48 @@
+#pragma once
+
+/// Tells when the whole machine ran out of memory. What a container's own limit kills shows in that
+/// container's status.
+/// In:    a timer of 10 s.
+/// Owns:  the half of a kill that was read.
+/// Out:   the node event SystemOOM.
+/// Killed at any line: kills until the next start are not told.
+/// Threads: loop thread; the log is read on a strand of its own.
+/// Errors: a log that cannot be read is logged once, and tried again.
+/// Source: docs/behaviour/eviction.md, "Kills of the kernel".
+
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/exec/exec.h"
+#include "libs/exec/periodic.h"
+#include "services/gc/node_events.h"
+#include "services/gc/protect/oom/kernel_log.h"
+#include "services/gc/protect/oom/oom_kills.h"
+
+namespace splitlet::gc {
+
+class OomWatcher {
+ public:
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    KernelLog& kernel_log;
+    NodeEvents& node_events;
+    const Log& log;
+  };
+  explicit OomWatcher(const Deps& deps);
+
+  void Start() { timer_.Kick(); }
+
+ private:
+  void OnTimer();
+  void OnRead(const StatusOr<std::vector<std::string>>& records);
+
+  Deps deps_;
+  OomKills kills_;
+  bool told_unread_ = false;
+  exec::Periodic timer_;
+};
+
+}  // namespace splitlet::gc

@@ -1,0 +1,51 @@
+#include "services/gc/protect/pressure/memory_watch.h"
+
+#include <utility>
+
+namespace splitlet::gc {
+namespace {
+
+constexpr Duration kPause = std::chrono::seconds{1};
+
+}  // namespace
+
+StatusOr<MemoryUse> MemoryWatch::Read() const {
+  if (deps_.alarm == nullptr) return MemoryUse();
+  return ReadMemoryUse(deps_.files, config_);
+}
+
+Status MemoryWatch::Set(const StatusOr<MemoryUse>& use,
+                        const std::vector<PressureSignal>& signals) {
+  if (deps_.alarm == nullptr) return OkStatus();
+  if (!use.ok()) return use.status();
+  return deps_.alarm->Set(LinesOf(ThresholdsOf(config_), signals, *use),
+                          [this] { deps_.loop.Post([this] { OnAlarm(); }); });
+}
+
+void MemoryWatch::OnSet(const Status& status) {
+  CHECK(deps_.loop.IsCurrent());
+  const bool told = std::exchange(told_, !status.ok());
+  if (!status.ok() && !told)
+    deps_.log.Warn("the kernel does not tell when memory runs out; it is looked at every 10 s",
+                   {KV("err", status)});
+}
+
+void MemoryWatch::OnAlarm() {
+  CHECK(deps_.loop.IsCurrent());
+  deps_.metrics.memory_alarms.Increment();
+  if (waiting_) return;
+  const Duration since = looked_at_ ? deps_.clock.Now() - *looked_at_ : kPause;
+  if (since >= kPause) return Look();
+  waiting_ = true;
+  deps_.loop.RunAfter(kPause - since, [this] {
+    waiting_ = false;
+    Look();
+  });
+}
+
+void MemoryWatch::Look() {
+  looked_at_ = deps_.clock.Now();
+  deps_.look();
+}
+
+}  // namespace splitlet::gc
