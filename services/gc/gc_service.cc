@@ -28,19 +28,19 @@ GcService::GcService(GcDeps deps, GcConfig config)
       metrics_(deps_.metrics),
       node_events_(deps_.events, config_.node_name),
       removal_log_(deps_.log, metrics_),
-      remains_({.clock = deps_.clock,
-                .loop = deps_.loop,
-                .strands = deps_.strands,
-                .remover = {deps_.clock, deps_.files, deps_.reader, deps_.remover,
-                            deps_.stop_sandbox, deps_.stop_container, deps_.events,
-                            *deps_.workers_client, *deps_.desired_client},
-                .desired = deps_.desired,
-                .workers = deps_.workers,
-                .node_events = node_events_,
-                .removal_log = removal_log_,
-                .metrics = metrics_,
-                .log = deps_.log},
-               config_),
+      containers_({.clock = deps_.clock,
+                   .loop = deps_.loop,
+                   .strands = deps_.strands,
+                   .remover = {deps_.clock, deps_.files, deps_.reader, deps_.remover,
+                               deps_.stop_sandbox, deps_.stop_container, deps_.events,
+                               *deps_.workers_client, *deps_.desired_client},
+                   .desired = deps_.desired,
+                   .workers = deps_.workers,
+                   .node_events = node_events_,
+                   .removal_log = removal_log_,
+                   .metrics = metrics_,
+                   .log = deps_.log},
+                  config_),
       images_({.loop = deps_.loop,
                .strands = deps_.strands,
                .images = {deps_.clock, deps_.files, deps_.reader, deps_.images, deps_.remover},
@@ -59,15 +59,15 @@ GcService::GcService(GcDeps deps, GcConfig config)
              .metrics = metrics_,
              .is_ours = [this](const std::string& key) { return deps_.workers.Contains(key); }},
             config_),
-      removed_logs_({.clock = deps_.clock,
-                     .loop = deps_.loop,
-                     .strands = deps_.strands,
-                     .files = deps_.files,
-                     .desired = deps_.desired,
-                     .workers = deps_.workers,
-                     .runtime = deps_.runtime,
-                     .removal_log = removal_log_},
-                    config_),
+      log_truncation_({.clock = deps_.clock,
+                       .loop = deps_.loop,
+                       .strands = deps_.strands,
+                       .files = deps_.files,
+                       .desired = deps_.desired,
+                       .workers = deps_.workers,
+                       .runtime = deps_.runtime,
+                       .removal_log = removal_log_},
+                      config_),
       removal_timer_(deps_.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
       image_timer_(deps_.loop, kImagePeriod, [this] { OnImageTimer(); }),
       pressure_({.clock = deps_.clock,
@@ -80,7 +80,7 @@ GcService::GcService(GcDeps deps, GcConfig config)
                  .table = deps_.pressure,
                  .metrics = metrics_,
                  .log = deps_.log,
-                 .on_full_disk = [this] { removed_logs_.OnFullDisk(); },
+                 .on_full_disk = [this] { log_truncation_.OnFullDisk(); },
                  .on_pass = [this](const Pass& pass) { evictor_.OnPass(pass); }},
                 config_),
       evictor_({.clock = deps_.clock,
@@ -174,12 +174,12 @@ void GcService::Start() {
 
 daemon::Health GcService::GetHealth() const {
   std::string problem = pressure_.problem();
-  if (problem.empty()) problem = remains_.RuntimeProblem();
+  if (problem.empty()) problem = containers_.RuntimeProblem();
   return {problem.empty(), problem};
 }
 
 Report GcService::GetReport() const {
-  Report report = Joined(remains_.last(), images_.last());
+  Report report = Joined(containers_.last(), images_.last());
   report.at = std::max(report.at, images_.last().at);
   return report;
 }
@@ -188,7 +188,7 @@ void GcService::Run(bool dry_run, Done done) {
   CHECK(deps_.loop.IsCurrent());
   if (rounds_.full()) return done(ResourceExhausted("{} rounds wait already", rounds_.waiting()));
   rounds_.Add([this, dry_run, done = std::move(done)] {
-    remains_.Collect({.dry_run = dry_run}, [this, dry_run, done](const Report& remains) {
+    containers_.Collect({.dry_run = dry_run}, [this, dry_run, done](const Report& remains) {
       images_.Collect({.dry_run = dry_run}, [this, remains, done](const Report& images) {
         done(Joined(remains, images));
         rounds_.Next();
@@ -199,7 +199,7 @@ void GcService::Run(bool dry_run, Done done) {
 
 void GcService::OnRemovalTimer() {
   if (rounds_.full()) return;  // a queued round will cover this one
-  rounds_.Add([this] { remains_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
+  rounds_.Add([this] { containers_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
 }
 
 void GcService::OnImageTimer() {
@@ -217,7 +217,7 @@ void GcService::MakeRoom(NodeReclaim what, std::function<void()> done) {
     const auto images = [this, what, end](const Report&) {
       what.images ? images_.Collect({.all_unused = true}, end) : end({});
     };
-    what.containers ? remains_.Collect({.short_of_room = true}, images) : images({});
+    what.containers ? containers_.Collect({.short_of_room = true}, images) : images({});
   });
 }
 

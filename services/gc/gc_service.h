@@ -5,7 +5,7 @@
 /// In:    timers (containers 1 min, images 5 min, signals 10 s), views `desired`, `workers`,
 /// `runtime`, Gc.Run calls.
 /// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
-/// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
+/// RoundQueue, ContainerGc, ImageCollector, LogRotation, LogTruncation, PressureMonitor,
 /// Evictor, GracefulShutdown, VolumeMonitor, RemovalLog.
 /// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; ends of
 /// pods that have to go; events of the node.
@@ -30,10 +30,14 @@
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
+#include "services/gc/collect/containers/container_gc.h"
+#include "services/gc/collect/images/image_collector.h"
+#include "services/gc/collect/logs/log_rotation.h"
+#include "services/gc/collect/logs/log_truncation.h"
+#include "services/gc/collect/removal_log.h"
+#include "services/gc/collect/report.h"
+#include "services/gc/collect/round_queue.h"
 #include "services/gc/config.h"
-#include "services/gc/images/image_collector.h"
-#include "services/gc/logs/log_rotation.h"
-#include "services/gc/logs/removed_logs.h"
 #include "services/gc/measure/stats/stats_reader.h"
 #include "services/gc/measure/stats/volume_monitor.h"
 #include "services/gc/metrics.h"
@@ -42,10 +46,6 @@
 #include "services/gc/protect/oom/oom_watcher.h"
 #include "services/gc/protect/pressure/pressure_monitor.h"
 #include "services/gc/protect/shutdown/graceful_shutdown.h"
-#include "services/gc/removal/remains_collector.h"
-#include "services/gc/removal_log.h"
-#include "services/gc/report.h"
-#include "services/gc/round_queue.h"
 
 namespace splitlet::gc {
 
@@ -107,10 +107,10 @@ class GcService {
   RemovalLog removal_log_;
   RoundQueue rounds_;
   bool soon_ = false;  // a round of remains is to come before its time
-  RemainsCollector remains_;
+  ContainerGc containers_;
   ImageCollector images_;
   LogRotation logs_;
-  RemovedLogs removed_logs_;
+  LogTruncation log_truncation_;
   exec::Periodic removal_timer_, image_timer_;
   PressureMonitor pressure_;
   Evictor evictor_;

@@ -1,0 +1,80 @@
+#pragma once
+
+/// Rounds over what ended pods leave behind: containers, sandboxes, directories and links.
+/// In:    rounds to make, from GcService; views `desired` and `workers`, read when a round has
+/// listed disk and runtime.
+/// Owns:  the report of the last round, and what it saw in unknown state; whether the runtime could
+/// be listed.
+/// Out:   removals, through Remover, which asks the owners and takes a hold first.
+/// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
+/// emptied then; a hold that nobody releases ends after 60 s.
+/// Threads: loop thread; listing and removing on the strand of rounds.
+/// Errors: in the report of the round.
+/// Source: docs/safety.md, rules 8, 10 and 25.
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "libs/base/log.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/exec/exec.h"
+#include "libs/fs/file_system.h"
+#include "libs/peers/desired_owner.h"
+#include "libs/peers/pod_worker_client.h"
+#include "services/gc/collect/containers/inventory.h"
+#include "services/gc/collect/containers/removal_plan.h"
+#include "services/gc/collect/containers/remover.h"
+#include "services/gc/collect/removal_log.h"
+#include "services/gc/collect/report.h"
+#include "services/gc/collect/round_queue.h"
+#include "services/gc/config.h"
+#include "services/gc/metrics.h"
+#include "services/gc/node_events.h"
+
+namespace splitlet::gc {
+
+struct RemovalOrder {
+  bool dry_run = false;
+  bool short_of_room = false;  // see ScopeInput
+};
+
+class ContainerGc {
+ public:
+  using Finish = std::function<void(const Report&)>;
+  struct Deps {
+    const Clock& clock;
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    RemoverDeps remover;
+    const bus::View<v1::DesiredRecord>& desired;
+    const bus::View<v1::WorkerRecord>& workers;
+    NodeEvents& node_events;
+    RemovalLog& removal_log;
+    GcMetrics& metrics;
+    const Log& log;
+  };
+  ContainerGc(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
+
+  /// One round; `finish` on the loop, once.
+  void Collect(RemovalOrder order, Finish finish);
+  const Report& last() const { return last_; }
+  /// Why the runtime could not be listed in the last round, or was not yet; empty: it was.
+  std::string RuntimeProblem() const;
+
+ private:
+  void OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order, const Finish& finish);
+  void OnRemoved(const Report& report);
+  void CountOrphans(const Report& report);
+  Scope ScopeOfPod(const std::string& uid, const PodTraces& traces, bool short_of_room) const;
+
+  Deps deps_;
+  const GcConfig& config_;
+  Report last_;
+  bool listed_ = false;            // once in this start
+  std::set<std::string> unknown_;  // RemovalPlan::unknown of the last round
+  std::string runtime_problem_;
+};
+
+}  // namespace splitlet::gc

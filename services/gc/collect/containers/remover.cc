@@ -1,0 +1,369 @@
+#include "services/gc/collect/containers/remover.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
+#include "libs/kube/pod_types.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr Duration kAskLimit = std::chrono::seconds{5};
+/// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
+constexpr Duration kHoldLimit = std::chrono::seconds{20};
+
+/// One that hangs leaves time for others.
+constexpr Duration kTakeDownLimit = std::chrono::seconds{10};
+
+constexpr int64_t kMinGrace = 2;  // seconds
+/// Of the hold, so much is left for the runtime after the grace of a container.
+constexpr Duration kStopMargin = std::chrono::seconds{5};
+
+constexpr std::string_view kNotGiven = "pod-worker did not give it free";
+
+std::vector<std::string> Names(const std::vector<Removal>& removals,
+                               const std::set<std::string>& refused) {
+  std::vector<std::string> names;
+  for (const auto& removal : removals) {
+    if (!refused.contains(removal.uid)) names.push_back(removal.name);
+  }
+  return names;
+}
+
+/// What the pod gave its containers, as the container itself tells.
+int64_t GraceOf(const cri::Container& container) {
+  for (const auto key : {kube::kPodDeletionGracePeriod, kube::kPodTerminationGracePeriod}) {
+    const std::string text = ValueOf(container.annotations, key);
+    int64_t seconds = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size())
+      return std::max(seconds, kMinGrace);
+  }
+  return kMinGrace;
+}
+
+std::set<std::string> SetOf(std::vector<std::string> names) {
+  return {std::make_move_iterator(names.begin()), std::make_move_iterator(names.end())};
+}
+
+}  // namespace
+
+Report Remover::Describe(const RemovalPlan& plan) const {
+  Report report;
+  report.dry_run = true;
+  report.at = deps_.clock.WallNow();
+  report.kept = plan.kept;
+  const auto add = [&](const char* kind, const std::vector<Removal>& removals) {
+    for (const auto& removal : removals)
+      report.items.push_back({kind, removal.name, removal.reason, 0, false, "", removal.uid});
+  };
+  add("container", plan.containers);
+  add("sandbox", plan.sandboxes);
+  add("log-dir", plan.log_dirs);
+  add("pod-dir", plan.pod_dirs);
+  add("log-link", plan.links);
+  return report;
+}
+
+Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
+  report_.at = deps_.clock.WallNow();
+  report_.kept = plan.kept;
+  report_.blocked_pod_dirs = plan.blocked_pod_dirs;
+  report_.stuck = plan.stuck;
+  EmptyAside(inventory.aside);
+  RemoveLinks(plan);
+  AskConfigSource(plan);
+  const Status held = TakeHold(plan);
+  if (!held.ok()) {
+    report_.error = "hold for removal: " + ToString(held);
+    return std::move(report_);
+  }
+  if (!hold_id_.empty()) {
+    RemoveContainers(plan);
+    RemoveSandboxes(plan, inventory);
+    RemoveDirectories(plan);
+    const Status released = deps_.workers.ReleaseHold(hold_id_, After(deps_.clock, kAskLimit));
+    if (!released.ok()) report_.kept.push_back("release hold: " + ToString(released));
+  }
+  return std::move(report_);
+}
+
+void Remover::EmptyAside(const std::vector<Aside>& asides) {
+  for (const auto& aside : asides) {
+    const Status removed = Empty(aside);
+    if (!removed.ok()) report_.kept.push_back(fmt::format("{}: {}", aside.path, ToString(removed)));
+  }
+}
+
+/// The mark last: it alone says that the tree is ours.
+Status Remover::Empty(const Aside& aside) {
+  if (!aside.tree.empty()) {
+    FAIL_POINT("gc.empty-pod-tree.before");
+    RETURN_IF_ERROR(deps_.files.RemoveTree(aside.tree), "empty {}", aside.tree);
+    FAIL_POINT("gc.empty-pod-tree.after");
+  }
+  return deps_.files.RemoveTree(aside.path);
+}
+
+void Remover::AskConfigSource(const RemovalPlan& plan) {
+  std::map<std::string, std::set<std::string>> uids_of;  // by source
+  for (const auto* list : {&plan.containers, &plan.sandboxes, &plan.log_dirs, &plan.pod_dirs}) {
+    for (const auto& removal : *list) {
+      if (removal.ask) uids_of[removal.source].insert(removal.uid);
+    }
+  }
+  for (const auto& [source, uids] : uids_of) AskConfigSource(source, uids);
+}
+
+void Remover::AskConfigSource(const std::string& source, const std::set<std::string>& uids) {
+  for (auto it = uids.begin(); it != uids.end(); ++it) {
+    const auto known = deps_.desired.Knows(*it, source, After(deps_.clock, kAskLimit));
+    if (known.ok() && !*known) continue;
+    if (known.ok()) {
+      report_.kept.push_back(fmt::format("pod {}: wanted", *it));
+      refused_uids_.insert(*it);
+      continue;
+    }
+    // It will not answer for the others of this source either.
+    report_.kept.push_back("pods that nobody wants: config-source: " + ToString(known.status()));
+    refused_uids_.insert(it, uids.end());
+    return;
+  }
+}
+
+Status Remover::TakeHold(const RemovalPlan& plan) {
+  peers::HoldWishes wishes;
+  wishes.request_id = fmt::format("gc-{}", deps_.clock.Now().monotonic.count());
+  std::set<std::string> uids = SetOf(Names(plan.pod_dirs, refused_uids_));
+  for (const auto& dir : plan.log_dirs) {
+    if (!refused_uids_.contains(dir.uid)) uids.insert(dir.uid);
+  }
+  wishes.uids.assign(uids.begin(), uids.end());
+  wishes.container_ids = Names(plan.containers, refused_uids_);
+  wishes.sandbox_ids = Names(plan.sandboxes, refused_uids_);
+  if (wishes.uids.empty() && wishes.container_ids.empty() && wishes.sandbox_ids.empty())
+    return OkStatus();
+  // Counted from before the call, so that it is over here first.
+  hold_ends_ = deps_.clock.Now() + kHoldUse;
+  FAIL_POINT("gc.hold.before");
+  auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kHoldLimit));
+  FAIL_POINT("gc.hold.after");
+  if (!hold.ok()) return hold.status();
+  hold_id_ = hold->id;
+  allowed_uids_ = SetOf(std::move(hold->uids));
+  allowed_containers_ = SetOf(std::move(hold->container_ids));
+  allowed_sandboxes_ = SetOf(std::move(hold->sandbox_ids));
+  stopped_sandboxes_ = SetOf(std::move(hold->stopped_sandbox_ids));
+  return OkStatus();
+}
+
+bool Remover::HoldIsOver() {
+  if (deps_.clock.Now() < hold_ends_) return false;
+  report_.error = "the hold is over; the rest waits for the next round";
+  return true;
+}
+
+Deadline Remover::CallDeadline() const {
+  const Clock::Time limit = deps_.clock.Now() + config_.call_limit;
+  return {std::min(limit, hold_ends_)};
+}
+
+bool Remover::Note(const char* kind, const Removal& removal, const Status& status) {
+  report_.items.push_back({kind, removal.name, removal.reason, 0, status.ok(),
+                           status.ok() ? "" : ToString(status), removal.uid});
+  if (!status.ok()) failed_uids_.insert(removal.uid);
+  return status.ok();
+}
+
+void Remover::Keep(const char* kind, const Removal& removal, std::string_view why) {
+  failed_uids_.insert(removal.uid);
+  if (!refused_uids_.contains(removal.uid))  // that has been told
+    report_.kept.push_back(fmt::format("{} {}: {}", kind, removal.name, why));
+}
+
+void Remover::RemoveContainers(const RemovalPlan& plan) {
+  for (const auto& removal : plan.containers) {
+    if (!allowed_containers_.contains(removal.name)) {
+      Keep("container", removal, kNotGiven);
+      continue;
+    }
+    if (HoldIsOver()) return;
+    Note("container", removal, RemoveContainer(cri::ContainerId(removal.name)));
+  }
+}
+
+/// Logs first: a container that is gone no longer says where they are.
+Status Remover::RemoveContainer(const cri::ContainerId& id) {
+  const auto container = deps_.reader.ContainerStatus(id, CallDeadline());
+  if (container.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(container, "status of the container");
+  if (container->state == cri::ContainerState::kRunning)
+    return FailedPrecondition("it is not dead any more");
+  if (container->state == cri::ContainerState::kUnknown)
+    RETURN_IF_ERROR(StopUnknown(*container), "stop the container, whose state is unknown");
+  RETURN_IF_ERROR(RemoveLogs(*container), "remove logs");
+  FAIL_POINT("gc.remove-container.before");
+  RETURN_IF_ERROR(deps_.remover.RemoveContainer(id, CallDeadline()), "remove container");
+  FAIL_POINT("gc.remove-container.after");
+  return OkStatus();
+}
+
+/// It may run. Its hook is not run; the grace ends with the hold.
+Status Remover::StopUnknown(const cri::Container& container) {
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(
+      hold_ends_ - deps_.clock.Now() - kStopMargin);
+  if (left.count() < kMinGrace) return DeadlineExceeded("the hold is nearly over");
+  deps_.events.Record({.reason = "Killing",
+                       .message = "Container is in unknown state, try killing it before removal",
+                       .name_space = ValueOf(container.labels, kube::kPodNamespaceLabel),
+                       .name = ValueOf(container.labels, kube::kPodNameLabel),
+                       .uid = ValueOf(container.labels, kube::kPodUidLabel),
+                       .container = container.name});
+  const int64_t grace = std::min<int64_t>(GraceOf(container), left.count());
+  return deps_.stop_container(container.id, grace, CallDeadline());
+}
+
+Status Remover::RemoveLogs(const cri::Container& container) {
+  // Only below our root: the path is what the runtime says.
+  if (!container.log_path.starts_with(config_.pod_logs_dir + "/")) return OkStatus();
+  const std::string dir = fs::ParentOf(container.log_path);
+  const std::string name = fs::NameOf(container.log_path);
+  const auto entries = deps_.files.List(dir);
+  if (entries.status().code() != StatusCode::kNotFound) RETURN_IF_ERROR(entries, "list {}", dir);
+  if (entries.ok()) {
+    for (const auto& entry : *entries) {
+      // Rotated ones are "<name>.<time>" and "<name>.<time>.gz".
+      if (entry.name != name && !entry.name.starts_with(name + ".")) continue;
+      RETURN_IF_ERROR(deps_.files.Remove(dir + "/" + entry.name), "remove {}", entry.name);
+    }
+  }
+  const auto links = deps_.files.List(config_.links_dir);
+  if (!links.ok()) return OkStatus();
+  for (const auto& link : *links) {
+    const std::string id = ContainerIdOfLink(link.name);
+    if (id.empty() || !container.id.str().starts_with(id)) continue;
+    RETURN_IF_ERROR(deps_.files.Remove(config_.links_dir + "/" + link.name), "remove link");
+  }
+  return OkStatus();
+}
+
+void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventory) {
+  std::set<std::string> occupied;
+  for (const auto& container : inventory.containers) {
+    const bool removed = std::ranges::any_of(report_.items, [&](const ReportItem& item) {
+      return item.removed && item.name == container.id.str();
+    });
+    if (!removed) occupied.insert(container.sandbox_id.str());
+  }
+  for (const auto& removal : plan.sandboxes) {
+    const bool held = allowed_sandboxes_.contains(removal.name);
+    if (!held || occupied.contains(removal.name)) {
+      Keep("sandbox", removal, held ? "it has containers" : kNotGiven);
+      continue;
+    }
+    if (HoldIsOver()) return;
+    Note("sandbox", removal, RemoveSandbox(cri::SandboxId(removal.name)));
+  }
+}
+
+/// Stopped again where pod-worker does not vouch for it: its network may not have been torn down
+/// completely. Where it does, the runtime is spared the network plugins.
+Status Remover::RemoveSandbox(const cri::SandboxId& id) {
+  FAIL_POINT("gc.remove-sandbox.before");
+  if (!stopped_sandboxes_.contains(id.str()))
+    RETURN_IF_ERROR(deps_.stop_sandbox(id, CallDeadline()), "stop sandbox");
+  RETURN_IF_ERROR(deps_.remover.RemovePodSandbox(id, CallDeadline()), "remove sandbox");
+  FAIL_POINT("gc.remove-sandbox.after");
+  return OkStatus();
+}
+
+std::string_view Remover::WhyKept(const std::string& uid) const {
+  return allowed_uids_.contains(uid) ? "something else of the pod is still there" : kNotGiven;
+}
+
+void Remover::RemoveDirectories(const RemovalPlan& plan) {
+  if (!report_.error.empty()) return;
+  for (const auto& removal : plan.log_dirs) {
+    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+      Keep("log-dir", removal, WhyKept(removal.uid));
+      continue;
+    }
+    if (HoldIsOver()) return;
+    Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
+  }
+  // What may take long comes last.
+  for (const bool blocked : {false, true})
+    for (const auto& removal : plan.pod_dirs)
+      if (removal.blocked.empty() != blocked && !RemoveOrKeep(removal)) return;
+}
+
+/// False: the hold is over.
+bool Remover::RemoveOrKeep(const Removal& removal) {
+  if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+    Keep("pod-dir", removal, WhyKept(removal.uid));
+    return true;
+  }
+  if (HoldIsOver()) return false;
+  if (!removal.blocked.empty()) {
+    if (!TakeDownVolumes(removal)) return true;
+    if (HoldIsOver()) return false;
+  }
+  Note("pod-dir", removal, RemovePodDirectory(removal));
+  return true;
+}
+
+/// The end of a pod takes its volumes down. There was none here when nothing of the pod ran any
+/// more as somebody came to know of it, also after a boot; or something that was not to be ended
+/// was still there.
+bool Remover::TakeDownVolumes(const Removal& removal) {
+  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTakeDownLimit)};
+  const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
+  std::string why = removal.blocked;
+  if (gone.ok() && *gone)
+    why = WhyBlocked(deps_.files, config_.pods_dir + "/" + removal.name, removal.tree).why;
+  std::erase(report_.kept, OrphanText(removal.uid, removal.blocked));
+  if (why.empty()) {
+    --report_.blocked_pod_dirs;
+    return true;
+  }
+  if (gone.ok() && *gone) report_.stuck[removal.uid] = why;
+  if (!gone.ok()) why = fmt::format("{}: {}", why, ToString(gone.status()));
+  report_.kept.push_back(OrphanText(removal.uid, why));
+  failed_uids_.insert(removal.uid);
+  return false;
+}
+
+/// The tree goes aside before its mark does: killed in between, the next round finds both by it.
+Status Remover::RemovePodDirectory(const Removal& removal) {
+  if (removal.tree.empty()) return RemoveDirectory(config_.pods_dir, removal.name, "");
+  const std::string aside = AsideOfTree(removal.tree);
+  FAIL_POINT("gc.move-pod-tree.before");
+  const Status moved = deps_.files.Rename(removal.tree, aside);
+  FAIL_POINT("gc.move-pod-tree.after");
+  // Marked, and then it was not made; or moved by a round that died.
+  if (moved.code() != StatusCode::kNotFound) RETURN_IF_ERROR(moved, "move aside");
+  return RemoveDirectory(config_.pods_dir, removal.name, aside);
+}
+
+/// Aside in one step while the hold lasts; emptying may take longer than it.
+Status Remover::RemoveDirectory(const std::string& parent, const std::string& name,
+                                const std::string& tree_aside) {
+  const std::string from = parent + "/" + name;
+  const std::string aside =
+      fmt::format("{}/{}{}-{}", parent, kAsidePrefix, deps_.clock.Now().monotonic.count(), name);
+  FAIL_POINT("gc.remove-directory.before");
+  RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
+  FAIL_POINT("gc.remove-directory.after-rename");
+  return Annotate(Empty({aside, tree_aside}), "empty");
+}
+
+void Remover::RemoveLinks(const RemovalPlan& plan) {
+  for (const auto& removal : plan.links)
+    Note("log-link", removal, deps_.files.Remove(removal.name));
+}
+
+}  // namespace splitlet::gc

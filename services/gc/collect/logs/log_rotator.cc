@@ -1,0 +1,97 @@
+#include "services/gc/collect/logs/log_rotator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
+
+namespace splitlet::gc {
+
+StatusOr<LogState> LogRotator::Inspect(const LogToInspect& look) const {
+  ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(look), "look at {}", look.path);
+  LogState state{.bytes = bytes, .rotated = bytes >= limits_.max_bytes};
+  if (!state.rotated && !look.tidy) return state;
+  // One place is for the live file, and one for what is rotated now.
+  const size_t places = state.rotated ? 2 : 1;
+  RETURN_IF_ERROR(RemoveOld(look, limits_.max_files - places), "remove old logs");
+  if (state.rotated) RETURN_IF_ERROR(Rotate(look), "rotate");
+  // Last, since it takes the longest: a writer that is quick goes on into a new file meanwhile. On
+  // a full disk files stay as they are; their number is bounded.
+  const Status compressed = CompressOld(look);
+  if (!compressed.ok()) state.compression = ToString(compressed);
+  return state;
+}
+
+/// Without a live file the writer still has one that was renamed: an earlier rotation was cut
+/// short.
+StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& look) const {
+  auto info = deps_.files.Stat(look.path, false);
+  if (info.status().code() == StatusCode::kNotFound) {
+    RETURN_IF_ERROR(
+        deps_.runtime.ReopenContainerLog(look.id, After(deps_.clock, limits_.call_limit)),
+        "open the log anew");
+    info = deps_.files.Stat(look.path, false);
+  }
+  RETURN_IF_ERROR(info, "status");
+  if (info->kind != fs::FileInfo::Kind::kFile) return FailedPrecondition("it is no file");
+  return info->size;
+}
+
+StatusOr<LogFiles> LogRotator::List(const LogToInspect& look) const {
+  const std::string dir = fs::ParentOf(look.path);
+  ASSIGN_OR_RETURN(const auto entries, deps_.files.List(dir), "list {}", dir);
+  LogFiles files{.live = fs::NameOf(look.path), .names = {}};
+  for (const auto& entry : entries) {
+    if (entry.kind == fs::FileInfo::Kind::kFile) files.names.push_back(entry.name);
+  }
+  return files;
+}
+
+Status LogRotator::RemoveOld(const LogToInspect& look, size_t keep) const {
+  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+  for (const auto& name : LogsToRemove(files, keep)) {
+    FAIL_POINT("gc.remove-log.before");
+    RETURN_IF_ERROR(deps_.files.Remove(fs::ParentOf(look.path) + "/" + name), "remove {}", name);
+    FAIL_POINT("gc.remove-log.after");
+  }
+  return OkStatus();
+}
+
+Status LogRotator::Rotate(const LogToInspect& look) const {
+  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+  const std::string rotated =
+      fs::ParentOf(look.path) + "/" + RotatedName(files, deps_.clock.WallNow());
+  FAIL_POINT("gc.rotate-log.before");
+  RETURN_IF_ERROR(deps_.files.Rename(look.path, rotated), "rename");
+  FAIL_POINT("gc.rotate-log.after-rename");
+  const Status reopened =
+      deps_.runtime.ReopenContainerLog(look.id, After(deps_.clock, limits_.call_limit));
+  FAIL_POINT("gc.rotate-log.after");
+  if (reopened.ok()) return OkStatus();
+  // The runtime may have done it, and only its answer was lost: then there is a new file.
+  const auto live = deps_.files.Stat(look.path, false);
+  if (live.status().code() == StatusCode::kNotFound)
+    RETURN_IF_ERROR(deps_.files.Rename(rotated, look.path), "rename back");
+  return Annotate(reopened, "open the log anew");
+}
+
+Status LogRotator::CompressOld(const LogToInspect& look) const {
+  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+  for (const auto& name : LogsToCompress(files))
+    RETURN_IF_ERROR(CompressOne(fs::ParentOf(look.path) + "/" + name), "compress");
+  return OkStatus();
+}
+
+Status LogRotator::CompressOne(const std::string& path) const {
+  FAIL_POINT("gc.compress-log.before");
+  RETURN_IF_ERROR(deps_.compress(path, path + ".tmp"), "write");
+  FAIL_POINT("gc.compress-log.after-write");
+  RETURN_IF_ERROR(deps_.files.Rename(path + ".tmp", path + ".gz"), "rename");
+  FAIL_POINT("gc.compress-log.after-rename");
+  RETURN_IF_ERROR(deps_.files.Remove(path), "remove the original");
+  FAIL_POINT("gc.compress-log.after");
+  return OkStatus();
+}
+
+}  // namespace splitlet::gc
