@@ -17,6 +17,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/config/feature_gates.h"
+#include "libs/config/volume_stats.h"
 
 namespace splitlet::config {
 
@@ -112,6 +113,7 @@ class KubeletConfig {
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   bool kernel_memcg_notification = false;
+  Duration volume_stats_period = kVolumeStatsPeriod;  // below zero: volumes are not measured
   // The machine: what it must be, and what it is made. Unset is told apart from what a kubelet
   // takes for it (docs/configuration.md).
   struct MachineSettings {

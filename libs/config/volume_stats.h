@@ -1,11 +1,9 @@
 #pragma once
 
-/// How often the volumes of pods are measured, which only gc asks for.
+/// How often the volumes of pods are measured.
 /// Threads: a pure function, any.
 /// Errors:  none: KubeletConfig::Load has refused what is no configuration.
 /// Source:  docs/configuration.md.
-
-#include <string>
 
 #include "libs/base/clock.h"
 
@@ -15,9 +13,7 @@ class ConfigReader;
 
 inline constexpr Duration kVolumeStatsPeriod = std::chrono::minutes{1};
 
-/// `content`: of a configuration that was loaded; empty: there is no file. Zero is not set, as at a
-/// kubelet; below zero they are not measured.
-Duration VolumeStatsPeriod(const std::string& content);
+/// Zero counts as not set, as at a kubelet; below zero volumes are not measured.
 Duration VolumeStatsPeriod(const ConfigReader& read);
 
 }  // namespace splitlet::config

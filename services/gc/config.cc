@@ -49,6 +49,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.eviction_max_grace_seconds = file.eviction_max_pod_grace_period_seconds;
   config.local_storage_limits = file.local_storage_capacity_isolation;
   config.evict_static_pods = file.splitlet.evict_static_pods;
+  config.volume_stats_period = file.volume_stats_period;
   config.shutdown_dir = flags.run_dir + "/gc/shutdown";
   config.shutdown_groups =
       PlainGroups(file.shutdown_grace_period, file.shutdown_grace_period_critical_pods);

@@ -65,6 +65,8 @@ struct GcConfig {
   bool local_storage_limits = true;
   bool evict_static_pods = false;
 
+  Duration volume_stats_period = std::chrono::minutes{1};  // not above 0: volumes are not measured
+
   std::string shutdown_dir;        // <run>/gc/shutdown: how far a shutdown of the node has come
   ShutdownGroups shutdown_groups;  // empty: pods do not end with the node
 

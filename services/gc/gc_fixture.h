@@ -155,7 +155,6 @@ struct TestNode {
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
-  Duration volume_stats_period = std::chrono::minutes{1};
   std::unique_ptr<Process> process;
 
   TestNode() {
@@ -206,7 +205,6 @@ struct TestNode {
                 .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
-                .volume_stats_period = volume_stats_period,
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
                 .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),

@@ -472,7 +472,8 @@ class Gc final : public Process {
     config.eviction_hard = node.eviction_hard();
     config.evict_static_pods = true;
     config.pressure_transition = 30s;
-    config.log_max_bytes = 0;  // the containers of this runtime write nothing
+    config.volume_stats_period = Duration{0};  // no process asks for stats here
+    config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
         gc::GcDeps{.clock = node.clock(),
@@ -501,7 +502,6 @@ class Gc final : public Process {
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<AskedConfigSource>(node),
-                   .volume_stats_period = Duration{0},  // nobody asks for figures here
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),

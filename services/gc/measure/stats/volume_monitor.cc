@@ -56,14 +56,15 @@ MeasuredVolumes VolumeMonitor::Get() const {
 }
 
 void VolumeMonitor::OnTimer() {
-  if (deps_.period <= Duration{0}) return;
+  if (config_.volume_stats_period <= Duration{0}) return;
   for (Job& job : Due()) Start(std::move(job));
 }
 
 bool VolumeMonitor::IsDue(const Part& part) const {
   if (under_way_.contains(part)) return false;
   const auto known = parts_.find(part);
-  return known == parts_.end() || deps_.clock.Now() - known->second.at >= deps_.period;
+  return known == parts_.end() ||
+         deps_.clock.Now() - known->second.at >= config_.volume_stats_period;
 }
 
 /// Those that run, and were not measured for a period. What no longer runs is forgotten.

@@ -50,7 +50,6 @@ class VolumeMonitor {
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::RuntimeRecord>& runtime;
     prometheus::Registry& metrics;
-    Duration period;  // of each volume; not above 0: none is measured
   };
   /// A pod that is new is measured after at most this.
   static constexpr Duration kTick = std::chrono::seconds{10};

@@ -237,7 +237,7 @@ TEST_F(Volumes, ClaimsOfAFewPodsAreMeasuredAtATime) {
 }
 
 TEST_F(Volumes, ANegativePeriodSwitchesThemOff) {
-  node.volume_stats_period = Duration{-1};
+  node.config.volume_stats_period = Duration{-1};
   node.Start();
   RunPod();
   node.all.Advance(std::chrono::minutes{2});

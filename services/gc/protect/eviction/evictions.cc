@@ -201,7 +201,7 @@ void Evictions::OnWorkers() {
   std::vector<std::string> gone;
   for (const auto& [uid, flight] : evictions_)
     if (flight.accepted && deps_.pods.IsGone(uid, flight.eviction.incarnation)) gone.push_back(uid);
-  for (const auto& uid : gone) Drop(uid, Then::kLookAgain);
+  for (const auto& uid : gone) Drop(uid, Then::kInspectAgain);
 }
 
 void Evictions::TellLate(const PendingEviction& eviction) {
@@ -229,14 +229,14 @@ void Evictions::WaitFor(const std::string& uid) {
         if (flight == evictions_.end() || flight->second.eviction.incarnation != incarnation)
           return;
         deps_.log.Warn("a eviction has not ended yet; the next may be chosen", {KV("podUID", uid)});
-        Drop(uid, Then::kLookAgain);
+        Drop(uid, Then::kInspectAgain);
       });
 }
 
 void Evictions::Drop(const std::string& uid, Then then) {
   evictions_.erase(uid);
   Forget(uid);
-  if (evictions_.empty() && then == Then::kLookAgain) deps_.on_none();
+  if (evictions_.empty() && then == Then::kInspectAgain) deps_.on_none();
 }
 
 void Evictions::Forget(const std::string& uid) {

@@ -79,7 +79,7 @@ class Evictions {
   void WaitFor(const std::string& uid);
   /// The event of a pod whose containers run on after their time.
   void TellLate(const PendingEviction& eviction);
-  enum class Then { kLookAgain, kWait };  // what was refused is not asked for again at once
+  enum class Then { kInspectAgain, kWait };  // what was refused is not asked for again at once
   void Drop(const std::string& uid, Then then);
   void Forget(const std::string& uid);
 

@@ -28,7 +28,7 @@ Evictor::Evictor(const Deps& deps, const GcConfig& config)
                   .events = deps_.events,
                   .metrics = deps_.metrics,
                   .log = deps_.log,
-                  .on_none = [this] { deps_.look_again(); }},
+                  .on_none = [this] { deps_.inspect_again(); }},
                  config) {}
 
 void Evictor::OnPass(const Pass& pass) {
@@ -141,7 +141,7 @@ void Evictor::Free() {
 void Evictor::OnFreed() {
   step_ = Step::kLooking;
   freed_at_ = deps_.clock.Now();
-  deps_.look_again();
+  deps_.inspect_again();
 }
 
 void Evictor::MeasurePods() {

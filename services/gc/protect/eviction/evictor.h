@@ -47,7 +47,7 @@ class Evictor {
     const Log& log;
     /// Frees what it can of this; then calls back.
     std::function<void(NodeReclaim what, std::function<void()> done)> reclaim;
-    std::function<void()> look_again;  // a pass soon
+    std::function<void()> inspect_again;  // a pass soon
   };
   Evictor(const Deps& deps, const GcConfig& config);
 

@@ -32,7 +32,7 @@ PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
                      .alarm = std::move(deps_.memory_alarm),
                      .metrics = deps_.metrics,
                      .log = deps_.log,
-                     .look = [this] { LookAgain(); }},
+                     .look = [this] { InspectAgain(); }},
                     config_),
       timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
 
@@ -43,7 +43,7 @@ void PressureMonitor::Start() {
   ReadFacts();
 }
 
-void PressureMonitor::LookAgain() {
+void PressureMonitor::InspectAgain() {
   if (looking_) {
     again_ = true;
   } else {

@@ -69,7 +69,7 @@ class PressureMonitor {
 
   void Start();
   /// A look soon, not only with the timer; one that begins after this.
-  void LookAgain();
+  void InspectAgain();
   /// In the record at once; before there is one, with the first.
   void SetShuttingDown(bool shutting_down);
   /// Why nothing is measured; empty: it is.
