@@ -110,12 +110,16 @@ void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts&
   const std::string uid = fs::NameOf(mark_dir);
   const auto mark = node::ReadPodMark(files, mark_dir, uid);
   if (!mark.ok()) {
-    inventory.pod_dirs.push_back({uid, Message(mark.status()), "", ""});
+    inventory.pod_dirs.push_back({.uid = uid, .blocked = Message(mark.status())});
     return;
   }
   const node::PodMark named = mark->value_or(node::PodMark{});
   auto [why, by_volumes] = WhyBlockedWith(files, mark_dir, named.path, mounts);
-  inventory.pod_dirs.push_back({uid, std::move(why), named.path, named.source, by_volumes});
+  inventory.pod_dirs.push_back({.uid = uid,
+                                .blocked = std::move(why),
+                                .tree = named.path,
+                                .source = named.source,
+                                .by_volumes = by_volumes});
   if (named.path.empty()) return;
   // The round that moved it aside died before the mark was.
   const std::string aside = AsideOfTree(named.path);

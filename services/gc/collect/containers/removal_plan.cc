@@ -73,7 +73,11 @@ class Planner {
   }
 
   Removal Entry(const std::string& name, const std::string& uid, const std::string& reason) {
-    return {name, uid, reason, ScopeFor(uid).by_absence, traces_[uid].source, "", ""};
+    return {.name = name,
+            .uid = uid,
+            .reason = reason,
+            .ask = ScopeFor(uid).by_absence,
+            .source = traces_[uid].source};
   }
 
   bool IsCandidate(const cri::Container& container) {
@@ -221,7 +225,7 @@ class Planner {
       // The log of a living container has no name for a moment while it is rotated.
       const bool alive =
           it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
-      if (!alive) plan_.links.push_back({link.path, "", "its log is gone", false, "", ""});
+      if (!alive) plan_.links.push_back({.name = link.path, .reason = "its log is gone"});
     }
   }
 

@@ -59,7 +59,8 @@ Report Remover::Describe(const RemovalPlan& plan) const {
   report.kept = plan.kept;
   const auto add = [&](const char* kind, const std::vector<Removal>& removals) {
     for (const auto& removal : removals)
-      report.items.push_back({kind, removal.name, removal.reason, 0, false, "", removal.uid});
+      report.items.push_back(
+          {.kind = kind, .name = removal.name, .reason = removal.reason, .uid = removal.uid});
   };
   add("container", plan.containers);
   add("sandbox", plan.sandboxes);
@@ -173,8 +174,12 @@ Deadline Remover::CallDeadline() const {
 }
 
 bool Remover::Note(const char* kind, const Removal& removal, const Status& status) {
-  report_.items.push_back({kind, removal.name, removal.reason, 0, status.ok(),
-                           status.ok() ? "" : ToString(status), removal.uid});
+  report_.items.push_back({.kind = kind,
+                           .name = removal.name,
+                           .reason = removal.reason,
+                           .removed = status.ok(),
+                           .error = status.ok() ? "" : ToString(status),
+                           .uid = removal.uid});
   if (!status.ok()) failed_uids_.insert(removal.uid);
   return status.ok();
 }

@@ -26,7 +26,7 @@ std::optional<ImageRemoval> ImageRound::Next() {
 }
 
 void ImageRound::Note(const ImageRemoval& image, const Status& removed) {
-  ReportItem item{"image", image.id, image.reason, image.bytes, false, "", ""};
+  ReportItem item{.kind = "image", .name = image.id, .reason = image.reason, .bytes = image.bytes};
   if (removed.ok()) {
     freed_ += image.bytes;
     item.removed = !plan_.dry_run;

@@ -21,7 +21,11 @@ void EmptyDirectory(fs::FileSystem& files, const std::string& dir, const std::st
   const auto entries = files.List(dir);
   if (!entries.ok()) {
     if (entries.status().code() != StatusCode::kNotFound)
-      items.push_back({"log", dir, kReason, 0, false, ToString(entries.status()), uid});
+      items.push_back({.kind = "log",
+                       .name = dir,
+                       .reason = kReason,
+                       .error = ToString(entries.status()),
+                       .uid = uid});
     return;
   }
   for (const auto& entry : *entries) {
@@ -30,8 +34,13 @@ void EmptyDirectory(fs::FileSystem& files, const std::string& dir, const std::st
     const auto info = files.Stat(path, false);
     if (!info.ok() || info->size == 0) continue;
     const Status emptied = Empty(files, path, entry.name.ends_with(".log"));
-    items.push_back({"log", path, kReason, info->size, emptied.ok(),
-                     emptied.ok() ? "" : ToString(emptied), uid});
+    items.push_back({.kind = "log",
+                     .name = path,
+                     .reason = kReason,
+                     .bytes = info->size,
+                     .removed = emptied.ok(),
+                     .error = emptied.ok() ? "" : ToString(emptied),
+                     .uid = uid});
   }
 }
 

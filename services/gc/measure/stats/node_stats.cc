@@ -171,8 +171,13 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
   const CgroupTree tree = FindCgroups(from.files, layout, IdsOf(containers, input));
   for (const auto& container : containers)
     FillContainer({from.files, layout, tree}, container, *reply.add_containers());
-  const PodSources pods{from.files,    from.meter,    layout,           tree,
-                        from.root_dir, from.pods_dir, from.pod_logs_dir};
+  const PodSources pods{.files = from.files,
+                        .meter = from.meter,
+                        .layout = layout,
+                        .tree = tree,
+                        .root_dir = from.root_dir,
+                        .pods_dir = from.pods_dir,
+                        .pod_logs_dir = from.pod_logs_dir};
   for (const PodToRead& pod : input.pods) {
     const auto volumes = input.volumes.find(pod.uid);
     *reply.add_pods() =
@@ -180,7 +185,11 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
                 volumes == input.volumes.end() ? std::vector<MeasuredVolume>() : volumes->second);
   }
   if (input.details) FillDetails(from.files, layout, reply);
-  for (auto& each : ReadSystem({from.files, layout, tree, from.runtime_pid(), reply.node()}))
+  for (auto& each : ReadSystem({.files = from.files,
+                    .layout = layout,
+                    .tree = tree,
+                    .runtime_pid = from.runtime_pid(),
+                    .node = reply.node()}))
     *reply.add_system_containers() = std::move(each);
   RETURN_IF_ERROR(FillImages(from, deadline, reply), "images");
   return reply;
