@@ -70,7 +70,7 @@ struct GcConfig {
   std::string shutdown_dir;        // <run>/gc/shutdown: how far a shutdown of the node has come
   ShutdownGroups shutdown_groups;  // empty: pods do not end with the node
 
-  std::string pods_cgroup;  // "/kubepods", of all pods; empty: it has no limit of memory
+  std::string pods_cgroup;  // "/kubepods", of all pods; empty: it has no memory limit
 };
 
 /// `state_id` comes from the state directory, see libs/fs/state_id.h.

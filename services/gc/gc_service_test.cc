@@ -225,7 +225,8 @@ TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
     const Report report = node.Run();
     EXPECT_EQ(node.runtime.Containers().empty(), take_over);
     EXPECT_EQ(node.Exists("/var/log/pods/default_other_f1"), !take_over);
-    EXPECT_EQ(std::ranges::find(report.kept, "pod f1: made by somebody else") != report.kept.end(),
+    EXPECT_EQ(std::ranges::find(report.kept, "pod f1: unmanaged, splitlet did not create it") !=
+                  report.kept.end(),
               !take_over);
   }
 }
@@ -260,7 +261,8 @@ TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   node.Run();
   node.ExpectUntouched("u1");
   EXPECT_EQ(node.runtime.Calls("RemoveContainer"), 0u) << "it may run on";
-  EXPECT_EQ(std::ranges::count(node.sink.lines(), std::string("garbage could not be removed"),
+  EXPECT_EQ(std::ranges::count(node.sink.lines(),
+                               std::string("cannot remove garbage; the next round tries again"),
                                [](const auto& line) { return std::string(line.message); }),
             1);
 
@@ -342,7 +344,7 @@ TEST(GcService, NothingIsRemovedWhenTheHoldIsOver) {
   node.runtime.AddFault(
       {.method = "RemoveContainer", .kind = cri::Fault::Kind::kDelay, .delay = 51s, .times = 1});
   const Report report = node.Run();
-  EXPECT_EQ(report.error, "the hold is over; the rest waits for the next round");
+  EXPECT_EQ(report.error, "the hold has ended; the next round removes the rest");
   EXPECT_EQ(node.runtime.Calls("RemoveContainer"), 1u);
   EXPECT_EQ(node.runtime.Sandboxes().size(), 2u);
   EXPECT_TRUE(node.Exists(node.LogDir("u1")));
@@ -402,7 +404,9 @@ TEST(GcService, ARuntimeThatDoesNotAnswerIsToldWithEachRound) {
   EXPECT_EQ(std::ranges::count(node.events.reasons, "ContainerGCFailed"), 2);
   int logged = 0;
   for (const auto& line : node.sink.lines())
-    logged += line.message == "container garbage collection ended early" ? 1 : 0;
+    logged += line.message == "container garbage collection ended early; the next round tries again"
+                  ? 1
+                  : 0;
   EXPECT_EQ(logged, 1);
   node.runtime.SetDown(false);
   node.Run();

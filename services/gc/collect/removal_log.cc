@@ -48,13 +48,13 @@ void RemovalLog::RecordTruncated(const std::vector<ReportItem>& items) {
       continue;
     }
     metrics_.removed.Add({{"kind", item.kind}}).Increment();
-    log_.Info("log of a removed pod emptied: the disk is full", FieldsOf(item));
+    log_.Info("disk is full: truncated the log of a removed pod", FieldsOf(item));
   }
 }
 
 void RemovalLog::RecordFailure(const ReportItem& item) {
   metrics_.errors.Add({{"kind", item.kind}}).Increment();
-  log_.Warn("garbage could not be removed", FieldsOf(item));
+  log_.Warn("cannot remove garbage; the next round tries again", FieldsOf(item));
 }
 
 std::vector<LogField> RemovalLog::FieldsOf(const ReportItem& item) const {

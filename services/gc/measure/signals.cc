@@ -56,7 +56,7 @@ void Add(const std::string& name, const ProcFiles& from,
     signals.read.push_back(*signal);
   } else {
     signals.unread[name] = from.texts.ok()
-                               ? fmt::format("{} cannot be understood", fmt::join(from.paths, ", "))
+                               ? fmt::format("cannot parse {}", fmt::join(from.paths, ", "))
                                : ToString(from.texts.status());
   }
 }
@@ -88,7 +88,7 @@ void AddPodsMemory(fs::FileSystem& files, const GcConfig& config, Signals& signa
 StatusOr<cri::ImageFsReport> ReadRuntimeDisks(const SignalSources& from) {
   ASSIGN_OR_RETURN(auto report, from.images.ImageFsInfo(After(from.clock, kImageFsLimit)),
                    "file system of the images");
-  if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
+  if (report.images.empty()) return Unavailable("the runtime reports no image file system");
   return report;
 }
 
@@ -151,7 +151,7 @@ StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cg
     if (!least || left < least->signal.available)
       least = PodsMemory{{std::string(kPodsMemorySignal), left, limit}, path};
   }
-  if (!least) return Unavailable("cgroup {} has no limit of memory", cgroup);
+  if (!least) return Unavailable("cgroup {} has no memory limit", cgroup);
   return *least;
 }
 

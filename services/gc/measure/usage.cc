@@ -22,8 +22,7 @@ struct Measured {
 StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
   const Deadline deadline = After(from.clock, kCallLimit);
   ASSIGN_OR_RETURN(auto containers, from.reader.ListContainers({}, deadline), "list containers");
-  ASSIGN_OR_RETURN(const auto listed, from.stats.ListContainerStats(deadline),
-                   "figures of containers");
+  ASSIGN_OR_RETURN(const auto listed, from.stats.ListContainerStats(deadline), "container stats");
   std::map<cri::ContainerId, const cri::ContainerStats*> by_id;
   for (const auto& stats : listed) by_id[stats.id] = &stats;
   std::map<std::pair<std::string, std::string>, const cri::Container*> newest;
@@ -115,7 +114,7 @@ StatusOr<DiskStats> MeasureTree(TreeMeter& meter, const std::string& path, PodUs
   if (!figures.ok()) {
     NoteUnmeasured(figures.status(), usage);
   } else if (figures->more) {
-    NoteUnmeasured(ResourceExhausted("{}: more files, or deeper ones, than are counted", path),
+    NoteUnmeasured(ResourceExhausted("{}: too many or too deeply nested files to count", path),
                    usage);
   }
   return figures;
@@ -207,7 +206,7 @@ StatusOr<DiskLayout> FindDiskLayout(const UsageSources& from, cri::Images& image
                                     const GcConfig& config) {
   ASSIGN_OR_RETURN(const auto report, images.ImageFsInfo(After(from.clock, kCallLimit)),
                    "file system of the images");
-  if (report.images.empty()) return Unavailable("the runtime names no file system of its images");
+  if (report.images.empty()) return Unavailable("the runtime reports no image file system");
   return ReadDiskLayout(from.meter, {.pods = config.root_dir,
                                      .images = report.images.front().mountpoint,
                                      .containers = ContainerFsOf(report)});

@@ -101,10 +101,11 @@ void ContainerGc::OnRemoved(const Report& report) {
   if (report.dry_run) return;
   deps_.removal_log.Record(report);
   if (!report.error.empty() && report.error != last_.error)
-    deps_.log.Warn("container garbage collection ended early", {KV("err", report.error)});
+    deps_.log.Warn("container garbage collection ended early; the next round tries again",
+                   {KV("err", report.error)});
   for (const auto& line : report.kept) {
     if (std::ranges::find(last_.kept, line) == last_.kept.end())
-      deps_.log.Info("garbage is left where it is", {KV("reason", line)});
+      deps_.log.Info("skipping removal", {KV("reason", line)});
   }
   last_ = report;
 }

@@ -22,7 +22,7 @@ std::vector<fs::DirEntry> ListOrNote(fs::FileSystem& files, const std::string& p
   if (entries.ok()) return *std::move(entries);
   if (entries.status().code() != StatusCode::kNotFound)
     inventory.problems.push_back(
-        fmt::format("failed to read {}: {}", path, Message(entries.status())));
+        fmt::format("cannot list {}: {}", path, Message(entries.status())));
   return {};
 }
 
@@ -39,7 +39,7 @@ bool MayHoldFiles(fs::FileSystem& files, const std::string& path, int depth) {
 /// emptyDir volumes live and die with the pod; what lies in any other volume belongs to somebody.
 Blocked WhyTreeBlocked(fs::FileSystem& files, const std::string& dir,
                        const std::optional<std::vector<std::string>>& mounts) {
-  if (!mounts) return {"the mount points are not known"};
+  if (!mounts) return {"the mount table cannot be read"};
   for (const auto& mount : *mounts) {
     if (mount == dir || mount.starts_with(dir + "/"))
       return {fmt::format("{} is mounted", mount), mount.starts_with(dir + "/volume")};
@@ -87,7 +87,7 @@ std::string UidOfAside(std::string_view name) {
 void AddAside(fs::FileSystem& files, const std::string& path, Inventory& inventory) {
   const auto mark = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
   if (!mark.ok()) {
-    inventory.problems.push_back(fmt::format("{} stays: {}", path, Message(mark.status())));
+    inventory.problems.push_back(fmt::format("cannot empty {}: {}", path, Message(mark.status())));
     return;
   }
   inventory.aside.push_back({path, *mark ? AsideOfTree((*mark)->path) : ""});
@@ -102,7 +102,7 @@ Blocked WhyBlockedWith(fs::FileSystem& files, const std::string& mark_dir, const
   const std::string pods = fs::ParentOf(tree);
   const auto there = files.Stat(pods, true);
   if (there.ok()) return WhyTreeBlocked(files, tree, mounts);
-  return {fmt::format("{} cannot be looked at: {}", pods, Message(there.status()))};
+  return {fmt::format("cannot inspect {}: {}", pods, Message(there.status()))};
 }
 
 void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts& mounts,

@@ -107,7 +107,7 @@ TEST(PodDirectories, OneOnADiskThatIsNotMountedIsNotForgotten) {
   RootNode node;
   node.MakePodDir("u1");
   ASSERT_TRUE(node.files.Rename("/kubelet", "/elsewhere").ok());
-  EXPECT_TRUE(Tells(node.StartAndRun().kept, "/kubelet/pods cannot be looked at"));
+  EXPECT_TRUE(Tells(node.StartAndRun().kept, "cannot inspect /kubelet/pods"));
   EXPECT_TRUE(node.Exists("/state/pods/u1/root"));
   ASSERT_TRUE(node.files.Rename("/elsewhere", "/kubelet").ok());
   node.Run();
@@ -221,13 +221,13 @@ TEST(PodDirectories, VolumesStayWhereTheOwnersDoNotGiveThePodFree) {
   node.Put(key);
   node.known = true;
   node.holds.status = Unavailable("pod-worker is away");
-  EXPECT_TRUE(Tells(node.StartAndRun().kept, "pod u1: wanted"));
+  EXPECT_TRUE(Tells(node.StartAndRun().kept, "pod u1: config-source still has the pod"));
   node.known = false;
   EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 1);
   node.holds.status = OkStatus();
   node.holds.refused = {"u1"};
-  EXPECT_TRUE(Tells(node.Run().kept, "pod-worker did not give it free"));
+  EXPECT_TRUE(Tells(node.Run().kept, "pod-worker did not allow the removal"));
   EXPECT_TRUE(node.holds.taken_down.empty());
   node.holds.refused.clear();
   node.holds.take_down = [](const std::string&) { return false; };

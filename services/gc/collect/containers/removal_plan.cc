@@ -16,7 +16,7 @@ std::string UidOf(const cri::Container& container) {
 
 const char* ReasonOf(RemovalScope scope) {
   switch (scope) {
-    case RemovalScope::kRuntimeOnly: return "finished pod, and the node is short of room";
+    case RemovalScope::kRuntimeOnly: return "the pod is finished and the node is short of disk";
     case RemovalScope::kKeepDirectory: return "evicted pod";
     case RemovalScope::kEverything: return "pod is gone";
     case RemovalScope::kUnknown:
@@ -97,8 +97,8 @@ class Planner {
     if (!scope.unrecorded) return true;
     plan_.unknown.insert(container.id.str());
     if (inventory_.unknown_before.contains(container.id.str())) return true;
-    plan_.kept.push_back(fmt::format(
-        "container {}: its state is unknown; it is left for one more round", container.id.str()));
+    plan_.kept.push_back(fmt::format("container {}: the state is unknown; waiting one more round",
+                                     container.id.str()));
     return false;
   }
 
@@ -119,14 +119,14 @@ class Planner {
       // The newest dead one says how the container ended: never taken from an unfinished pod.
       if (config_.max_per_container >= 0)
         Cut(unit, static_cast<size_t>(std::max(1, config_.max_per_container)),
-            "newer ones are kept");
+            "newer dead containers are kept");
       left += unit.size();
       ++wanted_units;
     }
     if (config_.max_total >= 0 && left > static_cast<size_t>(config_.max_total)) {
       const size_t each =
           std::max<size_t>(1, static_cast<size_t>(config_.max_total) / wanted_units);
-      for (auto& [key, unit] : units) Cut(unit, each, "too many");
+      for (auto& [key, unit] : units) Cut(unit, each, "too many dead containers");
     }
   }
 
@@ -168,7 +168,7 @@ class Planner {
         planned_.insert(sandboxes[i]->id.str());
         plan_.sandboxes.push_back(
             Entry(sandboxes[i]->id.str(), uid,
-                  MayEmpty(scope) ? ReasonOf(scope.scope) : "a newer one is kept"));
+                  MayEmpty(scope) ? ReasonOf(scope.scope) : "a newer sandbox is kept"));
       }
     }
   }
@@ -225,7 +225,8 @@ class Planner {
       // The log of a living container has no name for a moment while it is rotated.
       const bool alive =
           it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
-      if (!alive) plan_.links.push_back({.name = link.path, .reason = "its log is gone"});
+      if (!alive)
+        plan_.links.push_back({.name = link.path, .reason = "the log that the link names is gone"});
     }
   }
 
@@ -233,9 +234,9 @@ class Planner {
     for (const auto& [uid, scope] : scopes_) {
       if (uid.empty()) continue;
       if (scope.scope == RemovalScope::kUnknown)
-        plan_.kept.push_back(fmt::format("pod {}: its record cannot be read", uid));
+        plan_.kept.push_back(fmt::format("pod {}: a record of the pod cannot be read", uid));
       if (scope.scope != RemovalScope::kUnmanaged) continue;
-      plan_.kept.push_back(fmt::format("pod {}: made by somebody else", uid));
+      plan_.kept.push_back(fmt::format("pod {}: unmanaged, splitlet did not create it", uid));
       plan_.unmanaged_pods += LeavesRuntime(uid) ? 0 : 1;
     }
   }

@@ -23,7 +23,7 @@ constexpr int64_t kMinGrace = 2;  // seconds
 /// Of the hold, so much is left for the runtime after the grace of a container.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
 
-constexpr std::string_view kNotGiven = "pod-worker did not give it free";
+constexpr std::string_view kNotGiven = "pod-worker did not allow the removal";
 
 std::vector<std::string> Names(const std::vector<Removal>& removals,
                                const std::set<std::string>& refused) {
@@ -125,12 +125,13 @@ void Remover::AskConfigSource(const std::string& source, const std::set<std::str
     const auto known = deps_.desired.Knows(*it, source, After(deps_.clock, kAskLimit));
     if (known.ok() && !*known) continue;
     if (known.ok()) {
-      report_.kept.push_back(fmt::format("pod {}: wanted", *it));
+      report_.kept.push_back(fmt::format("pod {}: config-source still has the pod", *it));
       refused_uids_.insert(*it);
       continue;
     }
     // It will not answer for the others of this source either.
-    report_.kept.push_back("pods that nobody wants: config-source: " + ToString(known.status()));
+    report_.kept.push_back("pods without a record: cannot ask config-source: " +
+                           ToString(known.status()));
     refused_uids_.insert(it, uids.end());
     return;
   }
@@ -164,7 +165,7 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
 
 bool Remover::HoldIsOver() {
   if (deps_.clock.Now() < hold_ends_) return false;
-  report_.error = "the hold is over; the rest waits for the next round";
+  report_.error = "the hold has ended; the next round removes the rest";
   return true;
 }
 
@@ -207,7 +208,7 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
   if (container.status().code() == StatusCode::kNotFound) return OkStatus();
   RETURN_IF_ERROR(container, "status of the container");
   if (container->state == cri::ContainerState::kRunning)
-    return FailedPrecondition("it is not dead any more");
+    return FailedPrecondition("the container is running now");
   if (container->state == cri::ContainerState::kUnknown)
     RETURN_IF_ERROR(StopUnknown(*container), "stop the container, whose state is unknown");
   RETURN_IF_ERROR(RemoveLogs(*container), "remove logs");
@@ -221,7 +222,9 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
 Status Remover::StopUnknown(const cri::Container& container) {
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(
       hold_ends_ - deps_.clock.Now() - kStopMargin);
-  if (left.count() < kMinGrace) return DeadlineExceeded("the hold is nearly over");
+  if (left.count() < kMinGrace)
+    return DeadlineExceeded(
+        "too little of the hold is left for the grace period; the next round stops the container");
   deps_.events.Record({.reason = "Killing",
                        .message = "Container is in unknown state, try killing it before removal",
                        .name_space = ValueOf(container.labels, kube::kPodNamespaceLabel),
@@ -267,7 +270,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
   for (const auto& removal : plan.sandboxes) {
     const bool held = allowed_sandboxes_.contains(removal.name);
     if (!held || occupied.contains(removal.name)) {
-      Keep("sandbox", removal, held ? "it has containers" : kNotGiven);
+      Keep("sandbox", removal, held ? "the sandbox still has containers" : kNotGiven);
       continue;
     }
     if (HoldIsOver()) return;
@@ -287,7 +290,7 @@ Status Remover::RemoveSandbox(const cri::SandboxId& id) {
 }
 
 std::string_view Remover::WhyKept(const std::string& uid) const {
-  return allowed_uids_.contains(uid) ? "something else of the pod is still there" : kNotGiven;
+  return allowed_uids_.contains(uid) ? "another part of the pod could not be removed" : kNotGiven;
 }
 
 void Remover::RemoveDirectories(const RemovalPlan& plan) {

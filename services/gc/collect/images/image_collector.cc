@@ -85,7 +85,7 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
   const std::string stay = WhyImagesStay(found, readable);
   // After a start the wanted pods show within moments; config-source says when a source is away.
   if (std::exchange(problem_, stay) != stay && !stay.empty())
-    deps_.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn, "images are not removed",
+    deps_.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn, "skipping image garbage collection",
                  {KV("reason", stay)});
   if (!stay.empty()) {
     report.kept.push_back("images: " + stay);
@@ -106,16 +106,16 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
 /// pod that has not run yet may have to wait for its image again. A source that is not read yet is
 /// something else: it is given time.
 std::string ImageCollector::WhyImagesStay(const ImageListing& listing, bool readable) const {
-  if (!readable) return "the record of a pod cannot be read";
-  if (!deps_.desired.live()) return "the wanted pods are not known";
+  if (!readable) return "a pod's record cannot be read";
+  if (!deps_.desired.live()) return "the desired pods are not known yet";
   const bool given_up = !deps_.desired.completeness().scopes.empty() && incomplete_since_ &&
                         deps_.images.clock.Now() - incomplete_since_ >= kSourcePatience;
   if (!deps_.desired.IsComplete() && !given_up)
-    return "a source is not complete, so that not all wanted pods are known; \"splitletctl get "
+    return "a pod source is incomplete, so not all desired pods are known; \"splitletctl get "
            "sources\" says why";
   if (!listing.sandbox_image_known)
-    return "the runtime does not say which one its sandboxes are made of; "
-           "splitlet.sandboxImage may";
+    return "the runtime does not name its sandbox image; "
+           "set splitlet.sandboxImage";
   return "";
 }
 
@@ -126,11 +126,11 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
   const bool known = AddWantedImages(wanted) && deps_.desired.live();
   while (auto image = run->round.Next()) {
     if (!known) {
-      run->round.Keep("images: the wanted pods are not known any more");
+      run->round.Keep("images: the desired pods are not known any more");
       break;
     }
     if (Meet(image->names, wanted)) {
-      run->round.Keep(fmt::format("image {}: a pod wants it by now", image->id));
+      run->round.Keep(fmt::format("image {}: a pod needs it now", image->id));
       continue;
     }
     if (run->round.dry_run()) {
@@ -141,7 +141,7 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
       const auto removed = RemoveImage(deps_.images, image, config_);
       deps_.loop.Post([this, run, image, removed] {
         if (removed.ok() && !*removed) {
-          run->round.Keep(fmt::format("image {}: a container uses it by now", image.id));
+          run->round.Keep(fmt::format("image {}: a container uses it now", image.id));
         } else {
           run->round.Note(image, removed.status());
         }
@@ -175,7 +175,8 @@ void ImageCollector::OnRemoved(const Report& report) {
   }
   // Once may be a start at which the runtime's statistics are not there yet.
   if (++failures_ == 1) {
-    deps_.log.Warn("image garbage collection failed once", {KV("err", report.error)});
+    deps_.log.Warn("image garbage collection failed; the next round tries again",
+                   {KV("err", report.error)});
   } else {
     deps_.node_events.Warn("ImageGCFailed", report.error);
   }

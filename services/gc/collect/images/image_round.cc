@@ -83,7 +83,7 @@ StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config)
       !listing.seen.wanted.empty() ||
       std::ranges::any_of(listing.seen.images, [](const auto& image) { return image.pinned; });
   ASSIGN_OR_RETURN(const auto report, deps.images.ImageFsInfo(deadline), "image file system");
-  if (report.images.empty()) return NotFound("the runtime names no image file system");
+  if (report.images.empty()) return NotFound("the runtime reports no image file system");
   listing.mountpoint = report.images.front().mountpoint;
   ASSIGN_OR_RETURN(const auto usage, deps.files.Usage(listing.mountpoint), "usage of {}",
                    listing.mountpoint);

@@ -142,7 +142,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
 void LogRotation::ReportProblem(const std::string& id, Entry& entry, const std::string& problem) {
   if (!problem.empty()) deps_.metrics.errors.Add({{"kind", "log"}}).Increment();
   if (std::exchange(entry.problem, problem) == problem || problem.empty()) return;
-  deps_.log.Warn("the log of a container cannot be rotated",
+  deps_.log.Warn("cannot rotate the log of a container, will try again",
                  {KV("containerID", id), KV("podUID", entry.uid), KV("err", problem)});
 }
 

@@ -177,7 +177,7 @@ struct LogNode {
   int Warnings() const {
     int count = 0;
     for (const auto& line : sink.lines())
-      count += line.message == "the log of a container cannot be rotated" ? 1 : 0;
+      count += line.message == "cannot rotate the log of a container, will try again" ? 1 : 0;
     return count;
   }
   std::string Metrics() const {

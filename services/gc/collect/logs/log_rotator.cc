@@ -9,7 +9,7 @@
 namespace splitlet::gc {
 
 StatusOr<LogState> LogRotator::Inspect(const LogToInspect& look) const {
-  ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(look), "look at {}", look.path);
+  ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(look), "inspect {}", look.path);
   LogState state{.bytes = bytes, .rotated = bytes >= limits_.max_bytes};
   if (!state.rotated && !look.tidy) return state;
   // One place is for the live file, and one for what is rotated now.
@@ -30,11 +30,11 @@ StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& look) const {
   if (info.status().code() == StatusCode::kNotFound) {
     RETURN_IF_ERROR(
         deps_.runtime.ReopenContainerLog(look.id, After(deps_.clock, limits_.call_limit)),
-        "open the log anew");
+        "reopen the log");
     info = deps_.files.Stat(look.path, false);
   }
   RETURN_IF_ERROR(info, "status");
-  if (info->kind != fs::FileInfo::Kind::kFile) return FailedPrecondition("it is no file");
+  if (info->kind != fs::FileInfo::Kind::kFile) return FailedPrecondition("not a regular file");
   return info->size;
 }
 
@@ -73,7 +73,7 @@ Status LogRotator::Rotate(const LogToInspect& look) const {
   const auto live = deps_.files.Stat(look.path, false);
   if (live.status().code() == StatusCode::kNotFound)
     RETURN_IF_ERROR(deps_.files.Rename(rotated, look.path), "rename back");
-  return Annotate(reopened, "open the log anew");
+  return Annotate(reopened, "reopen the log");
 }
 
 Status LogRotator::CompressOld(const LogToInspect& look) const {

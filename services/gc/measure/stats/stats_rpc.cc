@@ -19,7 +19,7 @@ class StatsRpc final : public v1::NodeStats::Service {
                             v1::NodeStatsReply* reply) override {
     if (++waiting_ > kMaxWaiting) {
       --waiting_;
-      return rpc::ToGrpc(ResourceExhausted("too many ask for figures"));
+      return rpc::ToGrpc(ResourceExhausted("too many requests for stats are waiting"));
     }
     auto read = rpc::OnLoopLater<v1::NodeStatsReply>(
         loop_, StatsReader::kLimit,

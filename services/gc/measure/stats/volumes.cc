@@ -117,7 +117,7 @@ StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMea
   RETURN_IF_ERROR(from.files.Stat(path, false), "{}", path);
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(path), "{}", path);
   ASSIGN_OR_RETURN(const DiskStats used, from.meter.Measure(path), "{}", path);
-  if (used.more) return ResourceExhausted("{}: more files than are counted", path);
+  if (used.more) return ResourceExhausted("{}: too many files to count", path);
   v1::FsStats figures = StatsOf(disk);
   figures.set_used_bytes(static_cast<uint64_t>(used.bytes));
   figures.set_inodes_used(static_cast<uint64_t>(used.inodes));

@@ -138,8 +138,7 @@ class Eviction : public testing::Test {
     std::vector<std::string> reasons;
     for (const auto& line : node.sink.lines())
       for (const auto& field : line.fields)
-        if (line.message.starts_with("the files of a pod are not all counted") &&
-            field.key == "err")
+        if (line.message.starts_with("cannot measure all files of a pod") && field.key == "err")
           reasons.push_back(field.value);
     return reasons;
   }

@@ -63,14 +63,14 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
   const auto end = bytes.find('\n');
   v1::KillPodRequest request;
   if (end == std::string::npos || !request.ParseFromString(bytes.substr(end + 1)))
-    return DataLoss("it is no eviction");
+    return DataLoss("not a saved eviction");
   std::vector<std::string> words;
   for (size_t at = 0; at < end;) {
     const size_t space = std::min(bytes.find(' ', at), end);
     words.push_back(bytes.substr(at, space - at));
     at = space + 1;
   }
-  if (words.size() < 4) return DataLoss("it has {} words", words.size());
+  if (words.size() < 4) return DataLoss("{} words instead of at least 4", words.size());
   PendingEviction eviction{.uid = request.uid(),
                            .name_space = words[2],
                            .name = words[3],
@@ -83,11 +83,11 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
   int64_t ns = 0;
   const auto [rest, error] =
       std::from_chars(words[0].data(), words[0].data() + words[0].size(), ns);
-  if (error != std::errc() || *rest != '\0') return DataLoss("its time cannot be read");
+  if (error != std::errc() || *rest != '\0') return DataLoss("the time is not a number");
   eviction.chosen_at = {boot, Duration{ns}};
   for (size_t i = 4; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
-    if (equals == std::string::npos) return DataLoss("it has an annotation without a value");
+    if (equals == std::string::npos) return DataLoss("an annotation has no value");
     eviction.annotations[words[i].substr(0, equals)] = words[i].substr(equals + 1);
   }
   return eviction;
@@ -108,19 +108,19 @@ void Evictions::Start() {
 void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& facts) {
   if (!facts.ok()) {
     if (!std::exchange(told_unread_, true))
-      deps_.log.Error("victims in flight cannot be read; no other is chosen",
+      deps_.log.Error("cannot read saved evictions; eviction is paused, will read again",
                       {KV("err", facts.status())});
     deps_.loop.RunAfter(kKillRetry, [this] { Start(); });
     return;
   }
   for (const auto& bad : facts->unreadable)
-    deps_.log.Error("a eviction in flight cannot be read",
+    deps_.log.Error("ignoring a saved eviction that cannot be read",
                     {KV("file", bad.key), KV("err", bad.reason)});
   read_ = true;
   for (const auto& fact : facts->facts) {
     auto eviction = DecodeEviction(fact.bytes, deps_.clock.Now().boot);
     if (!eviction.ok()) {
-      deps_.log.Error("a eviction in flight cannot be read",
+      deps_.log.Error("ignoring a saved eviction that cannot be read",
                       {KV("file", fact.key), KV("err", eviction.status())});
       continue;
     }
@@ -151,7 +151,7 @@ void Evictions::Save(const std::string& uid) {
     deps_.loop.Post([this, uid, saved] {
       if (!evictions_.contains(uid)) return;
       if (saved.ok()) return Kill(uid);
-      deps_.log.Error("a eviction cannot be saved; its pod stays",
+      deps_.log.Error("cannot save an eviction; the pod is not evicted",
                       {KV("podUID", uid), KV("err", saved)});
       Drop(uid, Then::kWait);
     });
@@ -172,12 +172,13 @@ void Evictions::OnKilled(const std::string& uid, const Status& status) {
   if (flight == evictions_.end()) return;
   const PendingEviction& eviction = flight->second.eviction;
   if (IsKillRefused(status)) {
-    deps_.log.Warn("a eviction is not evicted: pod-worker refuses",
+    deps_.log.Warn("pod-worker refused an eviction; the pod is not evicted",
                    {KV("podUID", uid), KV("err", status)});
     return Drop(uid, Then::kWait);
   }
   if (!status.ok()) {
-    deps_.log.Warn("a eviction could not be evicted yet", {KV("podUID", uid), KV("err", status)});
+    deps_.log.Warn("KillPod for an eviction failed, will retry",
+                   {KV("podUID", uid), KV("err", status)});
     deps_.loop.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
     return;
   }
@@ -228,7 +229,8 @@ void Evictions::WaitFor(const std::string& uid) {
         const auto flight = evictions_.find(uid);
         if (flight == evictions_.end() || flight->second.eviction.incarnation != incarnation)
           return;
-        deps_.log.Warn("a eviction has not ended yet; the next may be chosen", {KV("podUID", uid)});
+        deps_.log.Warn("the evicted pod has not ended yet; another pod may be evicted",
+                       {KV("podUID", uid)});
         Drop(uid, Then::kInspectAgain);
       });
 }
@@ -242,7 +244,8 @@ void Evictions::Drop(const std::string& uid, Then then) {
 void Evictions::Forget(const std::string& uid) {
   deps_.strands.Run(kEvictionStrand, [this, uid] {
     const Status forgotten = facts_.Forget(bus::KeyOf(uid));
-    deps_.loop.Post([this, forgotten] { deps_.log.LogIfError(forgotten, "forget a eviction"); });
+    deps_.loop.Post(
+        [this, forgotten] { deps_.log.LogIfError(forgotten, "remove a saved eviction"); });
   });
 }
 

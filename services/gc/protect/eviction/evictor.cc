@@ -42,7 +42,7 @@ void Evictor::OnPass(const Pass& pass) {
       if (pass.began < freed_at_) return;  // it may have looked before the end
       pass_ = pass;
       if (AnyMet(ThresholdsOf(config_), pass_.signals)) return MeasurePods();
-      deps_.log.Info("enough was freed without ending a pod", {KV("threshold", KeyOf(threshold_))});
+      deps_.log.Info("reclaimed enough, no eviction needed", {KV("threshold", KeyOf(threshold_))});
       return End();
   }
 }
@@ -148,7 +148,7 @@ void Evictor::MeasurePods() {
   std::vector<Candidate> pods = pods_.Evictable();
   if (pods.empty()) {
     if (!std::exchange(told_nobody_, true))
-      deps_.log.Warn("a threshold is met and no pod may be evicted",
+      deps_.log.Warn("an eviction threshold is met, but no pod may be evicted",
                      {KV("threshold", KeyOf(threshold_))});
     return End();
   }
@@ -199,7 +199,8 @@ void Evictor::NoteUnread(const Status& why) {
   deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
   const std::string text = Message(why);
   if (std::exchange(unread_, text) != text)
-    deps_.log.Warn("figures for an eviction cannot be read", {KV("err", why)});
+    deps_.log.Warn("cannot read stats for an eviction; the next pass tries again",
+                   {KV("err", why)});
 }
 
 void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
@@ -209,7 +210,7 @@ void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
   }
   deps_.metrics.errors.Add({{"kind", "measure"}}).Increment();
   if (std::exchange(unmeasured_[pod.uid], why) == why) return;
-  deps_.log.Warn("the files of a pod are not all counted; what is not counts against no limit",
+  deps_.log.Warn("cannot measure all files of a pod; unmeasured files count against no limit",
                  {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid), KV("err", why)});
 }
 

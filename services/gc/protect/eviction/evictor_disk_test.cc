@@ -93,10 +93,10 @@ TEST_F(Eviction, APodThatIsNotMeasuredStaysAndIsToldOnce) {
     std::string err;
   } kCases[] = {
       {"more entries than are counted", DiskStats{kMebi, 5'000'000, true},
-       path + ": more files, or deeper ones, than are counted"},
+       path + ": too many or too deeply nested files to count"},
       {"a sandbox without openat2", Unimplemented("openat2: taken away"), "openat2: taken away"},
       {"more entries again", DiskStats{kMebi, 5'000'000, true},
-       path + ": more files, or deeper ones, than are counted"},
+       path + ": too many or too deeply nested files to count"},
   };
   Add({.uid = "app", .volume_limit = "10Mi"});
   Start();

@@ -26,7 +26,7 @@ void OomWatcher::OnRead(const StatusOr<std::vector<std::string>>& records) {
   if (!records.ok()) {
     if (!std::exchange(told_unread_, true))
       deps_.log.Warn(
-          "the kernel's log cannot be read: nobody hears when the machine runs out of memory",
+          "cannot read the kernel log, will try again: SystemOOM is not reported until then",
           {KV("err", records.status())});
     return;
   }

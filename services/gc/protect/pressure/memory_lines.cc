@@ -14,7 +14,7 @@ StatusOr<cgroup::MemoryLine> ReadUse(fs::FileSystem& files, const std::string& d
   const std::string file = directory + "/memory.usage_in_bytes";
   ASSIGN_OR_RETURN(const std::string text, files.Read(file, kMaxUsageFile), "read {}", file);
   const auto bytes = NumberIn(text);
-  if (!bytes) return Internal("{}: '{}' is no number", file, text);
+  if (!bytes) return Internal("{}: '{}' is not a number", file, text);
   return cgroup::MemoryLine{directory, *bytes};
 }
 
@@ -24,7 +24,7 @@ StatusOr<MemoryUse> ReadMemoryUse(fs::FileSystem& files, const GcConfig& config)
   ASSIGN_OR_RETURN(const auto layout,
                    cgroup::ParseLayout(ReadOrEmpty(files, "/proc/self/mountinfo")), "cgroups");
   if (layout.version != cgroup::Version::kV1)
-    return Unimplemented("cgroups of version 2 do not tell that memory passes a line");
+    return Unimplemented("cgroup v2 has no memory threshold notification");
   const std::string top = MountOf(layout, "memory");
   MemoryUse use;
   ASSIGN_OR_RETURN(use["memory.available"], ReadUse(files, top), "the machine");

@@ -26,8 +26,9 @@ void MemoryWatch::OnSet(const Status& status) {
   CHECK(deps_.loop.IsCurrent());
   const bool told = std::exchange(told_, !status.ok());
   if (!status.ok() && !told)
-    deps_.log.Warn("the kernel does not tell when memory runs out; it is looked at every 10 s",
-                   {KV("err", status)});
+    deps_.log.Warn(
+        "cannot set the kernel's memory notification; memory is measured every 10 s only",
+        {KV("err", status)});
 }
 
 void MemoryWatch::OnAlarm() {

@@ -73,7 +73,7 @@ class MemoryAlarms : public KernelStats {
   std::vector<std::string> Told() {
     std::vector<std::string> why;
     for (const auto& line : node.sink.lines())
-      if (line.message.starts_with("the kernel does not tell"))
+      if (line.message.starts_with("cannot set the kernel's memory notification"))
         why.push_back(line.fields.at(0).value);
     return why;
   }
@@ -150,7 +150,7 @@ TEST_F(MemoryAlarms, WhereTheKernelDoesNotTellThatIsSaidOnce) {
     const char* want;
   } kCases[] = {
       {"version 2", "1 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", OkStatus(),
-       "cgroups of version 2"},
+       "cgroup v2 has no"},
       {"it may not be asked", kV1Mounts, PermissionDenied("read-only"), "read-only"},
   };
   for (const auto& c : kCases) {

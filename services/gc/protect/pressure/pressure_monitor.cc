@@ -57,7 +57,7 @@ void PressureMonitor::SetShuttingDown(bool shutting_down) {
 }
 
 std::string PressureMonitor::problem() const {
-  return facts_problem_.empty() ? "" : "read facts: " + facts_problem_;
+  return facts_problem_.empty() ? "" : "read saved pressure: " + facts_problem_;
 }
 
 void PressureMonitor::ReadFacts() {
@@ -71,15 +71,17 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::RecordStore::All>& facts) {
   if (!facts.ok()) {
     const std::string before = std::exchange(facts_problem_, Message(facts.status()));
     if (before != facts_problem_)
-      deps_.log.Error("what is remembered of this boot cannot be read",
-                      {KV("err", facts.status())});
+      deps_.log.Error(
+          "cannot read the saved pressure of this boot, will read again: pressure is not published "
+          "until then",
+          {KV("err", facts.status())});
     deps_.loop.RunAfter(kFactsRetry, [this] { ReadFacts(); });
     return;
   }
   facts_problem_.clear();
   facts_read_ = true;
   for (const auto& bad : facts->unreadable)
-    deps_.log.Error("a file of this boot cannot be used; its times begin anew",
+    deps_.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
                     {KV("file", bad.key), KV("err", bad.reason)});
   for (const auto& fact : facts->facts) {
     if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
@@ -177,8 +179,9 @@ void PressureMonitor::LogVainThresholds() {
   for (const auto* thresholds : {&config_.eviction_hard, &config_.eviction_soft})
     for (const auto& [name, value] : *thresholds)
       if (IsContainerFs(name))
-        deps_.log.Warn("no threshold of containerfs counts but those of nodefs",
-                       {KV("signal", name)});
+        deps_.log.Warn(
+            "ignoring a containerfs threshold: the nodefs thresholds count for containerfs",
+            {KV("signal", name)});
 }
 
 /// Once for each time that it begins.
@@ -187,7 +190,7 @@ void PressureMonitor::LogUnread(const Signals& signals) {
   for (const auto& [name, why] : signals.unread) {
     deps_.metrics.errors.Add({{"kind", "signal"}}).Increment();
     if (!logged_unread_.contains(name))
-      deps_.log.Warn("signal of pressure cannot be read; its condition stays",
+      deps_.log.Warn("cannot read an eviction signal; its condition stays as it is",
                      {KV("signal", name), KV("err", why)});
     unread.insert(name);
   }

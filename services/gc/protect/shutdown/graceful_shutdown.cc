@@ -107,7 +107,7 @@ GracefulShutdown::Left GracefulShutdown::ReadLeft() const {
 
 void GracefulShutdown::OnLeft(const Left& left) {
   for (const auto& problem : left.problems)
-    deps_.log.Error("what is remembered of a shutdown of the node cannot be read",
+    deps_.log.Error("ignoring saved state of a node shutdown that cannot be read",
                     {KV("err", problem)});
   if (left.times) times_ = *left.times;
   ShowTimes();
@@ -115,7 +115,7 @@ void GracefulShutdown::OnLeft(const Left& left) {
     progress_ = *left.progress;
     progress_.group = std::min(progress_.group, groups_.size() - 1);
     phase_ = progress_.ended ? Phase::kEnded : Phase::kEnding;
-    deps_.log.Info("the shutdown of the node goes on", {KV("ended", progress_.ended)});
+    deps_.log.Info("resuming node shutdown", {KV("ended", progress_.ended)});
     deps_.on_change(true);
   }
   deps_.on_read();
@@ -137,7 +137,7 @@ void GracefulShutdown::Begin() {
   phase_ = Phase::kEnding;
   times_ = {.start = deps_.clock.WallNow(), .end = std::nullopt};
   ShowTimes();
-  deps_.log.Info("the machine goes down: pods end", {KV("seconds", TotalSeconds(groups_))});
+  deps_.log.Info("node shutdown: terminating pods", {KV("seconds", TotalSeconds(groups_))});
   deps_.node_events.Inform(kEvent, "Shutdown manager detected shutdown event");
   deps_.on_change(true);
   BeginGroup(0);
@@ -151,7 +151,7 @@ void GracefulShutdown::Cancel() {
   progress_ = {};
   if (!times_.end) times_.end = deps_.clock.WallNow();
   ShowTimes();
-  deps_.log.Info("the machine does not go down after all", {});
+  deps_.log.Info("node shutdown cancelled", {});
   deps_.node_events.Inform(kEvent, "Shutdown manager detected shutdown cancellation");
   deps_.on_change(false);
   Save([] {});
@@ -178,7 +178,7 @@ void GracefulShutdown::AskForEnds() {
   for (const auto& pod : pods_.NotEnded(is_new)) {
     if (GroupOf(groups_, PriorityOf(*pod.pod)) > progress_.group) continue;
     Asked& asked = asked_[pod.uid] = {.pod = pod, .group = progress_.group};
-    deps_.log.Info("pod ends with the node",
+    deps_.log.Info("terminating pod for node shutdown",
                    {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid),
                     KV("gracePeriod", ShutdownGrace(*pod.pod, groups_[asked.group].seconds))});
     Kill(asked);
@@ -217,9 +217,9 @@ void GracefulShutdown::End() {
   ShowTimes();
   const size_t left = CountLeft();
   if (left > 0)
-    deps_.log.Warn("pods have not ended in their time; the machine goes down", {KV("pods", left)});
+    deps_.log.Warn("pods did not end in time; letting the node shut down", {KV("pods", left)});
   else
-    deps_.log.Info("all pods have ended; the machine goes down", {});
+    deps_.log.Info("all pods have ended; letting the node shut down", {});
   // On disk before the machine may go.
   Save([this] {
     if (phase_ == Phase::kEnded) watch_.Release();
@@ -243,8 +243,10 @@ void GracefulShutdown::OnKilled(const std::string& uid, int64_t incarnation, con
   Asked* const asked = FindAsked(uid, incarnation);
   if (asked == nullptr || status.ok()) return;
   asked->refused = IsKillRefused(status);
-  if (!std::exchange(asked->told_error, true))
-    deps_.log.Warn("a pod could not be told to end", {KV("podUID", uid), KV("err", status)});
+  if (!std::exchange(asked->logged_error, true))
+    deps_.log.Warn(asked->refused ? "pod-worker refused to terminate a pod for node shutdown"
+                                  : "KillPod for node shutdown failed, will retry",
+                   {KV("podUID", uid), KV("err", status)});
   if (asked->refused) return Advance();
   deps_.loop.RunAfter(kKillRetry, [this, uid, incarnation] {
     const Asked* const again = FindAsked(uid, incarnation);
@@ -285,7 +287,7 @@ void GracefulShutdown::Save(std::function<void()> saved) {
                              progress = EncodeProgress(progress_), saved = std::move(saved)] {
     const Status status = SaveShutdown(goes_on ? progress : "", times);
     deps_.loop.Post([this, status, saved] {
-      deps_.log.LogIfError(status, "save how far the shutdown of the node has come");
+      deps_.log.LogIfError(status, "save the progress of a node shutdown");
       saved();
     });
   });

@@ -71,7 +71,7 @@ class GracefulShutdown {
   struct Asked {
     Candidate pod;
     size_t group = 0;  // that waits for it
-    bool refused = false, told_error = false;
+    bool refused = false, logged_error = false;
   };
 
   Left ReadLeft() const;

@@ -130,7 +130,7 @@ TEST_F(NodeShutdown, AMachineThatWaitsTooShortIsToldToWaitLonger) {
               HasSubstr("\n[Login]\nInhibitDelayMaxSec=30\n"));
   EXPECT_EQ(node.machine.reloads, 1);
   EXPECT_TRUE(node.machine.locked);
-  EXPECT_EQ(Lines(LogLevel::kError, "the machine waits less than pods may take"), 0);
+  EXPECT_EQ(Lines(LogLevel::kError, "InhibitDelayMaxSec is below shutdownGracePeriod"), 0);
 }
 
 TEST_F(NodeShutdown, WhatCannotBeToldIsLoggedAndTheMachineWaitsAsLongAsItDoes) {
@@ -138,9 +138,9 @@ TEST_F(NodeShutdown, WhatCannotBeToldIsLoggedAndTheMachineWaitsAsLongAsItDoes) {
   node.machine.reload = PermissionDenied("not root");
   Start();
   EXPECT_TRUE(node.machine.locked);
-  EXPECT_EQ(
-      Lines(LogLevel::kError, "the machine waits less than pods may take, and could not be told"),
-      1);
+  EXPECT_EQ(Lines(LogLevel::kError,
+                  "InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised"),
+            1);
 }
 
 TEST_F(NodeShutdown, AMachineThatDoesNotListenIsAskedFiveTimes) {
@@ -150,7 +150,7 @@ TEST_F(NodeShutdown, AMachineThatDoesNotListenIsAskedFiveTimes) {
   EXPECT_FALSE(node.machine.locked) << "100 to 1600 ms: 3.1 s";
   node.all.Advance(200ms);
   EXPECT_TRUE(node.machine.locked);
-  EXPECT_EQ(Lines(LogLevel::kError, "the machine waits less than pods may take"), 1);
+  EXPECT_EQ(Lines(LogLevel::kError, "InhibitDelayMaxSec is below shutdownGracePeriod"), 1);
 }
 
 TEST_F(NodeShutdown, PodsOfLowerPriorityEndFirst) {
@@ -195,14 +195,14 @@ TEST_F(NodeShutdown, AGroupThatTakesTooLongDoesNotHoldUpTheNext) {
   EXPECT_TRUE(node.machine.locked);
   node.all.Advance(1s);
   EXPECT_FALSE(node.machine.locked);
-  EXPECT_EQ(Lines(LogLevel::kWarn, "pods have not ended in their time; the machine goes down"), 1);
+  EXPECT_EQ(Lines(LogLevel::kWarn, "pods did not end in time; letting the node shut down"), 1);
 }
 
 TEST_F(NodeShutdown, AGroupWithoutPodsTakesNoTime) {
   Start();
   Say(true);
   EXPECT_FALSE(node.machine.locked);
-  EXPECT_EQ(Lines(LogLevel::kInfo, "all pods have ended; the machine goes down"), 1);
+  EXPECT_EQ(Lines(LogLevel::kInfo, "all pods have ended; letting the node shut down"), 1);
 }
 
 TEST_F(NodeShutdown, APodThatEndsAnywayGetsNoMoreThanTheGroupHas) {
@@ -259,7 +259,7 @@ TEST_F(NodeShutdown, ItsTimesAreOnDiskAndInTheMetrics) {
     ASSERT_NE(at, std::string::npos);
     EXPECT_THAT(Metrics(), HasSubstr(text.substr(at, text.find('\n', at + 1) - at)));
   }
-  EXPECT_EQ(Lines(LogLevel::kInfo, "the shutdown of the node goes on"), 0) << "another boot";
+  EXPECT_EQ(Lines(LogLevel::kInfo, "resuming node shutdown"), 0) << "another boot";
   EXPECT_TRUE(node.machine.locked);
   EXPECT_EQ(Events().size(), 1U);
 }
@@ -343,7 +343,8 @@ TEST_F(NodeShutdown, BegunWhileNobodyListenedIsKnownWithTheConnection) {
   Start();
   EXPECT_GT(node.machine.connects, 5) << "each second";
   EXPECT_EQ(Lines(LogLevel::kError,
-                  "the shutdown of the node is not heard: its pods would not end before it"),
+                  "cannot watch logind, will retry: pods are not terminated before a node shutdown "
+                  "until then"),
             1);
   EXPECT_THAT(Killed(), IsEmpty());
   node.machine.Say(true);
@@ -382,7 +383,7 @@ TEST_F(NodeShutdown, AKillIsRepeatedWhilePodWorkerIsAway) {
   Say(true);
   node.all.Advance(5s);
   EXPECT_EQ(Killed().size(), 6U);
-  EXPECT_EQ(Lines(LogLevel::kWarn, "a pod could not be told to end"), 1);
+  EXPECT_EQ(Lines(LogLevel::kWarn, "KillPod for node shutdown failed, will retry"), 1);
   node.kills.status = OkStatus();
   node.all.Advance(5s);
   EXPECT_EQ(Killed().size(), 7U);

@@ -45,7 +45,7 @@ class Logind final : public ShutdownSource {
   }
 
   StatusOr<Duration> ReadMaxDelay(const Deadline& deadline) override {
-    if (bus_ == nullptr) return Unavailable("not connected");
+    if (bus_ == nullptr) return Unavailable("not connected to logind");
     ASSIGN_OR_RETURN(const uint64_t usec,
                      ReadProperty<uint64_t>(*bus_, "InhibitDelayMaxUSec", deadline), "logind");
     constexpr uint64_t kMaxMicroseconds = 1'000'000ULL * 60 * 60 * 24 * 365;
@@ -53,7 +53,7 @@ class Logind final : public ShutdownSource {
   }
 
   Status Reload(const Deadline& deadline) override {
-    if (bus_ == nullptr) return Unavailable("not connected");
+    if (bus_ == nullptr) return Unavailable("not connected to logind");
     return Annotate(bus_->Call({.destination = "org.freedesktop.systemd1",
                                 .path = {"/org/freedesktop/systemd1"},
                                 .interface = "org.freedesktop.systemd1.Manager",
@@ -65,7 +65,7 @@ class Logind final : public ShutdownSource {
   }
 
   Status TakeLock(const Deadline& deadline) override {
-    if (bus_ == nullptr) return Unavailable("not connected");
+    if (bus_ == nullptr) return Unavailable("not connected to logind");
     const auto call = CallOf(
         "Inhibit", {"shutdown", "kubelet", "Kubelet needs time to handle node shutdown", "delay"});
     ASSIGN_OR_RETURN(const dbus::Values reply, bus_->Call(call, deadline), "Inhibit");

@@ -23,12 +23,12 @@ StatusOr<std::optional<WallTime>> TimeIn(const std::string& text, std::string_vi
   const size_t at = text.find(key);
   const size_t begin = at == std::string::npos ? at : text.find('"', at + key.size());
   const size_t end = begin == std::string::npos ? begin : text.find('"', begin + 1);
-  if (end == std::string::npos) return DataLoss("it has no {}", name);
+  if (end == std::string::npos) return DataLoss("{} is missing", name);
   const auto parts = kube::ParseTime(text.substr(begin + 1, end - begin - 1));
   if (!parts.ok()) return DataLoss("{}: {}", name, Message(parts.status()));
   if (parts->seconds <= 0) return std::optional<WallTime>();
   constexpr int64_t kMostSeconds = INT64_MAX / std::nano::den - 1;
-  if (parts->seconds > kMostSeconds) return DataLoss("{} is too far away", name);
+  if (parts->seconds > kMostSeconds) return DataLoss("{} is out of range", name);
   return std::optional(WallFromNanos(parts->seconds * std::nano::den + parts->nanos));
 }
 
@@ -59,11 +59,11 @@ StatusOr<ShutdownProgress> DecodeProgress(const std::string& text, uint64_t boot
     int64_t number = 0;
     const auto [rest, error] = std::from_chars(at, end, number);
     if (error != std::errc() || number < 0 || (rest != end && *rest != ' '))
-      return DataLoss("it is no progress of a shutdown");
+      return DataLoss("not the progress of a shutdown");
     numbers.push_back(number);
     at = rest == end ? end : rest + 1;
   }
-  if (numbers.size() != 3) return DataLoss("it has {} numbers", numbers.size());
+  if (numbers.size() != 3) return DataLoss("{} numbers instead of 3", numbers.size());
   return ShutdownProgress{.group = static_cast<size_t>(numbers[1]),
                           .group_began = {boot, Duration{numbers[2]}},
                           .ended = numbers[0] != 0};

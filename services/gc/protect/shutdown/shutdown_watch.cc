@@ -62,8 +62,7 @@ void ShutdownWatch::Connect() {
 void ShutdownWatch::OnConnected(const StatusOr<ShutdownSource::State>& state) {
   CHECK(deps_.loop.IsCurrent());
   if (!state.ok()) return ConnectLater(state.status());
-  if (!std::exchange(trouble_, {}).empty())
-    deps_.log.Info("the shutdown of the node is heard again");
+  if (!std::exchange(trouble_, {}).empty()) deps_.log.Info("connected to logind again");
   connected_ = true;
   preparing_ = state->preparing;
   if (!preparing_ && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
@@ -83,8 +82,10 @@ void ShutdownWatch::ConnectLater(const Status& why) {
   ++connection_;
   const std::string text = Message(why);
   if (std::exchange(trouble_, text) != text)
-    deps_.log.Error("the shutdown of the node is not heard: its pods would not end before it",
-                    {KV("err", why)});
+    deps_.log.Error(
+        "cannot watch logind, will retry: pods are not terminated before a node shutdown until "
+        "then",
+        {KV("err", why)});
   deps_.loop.RunAfter(kRetry, [this] { Connect(); });
 }
 
@@ -96,7 +97,7 @@ void ShutdownWatch::RaiseDelay() {
     deps_.loop.Post([this, connection, raised] {
       if (connection != connection_) return;
       if (raised.ok()) return ReadDelay(0);
-      deps_.log.Error("the machine waits less than pods may take, and could not be told",
+      deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
                       {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
       TakeLock();
     });
@@ -118,10 +119,10 @@ void ShutdownWatch::ReadDelay(int tries) {
 void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
   if (delay.ok() && *delay >= wanted_) return TakeLock();
   if (tries + 1 < kLooks) return ReadDelay(tries + 1);
-  deps_.log.Error("the machine waits less than pods may take",
+  deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod",
                   {KV("wanted", SecondsOf(wanted_)),
                    KV("err", delay.ok() ? FailedPrecondition("logind waits {} s: another file in "
-                                                             "logind.conf.d may say so",
+                                                             "logind.conf.d may set the delay",
                                                              SecondsOf(*delay))
                                         : delay.status())});
   TakeLock();
@@ -142,7 +143,9 @@ void ShutdownWatch::OnLock(const Status& taken) {
   if (taken.ok()) return;
   if (preparing_) {
     // It waits for nobody who comes now.
-    deps_.log.Warn("the machine goes down and does not wait for pods", {KV("err", taken)});
+    deps_.log.Warn(
+        "cannot take logind's inhibitor lock: the node shuts down without waiting for pods",
+        {KV("err", taken)});
     return;
   }
   ConnectLater(Annotate(taken, "inhibit"));
