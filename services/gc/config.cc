@@ -31,7 +31,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.pods_dir = flags.state_dir + "/pods";
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";
-  config.facts_dir = flags.run_dir + "/gc/facts";
+  config.records_dir = flags.run_dir + "/gc/facts";
   config.evictions_dir = flags.run_dir + "/gc/victims";
   config.call_limit = file.runtime_request_timeout;
   config.min_age = file.splitlet.container_gc_min_age;

@@ -14,7 +14,8 @@
 
 namespace splitlet::gc {
 
-/// Pods of at least this priority, up to the next group's; the first takes those below it too.
+/// Pods with at least this priority and less than the next group's. The first group also takes pods
+/// with a lower priority.
 struct ShutdownGroup {
   int32_t priority = 0;
   int64_t seconds = 0;
@@ -22,12 +23,13 @@ struct ShutdownGroup {
 };
 using ShutdownGroups = std::vector<ShutdownGroup>;
 
-/// Of the two plain settings. Nothing when `total` is 0: pods do not end with the node.
+/// From shutdownGracePeriod and shutdownGracePeriodCriticalPods. Empty when `total` is 0: gc does
+/// not end pods before a shutdown.
 ShutdownGroups PlainGroups(Duration total, Duration critical);
-/// Of the list in the settings, in whatever order it is. Nothing when no group has any time.
+/// From shutdownGracePeriodByPodPriority, in any order. Empty when no group has any time.
 ShutdownGroups SortedGroups(ShutdownGroups groups);
 
-/// What all groups may take together.
+/// The time of all groups together.
 int64_t TotalSeconds(const ShutdownGroups& groups);
 
 }  // namespace splitlet::gc

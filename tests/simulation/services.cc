@@ -464,7 +464,7 @@ class Gc final : public Process {
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/logs/pods";
     config.links_dir = "/logs/containers";
-    config.facts_dir = "/run/gc/facts";
+    config.records_dir = "/run/gc/facts";
     config.evictions_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
     config.shutdown_groups = node.shutdown_groups();

@@ -120,7 +120,7 @@ void GarbageCollector::Free(FreeOrder order, std::function<void()> done) {
     const auto images = [this, order, end](const Report&) {
       order.images ? images_.Collect({.all_unused = true}, end) : end({});
     };
-    order.containers ? containers_.Collect({.short_of_room = true}, images) : images({});
+    order.containers ? containers_.Collect({.short_of_disk = true}, images) : images({});
   });
 }
 

@@ -129,32 +129,32 @@ TEST(PodFate, OfFinishedPodsWhileTheNodeIsShortOfRoom) {
   v1::WorkerRecord with_the_node = r.finished;
   with_the_node.set_shutdown_boot(7);
   const D wanted{true, &r.wanted};
-  const auto short_of_room = [](const D& desired, const W& worker) {
+  const auto short_of_disk = [](const D& desired, const W& worker) {
     return ScopeInput{.desired = desired,
                       .worker = worker,
                       .views_complete = true,
                       .ours = true,
-                      .short_of_room = true};
+                      .short_of_disk = true};
   };
   Check({
       {"what it left in the runtime may go",
-       short_of_room(wanted, {true, &r.finished}),
+       short_of_disk(wanted, {true, &r.finished}),
        {RemovalScope::kRuntimeOnly}},
       {"a pod that is only terminated keeps the newest",
-       short_of_room(wanted, {true, &r.terminated}),
+       short_of_disk(wanted, {true, &r.terminated}),
        {RemovalScope::kWanted}},
-      {"so does one that runs", short_of_room(wanted, {true, &r.syncing}), {RemovalScope::kWanted}},
+      {"so does one that runs", short_of_disk(wanted, {true, &r.syncing}), {RemovalScope::kWanted}},
       {"one that ended with the node lives again",
-       short_of_room(wanted, {true, &with_the_node}),
+       short_of_disk(wanted, {true, &with_the_node}),
        {RemovalScope::kWanted}},
       {"so does the next life of the UID",
-       short_of_room({true, &r.next_life}, {true, &r.finished}),
+       short_of_disk({true, &r.next_life}, {true, &r.finished}),
        {RemovalScope::kWanted}},
       {"an evicted pod loses its logs, too",
-       short_of_room(wanted, {true, &r.evicted}),
+       short_of_disk(wanted, {true, &r.evicted}),
        {RemovalScope::kKeepDirectory}},
       {"a removed one everything",
-       short_of_room({true, &r.removed}, {true, &r.finished}),
+       short_of_disk({true, &r.removed}, {true, &r.finished}),
        {RemovalScope::kEverything}},
   });
 }

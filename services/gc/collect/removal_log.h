@@ -1,11 +1,11 @@
 #pragma once
 
-/// Says what gc has removed and what it could not: log lines with the trace of the pod, and
-/// counters.
-/// In:    changes of `workers`, from GcService; reports of rounds.
-/// Owns:  the trace of the last change of each pod that has a worker.
+/// Reports what gc removed and what it could not remove, in log lines with the trace of the pod and
+/// in counters.
+/// In:    changes of `workers`; reports of rounds.
+/// Owns:  the trace of the last change of each pod with a worker.
 /// Out:   log, metrics.
-/// Killed at any line: traces are lost; what is removed next is logged without.
+/// Killed at any line: traces are lost; later removals are logged without a trace.
 /// Threads: loop thread only.
 /// Errors: none.
 
@@ -29,19 +29,19 @@ class RemovalLog {
   RemovalLog(const Log& log, GcMetrics& metrics) : log_(log), metrics_(metrics) {}
 
   void OnWorker(const bus::View<v1::WorkerRecord>::Change& change);
-  /// What a round did: a line for the round and one for each image; the rest at debug level.
+  /// Logs a line for the round and a line for each image; the rest at debug level.
   void Record(const Report& report);
-  /// Logs that were emptied because the disk is full.
+  /// Logs of removed pods that were truncated because the disk is full.
   void RecordTruncated(const std::vector<ReportItem>& items);
 
  private:
   void RecordFailure(const ReportItem& item);
-  /// Its pod, and the trace of that pod's last change.
+  /// The fields of the item, and the trace of the last change of its pod.
   std::vector<LogField> FieldsOf(const ReportItem& item) const;
 
   const Log& log_;
   GcMetrics& metrics_;
-  std::map<std::string, std::string> traces_;  // by key of the pod
+  std::map<std::string, std::string> traces_;  // by the pod's key
 };
 
 }  // namespace splitlet::gc

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a round did, or would do.
+/// What a round of garbage collection did, or would do.
 /// Threads: values.
 /// Errors: none.
 /// Units: bytes.
@@ -21,18 +21,19 @@ struct ReportItem {
   uint64_t bytes = 0;
   bool removed = false;
   std::string error;
-  std::string uid;  // of its pod; empty: of none
+  std::string uid;  // UID of the pod; empty: it belongs to no pod
 };
 
 struct Report {
   bool dry_run = false;
   WallTime at;
   std::vector<ReportItem> items;
-  std::vector<std::string> kept;  // what was left and why
-  size_t blocked_pod_dirs = 0;    // of pods that are gone, and stay for what is in them
-  /// Of these, where pod-worker has taken down what it could: UID -> what is there still.
+  std::vector<std::string> kept;  // what stays, and why
+  size_t blocked_pod_dirs = 0;    // directories of gone pods that stay for what they hold
+  /// Blocked directories whose volumes pod-worker has torn down as far as it can: UID -> what still
+  /// blocks the directory.
   std::map<std::string, std::string> stuck;
-  std::string error;  // the round ended early
+  std::string error;  // why the round ended early
 };
 
 }  // namespace splitlet::gc

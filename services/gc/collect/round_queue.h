@@ -1,12 +1,12 @@
 #pragma once
 
-/// Rounds of garbage collection, one after the other.
-/// In:    rounds, from GcService: its timers and Gc.Run.
-/// Owns:  the rounds that wait, and whether one runs.
-/// Out:   the start of each round; a round says itself when it has ended.
-/// Killed at any line: rounds that waited are lost; the timers bring new ones.
+/// Runs rounds of garbage collection one after the other.
+/// In:    rounds, from GarbageCollector.
+/// Owns:  the waiting rounds, and whether a round runs.
+/// Out:   the start of each round. The round calls Next when it has ended.
+/// Killed at any line: waiting rounds are lost; the timers add new ones.
 /// Threads: loop thread only.
-/// Errors: none; who adds looks first whether it is full.
+/// Errors: none; the caller of Add checks full() first.
 
 #include <cstddef>
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace splitlet::gc {
 
-/// All that blocks in a round runs here.
+/// The strand for the blocking work of all rounds.
 inline constexpr std::string_view kRoundStrand = "gc";
 
 class RoundQueue {
@@ -24,9 +24,9 @@ class RoundQueue {
 
   bool full() const { return rounds_.size() >= kMaxWaiting; }
   size_t waiting() const { return rounds_.size(); }
-  /// Begins at once when none runs.
+  /// Starts the round immediately when no round runs.
   void Add(std::function<void()> round);
-  /// The one that ran has ended.
+  /// The running round has ended: starts the next one.
   void Next();
 
  private:

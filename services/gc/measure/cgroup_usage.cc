@@ -443,14 +443,14 @@ std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layou
   return count;
 }
 
-bool ParsePressure(const std::string& text, v1::PressureStats& figures) {
+bool ParsePressure(const std::string& text, v1::PressureStats& stats) {
   std::istringstream lines(text);
   bool any = false;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string kind;
     if (!(words >> kind) || (kind != "some" && kind != "full")) continue;
-    v1::StallStats& stall = kind == "some" ? *figures.mutable_some() : *figures.mutable_full();
+    v1::StallStats& stall = kind == "some" ? *stats.mutable_some() : *stats.mutable_full();
     for (std::string word; words >> word;) {
       const auto equals = word.find('=');
       if (equals == std::string::npos) continue;

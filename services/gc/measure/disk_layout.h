@@ -1,7 +1,6 @@
 #pragma once
 
-/// Which file systems hold the pods' directories, the images, and what containers write; and so
-/// what of a pod, and of what the node can free, counts for a signal.
+/// Which file systems hold the pods' directories, the images, and the files that containers write.
 /// Threads: ReadDiskLayout blocks, the rest is pure.
 /// Errors: the runtime's; those of the disk.
 /// Source: docs/behaviour/eviction.md, "Disks"; kubelet HasDedicatedImageFs, KEP-4191.
@@ -21,16 +20,16 @@ namespace splitlet::gc {
 
 class TreeMeter;
 
-/// Devices.
+/// Device numbers.
 struct DiskLayout {
   uint64_t pods = 0, images = 0, containers = 0;
-  /// All on one; pods share theirs with whatever fills it.
+  /// Pods, images and containers share one file system.
   bool one() const { return images == pods && containers == pods; }
   bool operator==(const DiskLayout&) const = default;
 };
 
-/// Where containers write, as a path: beside the images unless the runtime says otherwise. The
-/// report names at least one file system of images.
+/// Mount point of the file system that containers write to: that of the images, unless the runtime
+/// reports another one. `report` must hold at least one file system of images.
 const std::string& ContainerFsOf(const cri::ImageFsReport& report);
 
 struct DiskPaths {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Trees of which a test says how large they are.
-/// Threads: as the test's.
+/// Trees whose sizes a test sets.
+/// Threads: those of the test.
 /// Errors: none.
 
 #include <map>
@@ -15,8 +15,8 @@ class FakeTreeMeter final : public TreeMeter {
  public:
   struct Disk {
     std::map<std::string, DiskStats> trees;
-    std::map<std::string, uint64_t> devices;  // by path; 1 where nothing is said
-    std::map<std::string, Status> errors;     // of trees
+    std::map<std::string, uint64_t> devices;  // by path; 1 for a path that is not set
+    std::map<std::string, Status> errors;     // by path of the tree
     int measured = 0;
   };
   explicit FakeTreeMeter(Disk& disk) : disk_(disk) {}

@@ -16,7 +16,7 @@ struct MemoryStats {
   uint64_t total = 0, available = 0, usage = 0, working_set = 0, rss = 0;
   uint64_t swap_total = 0, swap_used = 0;
 };
-/// From /proc/meminfo. What is available is all but the working set, as a kubelet counts it.
+/// `meminfo`: of /proc/meminfo. Available is the total less the working set, as in a kubelet.
 std::optional<MemoryStats> MemoryOf(const std::string& meminfo);
 
 }  // namespace splitlet::gc

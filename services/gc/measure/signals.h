@@ -1,9 +1,9 @@
 #pragma once
 
-/// How much there is left of what nodes run out of, and which node conditions follow. There are
-/// signals of containerfs only where containers write to another file system than that of images.
+/// Eviction signals: how much is left of the resources that a node runs out of. The signals of
+/// containerfs exist only where containers write to another file system than that of the images.
 /// Threads: ReadSignals blocks, the rest is pure.
-/// Errors: a signal that cannot be read is told beside those that can; what it said last stands.
+/// Errors: a signal that cannot be read is listed in `unread`, with the reason.
 /// Units: bytes, inodes, process ids.
 /// Source: docs/behaviour/garbage-collection.md, "Pressure".
 
@@ -29,7 +29,8 @@ struct PressureSignal {
   bool operator==(const PressureSignal&) const = default;
 };
 
-/// Of what all pods together may use; a threshold of memory.available counts for it, too.
+/// What is left of the memory that all pods together may use. A threshold of memory.available
+/// counts for this signal, too.
 inline constexpr std::string_view kPodsMemorySignal = "allocatableMemory.available";
 
 struct Signals {
@@ -37,9 +38,9 @@ struct Signals {
   std::map<std::string, std::string> unread;  // name -> why
 };
 
-/// Whether this is about the file system that containers write to, which no threshold is set for.
+/// Whether the signal is one of containerfs, for which the configuration has no thresholds.
 bool IsContainerFs(const std::string& signal);
-/// "containerfs.available" for "nodefs.available"; nothing for those that are not of nodefs.
+/// "containerfs.available" for "nodefs.available"; nothing for a signal that is not of nodefs.
 std::optional<std::string> SameForContainerFs(const std::string& signal);
 
 struct SignalSources {
@@ -47,24 +48,24 @@ struct SignalSources {
   cri::Images& images;
   TreeMeter& meter;
   const Clock& clock;
-  /// When last looked, containers wrote to another file system than that of the images.
+  /// At the last inspection containers wrote to another file system than that of the images.
   bool split = false;
 };
 Signals ReadSignals(const SignalSources& from, const GcConfig& config);
 
-/// From the texts of /proc/meminfo, and of /proc/loadavg with the kernel's limits.
+/// From the texts of /proc/meminfo, and of /proc/loadavg with the limits of the kernel.
 std::optional<PressureSignal> MemorySignal(const std::string& meminfo);
 std::optional<PressureSignal> PidSignal(const std::string& loadavg, const std::string& pid_max,
                                         const std::string& threads_max);
 
 struct PodsMemory {
   PressureSignal signal;
-  std::string cgroup;  // as its driver calls it
+  std::string cgroup;  // path, in the form of the cgroup driver
 };
-/// Of the cgroup of all pods: its limit less its working set.
+/// The limit of the cgroup of all pods less its working set.
 StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup);
 
-/// Null: it is none of them.
+/// Null: `signals` does not hold it.
 const PressureSignal* FindSignal(const std::vector<PressureSignal>& signals,
                                  const std::string& name);
 

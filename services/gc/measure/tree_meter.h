@@ -1,10 +1,10 @@
 #pragma once
 
-/// How much of a disk a tree takes that pods write, and on which device a path is.
+/// How much disk a directory tree of a pod takes, and on which device a path is.
 /// Threads: any; calls block on the disk.
-/// Errors: by errno; UNIMPLEMENTED where this process may not open anything so. A tree that is too
-/// large or too deep is none: its figures say so.
-/// Units: bytes as the disk gives them away (blocks), inodes.
+/// Errors: by errno; UNIMPLEMENTED where the kernel or seccomp forbids openat2. A tree that is too
+/// large or too deep is no error: `more` is set.
+/// Units: bytes in whole blocks of the disk, inodes.
 /// Source: docs/safety.md, rule 30.
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace splitlet::gc {
 
 struct DiskStats {
   int64_t bytes = 0, inodes = 0;
-  bool more = false;  // than is counted here
+  bool more = false;  // the tree holds more than was counted
   DiskStats& operator+=(const DiskStats& other) {
     bytes += other.bytes;
     inodes += other.inodes;
@@ -32,26 +32,26 @@ struct DiskStats {
 class TreeMeter {
  public:
   virtual ~TreeMeter() = default;
-  /// Everything below, without following links, without what is mounted there; each file once,
-  /// however many names it has. A path that is not there takes nothing. With `more` it holds more
-  /// entries than are counted, or one that is deeper than a path may be long; what is beside that
-  /// one is counted.
+  /// Counts the tree below `path`. Links are not followed, mounts are not entered, and a file with
+  /// several names counts once. A path that does not exist takes nothing. `more` is set when the
+  /// tree holds more entries than the limit or a path longer than PATH_MAX; the other entries
+  /// count.
   virtual StatusOr<DiskStats> Measure(const std::string& path) = 0;
   virtual StatusOr<uint64_t> DeviceOf(const std::string& path) = 0;
 };
 
 struct TreeLimits {
   size_t entries = 5'000'000;
-  size_t linked = 100'000;  // files with many names that are remembered
-  size_t open = 8;          // directories at a time
+  size_t linked = 100'000;  // files with several names that are remembered
+  size_t open = 8;          // directories that are open at the same time
 };
 
-/// A descriptor of what is at a path below `at`, for which no mount was crossed and no link
-/// followed; else -1, with errno set as openat2 does.
+/// Opens a path below `at` without crossing a mount or following a link. Returns the descriptor, or
+/// -1 with errno set as openat2 sets it.
 using BelowOpener = std::function<int(int at, const char* path, uint64_t flags)>;
 int OpenBelow(int at, const char* path, uint64_t flags);
 
-/// What vanishes meanwhile is passed over.
+/// An entry that is removed during the measurement is skipped.
 std::unique_ptr<TreeMeter> MakeTreeMeter(const TreeLimits& limits = {},
                                          BelowOpener open = OpenBelow);
 

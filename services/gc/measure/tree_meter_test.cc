@@ -97,9 +97,9 @@ TEST_F(TreeMeterTest, WhatIsMountedIsNotAskedAndDoesNotCount) {
     const bool ended = measured.wait_for(std::chrono::seconds{5}) == std::future_status::ready;
     server.Die();
     EXPECT_TRUE(ended) << "it waits for the server";
-    const auto figures = measured.get();
-    ASSERT_TRUE(figures.ok()) << figures.status();
-    EXPECT_EQ(figures->inodes, c.inodes);
+    const auto stats = measured.get();
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    EXPECT_EQ(stats->inodes, c.inodes);
   }
 }
 

@@ -110,14 +110,14 @@ void NoteUnmeasured(const Status& why, PodUsage& usage) {
 
 /// One that is too large is measured in part.
 StatusOr<DiskStats> MeasureTree(TreeMeter& meter, const std::string& path, PodUsage& usage) {
-  auto figures = meter.Measure(path);
-  if (!figures.ok()) {
-    NoteUnmeasured(figures.status(), usage);
-  } else if (figures->more) {
+  auto stats = meter.Measure(path);
+  if (!stats.ok()) {
+    NoteUnmeasured(stats.status(), usage);
+  } else if (stats->more) {
     NoteUnmeasured(ResourceExhausted("{}: too many or too deeply nested files to count", path),
                    usage);
   }
-  return figures;
+  return stats;
 }
 
 /// Logs of its containers, and everything in its directory that nothing is mounted on.

@@ -1,10 +1,9 @@
 #pragma once
 
-/// What pods use of memory, local storage and process ids, measured when somebody has to know.
+/// How much memory, local storage and process ids pods use, measured on demand.
 /// Threads: a strand; calls block on runtime and disk.
-/// Errors: the runtime's; a tree that cannot be measured leaves its pod without figures of the
-/// disk, and with the reason (`unmeasured`); of a pod without a cgroup that is to be seen here the
-/// containers count.
+/// Errors: those of the runtime. A pod with a tree that cannot be measured has no disk stats, and
+/// `unmeasured` holds the reason. For a pod whose cgroup is not visible the containers count.
 /// Source: docs/behaviour/eviction.md, "Figures".
 
 #include <cstdint>
@@ -29,19 +28,20 @@ struct ContainerUsage {
   DiskStats layer, logs;
 };
 
-/// What a pod uses; a part that was not measured is not there.
+/// What a pod uses; a part that was not measured is empty.
 struct PodUsage {
-  std::map<std::string, ContainerUsage> containers;  // running ones, by name
+  std::map<std::string, ContainerUsage> containers;  // running containers, by name
   bool has_memory = false, has_disk = false;
   std::optional<int64_t> cgroup_memory_bytes;  // working set of the pod's own cgroup
   std::optional<int64_t> processes;
-  DiskStats volumes;  // local ones, and the other files of the pod's directory
-  std::map<std::string, DiskStats> limited_volumes;  // those with a limit, by name
-  std::string unmeasured;  // why files of it were not counted, or not all; empty: all were
+  DiskStats volumes;  // local volumes and the other files of the pod's directory
+  std::map<std::string, DiskStats> limited_volumes;  // volumes with a size limit, by name
+  std::string unmeasured;                            // why files were not counted; empty: all were
 
-  /// Of the pod's cgroup; of its containers together where that is not to be seen.
+  /// Memory of the pod's cgroup, or of its containers together where the cgroup is not visible.
   int64_t memory_bytes() const;
-  /// `layers`: with what containers wrote into their root file systems; `rest`: logs and volumes.
+  /// `layers`: add what containers wrote into their root file systems; `rest`: add logs and
+  /// volumes.
   DiskStats disk(bool layers, bool rest) const;
 };
 
@@ -63,6 +63,7 @@ struct UsageWish {
 
 using Usages = std::map<std::string, PodUsage>;  // by UID
 
+/// Measures what each wish asks for.
 StatusOr<Usages> ReadUsage(const UsageSources& from, const std::vector<UsageWish>& wishes,
                            const GcConfig& config);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How gc asks pod-worker for the end of a pod, for whatever reason.
+/// Limits and retries of KillPod, for evictions and for node shutdown.
 /// Threads: any.
 /// Errors: those of KillPod.
 /// Source: docs/safety.md, rule 19.
@@ -13,7 +13,8 @@ namespace splitlet::gc {
 inline constexpr Duration kKillLimit = std::chrono::seconds{10};
 inline constexpr Duration kKillRetry = std::chrono::seconds{1};
 
-/// The pod has ended, or lives another life: it is not asked for again.
+/// pod-worker refused for good, because the incarnation has ended or another one runs: gc does not
+/// retry.
 inline bool IsKillRefused(const Status& status) {
   return status.code() == StatusCode::kFailedPrecondition ||
          status.code() == StatusCode::kNotFound || status.code() == StatusCode::kInvalidArgument;

@@ -22,7 +22,7 @@ std::string ContainerGc::RuntimeProblem() const {
 }
 
 Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
-                              bool short_of_room) const {
+                              bool short_of_disk) const {
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
@@ -38,7 +38,7 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
        .kill_unmanaged_pods = config_.kill_unmanaged_pods,
-       .short_of_room = short_of_room});
+       .short_of_disk = short_of_disk});
 }
 
 /// The views are read after the listing: what was made in between is in them, or is not in the
@@ -64,7 +64,7 @@ void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder
   RemovalPlan plan = ComputeRemovals(
       listed,
       [this, order](const std::string& uid, const PodTraces& traces) {
-        return ScopeOfPod(uid, traces, order.short_of_room);
+        return ScopeOfPod(uid, traces, order.short_of_disk);
       },
       config_, deps_.clock.WallNow());
   if (!order.dry_run) unknown_ = plan.unknown;

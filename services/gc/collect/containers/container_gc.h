@@ -1,13 +1,14 @@
 #pragma once
 
-/// Rounds over what ended pods leave behind: containers, sandboxes, directories and links.
-/// In:    rounds to make, from GcService; views `desired` and `workers`, read when a round has
-/// listed disk and runtime.
-/// Owns:  the report of the last round, and what it saw in unknown state; whether the runtime could
-/// be listed.
-/// Out:   removals, through Remover, which asks the owners and takes a hold first.
-/// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
-/// emptied then; a hold that nobody releases ends after 60 s.
+/// One round of removal of the leftovers of ended pods: containers, sandboxes, directories and
+/// links.
+/// In:    orders of GarbageCollector; views `desired` and `workers`, read after disk and runtime were
+/// listed.
+/// Owns:  the report of the last round, the containers that it saw in unknown state, and whether the
+/// runtime could be listed.
+/// Out:   removals, through Remover, which first asks the owners and takes a hold.
+/// Killed at any line: the next round lists everything again and goes on. A directory that was moved
+/// aside is emptied then. A hold that is not released ends after 60 s.
 /// Threads: loop thread; listing and removing on the strand of rounds.
 /// Errors: in the report of the round.
 /// Source: docs/safety.md, rules 8, 10 and 25.
@@ -37,7 +38,7 @@ namespace splitlet::gc {
 
 struct RemovalOrder {
   bool dry_run = false;
-  bool short_of_room = false;  // see ScopeInput
+  bool short_of_disk = false;  // see ScopeInput
 };
 
 class ContainerGc {
@@ -60,14 +61,15 @@ class ContainerGc {
   /// One round; `finish` on the loop, once.
   void Collect(RemovalOrder order, Finish finish);
   const Report& last() const { return last_; }
-  /// Why the runtime could not be listed in the last round, or was not yet; empty: it was.
+  /// Why the runtime could not be listed in the last round, or has not been listed yet; empty: it
+  /// was.
   std::string RuntimeProblem() const;
 
  private:
   void OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order, const Finish& finish);
   void OnRemoved(const Report& report);
   void CountOrphans(const Report& report);
-  Scope ScopeOfPod(const std::string& uid, const PodTraces& traces, bool short_of_room) const;
+  Scope ScopeOfPod(const std::string& uid, const PodTraces& traces, bool short_of_disk) const;
 
   Deps deps_;
   const GcConfig& config_;

@@ -8,7 +8,7 @@
 namespace splitlet::gc {
 namespace {
 
-bool Tells(const std::vector<std::string>& lines, std::string_view text) {
+bool Mentions(const std::vector<std::string>& lines, std::string_view text) {
   return std::ranges::any_of(
       lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
 }
@@ -78,7 +78,7 @@ TEST(PodDirectories, AMarkThatNamesNoDirectoryOfItsPodRemovesNothing) {
       node.Put(path);
     node.Put("/state/pods/u1/root", mark);
     const Report report = node.StartAndRun();
-    EXPECT_TRUE(Tells(report.kept, "no directory of pod u1"));
+    EXPECT_TRUE(Mentions(report.kept, "no directory of pod u1"));
     for (const char* path :
          {"/kubelet/pods/u1/f", "/kubelet/pods/u2/f", "/srv/pods/u1/f", "/state/pods/u1/root"})
       EXPECT_TRUE(node.Exists(path)) << path;
@@ -93,7 +93,7 @@ TEST(PodDirectories, AMarkThatCannotBeReadRemovesNothing) {
   node.files.Fail("/state/pods/u1/root", Internal("input/output error"));
   node.files.Fail("/state/pods/.removing-7-u2/root", Internal("input/output error"));
   const Report report = node.StartAndRun();
-  EXPECT_TRUE(Tells(report.kept, "input/output error"));
+  EXPECT_TRUE(Mentions(report.kept, "input/output error"));
   EXPECT_TRUE(node.Exists("/kubelet/pods/u1"));
   EXPECT_TRUE(node.Exists("/kubelet/pods/.removing-u2/f"));
   node.files.Fail("/state/pods/u1/root", OkStatus());
@@ -107,7 +107,7 @@ TEST(PodDirectories, OneOnADiskThatIsNotMountedIsNotForgotten) {
   RootNode node;
   node.MakePodDir("u1");
   ASSERT_TRUE(node.files.Rename("/kubelet", "/elsewhere").ok());
-  EXPECT_TRUE(Tells(node.StartAndRun().kept, "cannot inspect /kubelet/pods"));
+  EXPECT_TRUE(Mentions(node.StartAndRun().kept, "cannot inspect /kubelet/pods"));
   EXPECT_TRUE(node.Exists("/state/pods/u1/root"));
   ASSERT_TRUE(node.files.Rename("/elsewhere", "/kubelet").ok());
   node.Run();
@@ -133,8 +133,8 @@ TEST(PodDirectories, WithAMountOrUserDataItStaysWithItsMark) {
   const Report report = node.StartAndRun();
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 2);
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 2);
-  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u1\" found, but there are files"));
-  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u2\" found, but /kubelet/pods/u2/volumes"));
+  EXPECT_TRUE(Mentions(report.kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_TRUE(Mentions(report.kept, "orphaned pod \"u2\" found, but /kubelet/pods/u2/volumes"));
   for (const char* uid : {"u1", "u2"}) {
     EXPECT_TRUE(node.Exists(std::string("/kubelet/pods/") + uid + "/volumes"));
     EXPECT_TRUE(node.Exists(std::string("/state/pods/") + uid + "/root"));
@@ -163,10 +163,10 @@ TEST(PodDirectories, WhatVolumesLeftIsTakenDownUnderTheHoldAndTheRestGoesAtOnce)
   for (const char* path : {"/kubelet/pods/u1", "/state/pods/u1"}) EXPECT_FALSE(node.Exists(path));
   for (const char* path : {"/kubelet/pods/u2", "/kubelet/pods/u3", "/kubelet/pods/wanted"})
     EXPECT_TRUE(node.Exists(path)) << path;
-  EXPECT_TRUE(Tells(report.kept,
-                    "orphaned pod \"u2\" found, but "
-                    "/kubelet/pods/u2/volumes/kubernetes.io~secret/s is mounted: "));
-  EXPECT_TRUE(Tells(report.kept, "pod-worker is away"));
+  EXPECT_TRUE(Mentions(report.kept,
+                       "orphaned pod \"u2\" found, but "
+                       "/kubelet/pods/u2/volumes/kubernetes.io~secret/s is mounted: "));
+  EXPECT_TRUE(Mentions(report.kept, "pod-worker is away"));
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 3);
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 2);
   node.holds.take_down = [&](const std::string&) -> StatusOr<bool> {
@@ -184,7 +184,8 @@ TEST(PodDirectories, WhatPodWorkerCannotTakeDownIsAskedAboutOnce) {
   node.Put("/proc/self/mountinfo", "1 2 0:1 / /kubelet/pods/u1/volumes/kubernetes.io~csi/a rw\n");
   node.StartAndRun();
   for (int round = 0; round < 3; ++round) {
-    EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but /kubelet/pods/u1/volumes"));
+    EXPECT_TRUE(
+        Mentions(node.Run().kept, "orphaned pod \"u1\" found, but /kubelet/pods/u1/volumes"));
     EXPECT_EQ(node.holds.taken_down.size(), 1u);
     EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 1);
   }
@@ -221,17 +222,17 @@ TEST(PodDirectories, VolumesStayWhereTheOwnersDoNotGiveThePodFree) {
   node.Put(key);
   node.known = true;
   node.holds.status = Unavailable("pod-worker is away");
-  EXPECT_TRUE(Tells(node.StartAndRun().kept, "pod u1: config-source still has the pod"));
+  EXPECT_TRUE(Mentions(node.StartAndRun().kept, "pod u1: config-source still has the pod"));
   node.known = false;
-  EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_TRUE(Mentions(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes_errors"), 1);
   node.holds.status = OkStatus();
   node.holds.refused = {"u1"};
-  EXPECT_TRUE(Tells(node.Run().kept, "pod-worker did not allow the removal"));
+  EXPECT_TRUE(Mentions(node.Run().kept, "pod-worker did not allow the removal"));
   EXPECT_TRUE(node.holds.taken_down.empty());
   node.holds.refused.clear();
   node.holds.take_down = [](const std::string&) { return false; };
-  EXPECT_TRUE(Tells(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
+  EXPECT_TRUE(Mentions(node.Run().kept, "orphaned pod \"u1\" found, but there are files"));
   EXPECT_EQ(node.holds.taken_down, (std::vector<std::string>{"u1"}));
   EXPECT_TRUE(node.Exists(key));
 }
@@ -244,7 +245,7 @@ TEST(PodDirectories, WithALinkToABlockDeviceItStays) {
     ASSERT_TRUE(node.files.MakeDirs("/kubelet/pods/" + (uid + devices), 0750).ok());
   ASSERT_TRUE(node.files.MakeSymlink("/dev/sdb", "/kubelet/pods/u1" + devices + "/disk").ok());
   const Report report = node.StartAndRun();
-  EXPECT_TRUE(Tells(report.kept, "orphaned pod \"u1\" found, but there are links"));
+  EXPECT_TRUE(Mentions(report.kept, "orphaned pod \"u1\" found, but there are links"));
   EXPECT_TRUE(node.Exists("/kubelet/pods/u1" + devices));
   EXPECT_FALSE(node.Exists("/kubelet/pods/u2"));
 }

@@ -28,7 +28,7 @@ Scope ScopeOfWorker(const v1::WorkerRecord& worker, const ScopeInput& input) {
     return {RemovalScope::kEverything, true};
   if (worker.evicted() && Ended(worker)) return {RemovalScope::kKeepDirectory};
   // Its status rests on its worker's record. One that ended with the node lives again after it.
-  if (input.short_of_room && finished && worker.shutdown_boot() == 0)
+  if (input.short_of_disk && finished && worker.shutdown_boot() == 0)
     return {RemovalScope::kRuntimeOnly};
   return {RemovalScope::kWanted};
 }

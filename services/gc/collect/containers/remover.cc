@@ -174,7 +174,7 @@ Deadline Remover::CallDeadline() const {
   return {std::min(limit, hold_ends_)};
 }
 
-bool Remover::Note(const char* kind, const Removal& removal, const Status& status) {
+bool Remover::Record(const char* kind, const Removal& removal, const Status& status) {
   report_.items.push_back({.kind = kind,
                            .name = removal.name,
                            .reason = removal.reason,
@@ -198,7 +198,7 @@ void Remover::RemoveContainers(const RemovalPlan& plan) {
       continue;
     }
     if (HoldIsOver()) return;
-    Note("container", removal, RemoveContainer(cri::ContainerId(removal.name)));
+    Record("container", removal, RemoveContainer(cri::ContainerId(removal.name)));
   }
 }
 
@@ -274,7 +274,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
       continue;
     }
     if (HoldIsOver()) return;
-    Note("sandbox", removal, RemoveSandbox(cri::SandboxId(removal.name)));
+    Record("sandbox", removal, RemoveSandbox(cri::SandboxId(removal.name)));
   }
 }
 
@@ -301,7 +301,7 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
       continue;
     }
     if (HoldIsOver()) return;
-    Note("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
+    Record("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
   }
   // What may take long comes last.
   for (const bool blocked : {false, true})
@@ -320,7 +320,7 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
     if (!TakeDownVolumes(removal)) return true;
     if (HoldIsOver()) return false;
   }
-  Note("pod-dir", removal, RemovePodDirectory(removal));
+  Record("pod-dir", removal, RemovePodDirectory(removal));
   return true;
 }
 
@@ -371,7 +371,7 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {
   for (const auto& removal : plan.links)
-    Note("log-link", removal, deps_.files.Remove(removal.name));
+    Record("log-link", removal, deps_.files.Remove(removal.name));
 }
 
 }  // namespace splitlet::gc

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Carries out a plan: asks the owners, then removes one thing after the other under a hold.
+/// Carries out a plan: asks the owners, takes a hold, and removes one thing after the other.
 /// Threads: one strand; calls block.
-/// Errors: of single things in the report, the round goes on; without answers of the owners nothing
-/// is removed.
-/// Killed at any line: the next round sees what is left; a directory that was renamed aside is
-/// emptied by it.
+/// Errors: a failed removal is in the report and the round goes on. Without the owners' answers
+/// nothing is removed.
+/// Killed at any line: the next round lists what is left, and empties a directory that was moved
+/// aside.
 /// Source: docs/safety.md, rules 8 and 25; docs/behaviour/garbage-collection.md, "Containers and
 /// sandboxes" and "Directories and logs".
 
@@ -27,9 +27,9 @@
 
 namespace splitlet::gc {
 
-/// StopPodSandbox alone, of the runtime's role that starts and stops.
+/// Only StopPodSandbox, of the client that starts and stops.
 using StopSandbox = std::function<Status(const cri::SandboxId& id, Deadline deadline)>;
-/// StopContainer alone, likewise.
+/// Only StopContainer, of the same client.
 using StopContainer =
     std::function<Status(const cri::ContainerId& id, int64_t grace_seconds, Deadline deadline)>;
 
@@ -49,7 +49,7 @@ class Remover {
  public:
   Remover(RemoverDeps deps, const GcConfig& config) : deps_(std::move(deps)), config_(config) {}
   Report Run(const RemovalPlan& plan, const Inventory& inventory);
-  /// The report of what Run would ask for.
+  /// The report of a dry run: what Run would try to remove.
   Report Describe(const RemovalPlan& plan) const;
 
  private:
@@ -76,15 +76,15 @@ class Remover {
   }
   std::string_view WhyKept(const std::string& uid) const;
   bool HoldIsOver();
-  bool Note(const char* kind, const Removal& removal, const Status& status);
-  /// Not touched; neither is what would be removed after it.
+  bool Record(const char* kind, const Removal& removal, const Status& status);
+  /// Records that the thing stays; so do the things that would be removed after it.
   void Keep(const char* kind, const Removal& removal, std::string_view why);
   Deadline CallDeadline() const;
 
   RemoverDeps deps_;
   const GcConfig& config_;
   Report report_;
-  std::set<std::string> refused_uids_;  // config-source knows them, or does not answer
+  std::set<std::string> refused_uids_;  // config-source knows the pod, or does not answer
   std::set<std::string> failed_uids_;   // something of the pod could not be removed
   std::set<std::string> allowed_uids_, allowed_containers_, allowed_sandboxes_;
   std::set<std::string> stopped_sandboxes_;

@@ -134,7 +134,7 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
       continue;
     }
     if (run->round.dry_run()) {
-      run->round.Note(*image, OkStatus());
+      run->round.Record(*image, OkStatus());
       continue;
     }
     deps_.strands.Run(std::string(kRoundStrand), [this, run, image = *std::move(image)] {
@@ -143,7 +143,7 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
         if (removed.ok() && !*removed) {
           run->round.Keep(fmt::format("image {}: a container uses it now", image.id));
         } else {
-          run->round.Note(image, removed.status());
+          run->round.Record(image, removed.status());
         }
         Next(run);
       });

@@ -1,13 +1,12 @@
 #pragma once
 
-/// Rounds over images that nobody uses: those that are too old, and the longest unused ones until
-/// enough of the disk is free.
-/// In:    rounds to make, from GcService; the views `desired` and `workers`, looked at before each
-/// removal.
+/// One round of removal of unused images: images that are too old, then the longest unused images
+/// until enough of the disk is free.
+/// In:    orders of GarbageCollector; the views `desired` and `workers`, read before each removal.
 /// Owns:  when each image was in use (ImageUsage), the report of the last round, since when
 /// `desired` has not been complete.
 /// Out:   removals in the runtime; node events when too little could be freed.
-/// Killed at any line: the next start sees every image as young, and lists anew.
+/// Killed at any line: the next start lists again and counts every image as young.
 /// Threads: loop thread; listing and removing on the strand of rounds.
 /// Errors: in the report of the round.
 /// Source: docs/safety.md, rule 25.
@@ -38,7 +37,7 @@ namespace splitlet::gc {
 
 struct ImageOrder {
   bool dry_run = false;
-  bool all_unused = false;  // whatever the thresholds: the node is short of room
+  bool all_unused = false;  // whatever the thresholds: the node is short of disk
 };
 
 class ImageCollector {
@@ -59,7 +58,7 @@ class ImageCollector {
 
   /// One round; `finish` on the loop, once.
   void Collect(ImageOrder order, Finish finish);
-  /// `desired` has become live or complete, or is so no longer.
+  /// `desired` became live or complete, or is so no longer.
   void OnDesiredState();
   const Report& last() const { return last_; }
 
@@ -70,14 +69,14 @@ class ImageCollector {
     Finish finish;
   };
   void OnListed(const StatusOr<ImageListing>& listing, ImageOrder order, const Finish& finish);
-  /// Why no image may go now; empty: they may.
+  /// Why no image may be removed now; empty: images may be removed.
   std::string WhyImagesStay(const ImageListing& listing, bool readable) const;
   void Next(const std::shared_ptr<Run>& run);
   void End(Run& run);
   void OnRemoved(const Report& report);
-  /// Nothing of it is started any more.
+  /// The pod starts no container any more.
   bool IsOver(const std::string& key, const v1::DesiredRecord& desired) const;
-  /// Of pods that are not over; false when a pod's images cannot be read.
+  /// Adds the images of pods that are not over; false when a pod's images cannot be read.
   bool AddWantedImages(std::set<std::string>& names) const;
 
   Deps deps_;
@@ -86,7 +85,8 @@ class ImageCollector {
   Report last_;
   int failures_ = 0;  // in a row
   std::string problem_;
-  Clock::Time incomplete_since_;  // `desired`; no time: it is live and complete
+  Clock::Time
+      incomplete_since_;  // since when `desired` is incomplete; no time: it is live and complete
 };
 
 }  // namespace splitlet::gc

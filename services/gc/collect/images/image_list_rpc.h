@@ -1,8 +1,8 @@
 #pragma once
 
-/// The gRPC service NodeImages: what status shows of the images of this node.
+/// The gRPC service NodeImages: status shows these images on the Node object.
 /// Threads: handlers run on gRPC's threads and ask the runtime there.
-/// Errors: those of the runtime's answer.
+/// Errors: those of the runtime.
 /// Source: docs/design.md, "The calls".
 
 #include <memory>
@@ -16,10 +16,10 @@ class Service;
 
 namespace splitlet::gc {
 
-/// `limit` of them, the largest first; 0: all.
+/// The `limit` largest images, the largest first; 0: all images.
 std::vector<cri::Image> LargestImages(std::vector<cri::Image> images, size_t limit);
 
-/// Both outlive it.
+/// `clock` and `images` must outlive the result.
 std::unique_ptr<grpc::Service> ServeNodeImages(const Clock& clock, cri::Images& images);
 
 }  // namespace splitlet::gc

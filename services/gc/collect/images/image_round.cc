@@ -25,7 +25,7 @@ std::optional<ImageRemoval> ImageRound::Next() {
   return std::nullopt;
 }
 
-void ImageRound::Note(const ImageRemoval& image, const Status& removed) {
+void ImageRound::Record(const ImageRemoval& image, const Status& removed) {
   ReportItem item{.kind = "image", .name = image.id, .reason = image.reason, .bytes = image.bytes};
   if (removed.ok()) {
     freed_ += image.bytes;

@@ -1,8 +1,9 @@
 #pragma once
 
-/// The blocking parts of a round of images: what there is, and the removal of what was chosen.
-/// Threads: one strand.
-/// Errors: of the listings; of single removals in the report.
+/// The steps of one round over images: list, choose the next image, remove it.
+/// Threads: ListImages and RemoveImage block and run on the strand of rounds; ImageRound runs on the
+/// loop.
+/// Errors: those of the listings; a failed removal is in the report.
 /// Source: docs/behaviour/garbage-collection.md, "Images".
 
 #include <optional>
@@ -19,7 +20,8 @@ namespace splitlet::gc {
 
 struct ImageListing {
   ImageUsage::Seen seen;
-  /// Named by runtime or configuration, then in `seen`, or pinned. Else any image may be it.
+  /// The runtime or the configuration names the sandbox image, or an image is pinned. Otherwise any
+  /// image may be the sandbox image.
   bool sandbox_image_known = false;
   std::string mountpoint;
   ImageFs fs;
@@ -36,27 +38,27 @@ struct ImageDeps {
 StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config);
 
 struct ImagePlan {
-  std::vector<ImageRemoval> old;    // all of them
-  std::vector<ImageRemoval> space;  // until `wanted` is freed
+  std::vector<ImageRemoval> old;    // all are removed
+  std::vector<ImageRemoval> space;  // removed until `wanted` bytes are free
   uint64_t wanted = 0;
-  bool all = false;  // of `space`, however much that frees
+  bool all = false;  // remove all of `space`, however much that frees
   ImageFs fs;
   bool dry_run = false;
 };
 
-/// A round that goes on one image at a time, so that before each removal somebody can look whether
-/// the image is wanted by then. Loop thread; no I/O.
+/// A round that removes one image at a time, so that the caller checks before each removal whether
+/// a pod needs the image now. Does no I/O.
 class ImageRound {
  public:
   ImageRound(ImagePlan plan, WallTime now);
   bool dry_run() const { return plan_.dry_run; }
-  /// The next one to try; nullopt when there is none, or enough is free. Each is given once.
+  /// The next image to remove; nullopt when there is none or enough is free. Gives each image once.
   std::optional<ImageRemoval> Next();
-  /// What came of it; without an error it is gone, or would be.
-  void Note(const ImageRemoval& image, const Status& removed);
-  /// It stays, and why.
+  /// Records the result of a removal; OK in a dry run: the image would be removed.
+  void Record(const ImageRemoval& image, const Status& removed);
+  /// Records what stays, and why.
   void Keep(const std::string& what) { report_.kept.push_back(what); }
-  /// The error says when less than wanted was freed, or a removal failed. At the end.
+  /// Ends the round. The report has an error when less than wanted was freed or a removal failed.
   Report Finish();
   /// Less than wanted was freed.
   bool insufficient() const { return freed_ < plan_.wanted; }
@@ -73,7 +75,7 @@ class ImageRound {
   size_t errors_ = 0;
 };
 
-/// False when a container uses it by now: what was planned may be minutes old. Blocks.
+/// False when a container uses the image now: the plan may be minutes old. Blocks.
 StatusOr<bool> RemoveImage(const ImageDeps& deps, const ImageRemoval& image,
                            const GcConfig& config);
 

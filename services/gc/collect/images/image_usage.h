@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which images go, and when they were last in use.
+/// Decides which images are removed, from when each was last in use.
 /// Threads: one.
 /// Errors: none.
 /// Units: bytes, percent.
@@ -22,16 +22,16 @@ struct ImageFs {
   uint64_t capacity_bytes = 0, available_bytes = 0;
 };
 
-/// Rounded up, as the thresholds expect. The capacity is not 0.
+/// Rounded up, as the thresholds expect. The capacity must not be 0.
 int UsedPercent(const ImageFs& fs);
-/// What has to go to come down to the low threshold; 0 below the high one.
+/// Bytes to free to reach the low threshold; 0 when usage is below the high threshold.
 uint64_t BytesToFree(const ImageFs& fs, const GcConfig& config);
 /// "1.5 GiB"
 std::string HumanBytes(uint64_t bytes);
 
-/// Everything by which containers and pods may call this image.
+/// All names that containers and pods may use for the image.
 std::set<std::string> NamesOf(const cri::Image& image);
-/// Those by which these containers call theirs.
+/// The names that the containers use for their images.
 std::set<std::string> NamesUsedBy(const std::vector<cri::Container>& containers);
 bool Meet(const std::set<std::string>& some, const std::set<std::string>& others);
 
@@ -39,25 +39,25 @@ struct ImageRemoval {
   std::string id;
   uint64_t bytes = 0;
   std::string reason;           // "age" or "space"
-  std::set<std::string> names;  // all of it
+  std::set<std::string> names;  // all names of the image
 };
 
-/// Remembers when each image was first seen and last in use. Forgotten at a restart: then every
-/// image is young.
+/// Records when each image was first seen and last in use. A restart forgets this: every image is
+/// young then.
 class ImageUsage {
  public:
   explicit ImageUsage(Clock::Time now) : started_(now) {}
 
   struct Seen {
     std::vector<cri::Image> images;
-    std::vector<cri::Container> containers;  // dead ones too: they hold their image
-    std::set<std::string> wanted;            // normal names of images of unfinished pods
+    std::vector<cri::Container> containers;  // also dead containers: they hold their image
+    std::set<std::string> wanted;            // normalized names of the images of unfinished pods
   };
   void Observe(const Seen& seen, Clock::Time now);
 
-  /// Those that are too old, whatever the space.
+  /// Images that are too old, however much disk is free.
   std::vector<ImageRemoval> TooOld(const GcConfig& config, Clock::Time now) const;
-  /// Those that may go for space, the longest unused first.
+  /// Images that may be removed to free disk, the longest unused first.
   std::vector<ImageRemoval> Removable(const GcConfig& config, Clock::Time now) const;
   void Forget(const std::string& id) { records_.erase(id); }
   size_t size() const { return records_.size(); }

@@ -14,7 +14,7 @@ constexpr std::string_view kHalf = ".tmp";
 constexpr const char* kTimeFormat = "%Y%m%d-%H%M%S";
 constexpr size_t kTimeLength = 15;
 /// A rotation takes a few calls of the runtime: more often would only be load.
-constexpr Duration kSoonestLook = std::chrono::milliseconds{250};
+constexpr Duration kSoonestInspection = std::chrono::milliseconds{250};
 
 /// The time in "20260102-030405", as if it were UTC: only order and distance count.
 std::optional<time_t> ParseStamp(std::string_view text) {
@@ -120,7 +120,7 @@ Duration UntilNextInspection(const LogGrowth& growth, uint64_t max_bytes, Durati
   const double seconds = static_cast<double>(max_bytes - growth.bytes) / growth.bytes_per_second;
   if (seconds >= std::chrono::duration<double>(period).count()) return period;
   const auto wait = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  return std::max(wait, std::min(kSoonestLook, period));
+  return std::max(wait, std::min(kSoonestInspection, period));
 }
 
 }  // namespace splitlet::gc

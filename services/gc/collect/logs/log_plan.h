@@ -1,8 +1,8 @@
 #pragma once
 
-/// The files of one container's log, from their names and sizes alone: the live file is "<n>.log",
-/// a rotated one "<n>.log.<local time>", compressed with ".gz" behind it, or ".tmp" while that is
-/// written.
+/// Decides about the files of one container's log from their names and sizes. The live file is
+/// "<n>.log", a rotated file "<n>.log.<local time>". A compressed file ends in ".gz", and in ".tmp"
+/// while it is written.
 /// Threads: pure.
 /// Errors: none.
 /// Units: bytes.
@@ -16,30 +16,30 @@
 
 namespace splitlet::gc {
 
-/// Names without the directory, as are those in the answers.
+/// File names without the directory, as in all results.
 struct LogFiles {
   std::string live;
-  std::vector<std::string> names;  // all of its directory
+  std::vector<std::string> names;  // all files of the directory
 };
 
-/// What a rotation, or the look after one that was cut short, takes away: halves of compressed
-/// files, files that are there compressed too, and all rotated ones but the newest `keep`.
+/// The files to remove before a rotation or after an interrupted one: unfinished compressed files,
+/// files that also exist compressed, and all rotated files but the newest `keep`.
 std::vector<std::string> LogsToRemove(const LogFiles& files, size_t keep);
 
-/// Rotated ones that are to be compressed, oldest first. The newest stays as it is, for readers who
-/// have not read it to its end.
+/// The rotated files to compress, oldest first. The newest stays uncompressed for readers that have
+/// not reached its end.
 std::vector<std::string> LogsToCompress(const LogFiles& files);
 
-/// The name for a file that is rotated now; after that of every rotated one, so that their order is
-/// that of their names whatever the clock does.
+/// The name for a file that is rotated now. It sorts after the names of all rotated files, even
+/// when the clock was set back.
 std::string RotatedName(const LogFiles& files, WallTime now);
 
-/// What two inspections of a live file show.
+/// How a live file grew between two inspections.
 struct LogGrowth {
-  uint64_t bytes = 0;  // at the last look; after a rotation 0
+  uint64_t bytes = 0;  // at the last inspection; 0 after a rotation
   double bytes_per_second = 0;
 };
-/// When to look again: at the latest after `period`, sooner where the file would be full before.
+/// Time to the next inspection: `period`, or less when the file would be full earlier.
 Duration UntilNextInspection(const LogGrowth& growth, uint64_t max_bytes, Duration period);
 
 }  // namespace splitlet::gc

@@ -10,7 +10,7 @@ namespace splitlet::gc {
 namespace {
 
 /// A container that writes as quickly as it can is noticed before it has filled a disk.
-constexpr Duration kFirstLook = std::chrono::seconds{1};
+constexpr Duration kFirstInspection = std::chrono::seconds{1};
 /// Looks that are due within this time of each other are one.
 constexpr Duration kTogether = std::chrono::milliseconds{200};
 
@@ -46,7 +46,7 @@ void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecor
       const auto known = before.find(container.id());
       Entry entry;
       if (known != before.end()) entry = std::move(known->second);
-      if (!entry.due) entry.due = deps_.clock.Now() + kFirstLook;
+      if (!entry.due) entry.due = deps_.clock.Now() + kFirstInspection;
       entry.uid = record->pod().uid();
       entry.path = container.log_path();
       now[container.id()] = std::move(entry);
@@ -100,11 +100,11 @@ void LogRotation::OnTimer() {
 
 void LogRotation::Inspect(const std::string& key, const std::string& id, Entry& entry) {
   entry.busy = true;
-  const LogToInspect look{cri::ContainerId(id), entry.path, !entry.tidied};
+  const LogToInspect log{cri::ContainerId(id), entry.path, !entry.tidied};
   const auto worker = std::hash<std::string>{}(id) % static_cast<size_t>(workers_);
-  deps_.strands.Run(fmt::format("logs/{}", worker), [this, key, id, look] {
+  deps_.strands.Run(fmt::format("logs/{}", worker), [this, key, id, log] {
     const Clock::Time at = deps_.clock.Now();
-    const auto state = rotator_.Inspect(look);
+    const auto state = rotator_.Inspect(log);
     deps_.loop.Post([this, key, id, state, at] { OnInspected(key, id, state, at); });
   });
 }
@@ -130,7 +130,8 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
     entry.growth = growth;
     entry.inspected_at = at;
     const auto max_bytes = rotator_.limits().max_bytes;
-    const Duration wait = first ? kFirstLook : UntilNextInspection(growth, max_bytes, period_);
+    const Duration wait =
+        first ? kFirstInspection : UntilNextInspection(growth, max_bytes, period_);
     entry.due = at + std::min(wait, period_);
   }
   if (!state.ok()) ReportProblem(id, entry, ToString(state.status()));

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Which containers' logs are looked at, and when.
+/// Decides which containers' logs are inspected, and when.
 /// In:    the records of `runtime`, a timer.
-/// Out:   looks on strands of their own. A log that grows quickly is looked at before it would be
-/// full; one that is new after a second. The runtime itself says whether a container still runs,
-/// when its log is opened anew, so that an old record harms nothing.
-/// Killed at any line: the first look at each log finishes what was cut short.
+/// Out:   inspections on strands of their own. A new log is inspected after a second, a log that grows
+/// quickly before it would be full. An outdated record does no harm: the runtime refuses to reopen
+/// the log of a container that no longer runs.
+/// Killed at any line: the first inspection of each log finishes an interrupted rotation.
 /// Threads: loop thread only.
-/// Errors: to the log, once for each container until it changes.
+/// Errors: logged once for each container, and again when the error changes.
 
 #include <map>
 #include <string>
@@ -33,7 +33,7 @@ class LogRotation {
     LogRotatorDeps rotator;
     Log log;
     GcMetrics& metrics;
-    /// Whether a pod is ours, by the key of its record: others' logs are left alone.
+    /// Whether splitlet runs the pod with this key: logs of unmanaged pods are not touched.
     std::function<bool(const std::string& key)> is_ours;
   };
   LogRotation(Deps deps, const GcConfig& config);
@@ -41,7 +41,7 @@ class LogRotation {
   LogRotation(const LogRotation&) = delete;
   LogRotation& operator=(const LogRotation&) = delete;
 
-  /// The record of a pod has changed; nullptr: it is gone, or cannot be read.
+  /// The record of a pod has changed; nullptr: it is gone or cannot be read.
   void OnRuntimeChange(const std::string& key, const v1::RuntimeRecord* record);
 
  private:
@@ -58,7 +58,7 @@ class LogRotation {
   void Inspect(const std::string& key, const std::string& id, Entry& entry);
   void OnInspected(const std::string& key, const std::string& id, const StatusOr<LogState>& state,
                    Clock::Time at);
-  /// When the next look at one of them is due; no time: never.
+  /// When the next inspection of one of the logs is due; no time: never.
   static Clock::Time NextOf(const Entries& entries);
   void ArmAt(Clock::Time next);
   void ReportProblem(const std::string& id, Entry& entry, const std::string& problem);

@@ -8,78 +8,78 @@
 
 namespace splitlet::gc {
 
-StatusOr<LogState> LogRotator::Inspect(const LogToInspect& look) const {
-  ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(look), "inspect {}", look.path);
+StatusOr<LogState> LogRotator::Inspect(const LogToInspect& log) const {
+  ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(log), "inspect {}", log.path);
   LogState state{.bytes = bytes, .rotated = bytes >= limits_.max_bytes};
-  if (!state.rotated && !look.tidy) return state;
+  if (!state.rotated && !log.tidy) return state;
   // One place is for the live file, and one for what is rotated now.
   const size_t places = state.rotated ? 2 : 1;
-  RETURN_IF_ERROR(RemoveOld(look, limits_.max_files - places), "remove old logs");
-  if (state.rotated) RETURN_IF_ERROR(Rotate(look), "rotate");
+  RETURN_IF_ERROR(RemoveOld(log, limits_.max_files - places), "remove old logs");
+  if (state.rotated) RETURN_IF_ERROR(Rotate(log), "rotate");
   // Last, since it takes the longest: a writer that is quick goes on into a new file meanwhile. On
   // a full disk files stay as they are; their number is bounded.
-  const Status compressed = CompressOld(look);
+  const Status compressed = CompressOld(log);
   if (!compressed.ok()) state.compression = ToString(compressed);
   return state;
 }
 
 /// Without a live file the writer still has one that was renamed: an earlier rotation was cut
 /// short.
-StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& look) const {
-  auto info = deps_.files.Stat(look.path, false);
+StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& log) const {
+  auto info = deps_.files.Stat(log.path, false);
   if (info.status().code() == StatusCode::kNotFound) {
     RETURN_IF_ERROR(
-        deps_.runtime.ReopenContainerLog(look.id, After(deps_.clock, limits_.call_limit)),
+        deps_.runtime.ReopenContainerLog(log.id, After(deps_.clock, limits_.call_limit)),
         "reopen the log");
-    info = deps_.files.Stat(look.path, false);
+    info = deps_.files.Stat(log.path, false);
   }
   RETURN_IF_ERROR(info, "status");
   if (info->kind != fs::FileInfo::Kind::kFile) return FailedPrecondition("not a regular file");
   return info->size;
 }
 
-StatusOr<LogFiles> LogRotator::List(const LogToInspect& look) const {
-  const std::string dir = fs::ParentOf(look.path);
+StatusOr<LogFiles> LogRotator::List(const LogToInspect& log) const {
+  const std::string dir = fs::ParentOf(log.path);
   ASSIGN_OR_RETURN(const auto entries, deps_.files.List(dir), "list {}", dir);
-  LogFiles files{.live = fs::NameOf(look.path), .names = {}};
+  LogFiles files{.live = fs::NameOf(log.path), .names = {}};
   for (const auto& entry : entries) {
     if (entry.kind == fs::FileInfo::Kind::kFile) files.names.push_back(entry.name);
   }
   return files;
 }
 
-Status LogRotator::RemoveOld(const LogToInspect& look, size_t keep) const {
-  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+Status LogRotator::RemoveOld(const LogToInspect& log, size_t keep) const {
+  ASSIGN_OR_RETURN(const auto files, List(log), "logs");
   for (const auto& name : LogsToRemove(files, keep)) {
     FAIL_POINT("gc.remove-log.before");
-    RETURN_IF_ERROR(deps_.files.Remove(fs::ParentOf(look.path) + "/" + name), "remove {}", name);
+    RETURN_IF_ERROR(deps_.files.Remove(fs::ParentOf(log.path) + "/" + name), "remove {}", name);
     FAIL_POINT("gc.remove-log.after");
   }
   return OkStatus();
 }
 
-Status LogRotator::Rotate(const LogToInspect& look) const {
-  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+Status LogRotator::Rotate(const LogToInspect& log) const {
+  ASSIGN_OR_RETURN(const auto files, List(log), "logs");
   const std::string rotated =
-      fs::ParentOf(look.path) + "/" + RotatedName(files, deps_.clock.WallNow());
+      fs::ParentOf(log.path) + "/" + RotatedName(files, deps_.clock.WallNow());
   FAIL_POINT("gc.rotate-log.before");
-  RETURN_IF_ERROR(deps_.files.Rename(look.path, rotated), "rename");
+  RETURN_IF_ERROR(deps_.files.Rename(log.path, rotated), "rename");
   FAIL_POINT("gc.rotate-log.after-rename");
   const Status reopened =
-      deps_.runtime.ReopenContainerLog(look.id, After(deps_.clock, limits_.call_limit));
+      deps_.runtime.ReopenContainerLog(log.id, After(deps_.clock, limits_.call_limit));
   FAIL_POINT("gc.rotate-log.after");
   if (reopened.ok()) return OkStatus();
   // The runtime may have done it, and only its answer was lost: then there is a new file.
-  const auto live = deps_.files.Stat(look.path, false);
+  const auto live = deps_.files.Stat(log.path, false);
   if (live.status().code() == StatusCode::kNotFound)
-    RETURN_IF_ERROR(deps_.files.Rename(rotated, look.path), "rename back");
+    RETURN_IF_ERROR(deps_.files.Rename(rotated, log.path), "rename back");
   return Annotate(reopened, "reopen the log");
 }
 
-Status LogRotator::CompressOld(const LogToInspect& look) const {
-  ASSIGN_OR_RETURN(const auto files, List(look), "logs");
+Status LogRotator::CompressOld(const LogToInspect& log) const {
+  ASSIGN_OR_RETURN(const auto files, List(log), "logs");
   for (const auto& name : LogsToCompress(files))
-    RETURN_IF_ERROR(CompressOne(fs::ParentOf(look.path) + "/" + name), "compress");
+    RETURN_IF_ERROR(CompressOne(fs::ParentOf(log.path) + "/" + name), "compress");
   return OkStatus();
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-/// The blocking part of log rotation: looks at one container's log and rotates it when it is long
-/// enough.
-/// Threads: any, one at a time for a container.
-/// Errors: of the disk and the runtime; after one the container goes on writing where it wrote.
-/// Killed at any line: the next look finishes, since a log without its live file is opened anew
-/// first, and halves of compressed files are removed.
+/// Inspects the log of one container and rotates the log when it has reached its maximum size.
+/// Threads: any; for one container one call at a time. Calls block.
+/// Errors: those of the disk and the runtime; the container then goes on writing to the same file.
+/// Killed at any line: the next inspection finishes the rotation. It reopens a log without a live
+/// file, and removes unfinished compressed files.
 /// Source: docs/behaviour/garbage-collection.md, "Logs of running containers".
 
 #include <functional>
@@ -17,7 +16,7 @@
 
 namespace splitlet::gc {
 
-/// libs/fs/gzip.h, for files of the same file system as below.
+/// Compresses `from` to `to`; see libs/fs/gzip.h.
 using Compress = std::function<Status(const std::string& from, const std::string& to)>;
 
 struct LogRotatorDeps {
@@ -29,34 +28,34 @@ struct LogRotatorDeps {
 
 struct LogLimits {
   uint64_t max_bytes = 10 << 20;
-  size_t max_files = 5;  // with the live one; at least 2
+  size_t max_files = 5;  // with the live file; at least 2
   Duration call_limit = std::chrono::minutes{2};
 };
 
 struct LogToInspect {
   cri::ContainerId id;
-  std::string path;   // of the live file, absolute
-  bool tidy = false;  // also when nothing is to be rotated: a start before may have been cut short
+  std::string path;   // absolute path of the live file
+  bool tidy = false;  // finish a rotation that an earlier start may have left unfinished
 };
 
 struct LogState {
-  uint64_t bytes = 0;       // that the look found, before it rotated
-  bool rotated = false;     // now there are none
-  std::string compression;  // why a rotated file stays uncompressed; empty: it does not
+  uint64_t bytes = 0;       // size before the rotation
+  bool rotated = false;     // the log was rotated, so its size is 0 now
+  std::string compression;  // why a rotated file could not be compressed; empty: it could
 };
 
 class LogRotator {
  public:
   LogRotator(LogRotatorDeps deps, LogLimits limits) : deps_(std::move(deps)), limits_(limits) {}
-  StatusOr<LogState> Inspect(const LogToInspect& look) const;
+  StatusOr<LogState> Inspect(const LogToInspect& log) const;
   const LogLimits& limits() const { return limits_; }
 
  private:
-  StatusOr<uint64_t> SizeOf(const LogToInspect& look) const;
-  StatusOr<LogFiles> List(const LogToInspect& look) const;
-  Status RemoveOld(const LogToInspect& look, size_t keep) const;
-  Status Rotate(const LogToInspect& look) const;
-  Status CompressOld(const LogToInspect& look) const;
+  StatusOr<uint64_t> SizeOf(const LogToInspect& log) const;
+  StatusOr<LogFiles> List(const LogToInspect& log) const;
+  Status RemoveOld(const LogToInspect& log, size_t keep) const;
+  Status Rotate(const LogToInspect& log) const;
+  Status CompressOld(const LogToInspect& log) const;
   Status CompressOne(const std::string& path) const;
 
   LogRotatorDeps deps_;

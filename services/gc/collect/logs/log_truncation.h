@@ -1,15 +1,14 @@
 #pragma once
 
-/// Empties the logs of removed pods while the disk is full, so that such a pod can be ended:
-/// pod-worker or the runtime cannot write what they must.
-/// In:    "the disk is full" of PressureMonitor, by way of GcService; views `desired`, `workers`
-/// and `runtime`. REMOVED is a one-way fact, so that any view of
-/// `desired` will do.
+/// Truncates the logs of removed pods while the disk is full, so that pod-worker and the runtime
+/// can write what the end of these pods needs.
+/// In:    OnFullDisk, from PressureMonitor; views `desired`, `workers` and `runtime`. A pod never
+/// leaves the state REMOVED, so an outdated view of `desired` does no harm.
 /// Owns:  nothing.
-/// Out:   emptied files, log lines of them.
-/// Killed at any line: the rest goes when the disk is looked at again.
+/// Out:   truncated files, and log lines about them.
+/// Killed at any line: the next inspection of the disk truncates the rest.
 /// Threads: loop thread; files on a strand of their own.
-/// Errors: of single files, in the log.
+/// Errors: those of single files, in the log.
 /// Source: docs/safety.md, rule 28.
 
 #include <vector>
@@ -45,7 +44,7 @@ class LogTruncation {
   void OnFullDisk();
 
  private:
-  /// Those of which nothing runs any more, or that are overdue.
+  /// Removed pods that run nothing any more, or that are overdue.
   std::vector<RemovedPod> EndedPods() const;
   bool HasStopped(const std::string& key) const;
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What gives way on a full disk: the logs of pods that no source wants any more.
+/// Frees a full disk by truncating the logs of pods that no source has any more.
 /// Threads: any; calls block.
-/// Errors: of single files, in the answer.
-/// Killed at any line: the rest goes at the next look.
+/// Errors: those of single files, in the result.
+/// Killed at any line: the next inspection truncates the rest.
 /// Source: docs/safety.md, rule 28.
 
 #include <string>
@@ -17,14 +17,14 @@ namespace splitlet::gc {
 
 struct RemovedPod {
   std::string uid;
-  std::string log_dir;  // its name
+  std::string log_dir;  // name of the directory
 };
-/// As pod-worker names it.
+/// The name that pod-worker gives a log directory.
 std::string LogDirectoryOf(const std::string& name_space, const std::string& name,
                            const std::string& uid);
 
-/// Removes rotated logs and empties the others, of which their containers keep names and records.
-/// An item for each file that took room; kind "log".
+/// Removes rotated logs and truncates live logs, whose containers keep them open. Returns an item
+/// of kind "log" for each file that was not empty.
 std::vector<ReportItem> TruncateLogs(fs::FileSystem& files, const std::vector<RemovedPod>& pods,
                                      const GcConfig& config);
 

@@ -32,16 +32,16 @@ std::vector<v1::InterfaceStats> ParseInterfaces(const std::string& net_dev) {
     const bool whole = std::ranges::all_of(
         numbers, [&words](uint64_t& number) { return static_cast<bool>(words >> number); });
     if (!whole || IsLeftOut(name)) continue;
-    v1::InterfaceStats& figures = interfaces.emplace_back();
-    figures.set_name(name);
-    figures.set_rx_bytes(numbers[0]);
-    figures.set_rx_packets(numbers[1]);
-    figures.set_rx_errors(numbers[2]);
-    figures.set_rx_dropped(numbers[3]);
-    figures.set_tx_bytes(numbers[8]);
-    figures.set_tx_packets(numbers[9]);
-    figures.set_tx_errors(numbers[10]);
-    figures.set_tx_dropped(numbers[11]);
+    v1::InterfaceStats& stats = interfaces.emplace_back();
+    stats.set_name(name);
+    stats.set_rx_bytes(numbers[0]);
+    stats.set_rx_packets(numbers[1]);
+    stats.set_rx_errors(numbers[2]);
+    stats.set_rx_dropped(numbers[3]);
+    stats.set_tx_bytes(numbers[8]);
+    stats.set_tx_packets(numbers[9]);
+    stats.set_tx_errors(numbers[10]);
+    stats.set_tx_dropped(numbers[11]);
   }
   std::stable_partition(interfaces.begin(), interfaces.end(),
                         [](const auto& each) { return each.name() == kDefault; });

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What went through the network interfaces of a namespace.
+/// Traffic of the network interfaces of a network namespace.
 /// Threads: pure.
-/// Errors:  none: a line that is no interface's is passed over.
+/// Errors:  none: a line that describes no interface is skipped.
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc_pid_net(5).
 
 #include <string>
@@ -14,7 +14,8 @@ class InterfaceStats;
 
 namespace splitlet::gc {
 
-/// Of /proc/<pid>/net/dev: eth0 first, the loopback and what leads into one pod left out.
+/// `net_dev`: of /proc/<pid>/net/dev. eth0 comes first; the loopback and interfaces that lead into
+/// a single pod are left out.
 std::vector<v1::InterfaceStats> ParseInterfaces(const std::string& net_dev);
 
 }  // namespace splitlet::gc

@@ -87,19 +87,19 @@ struct Cgroups {
 };
 
 void FillContainer(const Cgroups& from, const cri::ContainerStats& container,
-                   v1::ContainerStats& figures) {
-  figures.set_id(container.id.str());
-  figures.set_cpu_usage_core_ns(container.cpu_usage_ns);
-  figures.set_memory_working_set_bytes(container.memory_working_set_bytes);
-  figures.set_writable_layer_bytes(container.writable_layer_bytes);
+                   v1::ContainerStats& stats) {
+  stats.set_id(container.id.str());
+  stats.set_cpu_usage_core_ns(container.cpu_usage_ns);
+  stats.set_memory_working_set_bytes(container.memory_working_set_bytes);
+  stats.set_writable_layer_bytes(container.writable_layer_bytes);
   if (container.writable_layer_inodes)
-    figures.set_writable_layer_inodes(*container.writable_layer_inodes);
-  const auto found = from.tree.by_id.find(figures.id());
+    stats.set_writable_layer_inodes(*container.writable_layer_inodes);
+  const auto found = from.tree.by_id.find(stats.id());
   if (found == from.tree.by_id.end()) return;
   auto usage = ReadCgroup(from.files, from.layout, {.path = found->second, .other = {}});
   if (!HasUsage(usage)) return;
   usage.set_processes(ProcessesIn(from.files, from.layout, found->second).size());
-  *figures.mutable_usage() = std::move(usage);
+  *stats.mutable_usage() = std::move(usage);
 }
 
 void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeStatsReply& reply) {
@@ -117,10 +117,10 @@ void FillDetails(fs::FileSystem& files, const cgroup::Layout& layout, v1::NodeSt
   }
 }
 
-void FillRuntimeFs(fs::FileSystem& files, const cri::FsUsage& used, v1::FsStats& figures) {
-  if (const auto usage = files.Usage(used.mountpoint); usage.ok()) figures = StatsOf(*usage);
-  figures.set_used_bytes(used.used_bytes);
-  figures.set_inodes_used(used.inodes_used);
+void FillRuntimeFs(fs::FileSystem& files, const cri::FsUsage& used, v1::FsStats& stats) {
+  if (const auto usage = files.Usage(used.mountpoint); usage.ok()) stats = StatsOf(*usage);
+  stats.set_used_bytes(used.used_bytes);
+  stats.set_inodes_used(used.inodes_used);
 }
 
 Status FillImages(const StatsSources& from, const Deadline& deadline, v1::NodeStatsReply& reply) {

@@ -2,8 +2,8 @@
 
 /// What this node, its disks, pods and containers use now.
 /// Threads: a strand; it blocks on files and on the runtime. The parsers are pure.
-/// Errors:  the runtime's for containers and images; a file that cannot be read leaves its figures
-///          out.
+/// Errors:  those of the runtime for containers and images; a file that cannot be read leaves its
+///          stats out.
 /// Units:   bytes, nanoseconds of CPU time.
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).
 
@@ -34,11 +34,11 @@ struct StatsSources {
   cri::Stats& stats;
   TreeMeter& meter;
   std::function<std::optional<int64_t>()> runtime_pid;
-  std::string root_dir;                // of the pods' directories
+  std::string root_dir;                // holds the pods' directories
   std::string pods_dir, pod_logs_dir;  // see GcConfig
 };
 
-/// What the tables say of pods, and what is asked.
+/// Pods to read, from the tables, and what the caller asks for.
 struct StatsInput {
   std::vector<PodToRead> pods;
   MeasuredVolumes volumes;
@@ -48,9 +48,9 @@ struct StatsInput {
 StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const StatsInput& input,
                                            const Deadline& deadline);
 
-/// Of all CPUs, without idling, from /proc/stat.
+/// Busy time of all CPUs. `stat`: of /proc/stat.
 std::optional<uint64_t> CpuUsage(const std::string& stat);
-/// "btime", seconds since the epoch.
+/// The line "btime" of /proc/stat, in seconds since the epoch.
 std::optional<int64_t> BootTimeOf(const std::string& stat);
 
 }  // namespace splitlet::gc

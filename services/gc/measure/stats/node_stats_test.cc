@@ -79,15 +79,15 @@ TEST(CgroupUsage, WhereAProcessIs) {
 }
 
 TEST(CgroupUsage, Pressure) {
-  v1::PressureStats figures;
+  v1::PressureStats stats;
   EXPECT_TRUE(
       ParsePressure("some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\n"
                     "full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",
-                    figures));
-  EXPECT_EQ(figures.some().avg10(), 1.5);
-  EXPECT_EQ(figures.some().total_us(), 1234U);
-  EXPECT_EQ(figures.full().total_us(), 5U);
-  EXPECT_FALSE(ParsePressure("nothing\n", figures));
+                    stats));
+  EXPECT_EQ(stats.some().avg10(), 1.5);
+  EXPECT_EQ(stats.some().total_us(), 1234U);
+  EXPECT_EQ(stats.full().total_us(), 5U);
+  EXPECT_FALSE(ParsePressure("nothing\n", stats));
 }
 
 class OneContainer final : public cri::Stats {

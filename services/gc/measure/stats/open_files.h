@@ -1,8 +1,8 @@
 #pragma once
 
-/// How many files and sockets the processes of a container have open, and how many they may.
+/// How many files and sockets the processes of a container have open, and their limit.
 /// Threads: a strand; it blocks on files.
-/// Errors:  none: what cannot be read, or is too much to count, is left out.
+/// Errors:  none: a number that cannot be read, or exceeds the budget, is left out.
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).
 
 #include <cstddef>
@@ -19,16 +19,16 @@ class UsageStats;
 
 namespace splitlet::gc {
 
-/// What one reading of the node may still look at. Slots: room for open files that a process has.
+/// What one reading of the node may still inspect. Slots: size of a process's table of open files.
 struct OpenFilesBudget {
   size_t processes = 4'000, slots = 200'000;
 };
 
-/// Of what is not wholly counted, no number is given. `pids`: those of its cgroup, the first first.
+/// Sets the numbers only when all processes were counted. `pids`: of the cgroup, in its order.
 void ReadOpenFiles(fs::FileSystem& files, const std::vector<int64_t>& pids, OpenFilesBudget& left,
                    v1::UsageStats& usage);
 
-/// The soft limit in /proc/<pid>/limits; -1: none.
+/// The soft limit in `limits`, the text of /proc/<pid>/limits; -1: unlimited.
 std::optional<int64_t> MaxOpenFiles(const std::string& limits);
 
 }  // namespace splitlet::gc

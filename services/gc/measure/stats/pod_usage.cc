@@ -11,33 +11,32 @@
 namespace splitlet::gc {
 namespace {
 
-void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids,
-                    v1::PodStats& figures) {
+void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids, v1::PodStats& stats) {
   for (const int64_t pid : pids) {
     if (pid <= 0) continue;  // of a namespace that is not ours
     const auto text = ReadOrEmpty(from.files, fmt::format("/proc/{}/net/dev", pid));
     if (text.empty()) continue;  // it has ended
-    for (auto& each : ParseInterfaces(text)) *figures.add_interfaces() = std::move(each);
+    for (auto& each : ParseInterfaces(text)) *stats.add_interfaces() = std::move(each);
     return;
   }
 }
 
 /// Any process of a pod is in its network, its sandbox's for sure.
-void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodStats& figures) {
+void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodStats& stats) {
   uint64_t processes = 0;
   bool known = false, connected = false;
-  const auto look = [&](const std::string& id) {
+  const auto count = [&](const std::string& id) {
     const auto found = from.tree.by_id.find(id);
     if (found == from.tree.by_id.end()) return;
     const auto pids = ProcessesIn(from.files, from.layout, found->second);
     processes += pids.size();
     known = true;
-    if (!connected) FillInterfaces(from, pids, figures);
-    connected = figures.interfaces_size() > 0;
+    if (!connected) FillInterfaces(from, pids, stats);
+    connected = stats.interfaces_size() > 0;
   };
-  if (!pod.sandbox.empty()) look(pod.sandbox);
-  for (const auto& [id, name] : pod.containers) look(id);
-  if (known) figures.set_processes(processes);
+  if (!pod.sandbox.empty()) count(pod.sandbox);
+  for (const auto& [id, name] : pod.containers) count(id);
+  if (known) stats.set_processes(processes);
 }
 
 /// Files that lie in the folder itself.
@@ -66,7 +65,7 @@ DiskStats MountedFiles(const PodSources& from, const std::string& uid) {
 }
 
 void FillDisk(const PodSources& from, const PodToRead& pod,
-              const std::vector<MeasuredVolume>& volumes, v1::PodStats& figures) {
+              const std::vector<MeasuredVolume>& volumes, v1::PodStats& stats) {
   const std::string logs =
       fmt::format("{}/{}_{}_{}", from.pod_logs_dir, pod.name_space, pod.name, pod.uid);
   DiskStats sum = LooseFiles(from.files, logs);
@@ -74,20 +73,20 @@ void FillDisk(const PodSources& from, const PodToRead& pod,
   for (const auto& [id, name] : pod.containers) {
     const auto used = from.meter.Measure(logs + "/" + name);
     if (!used.ok() || used->more) continue;
-    v1::LogStats& log = *figures.add_logs();
+    v1::LogStats& log = *stats.add_logs();
     log.set_container(name);
     log.set_used_bytes(static_cast<uint64_t>(used->bytes));
     log.set_inodes_used(static_cast<uint64_t>(used->inodes));
     sum += *used;
   }
   for (const MeasuredVolume& volume : volumes) {
-    *figures.add_volumes() = *volume.figures;
+    *stats.add_volumes() = *volume.stats;
     if (!volume.local) continue;
-    sum += {static_cast<int64_t>(volume.figures->fs().used_bytes()),
-            static_cast<int64_t>(volume.figures->fs().inodes_used())};
+    sum += {static_cast<int64_t>(volume.stats->fs().used_bytes()),
+            static_cast<int64_t>(volume.stats->fs().inodes_used())};
   }
-  figures.set_local_bytes(static_cast<uint64_t>(sum.bytes));
-  figures.set_local_inodes(static_cast<uint64_t>(sum.inodes));
+  stats.set_local_bytes(static_cast<uint64_t>(sum.bytes));
+  stats.set_local_inodes(static_cast<uint64_t>(sum.inodes));
 }
 
 }  // namespace
@@ -107,15 +106,15 @@ PodToRead PodOf(const v1::ObservedPod& seen) {
 
 v1::PodStats ReadPod(const PodSources& from, const PodToRead& pod,
                      const std::vector<MeasuredVolume>& volumes) {
-  v1::PodStats figures;
-  figures.set_uid(pod.uid);
+  v1::PodStats stats;
+  stats.set_uid(pod.uid);
   if (const auto found = from.tree.by_uid.find(pod.uid); found != from.tree.by_uid.end()) {
     auto usage = ReadCgroup(from.files, from.layout, {.path = found->second, .other = {}});
-    if (HasUsage(usage)) *figures.mutable_usage() = std::move(usage);
+    if (HasUsage(usage)) *stats.mutable_usage() = std::move(usage);
   }
-  FillProcesses(from, pod, figures);
-  FillDisk(from, pod, volumes, figures);
-  return figures;
+  FillProcesses(from, pod, stats);
+  FillDisk(from, pod, volumes, stats);
+  return stats;
 }
 
 }  // namespace splitlet::gc

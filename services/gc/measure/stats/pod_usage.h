@@ -2,7 +2,7 @@
 
 /// What pods and their containers use: cgroups, network, logs and volumes.
 /// Threads: a strand; it blocks on files.
-/// Errors:  none: what cannot be read is left out.
+/// Errors:  none: stats that cannot be read are left out.
 /// Source:  docs/behaviour/node-api.md, "Figures".
 
 #include <map>
@@ -22,8 +22,8 @@ namespace splitlet::gc {
 
 struct PodToRead {
   std::string uid, name_space, name;
-  std::string sandbox;                            // that is ready; empty: none is
-  std::map<std::string, std::string> containers;  // id -> name, of those that run
+  std::string sandbox;                            // the ready sandbox; empty: no sandbox is ready
+  std::map<std::string, std::string> containers;  // id -> name of the running containers
 };
 PodToRead PodOf(const v1::ObservedPod& seen);
 

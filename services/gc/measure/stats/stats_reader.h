@@ -1,11 +1,12 @@
 #pragma once
 
-/// Figures of this node for whoever asks: the tables say which pods there are, the rest is read.
-/// In:    the view `runtime`, figures of volumes.
+/// Reads the stats of this node on demand: the table `runtime` names the pods, the rest comes from
+/// files and the runtime.
+/// In:    the view `runtime`, stats of VolumeMonitor.
 /// Owns:  nothing.
 /// Out:   answers.
-/// Killed at any line: who asked asks again.
-/// Threads: loop thread; what blocks on the strand "stats".
+/// Killed at any line: the caller asks again.
+/// Threads: loop thread; files and the runtime on the strand "stats".
 /// Errors: those of ReadNodeStats.
 
 #include <functional>
@@ -33,7 +34,7 @@ class StatsReader {
   StatsReader(const StatsReader&) = delete;
   StatsReader& operator=(const StatsReader&) = delete;
 
-  /// `details`: see NodeStatsRequest. `done` on the strand.
+  /// `details`: see NodeStatsRequest. `done` runs on the strand.
   void Read(bool details, Done done);
 
  private:

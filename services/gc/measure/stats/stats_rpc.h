@@ -15,9 +15,9 @@ class Service;
 
 namespace splitlet::gc {
 
-/// Runs on the loop. `details`: see NodeStatsRequest.
+/// Called on the loop. `details`: see NodeStatsRequest.
 using AskStats = std::function<void(bool details, StatsReader::Done done)>;
-/// The loop and what `ask` names outlive the result.
+/// The loop and everything that `ask` refers to must outlive the result.
 std::unique_ptr<grpc::Service> MakeStatsRpc(exec::EventLoop& loop, AskStats ask);
 
 }  // namespace splitlet::gc

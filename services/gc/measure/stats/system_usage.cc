@@ -80,10 +80,10 @@ std::vector<v1::SystemContainerStats> ReadSystem(const SystemSources& from) {
   std::vector<v1::SystemContainerStats> all;
   const auto add = [&](const char* name, const std::string& path, v1::UsageStats usage) {
     if (path.empty() || !HasUsage(usage)) return;
-    v1::SystemContainerStats& figures = all.emplace_back();
-    figures.set_name(name);
-    figures.set_started_at_wall_ns(StartOf(from, path));
-    *figures.mutable_usage() = std::move(usage);
+    v1::SystemContainerStats& stats = all.emplace_back();
+    stats.set_name(name);
+    stats.set_started_at_wall_ns(StartOf(from, path));
+    *stats.mutable_usage() = std::move(usage);
   };
   const CgroupAt own = CgroupOf(from, "self");
   add("kubelet", own.path, ReadOurs(from, own));

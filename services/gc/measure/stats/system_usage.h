@@ -2,7 +2,7 @@
 
 /// What the node agent, the runtime and all pods together use.
 /// Threads: a strand; it blocks on files and on a socket.
-/// Errors:  none: what is not known is left out.
+/// Errors:  none: stats that cannot be read are left out.
 /// Source:  docs/behaviour/node-api.md, "Figures".
 
 #include <cstdint>
@@ -26,12 +26,13 @@ struct SystemSources {
   std::optional<int64_t> runtime_pid;
   const v1::NodeUsageStats& node;
 };
-/// "kubelet": the cgroup of this process, with those of its siblings where each process has its
-/// own; "runtime": the cgroup of that process; "pods": their common cgroup, and where they have
-/// none the whole machine, as with a kubelet that makes no cgroups for pods.
+/// "kubelet": the cgroup of this process, and the cgroups of the other processes where each has its
+/// own. "runtime": the cgroup of the runtime. "pods": the common cgroup of all pods; without one
+/// the whole machine, as with a kubelet that makes no cgroups for pods.
 std::vector<v1::SystemContainerStats> ReadSystem(const SystemSources& from);
 
-/// The process that listens at "unix:///run/containerd/containerd.sock".
+/// Pid of the process that listens at the endpoint, such as
+/// "unix:///run/containerd/containerd.sock".
 std::optional<int64_t> ListenerOf(const std::string& endpoint);
 
 }  // namespace splitlet::gc

@@ -25,7 +25,7 @@ VolumeMetrics::VolumeMetrics(prometheus::Registry& registry)
                         "Number of used inodes in the volume")),
       seconds(prometheus::BuildHistogram()
                   .Name("kubelet_volume_metric_collection_duration_seconds")
-                  .Help("Time until a volume was measured")
+                  .Help("Duration of the measurement of one volume in seconds")
                   .Register(registry)) {}
 
 }  // namespace splitlet::gc

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics of volumes, beside those of GcMetrics: a kubelet's.
+/// Metrics of volumes, with the names of a kubelet. The other metrics stand in GcMetrics.
 /// Threads: any.
 /// Errors:  none.
 /// Units:   seconds, bytes.
@@ -15,7 +15,7 @@ namespace splitlet::gc {
 struct VolumeMetrics {
   explicit VolumeMetrics(prometheus::Registry& registry);
 
-  // Of those with a claim: namespace, persistentvolumeclaim.
+  // Volumes with a claim. Labels: namespace, persistentvolumeclaim.
   prometheus::Family<prometheus::Gauge>& capacity;
   prometheus::Family<prometheus::Gauge>& available;
   prometheus::Family<prometheus::Gauge>& used;

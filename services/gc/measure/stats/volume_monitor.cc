@@ -42,7 +42,7 @@ VolumeMonitor::VolumeMonitor(Deps deps, const GcConfig& config)
     : deps_(deps),
       config_(config),
       metrics_(deps.metrics),
-      timer_(deps.loop, TickOf(deps.period), [this] { OnTimer(); }) {}
+      timer_(deps.loop, TickOf(config.volume_stats_period), [this] { OnTimer(); }) {}
 
 void VolumeMonitor::Start() { timer_.Kick(); }
 
@@ -118,12 +118,12 @@ std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
     metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
         .Observe(std::chrono::duration<double>(deps_.clock.Now() - began).count());
     if (!fs.ok()) continue;  // not made yet, gone meanwhile, or not to be seen from here
-    v1::VolumeStats figures;
-    figures.set_name(volume.name);
-    figures.set_claim(volume.claim);
-    *figures.mutable_fs() = *std::move(fs);
-    figures.set_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-    measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(figures)), volume.local});
+    v1::VolumeStats stats;
+    stats.set_name(volume.name);
+    stats.set_claim(volume.claim);
+    *stats.mutable_fs() = *std::move(fs);
+    stats.set_at_wall_ns(ToNanos(deps_.clock.WallNow()));
+    measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(stats)), volume.local});
   }
   return measured;
 }
@@ -141,8 +141,8 @@ void VolumeMonitor::PutMetrics() {
   std::map<Claim, std::shared_ptr<const v1::VolumeStats>> claims;
   for (const auto& [part, measured] : parts_)
     for (const MeasuredVolume& volume : measured.volumes)
-      if (!volume.figures->claim().empty())
-        claims[{measured.name_space, volume.figures->claim()}] = volume.figures;
+      if (!volume.stats->claim().empty())
+        claims[{measured.name_space, volume.stats->claim()}] = volume.stats;
   for (auto shown = shown_.begin(); shown != shown_.end();) {
     if (claims.contains(shown->first)) {
       ++shown;

@@ -1,13 +1,14 @@
 #pragma once
 
-/// How much the volumes of pods that run hold, measured again and again in the background.
+/// Measures in the background how much the volumes of running pods hold, each once in a period.
 /// In:    views `desired` and `runtime`; a timer.
-/// Owns:  the last figures of each pod's volumes; which are being measured.
+/// Owns:  the last stats of each pod's volumes; which volumes are being measured.
 /// Out:   kubelet_volume_stats_*.
-/// Killed at any line: they are measured anew.
-/// Threads: loop thread; folders of this machine on the strand "volumes", one after the other. A
-/// claim's server may hang: those of each pod on a strand of their own, of a few pods at a time.
-/// Errors: a volume that cannot be measured has no figures; one that hangs keeps its last ones.
+/// Killed at any line: the next start measures all volumes again.
+/// Threads: loop thread. Directories of this machine are measured on the strand "volumes", one after
+/// the other. The server of a claim may hang: the claims of each pod have a strand of their own,
+/// for a few pods at the same time.
+/// Errors: a volume that cannot be measured has no stats; a volume that hangs keeps its last stats.
 /// Source: docs/behaviour/node-api.md, "Volumes".
 
 #include <compare>
@@ -35,7 +36,7 @@ class VolumeStats;
 namespace splitlet::gc {
 
 struct MeasuredVolume {
-  std::shared_ptr<const v1::VolumeStats> figures;
+  std::shared_ptr<const v1::VolumeStats> stats;
   bool local = false;  // counts as ephemeral storage of the pod
 };
 using MeasuredVolumes = std::map<std::string, std::vector<MeasuredVolume>>;  // by UID
@@ -51,10 +52,9 @@ class VolumeMonitor {
     const bus::View<v1::RuntimeRecord>& runtime;
     prometheus::Registry& metrics;
   };
-  /// A pod that is new is measured after at most this.
+  /// A new pod is measured after at most this time.
   static constexpr Duration kTick = std::chrono::seconds{10};
-  /// Pods whose claims are measured at a time: each may hold a thread for as long as a server
-  /// hangs.
+  /// Pods whose claims are measured at the same time: each may hold a thread while a server hangs.
   static constexpr int64_t kMaxWithClaims = 16;
 
   VolumeMonitor(Deps deps, const GcConfig& config);
@@ -65,7 +65,7 @@ class VolumeMonitor {
   MeasuredVolumes Get() const;
 
  private:
-  /// Of a pod: its volumes with a claim, or all others.
+  /// The volumes of a pod that have a claim, or all its other volumes.
   struct Part {
     std::string uid;
     bool claims = false;

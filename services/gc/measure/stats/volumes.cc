@@ -45,7 +45,7 @@ std::string RunningId(const v1::ObservedPod& seen, const std::string& name) {
 
 /// The first container that runs and mounts the volume.
 void FindMount(const kube::Pod& pod, const v1::ObservedPod& seen, VolumeToMeasure& volume) {
-  const auto look = [&](const auto& containers) {
+  const auto search = [&](const auto& containers) {
     for (const auto& container : containers) {
       const std::string id = RunningId(seen, container.name());
       if (id.empty() || !volume.container_id.empty()) continue;
@@ -56,8 +56,8 @@ void FindMount(const kube::Pod& pod, const v1::ObservedPod& seen, VolumeToMeasur
       }
     }
   };
-  look(pod.spec().containers());
-  look(pod.spec().init_containers());
+  search(pod.spec().containers());
+  search(pod.spec().init_containers());
 }
 
 std::string WithoutSlash(std::string path) {
@@ -79,12 +79,12 @@ StatusOr<std::string> HostPathOf(const VolumeSources& from, const VolumeToMeasur
 }  // namespace
 
 v1::FsStats StatsOf(const fs::DiskUsage& disk) {
-  v1::FsStats figures;
-  figures.set_capacity_bytes(disk.capacity_bytes);
-  figures.set_available_bytes(disk.available_bytes);
-  figures.set_inodes(disk.inodes);
-  figures.set_inodes_free(disk.inodes_free);
-  return figures;
+  v1::FsStats stats;
+  stats.set_capacity_bytes(disk.capacity_bytes);
+  stats.set_available_bytes(disk.available_bytes);
+  stats.set_inodes(disk.inodes);
+  stats.set_inodes_free(disk.inodes_free);
+  return stats;
 }
 
 std::vector<VolumeToMeasure> VolumesOf(const kube::Pod& pod, const v1::ObservedPod& seen) {
@@ -118,10 +118,10 @@ StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMea
   ASSIGN_OR_RETURN(const auto disk, from.files.Usage(path), "{}", path);
   ASSIGN_OR_RETURN(const DiskStats used, from.meter.Measure(path), "{}", path);
   if (used.more) return ResourceExhausted("{}: too many files to count", path);
-  v1::FsStats figures = StatsOf(disk);
-  figures.set_used_bytes(static_cast<uint64_t>(used.bytes));
-  figures.set_inodes_used(static_cast<uint64_t>(used.inodes));
-  return figures;
+  v1::FsStats stats = StatsOf(disk);
+  stats.set_used_bytes(static_cast<uint64_t>(used.bytes));
+  stats.set_inodes_used(static_cast<uint64_t>(used.inodes));
+  return stats;
 }
 
 }  // namespace splitlet::gc

@@ -3,7 +3,7 @@
 /// Which volumes of a pod can be measured, and how much they hold.
 /// Threads: VolumesOf is pure; MeasureVolume blocks on disk and runtime, on a strand.
 /// Errors:  those of disk and runtime.
-/// Units:   bytes as the disk gives them away, inodes.
+/// Units:   bytes in whole blocks of the disk, inodes.
 /// Source:  docs/behaviour/node-api.md, "Volumes"; kubelet volumeStatCalculator.
 
 #include <string>
@@ -23,13 +23,13 @@ namespace splitlet::gc {
 
 struct VolumeToMeasure {
   std::string name;
-  std::string folder;  // below the pod's directory; empty: one with a claim, measured where it is
+  std::string folder;  // below the pod's directory; empty: the volume has a claim
   bool local = false;  // counts as ephemeral storage of the pod
-  // With a claim: a container that runs, and where it has mounted the volume.
+  // For a claim: a running container, and the path at which it mounts the volume.
   std::string claim, container_id, container_path;
 };
-/// Those of kinds that have figures. One with a claim only while a container that runs mounts it:
-/// only the runtime knows then where it is.
+/// Volumes of the kinds that have stats. A volume with a claim is among them only while a running
+/// container mounts it, because only the runtime knows its path.
 std::vector<VolumeToMeasure> VolumesOf(const kube::Pod& pod, const v1::ObservedPod& seen);
 
 struct VolumeSources {
@@ -38,12 +38,11 @@ struct VolumeSources {
   cri::Reader& reader;
   TreeMeter& meter;
 };
-/// What is in a folder of its own is added up file by file; of a claim it is all that its file
-/// system holds.
+/// A directory of the pod is measured file by file; for a claim the whole file system counts.
 StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
                                     const std::string& pod_dir);
 
-/// Without what is used: how much of a file system is one volume's, it does not say.
+/// Leaves out how much is used: a file system does not know how much of it one volume uses.
 v1::FsStats StatsOf(const fs::DiskUsage& disk);
 
 }  // namespace splitlet::gc

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Pods that run here by the views, as eviction and the shutdown of the node need them.
+/// The pods that run on this node according to the views, for eviction and node shutdown.
 /// In:    changes of `desired`.
-/// Owns:  which pods have limits of local storage; nothing of those without.
+/// Owns:  the limits of local storage of the pods that have some.
 /// Out:   nothing.
-/// Killed at any line: the views bring it back.
+/// Killed at any line: the views bring the limits back.
 /// Threads: loop thread only.
-/// Errors: none; a record that cannot be read is of no pod that may go.
+/// Errors: none; a pod whose record cannot be read is never evicted.
 /// Source: docs/safety.md, rule 8.
 
 #include <functional>
@@ -34,29 +34,29 @@ class ActivePods {
       : desired_(desired), workers_(workers), config_(config) {}
 
   void OnDesired(const bus::View<v1::DesiredRecord>::Change& change);
-  /// What pod-worker holds is all there, and both views are live. Else a pod that is ending
-  /// already could be taken for one that runs, and one that runs for none.
+  /// Both views are live, and `workers` is complete. Before that, a terminating pod could look like
+  /// a running one, and a running pod could be missing.
   bool known() const { return desired_.live() && workers_.LiveAndComplete(); }
-  /// A pod has containers, and `desired` does not say yet who it is: a process has just started,
-  /// or the pod is wanted no more.
+  /// Some pod has containers and no readable record in `desired`: a process has just started, or
+  /// the pod was deleted.
   bool AnyUnread() const;
 
-  /// Those that have a grant, do not end, and may be evicted; without figures.
+  /// Pods that have a grant, are not terminating, and may be evicted; without their usage.
   std::vector<Candidate> Evictable() const;
   struct Limited {
     Candidate pod;
     LocalLimits limits;
   };
-  /// Those of them that have limits of their own.
+  /// The evictable pods that have limits of local storage.
   std::vector<Limited> EvictableWithLimits() const;
-  /// All of `which` that have not ended, and are wanted in the same incarnation: critical and
-  /// static ones, and those that end already, too.
+  /// All pods accepted by `which` that have not ended and whose incarnation is the desired one.
+  /// This includes critical, static and terminating pods.
   std::vector<Candidate> NotEnded(
       const std::function<bool(const std::string& uid, int64_t incarnation)>& which) const;
   bool IsActive(const Candidate& pod) const;
-  /// Containers of this incarnation may run yet.
+  /// Containers of this incarnation may still run.
   bool HasContainers(const std::string& uid, int64_t incarnation) const;
-  /// Everything of this incarnation has ended and was cleaned up, or nobody knows it any more.
+  /// The incarnation is finished, or `workers` does not hold the pod any more.
   bool IsGone(const std::string& uid, int64_t incarnation) const;
 
  private:

@@ -158,7 +158,7 @@ TEST(EvictionThresholds, AreMetStrictlyBelowTheirValue) {
 
 class Judging : public testing::Test {
  protected:
-  Judged Look(Duration at, int64_t memory, int64_t disk = 1000) {
+  Judged Inspect(Duration at, int64_t memory, int64_t disk = 1000) {
     return Judge(thresholds, {{"memory.available", memory, 1000}, {"nodefs.available", disk, 1000}},
                  states, At(at));
   }
@@ -168,40 +168,41 @@ class Judging : public testing::Test {
 
 TEST_F(Judging, AHardThresholdIsDueAtOnceASoftOneAfterItsGrace) {
   thresholds = {{"memory.available", "100", 0s, ""}, {"memory.available", "200", 90s, ""}};
-  EXPECT_THAT(Keys(Look(0s, 150).due), IsEmpty());
-  EXPECT_THAT(Look(10s, 150).met, ElementsAre("memory.available"));
-  EXPECT_THAT(Keys(Look(89s, 150).due), IsEmpty());
-  EXPECT_THAT(Keys(Look(90s, 150).due), ElementsAre("memory.available/soft"));
-  EXPECT_THAT(Keys(Look(100s, 50).due), ElementsAre("memory.available", "memory.available/soft"));
+  EXPECT_THAT(Keys(Inspect(0s, 150).due), IsEmpty());
+  EXPECT_THAT(Inspect(10s, 150).met, ElementsAre("memory.available"));
+  EXPECT_THAT(Keys(Inspect(89s, 150).due), IsEmpty());
+  EXPECT_THAT(Keys(Inspect(90s, 150).due), ElementsAre("memory.available/soft"));
+  EXPECT_THAT(Keys(Inspect(100s, 50).due),
+              ElementsAre("memory.available", "memory.available/soft"));
 }
 
 TEST_F(Judging, AGraceThatIsInterruptedBeginsAnew) {
   thresholds = {{"memory.available", "200", 90s, ""}};
-  Look(0s, 150);
-  EXPECT_THAT(Look(89s, 200).met, IsEmpty());
-  Look(99s, 150);
-  EXPECT_THAT(Keys(Look(188s, 150).due), IsEmpty());
-  EXPECT_THAT(Keys(Look(189s, 150).due), ElementsAre("memory.available/soft"));
+  Inspect(0s, 150);
+  EXPECT_THAT(Inspect(89s, 200).met, IsEmpty());
+  Inspect(99s, 150);
+  EXPECT_THAT(Keys(Inspect(188s, 150).due), IsEmpty());
+  EXPECT_THAT(Keys(Inspect(189s, 150).due), ElementsAre("memory.available/soft"));
 }
 
 TEST_F(Judging, OneThatWasActedOnEndsWithItsMinimumReclaim) {
   thresholds = {{"memory.available", "100", 0s, "50"}};
-  EXPECT_THAT(Look(0s, 120).met, IsEmpty()) << "nothing was done about it yet";
-  EXPECT_THAT(Keys(Look(10s, 99).due), ElementsAre("memory.available"));
-  EXPECT_THAT(Keys(Look(20s, 149).due), ElementsAre("memory.available"));
-  EXPECT_THAT(Look(30s, 150).met, IsEmpty());
-  EXPECT_THAT(Look(40s, 120).met, IsEmpty());
+  EXPECT_THAT(Inspect(0s, 120).met, IsEmpty()) << "nothing was done about it yet";
+  EXPECT_THAT(Keys(Inspect(10s, 99).due), ElementsAre("memory.available"));
+  EXPECT_THAT(Keys(Inspect(20s, 149).due), ElementsAre("memory.available"));
+  EXPECT_THAT(Inspect(30s, 150).met, IsEmpty());
+  EXPECT_THAT(Inspect(40s, 120).met, IsEmpty());
 }
 
 TEST_F(Judging, ASoftOneInItsGraceHasNoReclaimYet) {
   thresholds = {{"memory.available", "100", 90s, "50"}};
-  Look(0s, 99);
-  EXPECT_THAT(Look(10s, 120).met, IsEmpty());
+  Inspect(0s, 99);
+  EXPECT_THAT(Inspect(10s, 120).met, IsEmpty());
 }
 
 TEST_F(Judging, MemoryComesFirst) {
   thresholds = {{"nodefs.available", "100", 0s, ""}, {"memory.available", "100", 0s, ""}};
-  EXPECT_THAT(Keys(Look(0s, 50, 50).due), ElementsAre("memory.available", "nodefs.available"));
+  EXPECT_THAT(Keys(Inspect(0s, 50, 50).due), ElementsAre("memory.available", "nodefs.available"));
 }
 
 TEST_F(Judging, SoDoesThatOfAllPods) {
@@ -215,15 +216,15 @@ TEST_F(Judging, SoDoesThatOfAllPods) {
 
 TEST_F(Judging, WhatCannotBeReadIsNotMetAndItsGraceBeginsAnew) {
   thresholds = {{"memory.available", "100", 30s, ""}};
-  Look(0s, 50);
+  Inspect(0s, 50);
   EXPECT_THAT(Judge(thresholds, {}, states, At(40s)).due, IsEmpty());
-  EXPECT_THAT(Keys(Look(50s, 50).due), IsEmpty());
-  EXPECT_THAT(Keys(Look(80s, 50).due), ElementsAre("memory.available/soft"));
+  EXPECT_THAT(Keys(Inspect(50s, 50).due), IsEmpty());
+  EXPECT_THAT(Keys(Inspect(80s, 50).due), ElementsAre("memory.available/soft"));
 }
 
 TEST_F(Judging, WhatIsRememberedSurvivesAsText) {
   thresholds = {{"memory.available", "100", 0s, ""}, {"nodefs.available", "100", 30s, ""}};
-  Look(7s, 50, 50);
+  Inspect(7s, 50, 50);
   EXPECT_EQ(states.size(), 2U);
   EXPECT_EQ(DecodeMetStates(EncodeMetStates(states), 1), states);
   EXPECT_TRUE(DecodeMetStates("memory.available x", 1).empty());

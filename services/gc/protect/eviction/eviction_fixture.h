@@ -1,6 +1,6 @@
 #pragma once
 
-/// A node whose pods are evicted: they run, and a test says how much of the node is left.
+/// A node with running pods, for tests that set how much of its resources is left.
 /// Threads: one.
 /// Errors: as test failures.
 
@@ -25,10 +25,10 @@ struct NewPod {
   int64_t memory = kMebi;  // in use
   std::string source = "api";
   std::string storage_limit = {}, volume_limit = {};
-  uint64_t inodes = 1, layer = 4096;  // of what its container wrote; `layer`: bytes
+  uint64_t inodes = 1, layer = 4096;  // files that its container wrote; `layer`: bytes
 };
 
-/// Pods run; how much the node has is said in /proc/meminfo and by the size of its disks.
+/// Pods run; /proc/meminfo and the sizes of the disks say what the node has left.
 class Eviction : public testing::Test {
  protected:
   Eviction() {
@@ -39,7 +39,7 @@ class Eviction : public testing::Test {
       ++calls[std::string(method)];
       if (on_call) on_call(method);
     };
-    // pod-worker: has it on disk, and says so.
+    // pod-worker saves the eviction and publishes it.
     node.kills.on_kill = [this](const v1::KillPodRequest& request) {
       node.loop.Post([this, request] { PutWorker(request.uid(), v1::TERMINATING, true); });
     };
@@ -84,7 +84,7 @@ class Eviction : public testing::Test {
     PutWorker(spec.uid, v1::SYNCING, false);
   }
 
-  /// What it left in the runtime is there yet.
+  /// A finished pod whose leftovers are still in the runtime.
   void AddFinished(const std::string& uid) {
     Add({.uid = uid});
     const Deadline deadline = After(node.clock, 1min);
@@ -133,7 +133,7 @@ class Eviction : public testing::Test {
   std::string Metrics() {
     return prometheus::TextSerializer().Serialize(node.process->registry.Collect());
   }
-  /// Why files of pods were not counted, as it was logged.
+  /// The logged reasons why files of pods were not counted.
   std::vector<std::string> Unmeasured() {
     std::vector<std::string> reasons;
     for (const auto& line : node.sink.lines())
@@ -150,7 +150,7 @@ class Eviction : public testing::Test {
     return static_cast<int>(std::ranges::count(node.events.reasons, reason));
   }
 
-  /// Of the last event of the reason.
+  /// The annotations of the last event with this reason.
   std::map<std::string, std::string> AnnotationsOf(const std::string& reason) {
     std::map<std::string, std::string> annotations;
     for (const auto& event : node.events.all)
@@ -163,7 +163,7 @@ class Eviction : public testing::Test {
   std::function<void(std::string_view)> on_call;
 };
 
-/// The kernel tells of process ids and cgroups.
+/// The kernel publishes process ids and cgroups.
 class KernelStats : public Eviction {
  protected:
   KernelStats() {

@@ -33,9 +33,9 @@ v1::KillPodRequest RequestOf(const PendingEviction& eviction) {
   return request;
 }
 
-Status SaveEviction(const fs::RecordStore& facts, const PendingEviction& eviction) {
+Status SaveEviction(const fs::RecordStore& records, const PendingEviction& eviction) {
   FAIL_POINT("gc.choose-eviction.before");
-  RETURN_IF_ERROR(facts.Save(bus::KeyOf(eviction.uid), EncodeEviction(eviction), false), "save");
+  RETURN_IF_ERROR(records.Save(bus::KeyOf(eviction.uid), EncodeEviction(eviction), false), "save");
   FAIL_POINT("gc.choose-eviction.after");
   return OkStatus();
 }
@@ -95,33 +95,33 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
 
 Evictions::Evictions(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
-      facts_(deps_.files, deps_.clock,
-             {.directory = config.evictions_dir, .this_boot_only = true}) {}
+      records_(deps_.files, deps_.clock,
+               {.directory = config.evictions_dir, .this_boot_only = true}) {}
 
 void Evictions::Start() {
   deps_.strands.Run(kEvictionStrand, [this] {
-    auto facts = facts_.ReadAll();
-    deps_.loop.Post([this, facts = std::move(facts)] { OnRead(facts); });
+    auto records = records_.ReadAll();
+    deps_.loop.Post([this, records = std::move(records)] { OnRead(records); });
   });
 }
 
-void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& facts) {
-  if (!facts.ok()) {
-    if (!std::exchange(told_unread_, true))
+void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
+  if (!records.ok()) {
+    if (!std::exchange(logged_unread_, true))
       deps_.log.Error("cannot read saved evictions; eviction is paused, will read again",
-                      {KV("err", facts.status())});
+                      {KV("err", records.status())});
     deps_.loop.RunAfter(kKillRetry, [this] { Start(); });
     return;
   }
-  for (const auto& bad : facts->unreadable)
+  for (const auto& bad : records->unreadable)
     deps_.log.Error("ignoring a saved eviction that cannot be read",
                     {KV("file", bad.key), KV("err", bad.reason)});
   read_ = true;
-  for (const auto& fact : facts->facts) {
-    auto eviction = DecodeEviction(fact.bytes, deps_.clock.Now().boot);
+  for (const auto& record : records->facts) {
+    auto eviction = DecodeEviction(record.bytes, deps_.clock.Now().boot);
     if (!eviction.ok()) {
       deps_.log.Error("ignoring a saved eviction that cannot be read",
-                      {KV("file", fact.key), KV("err", eviction.status())});
+                      {KV("file", record.key), KV("err", eviction.status())});
       continue;
     }
     const std::string uid = eviction->uid;
@@ -147,7 +147,7 @@ void Evictions::Add(PendingEviction eviction) {
 
 void Evictions::Save(const std::string& uid) {
   deps_.strands.Run(kEvictionStrand, [this, uid, eviction = evictions_.at(uid).eviction] {
-    const Status saved = SaveEviction(facts_, eviction);
+    const Status saved = SaveEviction(records_, eviction);
     deps_.loop.Post([this, uid, saved] {
       if (!evictions_.contains(uid)) return;
       if (saved.ok()) return Kill(uid);
@@ -194,7 +194,7 @@ void Evictions::OnKilled(const std::string& uid, const Status& status) {
                        .name = eviction.name,
                        .uid = uid,
                        .annotations = eviction.annotations});
-  TellLate(eviction);
+  ReportOverdue(eviction);
   OnWorkers();
 }
 
@@ -205,7 +205,7 @@ void Evictions::OnWorkers() {
   for (const auto& uid : gone) Drop(uid, Then::kInspectAgain);
 }
 
-void Evictions::TellLate(const PendingEviction& eviction) {
+void Evictions::ReportOverdue(const PendingEviction& eviction) {
   const Duration wait =
       std::max<Duration>(kLeastKillWait, std::chrono::seconds(eviction.grace_seconds) * 3 / 2);
   deps_.loop.RunAfter(wait, [this, eviction] {
@@ -243,7 +243,7 @@ void Evictions::Drop(const std::string& uid, Then then) {
 
 void Evictions::Forget(const std::string& uid) {
   deps_.strands.Run(kEvictionStrand, [this, uid] {
-    const Status forgotten = facts_.Forget(bus::KeyOf(uid));
+    const Status forgotten = records_.Forget(bus::KeyOf(uid));
     deps_.loop.Post(
         [this, forgotten] { deps_.log.LogIfError(forgotten, "remove a saved eviction"); });
   });

@@ -1,16 +1,16 @@
 #pragma once
 
-/// Pods that were chosen to go and are not gone yet. Each is on disk before pod-worker hears of it,
-/// so that whoever dies in between, no other pod is chosen beside it.
-/// In:    victims from Evictor, changes of `workers`, timers.
-/// Owns:  victims in flight and their files, for this boot.
-/// Out:   KillPod, until it is answered; events of the pods; `on_none` when the last is gone.
-/// Killed at any line: the next start reads the files and asks for the same end again, which
-/// pod-worker takes once; a eviction counts for 30 s after it was chosen, whatever dies.
+/// The pods that were chosen for eviction and are not gone yet. Each eviction is saved before
+/// pod-worker receives KillPod, so that a crash in between does not lead to a second eviction.
+/// In:    evictions from Evictor, changes of `workers`, timers.
+/// Owns:  the pending evictions and their files, for this boot.
+/// Out:   KillPod, until pod-worker answers; events of the pods; `on_none` when the last pod is gone.
+/// Killed at any line: the next start reads the files and sends the same KillPod again, which
+/// pod-worker carries out once. An eviction stays pending for at most 30 s, also over restarts.
 /// Threads: loop thread; files and calls on a strand of their own.
-/// Errors: a file that cannot be written: the pod stays. A kill that is refused: the pod has ended
-/// or lives another life; nothing is left of the choice.
-/// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of a eviction".
+/// Errors: when the file cannot be written, the pod is not evicted. When pod-worker refuses KillPod,
+/// the incarnation has ended or another one runs, and the eviction is dropped.
+/// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of an evicted pod".
 
 #include <functional>
 #include <map>
@@ -27,10 +27,10 @@
 
 namespace splitlet::gc {
 
-/// How long a second eviction waits for the first to be gone.
+/// How long the next eviction waits for an evicted pod to be gone.
 inline constexpr Duration kCleanupWait = std::chrono::seconds{30};
 
-/// As it is on disk, too.
+/// An eviction that is not finished yet, as it is also saved.
 struct PendingEviction {
   std::string uid, name_space, name;
   int64_t incarnation = 0;
@@ -60,9 +60,9 @@ class Evictions {
   };
   Evictions(Deps deps, const GcConfig& config);
 
-  /// Reads those of an earlier start; `on_none` follows when there are none, or none any more.
+  /// Reads the evictions of an earlier start. `on_none` follows when none is pending.
   void Start();
-  /// Until the files are read nobody knows whether there are.
+  /// Whether an eviction is pending; true until the files are read.
   bool any() const { return !read_ || !evictions_.empty(); }
   void Add(PendingEviction eviction);
   void OnWorkers();
@@ -72,20 +72,20 @@ class Evictions {
     PendingEviction eviction;
     bool accepted = false;
   };
-  void OnRead(const StatusOr<fs::RecordStore::All>& facts);
+  void OnRead(const StatusOr<fs::RecordStore::All>& records);
   void Save(const std::string& uid);
   void Kill(const std::string& uid);
   void OnKilled(const std::string& uid, const Status& status);
   void WaitFor(const std::string& uid);
-  /// The event of a pod whose containers run on after their time.
-  void TellLate(const PendingEviction& eviction);
-  enum class Then { kInspectAgain, kWait };  // what was refused is not asked for again at once
+  /// Records the event of a pod whose containers run longer than their grace period.
+  void ReportOverdue(const PendingEviction& eviction);
+  enum class Then { kInspectAgain, kWait };  // kWait: pod-worker refused, so gc waits for the timer
   void Drop(const std::string& uid, Then then);
   void Forget(const std::string& uid);
 
   Deps deps_;
-  fs::RecordStore facts_;
-  bool read_ = false, told_unread_ = false;
+  fs::RecordStore records_;
+  bool read_ = false, logged_unread_ = false;
   std::map<std::string, Flight> evictions_;  // by UID
 };
 

@@ -38,7 +38,7 @@ void Evictor::OnPass(const Pass& pass) {
     case Step::kMeasuring:
     case Step::kFreeing: return;
     case Step::kIdle: pass_ = pass; return MeasureLimits();
-    case Step::kLooking:
+    case Step::kInspecting:
       if (pass.began < freed_at_) return;  // it may have looked before the end
       pass_ = pass;
       if (AnyMet(ThresholdsOf(config_), pass_.signals)) return MeasurePods();
@@ -139,7 +139,7 @@ void Evictor::Free() {
 }
 
 void Evictor::OnFreed() {
-  step_ = Step::kLooking;
+  step_ = Step::kInspecting;
   freed_at_ = deps_.clock.Now();
   deps_.inspect_again();
 }
@@ -147,12 +147,12 @@ void Evictor::OnFreed() {
 void Evictor::MeasurePods() {
   std::vector<Candidate> pods = pods_.Evictable();
   if (pods.empty()) {
-    if (!std::exchange(told_nobody_, true))
+    if (!std::exchange(logged_no_candidate_, true))
       deps_.log.Warn("an eviction threshold is met, but no pod may be evicted",
                      {KV("threshold", KeyOf(threshold_))});
     return End();
   }
-  told_nobody_ = false;
+  logged_no_candidate_ = false;
   const bool memory = StarvedBy(threshold_.signal) == Starved::kMemory;
   const bool processes = StarvedBy(threshold_.signal) == Starved::kPids;
   std::vector<UsageWish> wishes;

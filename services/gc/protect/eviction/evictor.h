@@ -1,15 +1,16 @@
 #pragma once
 
-/// Ends pods when the node runs out of something, or when they pass their own limits of local
-/// storage: first what nobody needs is removed, then one pod goes, then the node is looked at
-/// again.
-/// In:    each pass of PressureMonitor, changes of `desired` and `workers`, ends of its own rounds.
-/// Owns:  Step, the threshold that is acted on; Evictions owns who is on his way.
-/// Out:   rounds of garbage collection, victims, the node event EvictionThresholdMet.
-/// Killed at any line: what was not decided is decided anew from the next pass; an eviction is on disk
-/// (victims.h).
-/// Threads: loop thread; what blocks runs on a strand of its own.
-/// Errors: figures that cannot be read end the pass; the next one begins anew.
+/// Evicts pods when the node runs out of a resource, or when a pod exceeds its own limits of local
+/// storage. For a resource it first frees unused things, then evicts one pod, then inspects the
+/// node again.
+/// In:    each pass of PressureMonitor, changes of `desired` and `workers`, the ends of the rounds that
+/// it started.
+/// Owns:  Step and the threshold that it acts on. Evictions owns the pending evictions.
+/// Out:   rounds of garbage collection, evictions, the node event EvictionThresholdMet.
+/// Killed at any line: the next start decides again from its first pass; a chosen pod is saved
+/// (evictions.h).
+/// Threads: loop thread; blocking calls on a strand of their own.
+/// Errors: stats that cannot be read end the pass; the next pass starts again.
 /// Source: docs/behaviour/eviction.md; docs/safety.md, rules 3 and 8.
 
 #include <functional>
@@ -45,9 +46,9 @@ class Evictor {
     NodeEvents& node_events;
     GcMetrics& metrics;
     const Log& log;
-    /// Frees what it can of this; then calls back.
+    /// Frees what it can; then calls back.
     std::function<void(NodeReclaim what, std::function<void()> done)> reclaim;
-    std::function<void()> inspect_again;  // a pass soon
+    std::function<void()> inspect_again;  // starts another pass
   };
   Evictor(const Deps& deps, const GcConfig& config);
 
@@ -58,10 +59,10 @@ class Evictor {
 
  private:
   enum class Step {
-    kIdle,       // the next pass decides
-    kMeasuring,  // figures are read, for own limits or for the ranking
-    kFreeing,    // rounds of garbage collection
-    kLooking,    // they have ended; the next pass says whether they were enough
+    kIdle,        // the next pass decides
+    kMeasuring,   // stats are read, for limits of pods or for the ranking
+    kFreeing,     // rounds of garbage collection run
+    kInspecting,  // the rounds have ended; the next pass shows whether they freed enough
   };
 
   void MeasureLimits();
@@ -73,9 +74,9 @@ class Evictor {
   void OnFreed();
   void MeasurePods();
   void OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages);
-  /// Logged when it is another trouble than the last.
+  /// Logs the error when it differs from the last one.
   void NoteUnread(const Status& why);
-  /// Likewise, for each pod.
+  /// Logs the reason when it differs from the last one of the pod.
   void NoteUnmeasured(const Candidate& pod, const std::string& why);
   void Evict(const Candidate& pod, const std::string& signal, PendingEviction eviction);
   void End() { step_ = Step::kIdle; }
@@ -85,14 +86,14 @@ class Evictor {
   ActivePods pods_;
   Evictions evictions_;
   Step step_ = Step::kIdle;
-  Pass pass_;  // the one that is acted on
+  Pass pass_;  // the pass that is acted on
   Threshold threshold_;
   Clock::Time freed_at_;
   std::optional<DiskLayout> layout_;
-  std::map<std::string, Clock::Time> measure_next_;  // own limits, by UID
-  bool told_nobody_ = false;
-  std::string unread_;                             // why, as last logged
-  std::map<std::string, std::string> unmeasured_;  // likewise, by UID
+  std::map<std::string, Clock::Time> measure_next_;  // for limits of pods, by UID
+  bool logged_no_candidate_ = false;
+  std::string unread_;                             // error as last logged
+  std::map<std::string, std::string> unmeasured_;  // reasons as last logged, by UID
 };
 
 }  // namespace splitlet::gc

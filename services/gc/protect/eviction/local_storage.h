@@ -14,7 +14,7 @@
 
 namespace splitlet::gc {
 
-/// What of a pod has to be measured for its own limits.
+/// What has to be measured to check the pod's own limits.
 struct LocalLimits {
   std::set<std::string> volumes;  // emptyDirs with a limit above zero
   bool pod_or_containers = false;
@@ -27,7 +27,7 @@ struct Exceeded {
   std::string message;
   bool operator==(const Exceeded&) const = default;
 };
-/// The first limit that is passed: of a volume, of the pod, of a container.
+/// The first exceeded limit, in the order volume, pod, container.
 std::optional<Exceeded> FindExceeded(const kube::Pod& pod, const PodUsage& usage,
                                      bool own_image_fs);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What an evicted pod is told, and what its event says to programs.
+/// The message of an evicted pod, and the annotations of its event.
 /// Threads: pure.
 /// Errors: none.
 /// Source: docs/behaviour/eviction.md, "What the pod shows"; kubelet eviction evictionMessage.
@@ -19,9 +19,9 @@ std::string EvictionMessage(const Threshold& threshold, const PressureSignal* si
                             const Candidate& victim);
 
 using Annotations = std::map<std::string, std::string>;
-/// "starved_resource", and who uses more of it than it requests: "offending_containers",
-/// "offending_containers_usage", each separated by commas and empty for none, "offending_pod",
-/// "offending_pod_usage".
+/// "starved_resource"; "offending_containers" and "offending_containers_usage": the containers that
+/// use more than they request, separated by commas, empty for none; "offending_pod" and
+/// "offending_pod_usage": a pod that does.
 Annotations EvictionAnnotations(const Threshold& threshold, const Candidate& victim);
 
 }  // namespace splitlet::gc

@@ -1,8 +1,8 @@
 #pragma once
 
-/// In which order pods go when the node runs out of something, and which never go.
+/// The order in which pods are evicted for a resource, and the pods that are never evicted.
 /// Threads: pure.
-/// Errors: none; what was not measured is not there, and goes first.
+/// Errors: none; a pod without stats is evicted first.
 /// Units: bytes, inodes, processes.
 /// Source: docs/behaviour/eviction.md, "Who goes first"; kubelet eviction rankMemoryPressure,
 /// rankDiskPressureFunc, rankPIDPressure.
@@ -30,21 +30,21 @@ struct Candidate {
   PodUsage usage;
 };
 
-/// It says for all its containers together what it requests, or may use.
+/// The pod has requests or limits for all its containers together.
 bool HasPodLevelResources(const kube::Pod& pod);
-/// What counts against its use. Of a pod with resources of its own the requests of its containers
-/// do not count for storage, which it cannot request itself.
+/// The request that usage is compared with. For a pod with pod-level resources, which cannot name
+/// ephemeral storage, the storage requests of its containers do not count.
 kube::Quantity RequestOf(const kube::Pod& pod, std::string_view resource);
 
-/// Sorts so that the first goes first.
+/// Sorts: the first candidate is evicted first.
 void Rank(Starved resource, DiskScope scope, std::vector<Candidate>& candidates);
 
-/// Static pods and mirrors never go, unless the node says that static ones may; nor does what the
-/// cluster depends on, by priority or by the names of those priority classes.
+/// Mirror pods and critical pods (by priority or by the name of the priority class) are never
+/// evicted. Static pods are evicted only when the configuration allows it.
 bool MayBeEvicted(const kube::Pod& pod, bool static_pods_too);
 
-/// Of a kill: 1 s for a hard threshold; for a soft one what the node allows at most, or the pod's
-/// own when it is less. Never below 1, which would mean something else.
+/// Grace period of an eviction: 1 s for a hard threshold; for a soft threshold the lesser of `most`
+/// and the pod's own. Never below 1, because 0 and less have other meanings in KillPod.
 int64_t GraceSeconds(const kube::Pod& pod, bool hard, int64_t most);
 
 }  // namespace splitlet::gc

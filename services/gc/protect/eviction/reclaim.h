@@ -12,9 +12,9 @@
 
 namespace splitlet::gc {
 
-/// Which of a pod's files a signal is about.
+/// The files of a pod that count for a signal.
 struct DiskScope {
-  bool layers = true, rest = true;  // what its containers wrote; logs and volumes
+  bool layers = true, rest = true;  // `layers`: what its containers wrote; `rest`: logs and volumes
   bool operator==(const DiskScope&) const = default;
 };
 DiskScope ScopeOfSignal(const std::string& signal, const DiskLayout& layout);
@@ -24,7 +24,7 @@ struct NodeReclaim {
   bool any() const { return containers || images; }
   bool operator==(const NodeReclaim&) const = default;
 };
-/// What can be freed for a signal before a pod has to go.
+/// What can be freed for a signal before a pod is evicted.
 NodeReclaim ReclaimFor(const std::string& signal, const DiskLayout& layout);
 
 }  // namespace splitlet::gc

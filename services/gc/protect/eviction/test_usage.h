@@ -1,6 +1,6 @@
 #pragma once
 
-/// What pods use, as tests of eviction have it: of one container, "app".
+/// The usage of a pod with one container, "app", for tests of eviction.
 
 #include <cstdint>
 

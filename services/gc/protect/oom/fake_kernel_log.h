@@ -1,8 +1,8 @@
 #pragma once
 
-/// A kernel's log that a test writes.
-/// Threads: as the test's.
-/// Errors: those that a test says.
+/// A kernel log that a test writes.
+/// Threads: those of the test.
+/// Errors: those that the test sets.
 
 #include <utility>
 
@@ -14,7 +14,7 @@ class FakeKernelLog final : public KernelLog {
  public:
   struct State {
     Status status;
-    std::vector<std::string> records;  // that were not read yet
+    std::vector<std::string> records;  // not read yet
   };
   explicit FakeKernelLog(State& state) : state_(state) {}
   StatusOr<std::vector<std::string>> ReadNew() override {

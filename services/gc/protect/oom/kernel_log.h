@@ -1,7 +1,7 @@
 #pragma once
 
-/// The kernel's log from now on.
-/// Threads: one at a time; calls do not wait.
+/// Reads the new records of the kernel's log.
+/// Threads: one call at a time; calls do not block.
 /// Errors: by errno: EPERM without the right to read it, ENOENT where there is none.
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace splitlet::gc {
 class KernelLog {
  public:
   virtual ~KernelLog() = default;
-  /// What was written since the last call, since the first one opened it; a record each, with its
-  /// header. Of more than is kept for us, the newest.
+  /// The records since the last call, each with its header. The first call opens the log at its
+  /// end. When the kernel has dropped records, the newest ones remain.
   virtual StatusOr<std::vector<std::string>> ReadNew() = 0;
 };
 

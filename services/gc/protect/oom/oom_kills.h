@@ -1,8 +1,8 @@
 #pragma once
 
-/// Kills of the kernel's OOM killer, from lines of its log.
+/// Finds kills of the kernel's OOM killer in lines of the kernel's log.
 /// Threads: one.
-/// Errors: none; lines that are about something else are passed over.
+/// Errors: none; other lines are skipped.
 /// Source: docs/behaviour/eviction.md, "Kills of the kernel".
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 namespace splitlet::gc {
 
 struct OomKill {
-  std::string memcg = "/";  // whose limit was hit; the root: the whole system ran out
+  std::string memcg = "/";  // cgroup whose limit was hit; the root: the whole system
   std::string process;
   int64_t pid = 0;
   bool operator==(const OomKill&) const = default;
 };
 
-/// A kill is told in several lines: that the killer was called, by whose limit, and who died.
+/// The kernel logs a kill in several lines: the call of the killer, the limit, the killed process.
 class OomKills {
  public:
-  /// The text of a record without its header. A kill, once its last line is there.
+  /// Takes the text of a record without its header. Returns a kill with the last of its lines.
   std::optional<OomKill> Add(std::string_view line);
 
  private:
   std::optional<OomKill> open_;
 };
 
-/// What comes behind the header of a record of /dev/kmsg, its first line; empty: it is none.
+/// The first line of a record of /dev/kmsg, without its header; empty: it is no record.
 std::string_view TextOf(std::string_view record);
 
 /// "System OOM encountered, victim process: stress, pid: 123"

@@ -24,13 +24,13 @@ void OomWatcher::OnTimer() {
 void OomWatcher::OnRead(const StatusOr<std::vector<std::string>>& records) {
   CHECK(deps_.loop.IsCurrent());
   if (!records.ok()) {
-    if (!std::exchange(told_unread_, true))
+    if (!std::exchange(logged_unread_, true))
       deps_.log.Warn(
           "cannot read the kernel log, will try again: SystemOOM is not reported until then",
           {KV("err", records.status())});
     return;
   }
-  told_unread_ = false;
+  logged_unread_ = false;
   for (const auto& record : *records) {
     const auto kill = kills_.Add(TextOf(record));
     if (!kill || kill->memcg != "/") continue;

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Tells when the whole machine ran out of memory. What a container's own limit kills shows in that
-/// container's status.
+/// Reports when the whole machine ran out of memory. A kill for a container's own limit shows in
+/// the status of that container.
 /// In:    a timer of 10 s.
-/// Owns:  the half of a kill that was read.
+/// Owns:  the lines of a kill whose last line has not been read yet.
 /// Out:   the node event SystemOOM.
-/// Killed at any line: kills until the next start are not told.
-/// Threads: loop thread; the log is read on a strand of its own.
-/// Errors: a log that cannot be read is logged once, and tried again.
+/// Killed at any line: kills until the next start are not reported.
+/// Threads: loop thread; the log on a strand of its own.
+/// Errors: a kernel log that cannot be read is reported once and tried again.
 /// Source: docs/behaviour/eviction.md, "Kills of the kernel".
 
 #include <string>
@@ -41,7 +41,7 @@ class OomWatcher {
 
   Deps deps_;
   OomKills kills_;
-  bool told_unread_ = false;
+  bool logged_unread_ = false;
   exec::Periodic timer_;
 };
 

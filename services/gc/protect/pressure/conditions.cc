@@ -48,7 +48,7 @@ std::vector<std::string> Conditions(const LastMet& last_met, Clock::Time now, Du
   return conditions;
 }
 
-void Hold(LastMet& last_met, const std::vector<std::string>& unread, Clock::Time now) {
+void KeepStanding(LastMet& last_met, const std::vector<std::string>& unread, Clock::Time now) {
   for (const auto& signal : unread) {
     const auto standing = last_met.find(ConditionOf(signal));
     if (standing != last_met.end()) standing->second = now;

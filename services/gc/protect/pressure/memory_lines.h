@@ -1,11 +1,11 @@
 #pragma once
 
-/// Where memory in use has to get for a threshold to be met, for the kernel to tell
+/// Computes the memory usage at which each threshold is met, for the notification of the kernel
 /// (libs/cgroup/memory_alarm.h).
 /// Threads: ReadMemoryUse blocks, the rest is pure.
-/// Errors: UNIMPLEMENTED where cgroups are of version 2; files that cannot be read.
+/// Errors: UNIMPLEMENTED on cgroup v2; those of files that cannot be read.
 /// Units: bytes.
-/// Source: docs/behaviour/eviction.md, "Memory between two looks"; kubelet MemoryThresholdNotifier.
+/// Source: docs/behaviour/eviction.md, "Memory between two measurements"; kubelet MemoryThresholdNotifier.
 
 #include <cstdint>
 #include <map>
@@ -20,12 +20,12 @@
 
 namespace splitlet::gc {
 
-/// What each signal of memory is about: a cgroup, and what it used when it was read.
+/// The cgroup behind each memory signal, and how much it used when it was read.
 using MemoryUse = std::map<std::string, cgroup::MemoryLine>;  // by signal
 StatusOr<MemoryUse> ReadMemoryUse(fs::FileSystem& files, const GcConfig& config);
 
-/// One for each threshold that is not met. `signals` were read after `use`: what was taken between
-/// the two makes a line lower than it need be, never higher.
+/// One line for each threshold that is not met. `signals` must be read after `use`: memory that was
+/// allocated in between makes a line too low, never too high.
 std::vector<cgroup::MemoryLine> LinesOf(const std::vector<Threshold>& thresholds,
                                         const std::vector<PressureSignal>& signals,
                                         const MemoryUse& use);

@@ -24,8 +24,8 @@ Status MemoryWatch::Set(const StatusOr<MemoryUse>& use,
 
 void MemoryWatch::OnSet(const Status& status) {
   CHECK(deps_.loop.IsCurrent());
-  const bool told = std::exchange(told_, !status.ok());
-  if (!status.ok() && !told)
+  const bool logged = std::exchange(logged_, !status.ok());
+  if (!status.ok() && !logged)
     deps_.log.Warn(
         "cannot set the kernel's memory notification; memory is measured every 10 s only",
         {KV("err", status)});
@@ -35,18 +35,18 @@ void MemoryWatch::OnAlarm() {
   CHECK(deps_.loop.IsCurrent());
   deps_.metrics.memory_alarms.Increment();
   if (waiting_) return;
-  const Duration since = looked_at_ ? deps_.clock.Now() - *looked_at_ : kPause;
-  if (since >= kPause) return Look();
+  const Duration since = inspected_at_ ? deps_.clock.Now() - *inspected_at_ : kPause;
+  if (since >= kPause) return Inspect();
   waiting_ = true;
   deps_.loop.RunAfter(kPause - since, [this] {
     waiting_ = false;
-    Look();
+    Inspect();
   });
 }
 
-void MemoryWatch::Look() {
-  looked_at_ = deps_.clock.Now();
-  deps_.look();
+void MemoryWatch::Inspect() {
+  inspected_at_ = deps_.clock.Now();
+  deps_.inspect();
 }
 
 }  // namespace splitlet::gc

@@ -1,14 +1,15 @@
 #pragma once
 
-/// Has the node looked at as soon as a threshold of memory is passed, where the configuration asks
-/// for it (kernelMemcgNotification). Set anew with each look, because it moves with what the node
-/// can drop from memory.
-/// In:    each look at the node; the alarm.
-/// Out:   `look`, at once, and once in a second at most however memory goes up and down.
-/// Killed at any line: the kernel forgets what was set with the process.
-/// Threads: loop thread; Read and Set on the strand of the looks.
-/// Errors: logged when they begin; memory is looked at with the others then.
-/// Source: docs/behaviour/eviction.md, "Memory between two looks".
+/// Starts an inspection as soon as memory usage passes a threshold, where the configuration asks
+/// for it (kernelMemcgNotification). Each inspection sets the notification again, because the line
+/// moves with the memory that the kernel can reclaim.
+/// In:    each inspection of the node; the kernel's notification.
+/// Owns:  when it last started an inspection, and whether one waits.
+/// Out:   `inspect`: immediately, but at most once a second.
+/// Killed at any line: the kernel drops the notification with the process.
+/// Threads: loop thread; Read and Set on the strand of the inspections.
+/// Errors: logged when they begin. Then memory is measured every 10 s, with the other signals.
+/// Source: docs/behaviour/eviction.md, "Memory between two measurements".
 
 #include <functional>
 #include <memory>
@@ -32,10 +33,10 @@ class MemoryWatch {
     const Clock& clock;
     exec::EventLoop& loop;
     fs::FileSystem& files;
-    std::unique_ptr<cgroup::MemoryAlarm> alarm;  // null: nobody asks for it
+    std::unique_ptr<cgroup::MemoryAlarm> alarm;  // null: the configuration asks for none
     GcMetrics& metrics;
     const Log& log;
-    std::function<void()> look;
+    std::function<void()> inspect;
   };
   MemoryWatch(Deps deps, const GcConfig& config) : deps_(std::move(deps)), config_(config) {}
 
@@ -47,13 +48,13 @@ class MemoryWatch {
 
  private:
   void OnAlarm();
-  void Look();
+  void Inspect();
 
   Deps deps_;
   const GcConfig& config_;
-  bool told_ = false;     // that it cannot be set
-  bool waiting_ = false;  // a look comes when the last one is a second old
-  std::optional<Clock::Time> looked_at_;
+  bool logged_ = false;   // that the notification cannot be set
+  bool waiting_ = false;  // an inspection starts when the last one is a second old
+  std::optional<Clock::Time> inspected_at_;
 };
 
 }  // namespace splitlet::gc

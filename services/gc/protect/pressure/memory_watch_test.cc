@@ -68,9 +68,9 @@ class MemoryAlarms : public KernelStats {
     Write(directory + "/memory.usage_in_bytes", fmt::format("{}\n", use_mi * kMebi));
   }
   /// Looks at the node by now.
-  int Looks() { return node.memory_alarm->set; }
+  int Inspections() { return node.memory_alarm->set; }
   /// Why nothing could be set, each time that it was logged.
-  std::vector<std::string> Told() {
+  std::vector<std::string> Warnings() {
     std::vector<std::string> why;
     for (const auto& line : node.sink.lines())
       if (line.message.starts_with("cannot set the kernel's memory notification"))
@@ -121,25 +121,25 @@ TEST_F(MemoryAlarms, AllPodsTogetherHaveALineOfTheirOwn) {
 
 TEST_F(MemoryAlarms, WhatGoesUpAndDownIsLookedAtOnceASecond) {
   Start();
-  const int before = Looks();
+  const int before = Inspections();
   for (int i = 0; i < 30; ++i) {
     Ring();
     node.all.Advance(100ms);
   }
-  EXPECT_GE(Looks() - before, 3);
-  EXPECT_LE(Looks() - before, 5);
+  EXPECT_GE(Inspections() - before, 3);
+  EXPECT_LE(Inspections() - before, 5);
 }
 
 TEST_F(MemoryAlarms, OneThatRingsDuringALookIsNotLost) {
   Start();
-  const int before = Looks();
+  const int before = Inspections();
   bool rang = false;
   on_call = [&](std::string_view method) {
     if (method == "ImageFsInfo" && !std::exchange(rang, true)) node.memory_alarm->Ring();
   };
   node.all.Advance(10s);
   EXPECT_TRUE(rang);
-  EXPECT_EQ(Looks() - before, 2);
+  EXPECT_EQ(Inspections() - before, 2);
 }
 
 TEST_F(MemoryAlarms, WhereTheKernelDoesNotTellThatIsSaidOnce) {
@@ -157,12 +157,12 @@ TEST_F(MemoryAlarms, WhereTheKernelDoesNotTellThatIsSaidOnce) {
     SCOPED_TRACE(c.name);
     Write("/proc/self/mountinfo", c.mounts);
     node.memory_alarm->status = c.set;
-    const auto before = Told();
+    const auto before = Warnings();
     Start();
     node.all.Advance(1min);
-    const auto told = Told();
-    ASSERT_EQ(told.size(), before.size() + 1);
-    EXPECT_THAT(told.back(), HasSubstr(c.want));
+    const auto warnings = Warnings();
+    ASSERT_EQ(warnings.size(), before.size() + 1);
+    EXPECT_THAT(warnings.back(), HasSubstr(c.want));
     node.Crash();
   }
 }
@@ -172,7 +172,7 @@ TEST_F(MemoryAlarms, NobodyAsksTheKernelWhereTheConfigurationDoesNot) {
   Write("/proc/self/mountinfo", "");
   Start();
   node.all.Advance(1min);
-  EXPECT_THAT(Told(), IsEmpty());
+  EXPECT_THAT(Warnings(), IsEmpty());
 }
 
 }  // namespace

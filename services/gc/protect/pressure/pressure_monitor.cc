@@ -10,10 +10,10 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kPressureStrand = "pressure";
-constexpr std::string_view kThresholdsFact = "thresholds";  // by condition: when last met
-constexpr std::string_view kMetFact = "met";                // by threshold: since when
+constexpr std::string_view kThresholdsRecord = "thresholds";  // by condition: when last met
+constexpr std::string_view kMetRecord = "met";                // by threshold: since when
 constexpr const char* kContainerFsSignal = "containerfs.available";
-constexpr Duration kFactsRetry = std::chrono::seconds{1};
+constexpr Duration kRecordsRetry = std::chrono::seconds{1};
 constexpr const char* kConditions[] = {"MemoryPressure", "DiskPressure", "PIDPressure"};
 
 bool Contains(const std::vector<std::string>& list, std::string_view text) {
@@ -25,26 +25,26 @@ bool Contains(const std::vector<std::string>& list, std::string_view text) {
 PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      facts_(deps_.files, deps_.clock, {.directory = config.facts_dir, .this_boot_only = true}),
+      records_(deps_.files, deps_.clock, {.directory = config.records_dir, .this_boot_only = true}),
       memory_watch_({.clock = deps_.clock,
                      .loop = deps_.loop,
                      .files = deps_.files,
                      .alarm = std::move(deps_.memory_alarm),
                      .metrics = deps_.metrics,
                      .log = deps_.log,
-                     .look = [this] { InspectAgain(); }},
+                     .inspect = [this] { InspectAgain(); }},
                     config_),
       timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
 
 PressureMonitor::~PressureMonitor() = default;
 
 void PressureMonitor::Start() {
-  LogVainThresholds();
-  ReadFacts();
+  LogIgnoredThresholds();
+  ReadRecords();
 }
 
 void PressureMonitor::InspectAgain() {
-  if (looking_) {
+  if (inspecting_) {
     again_ = true;
   } else {
     timer_.Kick();
@@ -57,35 +57,36 @@ void PressureMonitor::SetShuttingDown(bool shutting_down) {
 }
 
 std::string PressureMonitor::problem() const {
-  return facts_problem_.empty() ? "" : "read saved pressure: " + facts_problem_;
+  return records_problem_.empty() ? "" : "read saved pressure: " + records_problem_;
 }
 
-void PressureMonitor::ReadFacts() {
+void PressureMonitor::ReadRecords() {
   deps_.strands.Run(kPressureStrand, [this] {
-    auto facts = facts_.ReadAll();
-    deps_.loop.Post([this, facts = std::move(facts)] { OnFactsRead(facts); });
+    auto records = records_.ReadAll();
+    deps_.loop.Post([this, records = std::move(records)] { OnRecordsRead(records); });
   });
 }
 
-void PressureMonitor::OnFactsRead(const StatusOr<fs::RecordStore::All>& facts) {
-  if (!facts.ok()) {
-    const std::string before = std::exchange(facts_problem_, Message(facts.status()));
-    if (before != facts_problem_)
+void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& records) {
+  if (!records.ok()) {
+    const std::string before = std::exchange(records_problem_, Message(records.status()));
+    if (before != records_problem_)
       deps_.log.Error(
           "cannot read the saved pressure of this boot, will read again: pressure is not published "
           "until then",
-          {KV("err", facts.status())});
-    deps_.loop.RunAfter(kFactsRetry, [this] { ReadFacts(); });
+          {KV("err", records.status())});
+    deps_.loop.RunAfter(kRecordsRetry, [this] { ReadRecords(); });
     return;
   }
-  facts_problem_.clear();
-  facts_read_ = true;
-  for (const auto& bad : facts->unreadable)
+  records_problem_.clear();
+  records_read_ = true;
+  for (const auto& bad : records->unreadable)
     deps_.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
                     {KV("file", bad.key), KV("err", bad.reason)});
-  for (const auto& fact : facts->facts) {
-    if (fact.key == kThresholdsFact) last_met_ = DecodeLastMet(fact.bytes, deps_.clock.Now().boot);
-    if (fact.key == kMetFact) met_ = DecodeMetStates(fact.bytes, deps_.clock.Now().boot);
+  for (const auto& record : records->facts) {
+    if (record.key == kThresholdsRecord)
+      last_met_ = DecodeLastMet(record.bytes, deps_.clock.Now().boot);
+    if (record.key == kMetRecord) met_ = DecodeMetStates(record.bytes, deps_.clock.Now().boot);
   }
   logged_conditions_ = Conditions(last_met_, deps_.clock.Now(), config_.pressure_transition);
   timer_.Kick();
@@ -93,7 +94,7 @@ void PressureMonitor::OnFactsRead(const StatusOr<fs::RecordStore::All>& facts) {
 
 void PressureMonitor::OnTimer() {
   // A runtime that does not answer holds the strand up; one look at a time is enough.
-  if (!facts_read_ || std::exchange(looking_, true)) return;
+  if (!records_read_ || std::exchange(inspecting_, true)) return;
   deps_.strands.Run(kPressureStrand, [this, split = split_] {
     const Clock::Time began = deps_.clock.Now();
     const auto memory = memory_watch_.Read();
@@ -113,17 +114,17 @@ void PressureMonitor::OnTimer() {
   });
 }
 
-void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
+void PressureMonitor::OnSignals(Clock::Time began, const Signals& signals) {
   CHECK(deps_.loop.IsCurrent());
   const Clock::Time now = deps_.clock.Now();
   const LastMet before = last_met_;
   const MetStates met_before = met_;
-  LogUnread(looked);
-  split_ = FindSignal(looked.read, kContainerFsSignal) != nullptr ||
-           looked.unread.contains(kContainerFsSignal);
-  Hold(last_met_, UnreadThresholds(looked, config_), now);
-  Pass pass{.began = began, .signals = looked.read, .judged = {}};
-  pass.judged = Judge(ThresholdsOf(config_), looked.read, met_, now);
+  LogUnread(signals);
+  split_ = FindSignal(signals.read, kContainerFsSignal) != nullptr ||
+           signals.unread.contains(kContainerFsSignal);
+  KeepStanding(last_met_, UnreadThresholds(signals, config_), now);
+  Pass pass{.began = began, .signals = signals.read, .judged = {}};
+  pass.judged = Judge(ThresholdsOf(config_), signals.read, met_, now);
   Remember(last_met_, pass.judged.met, now, config_.pressure_transition);
   const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
   LogConditions(conditions);
@@ -131,8 +132,8 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
   deps_.strands.Run(kPressureStrand,
                     [this, pass = std::move(pass), conditions, last_met = EncodeLastMet(last_met_),
                      met = EncodeMetStates(met_)] {
-                      Status saved = facts_.Save(std::string(kThresholdsFact), last_met, false);
-                      if (saved.ok()) saved = facts_.Save(std::string(kMetFact), met, false);
+                      Status saved = records_.Save(std::string(kThresholdsRecord), last_met, false);
+                      if (saved.ok()) saved = records_.Save(std::string(kMetRecord), met, false);
                       deps_.loop.Post([this, pass, conditions, saved] {
                         deps_.log.LogIfError(saved, "save thresholds");
                         Publish(pass, conditions);
@@ -141,7 +142,7 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& looked) {
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {
-  looking_ = false;
+  inspecting_ = false;
   PutPressure(pass.signals, conditions);
   deps_.on_pass(pass);
   if (std::exchange(again_, false)) timer_.Kick();
@@ -175,7 +176,7 @@ void PressureMonitor::Put() {
   deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
 }
 
-void PressureMonitor::LogVainThresholds() {
+void PressureMonitor::LogIgnoredThresholds() {
   for (const auto* thresholds : {&config_.eviction_hard, &config_.eviction_soft})
     for (const auto& [name, value] : *thresholds)
       if (IsContainerFs(name))

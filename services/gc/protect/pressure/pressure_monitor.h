@@ -1,15 +1,16 @@
 #pragma once
 
-/// Measures what the node runs out of, and says which conditions follow.
-/// In:    a timer of 10 s; the alarm of memory; the facts of this boot, once.
+/// Measures the eviction signals of the node and publishes which conditions follow.
+/// In:    a timer of 10 s; the kernel's memory notification; the saved pressure of this boot, once.
 /// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down; when
 /// each condition's thresholds were last met, since when each threshold is, and the files of both.
-/// Out:   puts to `pressure`; `on_pass` with each look; `on_full_disk` when not even what is needed
-/// to end a pod can be written.
-/// Killed at any line: the file is written before the record is put; the next start reads it first.
+/// Out:   puts to `pressure`; `on_pass` with each inspection; `on_full_disk` when the disk has no room
+/// for the files that the end of a pod needs.
+/// Killed at any line: the files are written before the record is put, and the next start reads them
+/// first.
 /// Threads: loop thread; signals and files on a strand of their own.
-/// Errors: a file that cannot be read holds up the first record, and is in problem(). A signal that
-/// cannot be read is logged and counted; the conditions that it stands for stay as they are.
+/// Errors: a file that cannot be read delays the first record, and is in problem(). A signal that
+/// cannot be read is logged and counted; its condition stays as it is.
 /// Source: docs/safety.md, rules 3 and 6.
 
 #include <functional>
@@ -39,7 +40,7 @@ class PressureRecord;
 
 namespace splitlet::gc {
 
-/// What one look at the node showed.
+/// The result of one inspection of the node.
 struct Pass {
   Clock::Time began;  // before the first signal was read
   std::vector<PressureSignal> signals;
@@ -68,21 +69,21 @@ class PressureMonitor {
   PressureMonitor& operator=(const PressureMonitor&) = delete;
 
   void Start();
-  /// A look soon, not only with the timer; one that begins after this.
+  /// Starts an inspection now. When one runs already, another follows it.
   void InspectAgain();
-  /// In the record at once; before there is one, with the first.
+  /// Publishes the state immediately, or with the first record when there is none yet.
   void SetShuttingDown(bool shutting_down);
   /// Why nothing is measured; empty: it is.
   std::string problem() const;
 
  private:
-  void ReadFacts();
-  void OnFactsRead(const StatusOr<fs::RecordStore::All>& facts);
+  void ReadRecords();
+  void OnRecordsRead(const StatusOr<fs::RecordStore::All>& records);
   void OnTimer();
   void OnSignals(Clock::Time began, const Signals& signals);
   void Publish(const Pass& pass, const std::vector<std::string>& conditions);
   void LogUnread(const Signals& signals);
-  void LogVainThresholds();
+  void LogIgnoredThresholds();
   void PutPressure(const std::vector<PressureSignal>& signals,
                    const std::vector<std::string>& conditions);
   void Put();
@@ -90,18 +91,18 @@ class PressureMonitor {
 
   Deps deps_;
   const GcConfig& config_;
-  fs::RecordStore facts_;
-  bool facts_read_ = false;  // before, the pressure of this boot is unknown
-  std::string facts_problem_;
+  fs::RecordStore records_;
+  bool records_read_ = false;  // until then, the pressure of this boot is unknown
+  std::string records_problem_;
   LastMet last_met_;
   MetStates met_;
   std::vector<std::string> logged_conditions_;
   std::set<std::string> logged_unread_;
   bool shutting_down_ = false;
   bool split_ = false;                          // see SignalSources
-  std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first pass
-  bool looking_ = false;                        // until what was seen is put
-  bool again_ = false;                          // a look is wanted after that
+  std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first inspection
+  bool inspecting_ = false;                     // until the result is put
+  bool again_ = false;                          // another inspection follows
   MemoryWatch memory_watch_;
   exec::Periodic timer_;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A machine that goes down when a test says so.
+/// A machine that a test shuts down.
 /// Threads: one.
-/// Errors: as the test says.
+/// Errors: those that the test sets.
 
 #include <utility>
 
@@ -12,16 +12,16 @@ namespace splitlet::gc {
 
 class FakeShutdownSource final : public ShutdownSource {
  public:
-  /// Outlives the process.
+  /// The state of the machine; outlives the process.
   struct Machine {
     Status connect, lock, reload;
     bool preparing = false;
     Duration max_delay = std::chrono::seconds{5};
     Duration max_delay_after_reload = std::chrono::seconds{5};
-    int locks = 0, connects = 0, reloads = 0;  // asked for
+    int locks = 0, connects = 0, reloads = 0;  // numbers of calls
     bool locked = false;
     Events listener;
-    const void* connected = nullptr;  // who listens, and holds the lock
+    const void* connected = nullptr;  // the source that is connected and may hold the lock
     void Say(bool to_prepare) {
       preparing = to_prepare;
       if (listener.on_preparing) listener.on_preparing(to_prepare);
@@ -61,7 +61,7 @@ class FakeShutdownSource final : public ShutdownSource {
     if (!machine_.listener.on_lost) return Unavailable("not connected");
     ++machine_.locks;
     if (!machine_.lock.ok()) return machine_.lock;
-    // As logind: no new lock once it goes down.
+    // Like logind: no new lock once the shutdown has begun.
     if (machine_.preparing) return FailedPrecondition("the operation is already running");
     machine_.locked = true;
     return OkStatus();

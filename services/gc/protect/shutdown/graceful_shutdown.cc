@@ -19,7 +19,7 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kFiles = "shutdown.files";
-constexpr const char* kProgressFact = "progress";
+constexpr const char* kProgressRecord = "progress";
 constexpr const char* kTimesFile = "/graceful_node_shutdown_state";
 constexpr uint64_t kMostTimesBytes = 4096;
 
@@ -61,7 +61,8 @@ GracefulShutdown::GracefulShutdown(const Deps& deps, const GcConfig& config)
       config_(config),
       groups_(config.shutdown_groups),
       pods_(deps.desired, deps.workers, config),
-      facts_(deps_.files, deps_.clock, {.directory = config.shutdown_dir, .this_boot_only = true}),
+      records_(deps_.files, deps_.clock,
+               {.directory = config.shutdown_dir, .this_boot_only = true}),
       watch_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
@@ -74,45 +75,45 @@ GracefulShutdown::GracefulShutdown(const Deps& deps, const GcConfig& config)
 void GracefulShutdown::Start() {
   if (groups_.empty()) return deps_.on_read();
   deps_.strands.Run(kFiles,
-                    [this] { deps_.loop.Post([this, left = ReadLeft()] { OnLeft(left); }); });
+                    [this] { deps_.loop.Post([this, saved = ReadSaved()] { OnSaved(saved); }); });
 }
 
-GracefulShutdown::Left GracefulShutdown::ReadLeft() const {
-  Left left;
+GracefulShutdown::Saved GracefulShutdown::ReadSaved() const {
+  Saved saved;
   for (const std::string& path : {config_.root_dir + kTimesFile, std::string(kLogindDropIn)}) {
     const Status removed = fs::RemoveUnfinished(deps_.files, fs::ParentOf(path), fs::NameOf(path));
-    if (!removed.ok()) left.problems.push_back(Message(removed));
+    if (!removed.ok()) saved.problems.push_back(Message(removed));
   }
   const auto text = deps_.files.Read(config_.root_dir + kTimesFile, kMostTimesBytes);
   if (text.ok()) {
     const auto times = DecodeTimes(*text);
-    if (times.ok()) left.times = *times;
-    if (!times.ok()) left.problems.push_back(Message(times.status()));
+    if (times.ok()) saved.times = *times;
+    if (!times.ok()) saved.problems.push_back(Message(times.status()));
   } else if (text.status().code() != StatusCode::kNotFound) {
-    left.problems.push_back(Message(text.status()));
+    saved.problems.push_back(Message(text.status()));
   }
-  const auto facts = facts_.ReadAll();
-  if (!facts.ok()) {
-    left.problems.push_back(Message(facts.status()));
-    return left;
+  const auto records = records_.ReadAll();
+  if (!records.ok()) {
+    saved.problems.push_back(Message(records.status()));
+    return saved;
   }
-  for (const auto& bad : facts->unreadable) left.problems.push_back(bad.reason);
-  for (const auto& fact : facts->facts) {
-    const auto progress = DecodeProgress(fact.bytes, deps_.clock.Now().boot);
-    if (progress.ok()) left.progress = *progress;
-    if (!progress.ok()) left.problems.push_back(Message(progress.status()));
+  for (const auto& bad : records->unreadable) saved.problems.push_back(bad.reason);
+  for (const auto& record : records->facts) {
+    const auto progress = DecodeProgress(record.bytes, deps_.clock.Now().boot);
+    if (progress.ok()) saved.progress = *progress;
+    if (!progress.ok()) saved.problems.push_back(Message(progress.status()));
   }
-  return left;
+  return saved;
 }
 
-void GracefulShutdown::OnLeft(const Left& left) {
-  for (const auto& problem : left.problems)
+void GracefulShutdown::OnSaved(const Saved& saved) {
+  for (const auto& problem : saved.problems)
     deps_.log.Error("ignoring saved state of a node shutdown that cannot be read",
                     {KV("err", problem)});
-  if (left.times) times_ = *left.times;
+  if (saved.times) times_ = *saved.times;
   ShowTimes();
-  if (left.progress) {
-    progress_ = *left.progress;
+  if (saved.progress) {
+    progress_ = *saved.progress;
     progress_.group = std::min(progress_.group, groups_.size() - 1);
     phase_ = progress_.ended ? Phase::kEnded : Phase::kEnding;
     deps_.log.Info("resuming node shutdown", {KV("ended", progress_.ended)});
@@ -272,8 +273,8 @@ size_t GracefulShutdown::CountLeft() const {
 /// Both, also when one fails. `progress`: empty when there is no shutdown.
 Status GracefulShutdown::SaveShutdown(const std::string& progress, const std::string& times) const {
   FAIL_POINT("gc.save-shutdown.before");
-  const Status saved =
-      progress.empty() ? facts_.Forget(kProgressFact) : facts_.Save(kProgressFact, progress, false);
+  const Status saved = progress.empty() ? records_.Forget(kProgressRecord)
+                                        : records_.Save(kProgressRecord, progress, false);
   RETURN_IF_ERROR(
       deps_.files.Replace(config_.root_dir + kTimesFile, times, {.fsync = true, .mode = 0644}),
       "write {}{}", config_.root_dir, kTimesFile);

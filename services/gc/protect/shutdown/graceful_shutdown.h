@@ -1,15 +1,16 @@
 #pragma once
 
-/// Ends the pods of the node, those of lower priority first, when the machine is about to go down,
-/// and lets it go then.
-/// In:    the machine's word from ShutdownWatch; changes of `desired` and `workers`; timers.
-/// Owns:  Phase, the group whose pods end, which were asked to; the times of the last shutdown.
-/// Out:   KillPod, until it is answered; `on_change` for the node's record; events of the node.
-/// Killed at any line: what a group has begun is on disk for this boot; the next start goes on with
-/// it and asks for the same ends again, which pod-worker takes once.
+/// Terminates the pods of the node before a shutdown of the machine, pods of lower priority first,
+/// and then lets the machine shut down.
+/// In:    ShutdownWatch; changes of `desired` and `workers`; timers.
+/// Owns:  Phase, the current group, the pods that it has asked pod-worker to end; the times of the
+/// last shutdown.
+/// Out:   KillPod, until pod-worker answers; `on_change` for the node's record; events of the node.
+/// Killed at any line: the current group is saved for this boot. The next start continues with it and
+/// sends the same KillPods again, which pod-worker carries out once.
 /// Threads: loop thread; files and calls on strands of their own.
-/// Errors: a kill that fails is asked for again until the pods' time is over. Files that cannot be
-/// read or written are logged: the machine's own word begins a shutdown anew.
+/// Errors: a failed KillPod is repeated until the time of the group is over. Files that cannot be read
+/// or written are logged; then the shutdown starts again with the first group.
 /// Source: docs/behaviour/node-shutdown.md; docs/safety.md, rules 3 and 19.
 
 #include <cstddef>
@@ -47,39 +48,40 @@ class GracefulShutdown {
     GcMetrics& metrics;
     const Log& log;
     std::function<void(bool shutting_down)> on_change;
-    std::function<void()> on_read;  // what an earlier start left is known
+    std::function<void()> on_read;  // the saved state has been read
   };
   GracefulShutdown(const Deps& deps, const GcConfig& config);
 
-  /// Without groups it only says `on_read`.
+  /// Without groups it only calls `on_read`.
   void Start();
-  /// A pod came, ended, or is known now.
+  /// `desired` or `workers` has changed.
   void OnPods();
 
  private:
   enum class Phase {
     kWatching,
-    kEnding,  // pods end, group by group
-    kEnded,   // the machine may go down
+    kEnding,  // pods end, group after group
+    kEnded,   // the machine may shut down
   };
-  struct Left {
+  struct Saved {
     std::optional<ShutdownTimes> times;
     std::optional<ShutdownProgress> progress;
     std::vector<std::string> problems;
   };
-  /// A pod that was asked to end.
+  /// A pod for which KillPod was sent.
   struct Asked {
     Candidate pod;
-    size_t group = 0;  // that waits for it
+    size_t group = 0;  // the group that waits for the pod
     bool refused = false, logged_error = false;
   };
 
-  Left ReadLeft() const;
-  void OnLeft(const Left& left);
+  Saved ReadSaved() const;
+  void OnSaved(const Saved& saved);
   void OnPreparing(bool preparing);
   void Begin();
   void Cancel();
-  /// Asks whom it is time for, and goes on to the next group when nobody of this one is left.
+  /// Sends KillPod to the pods whose turn it is. Starts the next group when all pods of this group
+  /// are gone or its time is over.
   void Advance();
   void AskForEnds();
   bool GroupIsOver() const;
@@ -88,11 +90,11 @@ class GracefulShutdown {
   void End();
   void Kill(const Asked& asked);
   void OnKilled(const std::string& uid, int64_t incarnation, const Status& status);
-  /// Nothing: it was not asked in this incarnation.
+  /// Null: no KillPod was sent to this incarnation.
   Asked* FindAsked(const std::string& uid, int64_t incarnation);
   bool IsGone(const Asked& asked) const;
   size_t CountLeft() const;
-  /// Then `saved`; what cannot be saved is logged.
+  /// Saves progress and times, then calls `saved`. A failure is logged.
   void Save(std::function<void()> saved);
   Status SaveShutdown(const std::string& progress, const std::string& times) const;
   void ShowTimes() const;
@@ -102,7 +104,7 @@ class GracefulShutdown {
   const GcConfig& config_;
   const ShutdownGroups& groups_;
   ActivePods pods_;
-  fs::RecordStore facts_;
+  fs::RecordStore records_;
   ShutdownWatch watch_;
   Phase phase_ = Phase::kWatching;
   ShutdownProgress progress_;

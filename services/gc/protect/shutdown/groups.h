@@ -15,13 +15,14 @@
 
 namespace splitlet::gc {
 
-/// By the name of its class where no priority is given: nobody resolves that of a static pod.
+/// The pod's priority, or that of the name of its class: no admission controller resolves the class
+/// of a static pod.
 int32_t PriorityOf(const kube::Pod& pod);
-/// Index of the group of a priority; there is at least one.
+/// Index of the group of a priority. `groups` must not be empty.
 size_t GroupOf(const ShutdownGroups& groups, int32_t priority);
 
-/// Of a kill: what the group has at most, or the pod's own when it is less. Never below 1, which
-/// would mean something else.
+/// Grace period of a kill: the lesser of the group's time and the pod's own. Never below 1, because
+/// 0 and less have other meanings in KillPod.
 int64_t ShutdownGrace(const kube::Pod& pod, int64_t group_seconds);
 
 }  // namespace splitlet::gc

@@ -39,7 +39,7 @@ class Logind final : public ShutdownSource {
 
   StatusOr<State> Connect(Events events, const Deadline& deadline) override {
     Drop();
-    auto state = ConnectAnew(std::move(events), deadline);
+    auto state = Reconnect(std::move(events), deadline);
     if (!state.ok()) Drop();
     return state;
   }
@@ -77,20 +77,21 @@ class Logind final : public ShutdownSource {
 
  private:
   /// The signal first: no change between it and the state is missed.
-  StatusOr<State> ConnectAnew(Events events, const Deadline& deadline) {
+  StatusOr<State> Reconnect(Events events, const Deadline& deadline) {
     ASSIGN_OR_RETURN(bus_, connect_(std::move(events.on_lost), deadline), "connect");
-    ASSIGN_OR_RETURN(watch_,
-                     bus_->WatchSignals(
-                         {.sender = kLogin,
-                          .path = LoginPath(),
-                          .interface = kManager,
-                          .member = "PrepareForShutdown"},
-                         [told = std::move(events.on_preparing)](const dbus::Signal& signal) {
-                           const auto preparing = dbus::Get<bool>(signal.arguments, 0);
-                           if (preparing.ok()) told(*preparing);
-                         },
-                         deadline),
-                     "signal");
+    ASSIGN_OR_RETURN(
+        watch_,
+        bus_->WatchSignals(
+            {.sender = kLogin,
+             .path = LoginPath(),
+             .interface = kManager,
+             .member = "PrepareForShutdown"},
+            [on_preparing = std::move(events.on_preparing)](const dbus::Signal& signal) {
+              const auto preparing = dbus::Get<bool>(signal.arguments, 0);
+              if (preparing.ok()) on_preparing(*preparing);
+            },
+            deadline),
+        "signal");
     State state;
     ASSIGN_OR_RETURN(state.preparing, ReadProperty<bool>(*bus_, "PreparingForShutdown", deadline),
                      "logind");

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The machine's shutdown as systemd-logind tells it.
+/// A ShutdownSource over systemd-logind.
 /// Threads: as ShutdownSource.
-/// Errors: of the bus and of logind, by their D-Bus names (libs/dbus/errors.h).
+/// Errors: those of the bus and of logind, by their D-Bus names (libs/dbus/errors.h).
 /// Source: org.freedesktop.login1(5); org.freedesktop.systemd1(5).
 
 #include <memory>

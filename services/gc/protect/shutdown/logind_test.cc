@@ -28,7 +28,7 @@ class LogindTest : public testing::Test {
   }
   Deadline Soon() const { return After(clock, 5s); }
   StatusOr<ShutdownSource::State> Connect() {
-    return source->Connect({.on_preparing = [this](bool preparing) { told = preparing; },
+    return source->Connect({.on_preparing = [this](bool preparing) { reported = preparing; },
                             .on_lost = [this](const Status& why) { lost = why; }},
                            Soon());
   }
@@ -38,7 +38,7 @@ class LogindTest : public testing::Test {
   std::vector<dbus::MethodCall> calls;
   dbus::FakeDaemon daemon;
   std::unique_ptr<ShutdownSource> source = MakeLogind(daemon.MakeConnect());
-  std::optional<bool> told;
+  std::optional<bool> reported;
   std::optional<Status> lost;
 };
 
@@ -49,9 +49,9 @@ TEST_F(LogindTest, SaysWhatItIsAboutToDo) {
   EXPECT_FALSE(state->preparing);
   EXPECT_EQ(state->max_delay, 7500ms);
   daemon.Emit(logind.Prepare(true));
-  EXPECT_EQ(told, true);
+  EXPECT_EQ(reported, true);
   daemon.Emit(logind.Prepare(false));
-  EXPECT_EQ(told, false);
+  EXPECT_EQ(reported, false);
   EXPECT_TRUE([&] {
     daemon.Emit(logind.Prepare(true));
     return Connect()->preparing;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a shutdown of the node leaves on disk: its times for later boots, and how far it has come
-/// for a later start in this one.
+/// What a node shutdown saves: its times for later boots, and its progress for a later start in the
+/// same boot.
 /// Threads: pure.
-/// Errors: DATA_LOSS, the reason only.
+/// Errors: DATA_LOSS with the reason.
 /// Source: kubelet nodeshutdown localStorage; docs/behaviour/node-shutdown.md, "Files".
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace splitlet::gc {
 
-/// Of the last shutdown; as a kubelet writes them.
+/// The times of the last shutdown, in the format of a kubelet.
 struct ShutdownTimes {
-  std::optional<WallTime> start, end;  // no end: it goes on, or was cut off
+  std::optional<WallTime> start, end;  // no end: the shutdown goes on, or was interrupted
   bool operator==(const ShutdownTimes&) const = default;
 };
 std::string EncodeTimes(const ShutdownTimes& times);
 StatusOr<ShutdownTimes> DecodeTimes(const std::string& text);
 
 struct ShutdownProgress {
-  size_t group = 0;  // whose pods end
+  size_t group = 0;  // the group whose pods end
   Clock::Time group_began;
-  bool ended = false;  // no group is left
+  bool ended = false;  // all groups have ended
 };
 std::string EncodeProgress(const ShutdownProgress& progress);
 StatusOr<ShutdownProgress> DecodeProgress(const std::string& text, uint64_t boot);

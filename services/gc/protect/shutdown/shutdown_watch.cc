@@ -14,7 +14,7 @@ constexpr const char* kShutdownStrand = "shutdown.source";
 constexpr Duration kLogindLimit = std::chrono::seconds{5};
 constexpr Duration kRetry = std::chrono::seconds{1};
 constexpr Duration kFirstAttempt = std::chrono::milliseconds{100};
-constexpr int kLooks = 5;
+constexpr int kAttempts = 5;
 
 int64_t SecondsOf(Duration time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time).count();
@@ -118,7 +118,7 @@ void ShutdownWatch::ReadDelay(int tries) {
 
 void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
   if (delay.ok() && *delay >= wanted_) return TakeLock();
-  if (tries + 1 < kLooks) return ReadDelay(tries + 1);
+  if (tries + 1 < kAttempts) return ReadDelay(tries + 1);
   deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod",
                   {KV("wanted", SecondsOf(wanted_)),
                    KV("err", delay.ok() ? FailedPrecondition("logind waits {} s: another file in "

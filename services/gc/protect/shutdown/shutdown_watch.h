@@ -1,13 +1,12 @@
 #pragma once
 
-/// Keeps the machine waiting for the pods when it goes down, and hears that it does.
-/// In:    what the source tells, timers.
-/// Owns:  the connection to the source and the lock.
-/// Out:   `on_preparing`, with each connection and each change; the drop-in file of logind.
-/// Killed at any line: the lock is gone with the process; the next start connects and takes it
-/// anew.
+/// Watches for a shutdown of the machine, and delays the shutdown until the pods have ended.
+/// In:    events of the source, timers.
+/// Owns:  the connection to the source and the inhibitor lock.
+/// Out:   `on_preparing` after each connection and each change; the drop-in file of logind.
+/// Killed at any line: the lock ends with the process; the next start takes it again.
 /// Threads: loop thread; calls and the file on a strand of their own.
-/// Errors: logged when they begin or change; a source that is not there is asked again each second.
+/// Errors: logged when they begin or change; a lost connection is tried again every second.
 /// Source: docs/behaviour/node-shutdown.md, "The machine".
 
 #include <cstdint>
@@ -34,13 +33,13 @@ class ShutdownWatch {
     const Log& log;
     std::function<void(bool preparing)> on_preparing;
   };
-  /// `wanted`: how long the machine is to wait.
+  /// `wanted`: how long the machine must delay a shutdown.
   ShutdownWatch(Deps deps, Duration wanted);
 
   void Start() { Connect(); }
-  /// The machine need not wait any more.
+  /// Releases the lock: the machine may shut down.
   void Release();
-  /// The machine does not go down after all: the next time it has to wait again.
+  /// Takes the lock again after a cancelled shutdown.
   void TakeAgain();
 
  private:
@@ -49,7 +48,7 @@ class ShutdownWatch {
   void OnLost(uint64_t connection, const Status& why);
   void ConnectLater(const Status& why);
   void RaiseDelay();
-  /// The machine reads its settings in its own time.
+  /// logind reads its settings some time after the reload, so the delay is read several times.
   void ReadDelay(int tries);
   void OnDelay(int tries, const StatusOr<Duration>& delay);
   void TakeLock();
@@ -57,11 +56,11 @@ class ShutdownWatch {
 
   Deps deps_;
   const Duration wanted_;
-  uint64_t connection_ = 0;  // the present one; what an earlier one tells is old
+  uint64_t connection_ = 0;  // number of the connection; events of an earlier one are ignored
   bool connected_ = false;
   bool preparing_ = false;
   bool wants_lock_ = true;
-  bool raised_ = false;  // tried, once in a start
+  bool raised_ = false;  // tried once in a start
   std::string trouble_;  // as last logged
 };
 
