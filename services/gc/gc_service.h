@@ -3,11 +3,11 @@
 /// Collects garbage, protects the node from running out of something, and answers what the node
 /// uses. This class builds the rooms and routes: each input goes to the part whose state it
 /// changes.
-/// In:    timers of the parts; views `desired`, `workers`, `runtime`; calls Gc.Run, Gc.GetReport and
-/// NodeStats.GetNodeStats; logind's PrepareForShutdown; the kernel's log (/dev/kmsg) and its alarm
-/// of memory. NodeImages.ListImages goes to the runtime without this class.
-/// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down. The parts
-/// own the state: GarbageCollector, NodeProtector, VolumeMonitor, StatsReader.
+/// In:    timers of the parts; views `desired`, `workers`, `runtime`; calls Gc.Run, Gc.GetReport
+/// and NodeStats.GetNodeStats; logind's PrepareForShutdown; the kernel's log (/dev/kmsg) and its
+/// alarm of memory. NodeImages.ListImages goes to the runtime without this class.
+/// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down. The
+/// parts own the state: GarbageCollector, NodeProtector, VolumeMonitor, StatsReader.
 /// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; KillPod;
 /// events of pods and of the node.
 /// Killed at any line: the next round lists everything again and goes on; what a shutdown or an

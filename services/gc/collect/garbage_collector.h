@@ -6,9 +6,10 @@
 /// the state of `desired`, orders of GcService: Run, Free, OnFullDisk.
 /// Owns:  RoundQueue, ContainerGc, ImageCollector, LogRotation, LogTruncation, RemovalLog; whether
 /// an early round is due.
-/// Out:   removals in the runtime and on disk; holds of pod-worker; log lines, metrics, node events.
-/// Killed at any line: the next round lists everything again and goes on. A directory that was moved
-/// aside is emptied then. A hold that is not released ends after 60 s.
+/// Out:   removals in the runtime and on disk; holds of pod-worker; log lines, metrics, node
+/// events.
+/// Killed at any line: the next round lists everything again and goes on. A directory that was
+/// moved aside is emptied then. A hold that is not released ends after 60 s.
 /// Threads: loop thread only.
 /// Errors: in the report of a round.
 /// Source: docs/safety.md, rules 8, 10 and 25.

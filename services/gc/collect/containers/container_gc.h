@@ -2,13 +2,13 @@
 
 /// One round of removal of the leftovers of ended pods: containers, sandboxes, directories and
 /// links.
-/// In:    orders of GarbageCollector; views `desired` and `workers`, read after disk and runtime were
-/// listed.
-/// Owns:  the report of the last round, the containers that it saw in unknown state, and whether the
-/// runtime could be listed.
+/// In:    orders of GarbageCollector; views `desired` and `workers`, read after disk and runtime
+/// were listed.
+/// Owns:  the report of the last round, the containers that it saw in unknown state, and whether
+/// the runtime could be listed.
 /// Out:   removals, through Remover, which first asks the owners and takes a hold.
-/// Killed at any line: the next round lists everything again and goes on. A directory that was moved
-/// aside is emptied then. A hold that is not released ends after 60 s.
+/// Killed at any line: the next round lists everything again and goes on. A directory that was
+/// moved aside is emptied then. A hold that is not released ends after 60 s.
 /// Threads: loop thread; listing and removing on the strand of rounds.
 /// Errors: in the report of the round.
 /// Source: docs/safety.md, rules 8, 10 and 25.

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The steps of one round over images: list, choose the next image, remove it.
-/// Threads: ListImages and RemoveImage block and run on the strand of rounds; ImageRound runs on the
-/// loop.
+/// Threads: ListImages and RemoveImage block and run on the strand of rounds; ImageRound runs on
+/// the loop.
 /// Errors: those of the listings; a failed removal is in the report.
 /// Source: docs/behaviour/garbage-collection.md, "Images".
 

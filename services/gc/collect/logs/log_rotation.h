@@ -2,9 +2,9 @@
 
 /// Decides which containers' logs are inspected, and when.
 /// In:    the records of `runtime`, a timer.
-/// Out:   inspections on strands of their own. A new log is inspected after a second, a log that grows
-/// quickly before it would be full. An outdated record does no harm: the runtime refuses to reopen
-/// the log of a container that no longer runs.
+/// Out:   inspections on strands of their own. A new log is inspected after a second, a log that
+/// grows quickly before it would be full. An outdated record does no harm: the runtime refuses to
+/// reopen the log of a container that no longer runs.
 /// Killed at any line: the first inspection of each log finishes an interrupted rotation.
 /// Threads: loop thread only.
 /// Errors: logged once for each container, and again when the error changes.

@@ -5,9 +5,9 @@
 /// Owns:  the last stats of each pod's volumes; which volumes are being measured.
 /// Out:   kubelet_volume_stats_*.
 /// Killed at any line: the next start measures all volumes again.
-/// Threads: loop thread. Directories of this machine are measured on the strand "volumes", one after
-/// the other. The server of a claim may hang: the claims of each pod have a strand of their own,
-/// for a few pods at the same time.
+/// Threads: loop thread. Directories of this machine are measured on the strand "volumes", one
+/// after the other. The server of a claim may hang: the claims of each pod have a strand of their
+/// own, for a few pods at the same time.
 /// Errors: a volume that cannot be measured has no stats; a volume that hangs keeps its last stats.
 /// Source: docs/behaviour/node-api.md, "Volumes".
 

@@ -4,12 +4,13 @@
 /// pod-worker receives KillPod, so that a crash in between does not lead to a second eviction.
 /// In:    evictions from Evictor, changes of `workers`, timers.
 /// Owns:  the pending evictions and their files, for this boot.
-/// Out:   KillPod, until pod-worker answers; events of the pods; `on_none` when the last pod is gone.
+/// Out:   KillPod, until pod-worker answers; events of the pods; `on_none` when the last pod is
+/// gone.
 /// Killed at any line: the next start reads the files and sends the same KillPod again, which
 /// pod-worker carries out once. An eviction stays pending for at most 30 s, also over restarts.
 /// Threads: loop thread; files and calls on a strand of their own.
-/// Errors: when the file cannot be written, the pod is not evicted. When pod-worker refuses KillPod,
-/// the incarnation has ended or another one runs, and the eviction is dropped.
+/// Errors: when the file cannot be written, the pod is not evicted. When pod-worker refuses
+/// KillPod, the incarnation has ended or another one runs, and the eviction is dropped.
 /// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of an evicted pod".
 
 #include <functional>

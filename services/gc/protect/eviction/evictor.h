@@ -3,8 +3,8 @@
 /// Evicts pods when the node runs out of a resource, or when a pod exceeds its own limits of local
 /// storage. For a resource it first frees unused things, then evicts one pod, then inspects the
 /// node again.
-/// In:    each pass of PressureMonitor, changes of `desired` and `workers`, the ends of the rounds that
-/// it started.
+/// In:    each pass of PressureMonitor, changes of `desired` and `workers`, the ends of the rounds
+/// that it started.
 /// Owns:  Step and the threshold that it acts on. Evictions owns the pending evictions.
 /// Out:   rounds of garbage collection, evictions, the node event EvictionThresholdMet.
 /// Killed at any line: the next start decides again from its first pass; a chosen pod is saved

@@ -5,7 +5,8 @@
 /// Threads: ReadMemoryUse blocks, the rest is pure.
 /// Errors: UNIMPLEMENTED on cgroup v2; those of files that cannot be read.
 /// Units: bytes.
-/// Source: docs/behaviour/eviction.md, "Memory between two measurements"; kubelet MemoryThresholdNotifier.
+/// Source: docs/behaviour/eviction.md, "Memory between two measurements"; kubelet
+/// MemoryThresholdNotifier.
 
 #include <cstdint>
 #include <map>

@@ -4,10 +4,10 @@
 /// In:    a timer of 10 s; the kernel's memory notification; the saved pressure of this boot, once.
 /// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down; when
 /// each condition's thresholds were last met, since when each threshold is, and the files of both.
-/// Out:   puts to `pressure`; `on_pass` with each inspection; `on_full_disk` when the disk has no room
-/// for the files that the end of a pod needs.
-/// Killed at any line: the files are written before the record is put, and the next start reads them
-/// first.
+/// Out:   puts to `pressure`; `on_pass` with each inspection; `on_full_disk` when the disk has no
+/// room for the files that the end of a pod needs.
+/// Killed at any line: the files are written before the record is put, and the next start reads
+/// them first.
 /// Threads: loop thread; signals and files on a strand of their own.
 /// Errors: a file that cannot be read delays the first record, and is in problem(). A signal that
 /// cannot be read is logged and counted; its condition stays as it is.

@@ -6,11 +6,11 @@
 /// Owns:  Phase, the current group, the pods that it has asked pod-worker to end; the times of the
 /// last shutdown.
 /// Out:   KillPod, until pod-worker answers; `on_change` for the node's record; events of the node.
-/// Killed at any line: the current group is saved for this boot. The next start continues with it and
-/// sends the same KillPods again, which pod-worker carries out once.
+/// Killed at any line: the current group is saved for this boot. The next start continues with it
+/// and sends the same KillPods again, which pod-worker carries out once.
 /// Threads: loop thread; files and calls on strands of their own.
-/// Errors: a failed KillPod is repeated until the time of the group is over. Files that cannot be read
-/// or written are logged; then the shutdown starts again with the first group.
+/// Errors: a failed KillPod is repeated until the time of the group is over. Files that cannot be
+/// read or written are logged; then the shutdown starts again with the first group.
 /// Source: docs/behaviour/node-shutdown.md; docs/safety.md, rules 3 and 19.
 
 #include <cstddef>
