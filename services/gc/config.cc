@@ -10,8 +10,8 @@
 namespace splitlet::gc {
 namespace {
 
-/// Where pods are limited to what is allocatable, without what its driver makes of the name; empty:
-/// they are not.
+/// The cgroup that limits all pods to the allocatable resources, in the form of cgroupfs; empty: no
+/// cgroup does.
 StatusOr<std::string> LimitedCgroup(const config::KubeletConfig& file, bool has_api_server) {
   if (!file.HasPodCgroups(has_api_server) || !file.enforce_allocatable) return std::string();
   ASSIGN_OR_RETURN(cgroup::Name root, cgroup::ParseCgroupfsPath(file.cgroup_root), "cgroupRoot");

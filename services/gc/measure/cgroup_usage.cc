@@ -18,9 +18,10 @@ namespace {
 
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 constexpr size_t kMaxDirectories = 50'000;
-constexpr uint64_t kMaxPidsFile = 40u << 20;  // of four million, the most that a kernel has
+constexpr uint64_t kMaxPidsFile =
+    40u << 20;  // pids of four million processes, the most that a kernel allows
 
-/// Files of one cgroup.
+/// The files of one cgroup.
 class Files {
  public:
   Files(fs::FileSystem& files, const cgroup::Layout& layout, const CgroupAt& at)
@@ -60,7 +61,7 @@ class Files {
 using Table = std::map<std::string, uint64_t>;
 using Set = void (v1::UsageStats::*)(uint64_t);
 
-/// Which line of a table is which figure.
+/// Which line of a table sets which field.
 struct Line {
   const char* name;
   Set set;
@@ -127,7 +128,7 @@ void ReadCpuV2(const Files& files, v1::UsageStats& usage) {
     usage.set_cpu_period_us(period);
     if (const auto number = NumberIn(quota)) usage.set_cpu_quota_us(*number);
   }
-  // The line that runtimes use from shares to weights, backwards.
+  // Inverts the line by which runtimes convert CPU shares to weights.
   if (const auto weight = files.Number("cpu", "cpu.weight"); weight && *weight > 0)
     usage.set_cpu_shares(2 + (*weight - 1) * 262142 / 9999);
 }
@@ -223,7 +224,7 @@ void ReadCpuV1(const Files& files, v1::UsageStats& usage) {
   if (const auto shares = files.Number("cpu", "cpu.shares")) usage.set_cpu_shares(*shares);
   if (const auto period = files.Number("cpu", "cpu.cfs_period_us"))
     usage.set_cpu_period_us(*period);
-  // No quota is -1, which is no number here.
+  // "-1" means no quota; NumberIn does not parse it.
   if (const auto quota = files.Number("cpu", "cpu.cfs_quota_us")) usage.set_cpu_quota_us(*quota);
 }
 
@@ -246,7 +247,7 @@ struct BlockLine {
   uint64_t value = 0;
 };
 
-/// Without the sum of all devices, "Total 0": there are no lines where nothing was read or written.
+/// Skips the sum of all devices, "Total 0". A device without I/O has no lines.
 std::vector<BlockLine> BlockLines(const std::string& text) {
   std::vector<BlockLine> all;
   std::istringstream lines(text);
@@ -258,7 +259,8 @@ std::vector<BlockLine> BlockLines(const std::string& text) {
   return all;
 }
 
-/// Who schedules a device counts it, and others then may not: the first that knows of any counts.
+/// The I/O scheduler of a device counts its I/O, and the other files then may not: the first file
+/// with data counts.
 constexpr struct {
   const char* bytes;
   const char* times;
@@ -295,8 +297,8 @@ bool IsAllPods(std::string_view name) {
   return name == "kubepods" || name == "kubepods.slice" || name.ends_with("-kubepods.slice");
 }
 
-/// The id in "<id>", "cri-containerd-<id>.scope", "crio-<id>"; what watches a container for the
-/// runtime is not the container.
+/// The id in "<id>", "cri-containerd-<id>.scope", "crio-<id>". conmon watches a container and is
+/// not the container.
 std::string IdIn(std::string_view name) {
   if (name.find("conmon") != std::string_view::npos) return "";
   if (name.ends_with(".scope")) name.remove_suffix(6);
@@ -402,13 +404,13 @@ CgroupTree FindCgroups(fs::FileSystem& files, const cgroup::Layout& layout,
     const std::string path = std::move(waiting.front());
     waiting.pop_front();
     const auto entries = files.List(top + path);
-    if (!entries.ok()) continue;  // gone meanwhile
+    if (!entries.ok()) continue;  // removed during the search
     for (const auto& entry : *entries) {
       if (entry.kind != fs::FileInfo::Kind::kDirectory) continue;
       const std::string below = path + "/" + entry.name;
       if (const std::string id = IdIn(entry.name); ids.contains(id)) {
         tree.by_id.emplace(id, below);
-        continue;  // what a container makes below its own is its affair
+        continue;  // cgroups that a container creates below its own do not count
       }
       if (const auto uid = cgroup::PodUidOf(entry.name)) tree.by_uid.emplace(*uid, below);
       if (tree.all_pods.empty() && IsAllPods(entry.name)) tree.all_pods = below;
@@ -436,7 +438,7 @@ std::optional<int64_t> CountProcesses(fs::FileSystem& files, const cgroup::Layou
     const auto pids = files.Read(at + "/cgroup.procs", kMaxPidsFile);
     if (pids.ok()) count = count.value_or(0) + std::ranges::count(*pids, '\n');
     const auto entries = files.List(at);
-    if (!entries.ok()) continue;  // gone meanwhile
+    if (!entries.ok()) continue;  // removed during the search
     for (const auto& entry : *entries)
       if (entry.kind == fs::FileInfo::Kind::kDirectory) waiting.push_back(at + "/" + entry.name);
   }

@@ -16,7 +16,7 @@ StatusOr<DiskLayout> ReadDiskLayout(TreeMeter& meter, const DiskPaths& paths) {
   ASSIGN_OR_RETURN(layout.images, meter.DeviceOf(paths.images), "device of the images");
   layout.containers = layout.images;
   if (paths.containers == paths.images) return layout;
-  // One that is not to be seen from here counts as that of the images.
+  // A device that cannot be read counts as that of the images.
   const auto apart = meter.DeviceOf(paths.containers);
   if (apart.ok()) layout.containers = *apart;
   return layout;

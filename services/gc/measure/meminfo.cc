@@ -6,7 +6,7 @@
 namespace splitlet::gc {
 namespace {
 
-/// kB of a line "Name:   123 kB", as bytes.
+/// The kB of a line "Name: 123 kB", in bytes.
 std::optional<uint64_t> MemoryLine(const std::string& meminfo, const std::string& name) {
   std::istringstream lines(meminfo);
   std::string key, unit;
@@ -24,8 +24,8 @@ std::optional<MemoryStats> MemoryOf(const std::string& meminfo) {
   const auto total = MemoryLine(meminfo, "MemTotal");
   if (!total) return std::nullopt;
   MemoryStats memory{.total = *total};
-  // Pages of processes and files, as the cgroup of the whole machine counts them; the kernel's own
-  // memory is not in it.
+  // Pages of processes and files, as the root cgroup counts them. The kernel's own memory is not
+  // included.
   for (const char* const lru : {"Active(anon)", "Inactive(anon)", "Active(file)", "Unevictable"})
     memory.working_set += MemoryLine(meminfo, lru).value_or(0);
   memory.usage = memory.working_set + MemoryLine(meminfo, "Inactive(file)").value_or(0);

@@ -61,7 +61,7 @@ void Add(const std::string& name, const ProcFiles& from,
   }
 }
 
-/// Some file systems have no fixed number of inodes; that is no error.
+/// A file system without a fixed number of inodes has no inode signal; that is no error.
 void AddDisk(const std::string& name, const StatusOr<fs::DiskUsage>& usage, Signals& signals) {
   if (!usage.ok()) {
     for (const char* const what : {".available", ".inodesFree"})
@@ -134,8 +134,8 @@ std::optional<PressureSignal> MemorySignal(const std::string& meminfo) {
                         static_cast<int64_t>(memory->total)};
 }
 
-/// The runtime chooses the driver, and so how the cgroup is called. One that was left by another
-/// driver is empty: what has less left is the one.
+/// The cgroup driver of the runtime determines the name of the cgroup. A cgroup that another driver
+/// left behind is empty, so the cgroup with less memory left counts.
 StatusOr<PodsMemory> ReadPodsMemory(fs::FileSystem& files, const std::string& cgroup) {
   ASSIGN_OR_RETURN(const auto layout,
                    cgroup::ParseLayout(ReadOrEmpty(files, "/proc/self/mountinfo")), "cgroups");

@@ -29,13 +29,13 @@ struct CloseDir {
 };
 using Dir = std::unique_ptr<DIR, CloseDir>;
 
-/// It was renamed, removed or replaced since its directory was read, or something is mounted there.
+/// The entry was renamed, removed or replaced since its directory was read, or a mount covers it.
 bool IsElsewhere(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV || error == ESTALE;
 }
 
-/// The way from the top to the directory that is read. What lies beside it is still unread in its
-/// parents, so that memory grows with the depth alone, and that ends with the length of a path.
+/// The path from the top to the directory that is being read. The siblings on this path are still
+/// unread in their parents. So memory grows only with the depth, which PATH_MAX limits.
 class Walk {
  public:
   Walk(fs::Fd top, const TreeLimits& limits, const BelowOpener& open)
@@ -50,13 +50,13 @@ class Walk {
 
  private:
   struct Level {
-    Dir dir;      // none: closed, as it is one of the outer ones
-    long at = 0;  // where a closed one goes on
+    Dir dir;      // null: closed, because too many levels are open
+    long at = 0;  // where a closed level continues
     std::pair<uint64_t, uint64_t> id;
-    size_t parent_length = 0;  // of path_
+    size_t parent_length = 0;  // length of path_ at the parent
   };
 
-  /// None: what was there is elsewhere.
+  /// Nothing: the entry is elsewhere.
   StatusOr<std::optional<fs::Fd>> Open(int at, const char* path, uint64_t flags) const {
     fs::Fd fd(open_(at, path, flags));
     if (fd.ok()) return std::optional(std::move(fd));
@@ -68,7 +68,7 @@ class Walk {
     Level& level = levels_.back();
     if (level.dir == nullptr) {
       ASSIGN_OR_RETURN(const bool same, Reopen(level), "open again");
-      if (!same) return Leave();  // what it still holds is where nobody looks, or elsewhere
+      if (!same) return Leave();  // the directory was moved or removed: skip the rest of it
     }
     errno = 0;
     const dirent* entry = ::readdir(level.dir.get());
@@ -110,7 +110,7 @@ class Walk {
     level.dir = nullptr;
   }
 
-  /// False: another directory is there by now, or none.
+  /// False: another directory is at the path now, or none.
   StatusOr<bool> Reopen(Level& level) {
     ASSIGN_OR_RETURN(auto fd, Open(top_.get(), path_.c_str(), O_RDONLY | O_DIRECTORY), "directory");
     if (!fd) return false;
@@ -124,7 +124,7 @@ class Walk {
     return true;
   }
 
-  /// Directories count when they are entered.
+  /// A directory counts when it is entered.
   Status Count(int at, const dirent& entry) {
     if (++entries_ > limits_.entries) {
       sum_.more = true;
@@ -135,14 +135,14 @@ class Walk {
     if (!file) return OkStatus();
     struct stat found {};
     if (::fstat(file->get(), &found) != 0) return ErrnoStatus(errno);
-    // Of a file system that does not tell in its entries.
+    // A file system without types in its directory entries.
     if (S_ISDIR(found.st_mode)) return Enter(at, entry.d_name);
     CountFile(found);
     return OkStatus();
   }
 
-  /// Those with many names count with the first of them. More than are remembered count with each
-  /// name for its share.
+  /// A file with several names counts with its first name. When too many such files are remembered,
+  /// each name counts for its share.
   void CountFile(const struct stat& found) {
     DiskStats own{found.st_blocks * kBlockBytes, 1};
     if (found.st_nlink > 1) {
@@ -165,8 +165,8 @@ class Walk {
   fs::Fd top_;
   const TreeLimits limits_;
   const BelowOpener& open_;
-  std::vector<Level> levels_;                                 // outermost first
-  std::string path_;                                          // of the innermost, below the top
+  std::vector<Level> levels_;  // outermost first
+  std::string path_;           // path of the innermost level below the top
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> linked_;  // names that are still to come
   bool full_ = false;
   double shares_ = 0;
@@ -201,7 +201,7 @@ class RealTreeMeter final : public TreeMeter {
 
 }  // namespace
 
-/// Whoever serves what is mounted here is not asked, and may not answer.
+/// Never asks the server of a file system that is mounted below, which may hang.
 int OpenBelow(int at, const char* path, uint64_t flags) {
   open_how how{};
   how.flags = flags | O_CLOEXEC | O_NOFOLLOW;

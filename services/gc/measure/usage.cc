@@ -18,7 +18,7 @@ struct Measured {
   cri::ContainerStats stats;
 };
 
-/// Of containers that run; of several of one name the newest.
+/// The running containers; for each name the newest.
 StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
   const Deadline deadline = After(from.clock, kCallLimit);
   ASSIGN_OR_RETURN(auto containers, from.reader.ListContainers({}, deadline), "list containers");
@@ -40,12 +40,12 @@ StatusOr<std::vector<Measured>> ReadContainers(const UsageSources& from) {
   return measured;
 }
 
-/// Of pods that have a cgroup of their own: also what none of the containers that run is charged
-/// for, as files in memory that an init container left.
+/// The cgroup of a pod also counts memory that no running container is charged for, such as files
+/// in memory that an init container left.
 void ReadPodMemory(const UsageSources& from, const std::vector<UsageWish>& wishes,
                    const std::vector<Measured>& containers, Usages& usages) {
   const auto layout = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
-  if (!layout.ok()) return;  // cgroups are not to be seen from here
+  if (!layout.ok()) return;  // cgroups are not visible
   std::set<std::string> ids;
   for (const auto& container : containers) ids.insert(container.stats.id.str());
   const CgroupTree tree = FindCgroups(from.files, *layout, ids);
@@ -58,7 +58,7 @@ void ReadPodMemory(const UsageSources& from, const std::vector<UsageWish>& wishe
   }
 }
 
-/// Ids of containers that run, by UID of their pods.
+/// Ids of running containers, by UID of their pods.
 using Running = std::map<std::string, std::vector<std::string>>;
 
 StatusOr<Running> ListRunning(const UsageSources& from) {
@@ -73,12 +73,12 @@ StatusOr<Running> ListRunning(const UsageSources& from) {
   return running;
 }
 
-/// Of pods that have a cgroup of their own the runtime need not answer: it may be short of process
-/// ids itself.
+/// For a pod with a cgroup of its own the runtime is not needed: it may be out of process ids
+/// itself.
 Status CountProcessesOf(const UsageSources& from, const std::vector<UsageWish>& wishes,
                         Usages& usages) {
   const auto layout = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
-  if (!layout.ok()) return OkStatus();  // cgroups are not to be seen from here
+  if (!layout.ok()) return OkStatus();  // cgroups are not visible
   const auto running = ListRunning(from);
   std::set<std::string> ids;
   if (running.ok())
@@ -103,12 +103,12 @@ Status CountProcessesOf(const UsageSources& from, const std::vector<UsageWish>& 
   return OkStatus();
 }
 
-/// The first reason is kept.
+/// Keeps the first reason.
 void NoteUnmeasured(const Status& why, PodUsage& usage) {
   if (usage.unmeasured.empty()) usage.unmeasured = Message(why);
 }
 
-/// One that is too large is measured in part.
+/// A tree that is too large is measured in part.
 StatusOr<DiskStats> MeasureTree(TreeMeter& meter, const std::string& path, PodUsage& usage) {
   auto stats = meter.Measure(path);
   if (!stats.ok()) {
@@ -120,7 +120,7 @@ StatusOr<DiskStats> MeasureTree(TreeMeter& meter, const std::string& path, PodUs
   return stats;
 }
 
-/// Logs of its containers, and everything in its directory that nothing is mounted on.
+/// Measures the logs of the pod's containers, and the pod's directory without mounts.
 Status MeasureDisk(const UsageSources& from, const UsageWish& wish, const GcConfig& config,
                    PodUsage& usage) {
   const auto& metadata = wish.pod->metadata();

@@ -26,11 +26,11 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
-  // A record without a state is no worker: it gives config-source the incarnation of a UID.
-  // Without that either, the files of the pod cannot be read.
+  // A record with an incarnation and no state is no worker: config-source reads the incarnation of a
+  // UID from it. A record with neither stands for a pod whose files pod-worker cannot read.
   const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
                           worker->state() == v1::WORKER_STATE_UNSPECIFIED;
-  // Of a pod without a source, every one could be the one that wants it.
+  // For a pod without a known source, all sources must be complete.
   const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
   return ComputeScope(
       {.desired = {deps_.desired.Contains(key), desired.get()},
@@ -41,8 +41,8 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
        .short_of_disk = short_of_disk});
 }
 
-/// The views are read after the listing: what was made in between is in them, or is not in the
-/// listing.
+/// Reads the views after the listing: a pod that was created in between is in the views or is
+/// missing in the listing.
 void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order,
                               const Finish& finish) {
   CHECK(deps_.loop.IsCurrent());

@@ -15,7 +15,7 @@ using Kind = fs::FileInfo::Kind;
 constexpr int kMaxDepth = 32;
 constexpr std::string_view kEmptyDirs = "kubernetes.io~empty-dir";
 
-/// Empty when the directory is not there; a problem when it cannot be read.
+/// A directory that does not exist gives an empty list; one that cannot be read also a problem.
 std::vector<fs::DirEntry> ListOrNote(fs::FileSystem& files, const std::string& path,
                                      Inventory& inventory) {
   auto entries = files.List(path);
@@ -26,7 +26,7 @@ std::vector<fs::DirEntry> ListOrNote(fs::FileSystem& files, const std::string& p
   return {};
 }
 
-/// A file below `path`, or an error that leaves it open whether there is one.
+/// True when a file lies below `path`, or when an error leaves that unknown.
 bool MayHoldFiles(fs::FileSystem& files, const std::string& path, int depth) {
   const auto entries = files.List(path);
   if (!entries.ok()) return entries.status().code() != StatusCode::kNotFound;
@@ -36,7 +36,7 @@ bool MayHoldFiles(fs::FileSystem& files, const std::string& path, int depth) {
   });
 }
 
-/// emptyDir volumes live and die with the pod; what lies in any other volume belongs to somebody.
+/// emptyDir volumes end with the pod; files in any other volume belong to a user.
 Blocked WhyTreeBlocked(fs::FileSystem& files, const std::string& dir,
                        const std::optional<std::vector<std::string>>& mounts) {
   if (!mounts) return {"the mount table cannot be read"};
@@ -44,7 +44,7 @@ Blocked WhyTreeBlocked(fs::FileSystem& files, const std::string& dir,
     if (mount == dir || mount.starts_with(dir + "/"))
       return {fmt::format("{} is mounted", mount), mount.starts_with(dir + "/volume")};
   }
-  // Links of what pod-worker knows go with the volumes: whoever made the others needs them.
+  // pod-worker removes the links that it knows with the volumes. The other links may be in use.
   if (MayHoldFiles(files, dir + "/volumeDevices", kMaxDepth))
     return {"there are links in volumeDevices", true};
   const auto volumes = files.List(dir + "/volumes");
@@ -59,7 +59,7 @@ Blocked WhyTreeBlocked(fs::FileSystem& files, const std::string& dir,
 }
 
 std::optional<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
-  // Without /proc a mount is still seen when its directory is emptied.
+  // Without /proc a mount is detected only when its directory is emptied.
   const auto text = fs::ReadMountTable(files);
   if (!text.ok()) return std::nullopt;
   return fs::ParseMountPoints(*text);
@@ -76,14 +76,14 @@ void ListLogs(fs::FileSystem& files, const GcConfig& config, Inventory& inventor
   }
 }
 
-/// ".removing-<time>-<uid>", as Remover names it.
+/// The UID in ".removing-<time>-<uid>", the name that Remover gives.
 std::string UidOfAside(std::string_view name) {
   name.remove_prefix(kAsidePrefix.size());
   const size_t dash = name.find('-');
   return dash == std::string_view::npos ? std::string() : std::string(name.substr(dash + 1));
 }
 
-/// Its tree is known by the mark, so it goes only where that can be read.
+/// Only the mark names the tree, so the directory is emptied only when the mark can be read.
 void AddAside(fs::FileSystem& files, const std::string& path, Inventory& inventory) {
   const auto mark = node::ReadPodMark(files, path, UidOfAside(fs::NameOf(path)));
   if (!mark.ok()) {
@@ -95,7 +95,7 @@ void AddAside(fs::FileSystem& files, const std::string& path, Inventory& invento
 
 using Mounts = std::optional<std::vector<std::string>>;
 
-/// On a disk that is not mounted now it would be forgotten.
+/// A directory on a disk that is not mounted now counts as blocked, so that it is not forgotten.
 Blocked WhyBlockedWith(fs::FileSystem& files, const std::string& mark_dir, const std::string& tree,
                        const Mounts& mounts) {
   if (tree.empty()) return WhyTreeBlocked(files, mark_dir, mounts);
@@ -121,7 +121,7 @@ void AddPodDir(fs::FileSystem& files, const std::string& mark_dir, const Mounts&
                                 .source = named.source,
                                 .by_volumes = by_volumes});
   if (named.path.empty()) return;
-  // The round that moved it aside died before the mark was.
+  // The round that moved the tree aside died before it moved the mark.
   const std::string aside = AsideOfTree(named.path);
   if (files.Stat(aside, false).ok()) inventory.aside.push_back({aside, ""});
 }

@@ -21,7 +21,7 @@ const char* ReasonOf(RemovalScope scope) {
     case RemovalScope::kEverything: return "pod is gone";
     case RemovalScope::kUnknown:
     case RemovalScope::kUnmanaged:
-    case RemovalScope::kWanted: break;  // nothing goes for its scope
+    case RemovalScope::kWanted: break;  // nothing is removed for this scope
   }
   UNREACHABLE();
 }
@@ -56,7 +56,7 @@ class Planner {
   const Scope& ScopeFor(const std::string& uid) {
     const auto it = scopes_.find(uid);
     if (it != scopes_.end()) return it->second;
-    // Without a UID it was not made for a pod: nobody of ours.
+    // A container without a UID was not created for a pod, so it is unmanaged.
     const Scope scope =
         uid.empty() ? Scope{RemovalScope::kUnmanaged} : scope_of_(uid, traces_[uid]);
     return scopes_.emplace(uid, scope).first->second;
@@ -64,7 +64,7 @@ class Planner {
   static bool MayDropLogs(const Scope& scope) {
     return scope.scope == RemovalScope::kKeepDirectory || scope.scope == RemovalScope::kEverything;
   }
-  /// What it has in the runtime.
+  /// The containers and sandboxes of the pod may be removed.
   static bool MayEmpty(const Scope& scope) {
     return scope.scope == RemovalScope::kRuntimeOnly || MayDropLogs(scope);
   }
@@ -86,13 +86,13 @@ class Planner {
     const auto age = std::max(Duration{0}, now_ - WallFromNanos(container.created_at_ns));
     if (age < config_.min_age) return false;
     if (container.state == cri::ContainerState::kExited) return true;
-    // A created one is about to be started, unless its pod has ended.
+    // A created container is about to start, unless its pod has ended.
     if (container.state == cri::ContainerState::kCreated) return MayEmpty(scope);
     return container.state == cri::ContainerState::kUnknown && MayStop(container, scope);
   }
 
-  /// One whose state nobody knows may run: of a pod that no record speaks of it is ended when it
-  /// was so in two rounds, as the pod itself would be.
+  /// A container in unknown state may run. For a pod without a record it is stopped only after two
+  /// rounds in this state, as an unknown pod itself would be.
   bool MayStop(const cri::Container& container, const Scope& scope) {
     if (!scope.unrecorded) return true;
     plan_.unknown.insert(container.id.str());
@@ -116,7 +116,7 @@ class Planner {
         Cut(unit, 0, ReasonOf(scope.scope));
         continue;
       }
-      // The newest dead one says how the container ended: never taken from an unfinished pod.
+      // The newest dead container shows how the container ended, so an unfinished pod keeps it.
       if (config_.max_per_container >= 0)
         Cut(unit, static_cast<size_t>(std::max(1, config_.max_per_container)),
             "newer dead containers are kept");
@@ -130,8 +130,8 @@ class Planner {
     }
   }
 
-  /// The oldest first. Where some stay, so does the newest dead one, also behind one whose state is
-  /// unknown.
+  /// Removes the oldest first. When some containers stay, the newest dead one also stays, even
+  /// behind containers in unknown state.
   void Cut(Unit& unit, size_t keep, const std::string& reason) {
     const auto dead = [](const cri::Container* container) {
       return container->state != cri::ContainerState::kUnknown;
@@ -173,7 +173,7 @@ class Planner {
     }
   }
 
-  /// Nothing of the pod would stay in the runtime.
+  /// The plan leaves nothing of the pod in the runtime.
   bool LeavesRuntime(const std::string& uid) const {
     const auto stays = [this](const std::string& id) { return !planned_.contains(id); };
     return std::ranges::none_of(
@@ -192,7 +192,7 @@ class Planner {
     }
   }
 
-  /// Nothing has changed since pod-worker took down what it could.
+  /// Nothing has changed since pod-worker tore down the volumes that it could.
   bool IsStuck(const PodDirectory& dir) {
     const auto before = inventory_.stuck_before.find(dir.uid);
     if (before == inventory_.stuck_before.end() || before->second != dir.blocked) return false;
@@ -200,7 +200,7 @@ class Planner {
     return true;
   }
 
-  /// The pod's directory goes last: it is what shows that the logs are of a pod of ours.
+  /// The pod's directory goes last: its mark shows that the logs belong to a pod of splitlet.
   void PlanPodDirs() {
     for (const auto& dir : inventory_.pod_dirs) {
       const Scope& scope = ScopeFor(dir.uid);
@@ -222,7 +222,7 @@ class Planner {
           std::ranges::find_if(inventory_.containers, [&](const cri::Container& container) {
             return !link.container_id.empty() && container.id.str().starts_with(link.container_id);
           });
-      // The log of a living container has no name for a moment while it is rotated.
+      // During a rotation the log of a running container has no file for a moment.
       const bool alive =
           it != inventory_.containers.end() && it->state != cri::ContainerState::kExited;
       if (!alive)

@@ -13,14 +13,15 @@ namespace splitlet::gc {
 namespace {
 
 constexpr Duration kAskLimit = std::chrono::seconds{5};
-/// pod-worker lists the runtime first, for at most 15 s: a hold is not taken for nobody.
+/// pod-worker first lists the runtime, for at most 15 s. A longer limit here avoids a hold that no
+/// caller uses.
 constexpr Duration kHoldLimit = std::chrono::seconds{20};
 
-/// One that hangs leaves time for others.
+/// A volume that hangs leaves time for the others.
 constexpr Duration kTakeDownLimit = std::chrono::seconds{10};
 
 constexpr int64_t kMinGrace = 2;  // seconds
-/// Of the hold, so much is left for the runtime after the grace of a container.
+/// The part of the hold that is left for the runtime after a container's grace period.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
 
 constexpr std::string_view kNotGiven = "pod-worker did not allow the removal";
@@ -34,7 +35,7 @@ std::vector<std::string> Names(const std::vector<Removal>& removals,
   return names;
 }
 
-/// What the pod gave its containers, as the container itself tells.
+/// The grace period of the pod, from the annotations of the container.
 int64_t GraceOf(const cri::Container& container) {
   for (const auto key : {kube::kPodDeletionGracePeriod, kube::kPodTerminationGracePeriod}) {
     const std::string text = ValueOf(container.annotations, key);
@@ -100,7 +101,7 @@ void Remover::EmptyAside(const std::vector<Aside>& asides) {
   }
 }
 
-/// The mark last: it alone says that the tree is ours.
+/// Empties the mark last: only the mark shows that the tree belongs to splitlet.
 Status Remover::Empty(const Aside& aside) {
   if (!aside.tree.empty()) {
     FAIL_POINT("gc.empty-pod-tree.before");
@@ -129,7 +130,7 @@ void Remover::AskConfigSource(const std::string& source, const std::set<std::str
       refused_uids_.insert(*it);
       continue;
     }
-    // It will not answer for the others of this source either.
+    // config-source does not answer for the other pods of this source either.
     report_.kept.push_back("pods without a record: cannot ask config-source: " +
                            ToString(known.status()));
     refused_uids_.insert(it, uids.end());
@@ -149,7 +150,7 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   wishes.sandbox_ids = Names(plan.sandboxes, refused_uids_);
   if (wishes.uids.empty() && wishes.container_ids.empty() && wishes.sandbox_ids.empty())
     return OkStatus();
-  // Counted from before the call, so that it is over here first.
+  // Count from before the call, so that the hold ends here before it ends at pod-worker.
   hold_ends_ = deps_.clock.Now() + kHoldUse;
   FAIL_POINT("gc.hold.before");
   auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kHoldLimit));
@@ -187,7 +188,7 @@ bool Remover::Record(const char* kind, const Removal& removal, const Status& sta
 
 void Remover::Keep(const char* kind, const Removal& removal, std::string_view why) {
   failed_uids_.insert(removal.uid);
-  if (!refused_uids_.contains(removal.uid))  // that has been told
+  if (!refused_uids_.contains(removal.uid))  // that reason is in the report already
     report_.kept.push_back(fmt::format("{} {}: {}", kind, removal.name, why));
 }
 
@@ -202,7 +203,7 @@ void Remover::RemoveContainers(const RemovalPlan& plan) {
   }
 }
 
-/// Logs first: a container that is gone no longer says where they are.
+/// Removes the logs first: only the container knows their path.
 Status Remover::RemoveContainer(const cri::ContainerId& id) {
   const auto container = deps_.reader.ContainerStatus(id, CallDeadline());
   if (container.status().code() == StatusCode::kNotFound) return OkStatus();
@@ -218,7 +219,7 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
   return OkStatus();
 }
 
-/// It may run. Its hook is not run; the grace ends with the hold.
+/// The container may run. Its preStop hook does not run, and its grace period ends with the hold.
 Status Remover::StopUnknown(const cri::Container& container) {
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(
       hold_ends_ - deps_.clock.Now() - kStopMargin);
@@ -236,7 +237,7 @@ Status Remover::StopUnknown(const cri::Container& container) {
 }
 
 Status Remover::RemoveLogs(const cri::Container& container) {
-  // Only below our root: the path is what the runtime says.
+  // The path comes from the runtime: remove nothing outside the log directory.
   if (!container.log_path.starts_with(config_.pod_logs_dir + "/")) return OkStatus();
   const std::string dir = fs::ParentOf(container.log_path);
   const std::string name = fs::NameOf(container.log_path);
@@ -244,7 +245,7 @@ Status Remover::RemoveLogs(const cri::Container& container) {
   if (entries.status().code() != StatusCode::kNotFound) RETURN_IF_ERROR(entries, "list {}", dir);
   if (entries.ok()) {
     for (const auto& entry : *entries) {
-      // Rotated ones are "<name>.<time>" and "<name>.<time>.gz".
+      // Rotated files are "<name>.<time>" and "<name>.<time>.gz".
       if (entry.name != name && !entry.name.starts_with(name + ".")) continue;
       RETURN_IF_ERROR(deps_.files.Remove(dir + "/" + entry.name), "remove {}", entry.name);
     }
@@ -278,8 +279,8 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
   }
 }
 
-/// Stopped again where pod-worker does not vouch for it: its network may not have been torn down
-/// completely. Where it does, the runtime is spared the network plugins.
+/// Stops the sandbox again unless pod-worker confirms that it is stopped: its network may not be
+/// torn down completely. The confirmation spares a call of the network plugins.
 Status Remover::RemoveSandbox(const cri::SandboxId& id) {
   FAIL_POINT("gc.remove-sandbox.before");
   if (!stopped_sandboxes_.contains(id.str()))
@@ -303,13 +304,13 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
     if (HoldIsOver()) return;
     Record("log-dir", removal, RemoveDirectory(config_.pod_logs_dir, removal.name, ""));
   }
-  // What may take long comes last.
+  // Directories whose volumes must be torn down first may take long, so they come last.
   for (const bool blocked : {false, true})
     for (const auto& removal : plan.pod_dirs)
       if (removal.blocked.empty() != blocked && !RemoveOrKeep(removal)) return;
 }
 
-/// False: the hold is over.
+/// False: the hold has ended.
 bool Remover::RemoveOrKeep(const Removal& removal) {
   if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
     Keep("pod-dir", removal, WhyKept(removal.uid));
@@ -324,9 +325,9 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
   return true;
 }
 
-/// The end of a pod takes its volumes down. There was none here when nothing of the pod ran any
-/// more as somebody came to know of it, also after a boot; or something that was not to be ended
-/// was still there.
+/// The end of a pod normally tears its volumes down. Two cases leave volumes: pod-worker found the
+/// pod only after all its containers had ended, for example after a boot; or a container that must
+/// not be stopped was still there.
 bool Remover::TakeDownVolumes(const Removal& removal) {
   const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTakeDownLimit)};
   const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
@@ -345,19 +346,20 @@ bool Remover::TakeDownVolumes(const Removal& removal) {
   return false;
 }
 
-/// The tree goes aside before its mark does: killed in between, the next round finds both by it.
+/// Moves the tree aside before its mark: after a crash in between, the mark leads the next round to
+/// both.
 Status Remover::RemovePodDirectory(const Removal& removal) {
   if (removal.tree.empty()) return RemoveDirectory(config_.pods_dir, removal.name, "");
   const std::string aside = AsideOfTree(removal.tree);
   FAIL_POINT("gc.move-pod-tree.before");
   const Status moved = deps_.files.Rename(removal.tree, aside);
   FAIL_POINT("gc.move-pod-tree.after");
-  // Marked, and then it was not made; or moved by a round that died.
+  // Not found: the directory was never created after its mark, or an interrupted round moved it.
   if (moved.code() != StatusCode::kNotFound) RETURN_IF_ERROR(moved, "move aside");
   return RemoveDirectory(config_.pods_dir, removal.name, aside);
 }
 
-/// Aside in one step while the hold lasts; emptying may take longer than it.
+/// Moves the directory aside in one step under the hold. Emptying it may take longer than the hold.
 Status Remover::RemoveDirectory(const std::string& parent, const std::string& name,
                                 const std::string& tree_aside) {
   const std::string from = parent + "/" + name;

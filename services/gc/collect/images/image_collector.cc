@@ -43,7 +43,7 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   deps_.desired.ForEach(
       [&](const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record) {
         k8s::io::api::core::v1::Pod pod;
-        // Of a mirror pod its static pod says what runs.
+        // The static pod of a mirror pod names the images that run.
         if (record != nullptr && record->state() == v1::DesiredRecord::MIRROR) return;
         if (record != nullptr && IsOver(key, *record)) return;
         if (record == nullptr || !pod.ParseFromString(record->pod())) {
@@ -83,7 +83,7 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
     return end();
   }
   const std::string stay = WhyImagesStay(found, readable);
-  // After a start the wanted pods show within moments; config-source says when a source is away.
+  // After a start the desired pods arrive within moments, which is no reason for a warning.
   if (std::exchange(problem_, stay) != stay && !stay.empty())
     deps_.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn, "skipping image garbage collection",
                  {KV("reason", stay)});
@@ -102,9 +102,9 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
       Run{ImageRound(std::move(plan), deps_.images.clock.WallNow()), now, finish}));
 }
 
-/// A source that is away has shown its pods before, and what they run holds its images; only a
-/// pod that has not run yet may have to wait for its image again. A source that is not read yet is
-/// something else: it is given time.
+/// After kSourcePatience, images are removed although a source is incomplete. The pods that it
+/// showed before run, and their containers hold their images; at worst a new pod pulls an image
+/// again. A source that has not been read at all always delays the removal.
 std::string ImageCollector::WhyImagesStay(const ImageListing& listing, bool readable) const {
   if (!readable) return "a pod's record cannot be read";
   if (!deps_.desired.live()) return "the desired pods are not known yet";
@@ -119,7 +119,7 @@ std::string ImageCollector::WhyImagesStay(const ImageListing& listing, bool read
   return "";
 }
 
-/// The views are looked at before each removal: a pod may have come since the last one.
+/// Reads the views before each removal: a pod may have come since the last one.
 void ImageCollector::Next(const std::shared_ptr<Run>& run) {
   CHECK(deps_.loop.IsCurrent());
   std::set<std::string> wanted;
@@ -173,7 +173,7 @@ void ImageCollector::OnRemoved(const Report& report) {
     failures_ = 0;
     return;
   }
-  // Once may be a start at which the runtime's statistics are not there yet.
+  // A first failure may be a start at which the runtime has no statistics yet.
   if (++failures_ == 1) {
     deps_.log.Warn("image garbage collection failed; the next round tries again",
                    {KV("err", report.error)});

@@ -71,7 +71,7 @@ StatusOr<bool> RemoveImage(const ImageDeps& deps, const ImageRemoval& image,
 StatusOr<ImageListing> ListImages(const ImageDeps& deps, const GcConfig& config) {
   ImageListing listing;
   const Deadline deadline = After(deps.clock, config.call_limit);
-  // Images first: one that is pulled and put to use in between is not in the list.
+  // List images first: an image that is pulled and used in between is then not in the list.
   ASSIGN_OR_RETURN(listing.seen.images, deps.images.ListImages(deadline), "list images");
   ASSIGN_OR_RETURN(listing.seen.containers, deps.reader.ListContainers({}, deadline),
                    "list containers");

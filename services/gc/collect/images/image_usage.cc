@@ -60,7 +60,7 @@ void ImageUsage::Observe(const Seen& seen, Clock::Time now) {
   used.insert(seen.wanted.begin(), seen.wanted.end());
   std::map<std::string, Record> records;
   for (const auto& image : seen.images) {
-    if (image.id.empty()) continue;  // nobody could say which is to go
+    if (image.id.empty()) continue;  // cannot be removed without an id
     const auto known = records_.find(image.id);
     Record record = known == records_.end() ? Record{.first_seen = now} : known->second;
     record.bytes = image.size_bytes;
@@ -89,7 +89,7 @@ std::vector<ImageRemoval> ImageUsage::Removable(const GcConfig& config, Clock::T
 
 std::vector<ImageRemoval> ImageUsage::TooOld(const GcConfig& config, Clock::Time now) const {
   std::vector<ImageRemoval> removals;
-  // Before that nobody knows how long an image was unused.
+  // Before that time, it is unknown how long an image was unused.
   if (config.image_max_age <= Duration{0} || now - started_ <= config.image_max_age)
     return removals;
   for (const auto& [id, record] : records_) {

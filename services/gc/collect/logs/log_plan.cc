@@ -13,10 +13,10 @@ constexpr std::string_view kPacked = ".gz";
 constexpr std::string_view kHalf = ".tmp";
 constexpr const char* kTimeFormat = "%Y%m%d-%H%M%S";
 constexpr size_t kTimeLength = 15;
-/// A rotation takes a few calls of the runtime: more often would only be load.
+/// A rotation takes several calls of the runtime; more frequent rotations would only add load.
 constexpr Duration kSoonestInspection = std::chrono::milliseconds{250};
 
-/// The time in "20260102-030405", as if it were UTC: only order and distance count.
+/// The time in "20260102-030405", read as UTC: only order and distance matter.
 std::optional<time_t> ParseStamp(std::string_view text) {
   if (text.size() != kTimeLength) return std::nullopt;
   tm parts{};
@@ -42,7 +42,7 @@ time_t LocalStamp(WallTime now) {
   return ::timegm(&parts);
 }
 
-/// "20260102-030405" of "0.log.20260102-030405" and its ".gz" and ".tmp".
+/// "20260102-030405" for "0.log.20260102-030405", with or without ".gz" or ".tmp".
 std::optional<std::string> StampOf(std::string_view live, std::string_view name) {
   if (name.size() < live.size() + 1 + kTimeLength || !name.starts_with(live) ||
       name[live.size()] != '.')
@@ -54,7 +54,7 @@ std::optional<std::string> StampOf(std::string_view live, std::string_view name)
   return std::string(stamp);
 }
 
-/// What there is of each rotated file, oldest first.
+/// The forms in which each rotated file exists, oldest first.
 struct Rotated {
   std::string stamp;
   bool plain = false, packed = false, half = false;

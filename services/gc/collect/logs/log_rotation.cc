@@ -9,9 +9,9 @@
 namespace splitlet::gc {
 namespace {
 
-/// A container that writes as quickly as it can is noticed before it has filled a disk.
+/// Notices a container that writes at full speed before it fills the disk.
 constexpr Duration kFirstInspection = std::chrono::seconds{1};
-/// Looks that are due within this time of each other are one.
+/// Inspections that are due within this time of each other run together.
 constexpr Duration kTogether = std::chrono::milliseconds{200};
 
 bool IsBelow(const std::string& path, const std::string& root) {
@@ -67,7 +67,7 @@ Clock::Time LogRotation::NextOf(const Entries& entries) {
   return next;
 }
 
-/// A timer for an entry that is gone comes too early, and is set anew then.
+/// A timer that was set for a removed entry fires too early and then sets the next timer.
 void LogRotation::ArmAt(Clock::Time next) {
   if (!next || (timer_ != 0 && timer_at_ <= next)) return;
   deps_.loop.CancelTimer(timer_);
@@ -125,7 +125,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
     if (entry.inspected_at && at > entry.inspected_at && state->bytes > entry.growth.bytes)
       growth.bytes_per_second = static_cast<double>(state->bytes - entry.growth.bytes) /
                                 std::chrono::duration<double>(at - entry.inspected_at).count();
-    // A log that was full at its first look, or is growing from nothing, may be a quick one.
+    // A log that has data at its first inspection may belong to a fast writer.
     const bool first = !entry.inspected_at && state->bytes > 0;
     entry.growth = growth;
     entry.inspected_at = at;
@@ -135,7 +135,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
     entry.due = at + std::min(wait, period_);
   }
   if (!state.ok()) ReportProblem(id, entry, ToString(state.status()));
-  // A look that changed nothing does not show that the trouble is over.
+  // Only a rotation shows that an earlier problem is over.
   if (state.ok() && state->rotated) ReportProblem(id, entry, state->compression);
   ArmAt(NextOf(pod->second));
 }

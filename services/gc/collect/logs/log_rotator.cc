@@ -12,19 +12,18 @@ StatusOr<LogState> LogRotator::Inspect(const LogToInspect& log) const {
   ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(log), "inspect {}", log.path);
   LogState state{.bytes = bytes, .rotated = bytes >= limits_.max_bytes};
   if (!state.rotated && !log.tidy) return state;
-  // One place is for the live file, and one for what is rotated now.
+  // One place is for the live file, and one for the file that is rotated now.
   const size_t places = state.rotated ? 2 : 1;
   RETURN_IF_ERROR(RemoveOld(log, limits_.max_files - places), "remove old logs");
   if (state.rotated) RETURN_IF_ERROR(Rotate(log), "rotate");
-  // Last, since it takes the longest: a writer that is quick goes on into a new file meanwhile. On
-  // a full disk files stay as they are; their number is bounded.
+  // Compress last, because it takes the longest and the writer already has a new file. On a full
+  // disk the files stay uncompressed, and their number is limited anyway.
   const Status compressed = CompressOld(log);
   if (!compressed.ok()) state.compression = ToString(compressed);
   return state;
 }
 
-/// Without a live file the writer still has one that was renamed: an earlier rotation was cut
-/// short.
+/// A log without a live file was renamed but not reopened: an earlier rotation was interrupted.
 StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& log) const {
   auto info = deps_.files.Stat(log.path, false);
   if (info.status().code() == StatusCode::kNotFound) {
@@ -69,7 +68,7 @@ Status LogRotator::Rotate(const LogToInspect& log) const {
       deps_.runtime.ReopenContainerLog(log.id, After(deps_.clock, limits_.call_limit));
   FAIL_POINT("gc.rotate-log.after");
   if (reopened.ok()) return OkStatus();
-  // The runtime may have done it, and only its answer was lost: then there is a new file.
+  // The runtime may have reopened the log although the call failed: then a live file exists.
   const auto live = deps_.files.Stat(log.path, false);
   if (live.status().code() == StatusCode::kNotFound)
     RETURN_IF_ERROR(deps_.files.Rename(rotated, log.path), "rename back");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kStrand = "empty-logs";
 
-/// Its containers were killed when its grace period was over.
+/// The grace period of the pod is over, so its containers were killed.
 bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
   const auto& deadline = worker.deadline();
   return worker.state() == v1::TERMINATING && deadline.boot() == now.boot &&
@@ -31,7 +31,7 @@ void LogTruncation::OnFullDisk() {
   });
 }
 
-/// Without a record that can be read only when pleg has listed everything, and shows none.
+/// Without a readable record: true only when pleg has listed everything and shows no such pod.
 bool LogTruncation::HasStopped(const std::string& key) const {
   if (!deps_.runtime.Contains(key)) return deps_.runtime.LiveAndComplete();
   const auto runtime = deps_.runtime.Find(key);
@@ -48,7 +48,8 @@ std::vector<RemovedPod> LogTruncation::EndedPods() const {
         if (record == nullptr || record->state() != v1::DesiredRecord::REMOVED) return;
         const auto worker = deps_.workers.Find(key);
         if (worker == nullptr) return;
-        // The runtime may say running because it cannot write that it is not.
+        // The runtime may report a dead container as running because it cannot write its end to the
+        // disk.
         if (HasStopped(key) || IsOverdue(*worker, deps_.clock.Now()))
           pods.push_back(
               {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});

@@ -57,7 +57,7 @@ std::vector<ReportItem> TruncateLogs(fs::FileSystem& files, const std::vector<Re
   for (const auto& pod : pods) {
     const std::string root = config.pod_logs_dir + "/" + pod.log_dir;
     const auto containers = files.List(root);
-    if (!containers.ok()) continue;  // it has logged nothing, or gc has removed it
+    if (!containers.ok()) continue;  // no container has logged, or gc has removed the directory
     for (const auto& container : *containers) {
       if (container.kind == fs::FileInfo::Kind::kDirectory)
         EmptyDirectory(files, root + "/" + container.name, pod.uid, items);

@@ -24,7 +24,7 @@ std::optional<int64_t> FirstNumber(const std::string& text) {
   return std::nullopt;
 }
 
-/// Of "0.00 0.01 0.05 1/123 4567": all that there are.
+/// The number of all tasks in "0.00 0.01 0.05 1/123 4567".
 std::optional<int64_t> Processes(const std::string& loadavg) {
   const auto slash = loadavg.find('/');
   if (slash == std::string::npos) return std::nullopt;
@@ -58,7 +58,7 @@ void FillNode(fs::FileSystem& files, v1::NodeUsageStats& node) {
     return ReadOrEmpty(files, "/proc/pressure/" + of);
   };
   FillPressure(stalls, node);
-  // The first process is in the machine's own network, whatever network this one is in.
+  // Process 1 is in the network of the machine, whatever network gc is in.
   std::string net = ReadOrEmpty(files, "/proc/1/net/dev");
   if (net.empty()) net = ReadOrEmpty(files, "/proc/net/dev");
   for (auto& each : ParseInterfaces(net)) *node.add_interfaces() = std::move(each);
@@ -165,7 +165,7 @@ StatusOr<v1::NodeStatsReply> ReadNodeStats(const StatsSources& from, const Stats
   *reply.mutable_node_fs() = StatsOf(disk);
   ASSIGN_OR_RETURN(const auto containers, from.stats.ListContainerStats(deadline),
                    "list container stats");
-  // A machine whose cgroups are not to be seen from here has the runtime's figures alone.
+  // Where cgroups are not visible, only the stats of the runtime remain.
   const auto mounted = cgroup::ParseLayout(ReadOrEmpty(from.files, "/proc/self/mountinfo"));
   const cgroup::Layout layout = mounted.ok() ? *mounted : cgroup::Layout{};
   const CgroupTree tree = FindCgroups(from.files, layout, IdsOf(containers, input));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxSlots = 32'768;  // of one process
 
-/// The number behind `name` at the start of a line.
+/// The number after `name`, at the start of a line.
 std::optional<uint64_t> LineOf(const std::string& text, std::string_view name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -28,7 +28,7 @@ struct Open {
   uint64_t files = 0, sockets = 0;
 };
 
-/// Nothing: too many, or not to be seen. A process that has ended has none.
+/// Nothing: too many, or not readable. A process that has ended has none.
 std::optional<Open> OpenOf(fs::FileSystem& files, int64_t pid, OpenFilesBudget& left) {
   if (pid <= 0 || left.processes == 0) return std::nullopt;  // 0: of a namespace that is not ours
   --left.processes;

@@ -21,7 +21,7 @@ void FillInterfaces(const PodSources& from, const std::vector<int64_t>& pids, v1
   }
 }
 
-/// Any process of a pod is in its network, its sandbox's for sure.
+/// Reads the network of the pod from the first process that shows it; the sandbox comes first.
 void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodStats& stats) {
   uint64_t processes = 0;
   bool known = false, connected = false;
@@ -39,7 +39,7 @@ void FillProcesses(const PodSources& from, const PodToRead& pod, v1::PodStats& s
   if (known) stats.set_processes(processes);
 }
 
-/// Files that lie in the folder itself.
+/// The files in the folder itself, without its folders.
 DiskStats LooseFiles(fs::FileSystem& files, const std::string& folder) {
   DiskStats sum;
   const auto entries = files.List(folder);
@@ -52,7 +52,7 @@ DiskStats LooseFiles(fs::FileSystem& files, const std::string& folder) {
   return sum;
 }
 
-/// The hosts file and the termination logs: any container of the pod may fill them.
+/// The hosts file and the termination logs, which any container of the pod may fill.
 DiskStats MountedFiles(const PodSources& from, const std::string& uid) {
   const auto place = node::FindPodPlace(from.files, {from.pods_dir, from.root_dir}, uid);
   if (!place.ok()) return {};

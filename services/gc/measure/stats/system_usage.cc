@@ -22,7 +22,7 @@ CgroupAt CgroupOf(const SystemSources& from, const std::string& pid) {
   return ParseProcCgroup(ReadOrEmpty(from.files, "/proc/" + pid + "/cgroup"), from.layout.version);
 }
 
-/// As units of systemd, each process of this agent has a cgroup beside the others'.
+/// As units of systemd, the processes of splitlet have sibling cgroups.
 bool IsUnit(std::string_view name) { return name.starts_with(kUnit) && name.ends_with(".service"); }
 
 v1::UsageStats ReadOurs(const SystemSources& from, const CgroupAt& own) {
@@ -42,7 +42,7 @@ v1::UsageStats ReadOurs(const SystemSources& from, const CgroupAt& own) {
   return sum;
 }
 
-/// As if the machine were a cgroup.
+/// The whole machine as if it were a cgroup.
 v1::UsageStats WholeMachine(const v1::NodeUsageStats& node) {
   v1::UsageStats usage;
   const auto take = [&node, &usage](auto has, auto get, auto set) {
@@ -67,7 +67,7 @@ v1::UsageStats WholeMachine(const v1::NodeUsageStats& node) {
   return usage;
 }
 
-/// A cgroup is as old as its directory.
+/// The directory of a cgroup is as old as the cgroup.
 int64_t StartOf(const SystemSources& from, const std::string& path) {
   if (path == "/") return from.node.booted_at_wall_ns();
   const auto info = from.files.Stat(MountOf(from.layout, "memory") + path, true);
@@ -109,7 +109,7 @@ std::optional<int64_t> ListenerOf(const std::string& endpoint) {
   if (path.empty() || path.size() >= sizeof(address.sun_path)) return std::nullopt;
   std::memcpy(address.sun_path, path.data(), path.size());
   const fs::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  // The kernel notes who listens; nothing is sent, so that a runtime that hangs does not matter.
+  // The kernel knows the listener. Nothing is sent, so a runtime that hangs does no harm.
   if (!socket.ok() ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
     return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<int64_t> ListenerOf(const std::string& endpoint) {
   socklen_t size = sizeof(listener);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0)
     return std::nullopt;
-  // The first process listens for others, which it starts on demand.
+  // Pid 1 listens in the place of a program that it starts on demand.
   return listener.pid > 1 ? std::optional<int64_t>(listener.pid) : std::nullopt;
 }
 

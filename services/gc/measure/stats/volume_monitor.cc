@@ -15,7 +15,7 @@ namespace {
 const prometheus::Histogram::BucketBoundaries kBuckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                           0.5,   1,    2.5,   5,    10};
 
-/// Volumes that are measured more often than all ten seconds are looked for more often, too.
+/// A period below 10 s needs a shorter tick.
 Duration TickOf(Duration period) {
   constexpr Duration kShortest = std::chrono::seconds{1};
   return period > Duration{0} ? std::clamp(period, kShortest, VolumeMonitor::kTick)
@@ -67,7 +67,7 @@ bool VolumeMonitor::IsDue(const Part& part) const {
          deps_.clock.Now() - known->second.at >= config_.volume_stats_period;
 }
 
-/// Those that run, and were not measured for a period. What no longer runs is forgotten.
+/// Returns the volumes of running pods that are due, and forgets pods that no longer run.
 std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
   std::vector<Job> jobs;
   std::set<std::string> up;
@@ -98,7 +98,7 @@ std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
 void VolumeMonitor::Start(Job job) {
   if (job.volumes.empty()) return OnMeasured(job, {});
   const bool claims = job.part.claims;
-  // The next tick comes to those that have to wait.
+  // The next tick starts the parts that have to wait.
   if (claims && std::ranges::count_if(under_way_, &Part::claims) >= kMaxWithClaims) return;
   under_way_.insert(job.part);
   const std::string strand = claims ? "volumes/" + job.part.uid : "volumes";
@@ -117,7 +117,7 @@ std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
     auto fs = MeasureVolume(deps_.sources, volume, place->path);
     metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
         .Observe(std::chrono::duration<double>(deps_.clock.Now() - began).count());
-    if (!fs.ok()) continue;  // not made yet, gone meanwhile, or not to be seen from here
+    if (!fs.ok()) continue;  // not created yet, removed, or not visible
     v1::VolumeStats stats;
     stats.set_name(volume.name);
     stats.set_claim(volume.claim);
@@ -136,7 +136,7 @@ void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volum
   if (job.part.claims) PutMetrics();
 }
 
-/// One series for each claim, whoever uses it.
+/// One series for each claim, also when several pods use the claim.
 void VolumeMonitor::PutMetrics() {
   std::map<Claim, std::shared_ptr<const v1::VolumeStats>> claims;
   for (const auto& [part, measured] : parts_)

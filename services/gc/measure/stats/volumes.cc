@@ -43,7 +43,7 @@ std::string RunningId(const v1::ObservedPod& seen, const std::string& name) {
   return "";
 }
 
-/// The first container that runs and mounts the volume.
+/// Finds the first running container that mounts the volume.
 void FindMount(const kube::Pod& pod, const v1::ObservedPod& seen, VolumeToMeasure& volume) {
   const auto search = [&](const auto& containers) {
     for (const auto& container : containers) {

@@ -16,7 +16,7 @@ bool IsOnItsWay(const v1::WorkerRecord& worker) {
   return worker.state() == v1::SYNCING || worker.state() == v1::TERMINATING;
 }
 
-/// pod-worker found it in the runtime after its start, and nobody has granted it yet.
+/// pod-worker found the pod in the runtime after a start, and sync-loop has not granted it yet.
 bool IsFound(const v1::WorkerRecord& worker) {
   return worker.incarnation() != 0 && worker.state() == v1::WORKER_STATE_UNSPECIFIED;
 }

@@ -16,13 +16,14 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kEvictionStrand = "evictions";
-constexpr Duration kLeastKillWait = std::chrono::seconds{10};  // what a kubelet waits at least
+constexpr Duration kLeastKillWait = std::chrono::seconds{10};  // the least that a kubelet waits
 
 v1::KillPodRequest RequestOf(const PendingEviction& eviction) {
   v1::KillPodRequest request;
   request.set_uid(eviction.uid);
   request.set_incarnation(eviction.incarnation);
-  // The same for every try of this start and every later one: the answer is the same too.
+  // The same id for every attempt of this start and later ones, so that pod-worker gives the same
+  // answer.
   request.set_request_id(fmt::format("gc/evict/{}/{}", eviction.uid, eviction.incarnation));
   request.set_reason(std::string(kEvicted));
   request.set_message(eviction.message);
@@ -50,7 +51,7 @@ Status KillEviction(peers::KillClient& pod_worker, const PendingEviction& evicti
 
 }  // namespace
 
-/// The request, and before it what pod-worker does not need.
+/// The first line holds what pod-worker does not need; the request follows.
 std::string EncodeEviction(const PendingEviction& eviction) {
   std::string words = fmt::format("{} {} {} {}", eviction.chosen_at.monotonic.count(),
                                   eviction.signal, eviction.name_space, eviction.name);
@@ -126,7 +127,7 @@ void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
     }
     const std::string uid = eviction->uid;
     if (deps_.clock.Now() - eviction->chosen_at >= kCleanupWait) {
-      Forget(uid);  // the node is another one by now
+      Forget(uid);  // the state of the node has changed since
       continue;
     }
     evictions_[uid] = {*std::move(eviction), false};
@@ -220,7 +221,7 @@ void Evictions::ReportOverdue(const PendingEviction& eviction) {
   });
 }
 
-/// From when it was chosen, whoever died since.
+/// Counts from the choice of the pod, also over restarts.
 void Evictions::WaitFor(const std::string& uid) {
   const PendingEviction& eviction = evictions_.at(uid).eviction;
   const Duration age = std::max(Duration{0}, deps_.clock.Now() - eviction.chosen_at);

@@ -10,7 +10,7 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kStrand = "eviction";
-/// Of one disk's time, what measuring a pod for its own limits may take.
+/// Measuring pods for their own limits may take one part in this many of a disk's time.
 constexpr int kMeasureShare = 50;
 
 }  // namespace
@@ -39,7 +39,8 @@ void Evictor::OnPass(const Pass& pass) {
     case Step::kFreeing: return;
     case Step::kIdle: pass_ = pass; return MeasureLimits();
     case Step::kInspecting:
-      if (pass.began < freed_at_) return;  // it may have looked before the end
+      if (pass.began < freed_at_)
+        return;  // the inspection may have begun before the end of the round
       pass_ = pass;
       if (AnyMet(ThresholdsOf(config_), pass_.signals)) return MeasurePods();
       deps_.log.Info("reclaimed enough, no eviction needed", {KV("threshold", KeyOf(threshold_))});
@@ -47,7 +48,7 @@ void Evictor::OnPass(const Pass& pass) {
   }
 }
 
-/// A tree that takes long to measure is measured less often.
+/// A pod whose tree takes long to measure is measured less often.
 void Evictor::MeasureLimits() {
   const Clock::Time now = deps_.clock.Now();
   std::vector<ActivePods::Limited> due;

@@ -10,7 +10,7 @@ namespace {
 
 using kube::Quantity;
 
-/// Nothing: there is none above zero.
+/// Nothing: the volume has no limit above zero.
 std::optional<Quantity> SizeLimit(const k8s::io::api::core::v1::Volume& volume) {
   const auto& source = volume.volume_source();
   if (!source.has_empty_dir() || !source.empty_dir().has_size_limit()) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<Quantity> StorageIn(const StatusOr<kube::Resources>& limits) {
   return found->second;
 }
 
-/// Of a tree that was counted in part, that part: nobody ends for what is not known.
+/// A tree that was counted in part counts with that part: unknown usage evicts no pod.
 bool Above(const DiskStats& used, const Quantity& limit) {
   return Quantity::FromInt(used.bytes) > limit;
 }

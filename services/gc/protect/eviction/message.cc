@@ -25,7 +25,7 @@ std::optional<int64_t> UsedBy(Starved resource, const ContainerUsage& usage, con
   return std::nullopt;
 }
 
-/// Who uses more than it requests.
+/// A pod or container that uses more than it requests.
 struct Offender {
   std::string name;
   Quantity used, request;
@@ -37,7 +37,7 @@ std::optional<Offender> OffenderIf(const std::string& name, int64_t used, const 
   return Offender{name, amount, request};
 }
 
-/// Only a pod with resources of its own is one.
+/// Only a pod with pod-level resources can be an offender as a whole.
 std::optional<Offender> OffendingPod(const Candidate& victim, Starved resource) {
   if (!HasPodLevelResources(*victim.pod)) return std::nullopt;
   const bool memory = resource == Starved::kMemory && victim.usage.has_memory;
@@ -59,7 +59,7 @@ std::optional<Offender> OffendingContainer(const kube::Container& container, Sta
                     requests.ok() ? kube::Of(*requests, NameOf(resource)) : Quantity());
 }
 
-/// The init containers first.
+/// Init containers come first.
 std::vector<Offender> OffendingContainers(const Candidate& victim, Starved resource) {
   std::vector<Offender> offenders;
   const auto add = [&](const auto& containers) {

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::string_view kCriticalClasses[] = {"system-node-critical", "system-cluster-critical"};
 
-/// Of a tree that is too large to be counted: it is what the node has to find first.
+/// Usage of a tree that is too large to count: its pod is evicted first.
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-/// Compared in order; the smaller goes first.
+/// Compared in order; the candidate with the smaller keys is evicted first.
 using Keys = std::array<int64_t, 4>;
 
 Keys MemoryKeys(const Candidate& candidate) {
@@ -34,7 +34,7 @@ Keys StorageKeys(const Candidate& candidate, DiskScope scope) {
   return {1, over > 0 ? 0 : 1, candidate.pod->spec().priority(), -over};
 }
 
-/// Nobody requests inodes. What a pod requests of storage, in bytes, shields it nevertheless.
+/// Pods do not request inodes. As in a kubelet, the storage request in bytes counts here too.
 Keys InodeKeys(const Candidate& candidate, DiskScope scope) {
   if (!candidate.usage.has_disk) return {0, 0, 0, 0};
   const DiskStats used = candidate.usage.disk(scope.layers, scope.rest);
@@ -87,7 +87,7 @@ bool MayBeEvicted(const kube::Pod& pod, bool static_pods_too) {
   if (kube::IsMirror(pod)) return false;
   if (pod.spec().priority() >= kube::kSystemCriticalPriority) return false;
   if (!kube::IsStatic(pod)) return true;
-  // Nobody turned the class of a static pod into a number.
+  // No admission controller resolves the priority class of a static pod.
   return static_pods_too && std::ranges::find(kCriticalClasses, pod.spec().priority_class_name()) ==
                                 std::ranges::end(kCriticalClasses);
 }

@@ -11,8 +11,8 @@
 namespace splitlet::gc {
 namespace {
 
-constexpr size_t kMostRecordBytes = 8192;  // the kernel's own bound
-constexpr size_t kMostRecords = 10'000;    // of one call; the rest comes with the next
+constexpr size_t kMostRecordBytes = 8192;  // the limit of the kernel
+constexpr size_t kMostRecords = 10'000;    // of one call; the next call reads the rest
 
 class Kmsg final : public KernelLog {
  public:
@@ -28,7 +28,8 @@ class Kmsg final : public KernelLog {
         records.emplace_back(buffer.data(), static_cast<size_t>(size));
       } else if (size == 0 || errno == EAGAIN) {
         break;
-      } else if (errno != EPIPE && errno != EINTR) {  // EPIPE: overwritten; the next read goes on
+      } else if (errno != EPIPE &&
+                 errno != EINTR) {  // EPIPE: records were overwritten; the next read continues
         return Annotate(ErrnoStatus(errno), "read");
       }
     }

@@ -32,7 +32,7 @@ bool ReadVictim(std::string_view line, OomKill& kill) {
   const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), kill.pid);
   if (error != std::errc()) return false;
   line.remove_prefix(static_cast<size_t>(rest - line.data()));
-  // A name may hold brackets; the kernel's own words behind it do not.
+  // A process name may hold brackets; the kernel's text after it does not.
   const auto end = line.rfind(')');
   if (!line.starts_with(" (") || end == std::string_view::npos || end < 2) return false;
   kill.process = line.substr(2, end - 2);

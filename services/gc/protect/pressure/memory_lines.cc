@@ -29,7 +29,7 @@ StatusOr<MemoryUse> ReadMemoryUse(fs::FileSystem& files, const GcConfig& config)
   MemoryUse use;
   ASSIGN_OR_RETURN(use["memory.available"], ReadUse(files, top), "the machine");
   if (config.pods_cgroup.empty()) return use;
-  // While nothing limits pods there is no such signal, and nothing to be told of it.
+  // Without a limit of all pods this signal does not exist.
   const auto pods = ReadPodsMemory(files, config.pods_cgroup);
   if (!pods.ok()) return use;
   ASSIGN_OR_RETURN(use[std::string(kPodsMemorySignal)], ReadUse(files, top + pods->cgroup),
@@ -46,10 +46,10 @@ std::vector<cgroup::MemoryLine> LinesOf(const std::vector<Threshold>& thresholds
     const PressureSignal* signal = FindSignal(signals, threshold.signal);
     if (used == use.end() || signal == nullptr) continue;
     const auto amount = node::ThresholdAmount(threshold.value, signal->capacity);
-    if (!amount.ok() || !*amount) continue;  // it is switched off
+    if (!amount.ok() || !*amount) continue;  // the threshold is off
     const int64_t left = signal->available - (*amount)->Value();
-    if (left < 0) continue;  // it is met
-    // Strictly less is left than the value.
+    if (left < 0) continue;  // the threshold is met already
+    // A threshold is met when strictly less than its value is left.
     lines.push_back({used->second.directory, used->second.bytes + static_cast<uint64_t>(left) + 1});
   }
   return lines;

@@ -93,7 +93,7 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
 }
 
 void PressureMonitor::OnTimer() {
-  // A runtime that does not answer holds the strand up; one look at a time is enough.
+  // A runtime that does not answer blocks the strand; one inspection at a time is enough.
   if (!records_read_ || std::exchange(inspecting_, true)) return;
   deps_.strands.Run(kPressureStrand, [this, split = split_] {
     const Clock::Time began = deps_.clock.Now();
@@ -185,7 +185,7 @@ void PressureMonitor::LogIgnoredThresholds() {
             {KV("signal", name)});
 }
 
-/// Once for each time that it begins.
+/// Logs each signal once, when it becomes unreadable.
 void PressureMonitor::LogUnread(const Signals& signals) {
   std::set<std::string> unread;
   for (const auto& [name, why] : signals.unread) {

@@ -33,7 +33,7 @@ std::vector<Threshold> ThresholdsOf(const GcConfig& config) {
       thresholds.push_back({*same, value, grace, reclaim});
   };
   for (const auto& [signal, value] : config.eviction_hard) add(signal, value, Duration{0});
-  // One that the file names itself stands.
+  // A threshold that the configuration names itself takes precedence.
   const auto memory = config.eviction_hard.find("memory.available");
   const std::string pods_memory(kPodsMemorySignal);
   if (!config.pods_cgroup.empty() && memory != config.eviction_hard.end() &&
@@ -42,7 +42,7 @@ std::vector<Threshold> ThresholdsOf(const GcConfig& config) {
                           Lookup(config.eviction_minimum_reclaim, memory->first)});
   for (const auto& [signal, value] : config.eviction_soft) {
     const auto grace = config.eviction_soft_grace.find(signal);
-    if (grace == config.eviction_soft_grace.end()) continue;  // refused with the configuration
+    if (grace == config.eviction_soft_grace.end()) continue;  // libs/config refuses it
     add(signal, value, grace->second);
   }
   return thresholds;

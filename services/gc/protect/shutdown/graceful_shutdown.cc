@@ -31,7 +31,8 @@ v1::KillPodRequest RequestOf(const Candidate& pod, int64_t group_seconds) {
   v1::KillPodRequest request;
   request.set_uid(pod.uid);
   request.set_incarnation(pod.incarnation);
-  // The same for every try of this start and every later one: the answer is the same too.
+  // The same id for every attempt of this start and later ones, so that pod-worker gives the same
+  // answer.
   request.set_request_id(fmt::format("gc/shutdown/{}/{}", pod.uid, pod.incarnation));
   request.set_reason(kShutdownReason);
   request.set_message(kMessage);
@@ -160,7 +161,7 @@ void GracefulShutdown::Cancel() {
 }
 
 void GracefulShutdown::Advance() {
-  // Nobody waits for them, and they are not to run either.
+  // After the last group gc waits for no pod, but late pods must not run either.
   if (phase_ == Phase::kEnded) AskForEnds();
   while (phase_ == Phase::kEnding) {
     AskForEnds();
@@ -170,7 +171,7 @@ void GracefulShutdown::Advance() {
   }
 }
 
-/// Also pods of an earlier group that came late.
+/// Includes pods of an earlier group that came late.
 void GracefulShutdown::AskForEnds() {
   if (!pods_.known()) return;
   const auto is_new = [this](const std::string& uid, int64_t incarnation) {
@@ -188,7 +189,7 @@ void GracefulShutdown::AskForEnds() {
 
 bool GracefulShutdown::GroupIsOver() const {
   if (deps_.clock.Now() >= GroupEnd()) return true;
-  if (!pods_.known() || pods_.AnyUnread()) return false;  // whether there are any
+  if (!pods_.known() || pods_.AnyUnread()) return false;  // whether pods are missing is unknown
   return std::ranges::all_of(asked_, [this](const auto& entry) {
     return entry.second.group != progress_.group || IsGone(entry.second);
   });
@@ -221,13 +222,13 @@ void GracefulShutdown::End() {
     deps_.log.Warn("pods did not end in time; letting the node shut down", {KV("pods", left)});
   else
     deps_.log.Info("all pods have ended; letting the node shut down", {});
-  // On disk before the machine may go.
+  // Save before the machine may shut down.
   Save([this] {
     if (phase_ == Phase::kEnded) watch_.Release();
   });
 }
 
-/// Pods end side by side.
+/// The pods of a group end at the same time.
 void GracefulShutdown::Kill(const Asked& asked) {
   deps_.strands.Run(
       "shutdown." + asked.pod.uid,
@@ -270,7 +271,7 @@ size_t GracefulShutdown::CountLeft() const {
       std::ranges::count_if(asked_, [this](const auto& entry) { return !IsGone(entry.second); }));
 }
 
-/// Both, also when one fails. `progress`: empty when there is no shutdown.
+/// Writes both files, also when one fails. `progress`: empty when no shutdown is going on.
 Status GracefulShutdown::SaveShutdown(const std::string& progress, const std::string& times) const {
   FAIL_POINT("gc.save-shutdown.before");
   const Status saved = progress.empty() ? records_.Forget(kProgressRecord)

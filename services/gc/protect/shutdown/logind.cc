@@ -76,7 +76,7 @@ class Logind final : public ShutdownSource {
   void ReleaseLock() override { lock_ = nullptr; }
 
  private:
-  /// The signal first: no change between it and the state is missed.
+  /// Subscribes before it reads the state, so that no change in between is missed.
   StatusOr<State> Reconnect(Events events, const Deadline& deadline) {
     ASSIGN_OR_RETURN(bus_, connect_(std::move(events.on_lost), deadline), "connect");
     ASSIGN_OR_RETURN(
@@ -106,8 +106,8 @@ class Logind final : public ShutdownSource {
 
   const dbus::Connect connect_;
   std::unique_ptr<dbus::Bus> bus_;
-  std::unique_ptr<dbus::Watch> watch_;  // ends before its bus
-  dbus::Handle lock_;                   // holds also while the bus is lost
+  std::unique_ptr<dbus::Watch> watch_;  // must end before its bus
+  dbus::Handle lock_;                   // stays taken while the bus is lost
 };
 
 }  // namespace

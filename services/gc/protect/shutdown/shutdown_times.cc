@@ -17,7 +17,7 @@ std::string TextOf(const std::optional<WallTime>& time) {
   return time ? FormatRfc3339Micro(*time) : std::string(kNoTime);
 }
 
-/// The text after `"name":`, which two programs write without any escape.
+/// The time after `"name":`; neither a kubelet nor gc writes escapes here.
 StatusOr<std::optional<WallTime>> TimeIn(const std::string& text, std::string_view name) {
   const std::string key = fmt::format("\"{}\"", name);
   const size_t at = text.find(key);

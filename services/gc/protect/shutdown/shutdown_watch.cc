@@ -39,7 +39,7 @@ ShutdownWatch::ShutdownWatch(Deps deps, Duration wanted)
 
 void ShutdownWatch::Connect() {
   const uint64_t connection = ++connection_;
-  // What the source tells comes on its own threads.
+  // Events of the source come on its own threads.
   ShutdownSource::Events events{
       .on_preparing =
           [this, connection](bool preparing) {
@@ -133,7 +133,7 @@ void ShutdownWatch::TakeLock() {
   deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
     const Status taken = deps_.source.TakeLock(After(deps_.clock, kLogindLimit));
     deps_.loop.Post([this, connection, taken] {
-      if (!wants_lock_) return Release();  // meanwhile
+      if (!wants_lock_) return Release();  // Release was called during the call
       if (connection == connection_) OnLock(taken);
     });
   });
@@ -142,7 +142,7 @@ void ShutdownWatch::TakeLock() {
 void ShutdownWatch::OnLock(const Status& taken) {
   if (taken.ok()) return;
   if (preparing_) {
-    // It waits for nobody who comes now.
+    // logind gives no lock once the shutdown has begun.
     deps_.log.Warn(
         "cannot take logind's inhibitor lock: the node shuts down without waiting for pods",
         {KV("err", taken)});
