@@ -4,7 +4,7 @@
 /// Threads: a strand; calls block on runtime and disk.
 /// Errors: those of the runtime. A pod with a tree that cannot be measured has no disk stats, and
 /// `unmeasured` holds the reason. For a pod whose cgroup is not visible the containers count.
-/// Source: docs/behaviour/eviction.md, "Figures".
+/// Source: docs/behaviour/eviction.md, "Usage of pods".
 
 #include <cstdint>
 #include <map>
