@@ -38,14 +38,14 @@ std::optional<Offender> OffenderIf(const std::string& name, int64_t used, const 
 }
 
 /// Only a pod with pod-level resources can be an offender as a whole.
-std::optional<Offender> OffendingPod(const Candidate& victim, Starved resource) {
-  if (!HasPodLevelResources(*victim.pod)) return std::nullopt;
-  const bool memory = resource == Starved::kMemory && victim.usage.has_memory;
-  const bool storage = resource == Starved::kStorage && victim.usage.has_disk;
+std::optional<Offender> OffendingPod(const Candidate& evicted, Starved resource) {
+  if (!HasPodLevelResources(*evicted.pod)) return std::nullopt;
+  const bool memory = resource == Starved::kMemory && evicted.usage.has_memory;
+  const bool storage = resource == Starved::kStorage && evicted.usage.has_disk;
   if (!memory && !storage) return std::nullopt;
-  return OffenderIf(victim.pod->metadata().name(),
-                    memory ? victim.usage.memory_bytes() : victim.usage.disk(true, true).bytes,
-                    RequestOf(*victim.pod, NameOf(resource)));
+  return OffenderIf(evicted.pod->metadata().name(),
+                    memory ? evicted.usage.memory_bytes() : evicted.usage.disk(true, true).bytes,
+                    RequestOf(*evicted.pod, NameOf(resource)));
 }
 
 std::optional<Offender> OffendingContainer(const kube::Container& container, Starved resource,
@@ -60,15 +60,15 @@ std::optional<Offender> OffendingContainer(const kube::Container& container, Sta
 }
 
 /// Init containers come first.
-std::vector<Offender> OffendingContainers(const Candidate& victim, Starved resource) {
+std::vector<Offender> OffendingContainers(const Candidate& evicted, Starved resource) {
   std::vector<Offender> offenders;
   const auto add = [&](const auto& containers) {
     for (const auto& container : containers)
-      if (auto offender = OffendingContainer(container, resource, victim.usage))
+      if (auto offender = OffendingContainer(container, resource, evicted.usage))
         offenders.push_back(std::move(*offender));
   };
-  add(victim.pod->spec().init_containers());
-  add(victim.pod->spec().containers());
+  add(evicted.pod->spec().init_containers());
+  add(evicted.pod->spec().containers());
   return offenders;
 }
 
@@ -84,7 +84,7 @@ Starved ResourceOf(const Threshold& threshold) {
 }  // namespace
 
 std::string EvictionMessage(const Threshold& threshold, const PressureSignal* signal,
-                            const Candidate& victim) {
+                            const Candidate& evicted) {
   const Starved resource = ResourceOf(threshold);
   std::string message = fmt::format("The node was low on resource: {}. ", NameOf(resource));
   if (signal != nullptr) {
@@ -93,22 +93,22 @@ std::string EvictionMessage(const Threshold& threshold, const PressureSignal* si
       message += fmt::format("Threshold quantity: {}, available: {}. ", (*quantity)->ToString(),
                              Quantity::FromInt(signal->available, FormatOf(resource)).ToString());
   }
-  if (const auto pod = OffendingPod(victim, resource))
+  if (const auto pod = OffendingPod(evicted, resource))
     message += LargerConsumption("Pod", *pod, resource);
-  for (const auto& container : OffendingContainers(victim, resource))
+  for (const auto& container : OffendingContainers(evicted, resource))
     message += LargerConsumption("Container", container, resource);
   return message;
 }
 
-Annotations EvictionAnnotations(const Threshold& threshold, const Candidate& victim) {
+Annotations EvictionAnnotations(const Threshold& threshold, const Candidate& evicted) {
   const Starved resource = ResourceOf(threshold);
   Annotations annotations{{"starved_resource", std::string(NameOf(resource))}};
-  if (const auto pod = OffendingPod(victim, resource)) {
+  if (const auto pod = OffendingPod(evicted, resource)) {
     annotations["offending_pod"] = pod->name;
     annotations["offending_pod_usage"] = pod->used.ToString();
   }
   std::vector<std::string> names, usages;
-  for (const auto& container : OffendingContainers(victim, resource)) {
+  for (const auto& container : OffendingContainers(evicted, resource)) {
     names.push_back(container.name);
     usages.push_back(container.used.ToString());
   }
