@@ -208,7 +208,7 @@ TEST(GcService, ADryRunTellsAndTouchesNothing) {
   node.ExpectUntouched("u1");
 }
 
-TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
+TEST(GcService, AnUnmanagedPodIsLeftAloneUnlessTheNodeIsTakenOver) {
   for (const bool take_over : {false, true}) {
     TestNode node;
     node.config.kill_unmanaged_pods = take_over;
