@@ -94,7 +94,7 @@ TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
          n.CompleteViews();
          n.network.SetUp(false);
          n.network.SetCallsFail("gc", true);
-         n.holds.status = Unavailable("away");  // what the rounds on the way are told
+         n.holds.status = Unavailable("away");  // for the rounds until then
          n.all.Advance(5s);
          n.holds.status = OkStatus();
        }},
@@ -112,7 +112,7 @@ TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
   }
 }
 
-/// The directories go when the pod's sandbox, which names its source, is planned with them.
+/// The directories are removed when the plan also holds the sandbox, which names the source.
 TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
   const struct {
     const char* name;
@@ -215,7 +215,7 @@ TEST(GcService, AnUnmanagedPodIsLeftAloneUnlessTheNodeIsTakenOver) {
     node.runtime.AddUnmanagedPod({.uid = "f1", .name = "other", .containers = {"c"}});
     node.runtime.Reboot();
     ASSERT_TRUE(node.files.MakeDirs("/var/log/pods/default_other_f1", 0755).ok());
-    // The number of a life, without a state, makes it nobody's here.
+    // A record with an incarnation and no state does not make the pod a managed one.
     v1::WorkerRecord found;
     found.set_uid("f1");
     found.set_incarnation(7);
@@ -278,11 +278,11 @@ TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   EXPECT_EQ(told->container, "app");
 }
 
-/// Nothing is started for its pod meanwhile, and the hold must not end before the container does.
+/// The hold keeps pod-worker from starting the pod, so it must not end before the container ends.
 TEST(GcService, TheGraceOfAContainerInUnknownStateEndsWithTheHold) {
   const struct {
     const char* name;
-    std::string grace;  // as the container tells it; empty: it does not
+    std::string grace;  // in the container's annotations; empty: none
     int64_t want;
   } kCases[] = {{"of its pod", "7", 7},
                 {"at least two seconds", "0", 2},
@@ -436,7 +436,7 @@ TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
 }
 
-/// Its terminal status cannot be saved, so that it never finishes, and what it left never goes.
+/// The terminal status cannot be saved, so the pod never finishes and its leftovers would stay.
 TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   const struct {
     const char* name;
@@ -487,7 +487,7 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   }
 }
 
-/// What pleg has not said yet is not that nothing runs.
+/// A pod that pleg has not listed yet may run.
 TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   const struct {
     const char* name;
@@ -522,7 +522,8 @@ TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   }
 }
 
-/// What cannot be looked at is not well: the condition ends five minutes after a look that says so.
+/// A signal that cannot be read does not end its condition: that takes an inspection, and five
+/// minutes.
 TEST(GcService, AConditionStaysWhileItsSignalCannotBeRead) {
   TestNode node;
   node.config.eviction_hard = {{"imagefs.available", "10%"}};

@@ -32,7 +32,7 @@ v1::WorkerRecord Worker(v1::WorkerState state, bool evicted = false) {
   return record;
 }
 
-/// Its source has given it up.
+/// The pod's source has removed it.
 v1::WorkerRecord RemovedWorker(v1::WorkerState state) {
   v1::WorkerRecord record = Worker(state);
   record.set_removed(true);
@@ -52,7 +52,7 @@ void Check(const std::vector<FateCase>& cases) {
   }
 }
 
-/// Every record that a case may show.
+/// All records that a case may show.
 struct Records {
   v1::DesiredRecord wanted = Desired(v1::DesiredRecord::WANTED);
   v1::DesiredRecord next_life = Desired(v1::DesiredRecord::WANTED, 2);

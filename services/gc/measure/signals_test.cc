@@ -78,8 +78,8 @@ TEST(Pressure, OfAllPodsTogetherTheirCgroupTells) {
 /// Images are on device 2.
 const struct Disks {
   const char* name;
-  const char* containers;  // empty: the runtime does not say
-  uint64_t device;         // of that
+  const char* containers;  // empty: the runtime does not report it
+  uint64_t device;         // of `containers`
   bool known_before;
   bool runtime_answers;
   List read, unread;

@@ -34,7 +34,7 @@ class TreeMeterTest : public testing::Test {
   void Write(const std::string& path, size_t bytes) {
     std::ofstream(top + "/" + path) << std::string(bytes, 'x');
   }
-  /// What the kernel says of one path.
+  /// The answer of the kernel for one path.
   int64_t BlocksOf(const std::string& path) {
     struct stat found {};
     EXPECT_EQ(::lstat((top + path).c_str(), &found), 0);
@@ -65,7 +65,7 @@ class HungServer {
   HungServer(const HungServer&) = delete;
   HungServer& operator=(const HungServer&) = delete;
   bool mounted() const { return mounted_; }
-  /// Whoever waits for it gets an error.
+  /// Every waiting call gets an error.
   void Die() { fd_ = fs::Fd(-1); }
 
  private:
@@ -163,12 +163,12 @@ TEST_F(TreeMeterTest, WhatIsNotCountedIsSaidToBeMore) {
   EXPECT_TRUE(Measure().more);
 }
 
-/// Where something cannot be opened, it is known why: nothing is taken for empty.
+/// An entry that cannot be opened is an error with its reason: it never counts as empty.
 TEST_F(TreeMeterTest, WhatCannotBeOpenedIsAnErrorUnlessItIsElsewhere) {
   const struct {
     const char* name;
     int error;
-    std::optional<StatusCode> want;  // none: it is passed over
+    std::optional<StatusCode> want;  // none: the entry is skipped
   } kCases[] = {
       {"a kernel or a sandbox without the call", ENOSYS, StatusCode::kUnimplemented},
       {"a sandbox that refuses the call", EPERM, StatusCode::kUnimplemented},

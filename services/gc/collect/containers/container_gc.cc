@@ -26,8 +26,8 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
-  // A record with an incarnation and no state is no worker: config-source reads the incarnation of a
-  // UID from it. A record with neither stands for a pod whose files pod-worker cannot read.
+  // A record with an incarnation and no state is no worker: config-source reads the incarnation of
+  // a UID from it. A record with neither stands for a pod whose files pod-worker cannot read.
   const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
                           worker->state() == v1::WORKER_STATE_UNSPECIFIED;
   // For a pod without a known source, all sources must be complete.

@@ -3,7 +3,8 @@
 #include "libs/base/fail_point.h"
 #include "services/gc/gc_fixture.h"
 
-/// Directories of pods below the kubelet's root directory: which are ours, and how they go.
+/// Directories of pods below the kubelet's root directory: which belong to splitlet, and how gc
+/// removes them.
 
 namespace splitlet::gc {
 namespace {
@@ -177,7 +178,7 @@ TEST(PodDirectories, WhatVolumesLeftIsTakenDownUnderTheHoldAndTheRestGoesAtOnce)
   EXPECT_FALSE(node.Exists("/kubelet/pods/u2"));
 }
 
-/// Of kinds that nobody here knows; the next rounds ask about it when something has changed.
+/// Volumes of kinds that pod-worker does not know: gc asks again only when something has changed.
 TEST(PodDirectories, WhatPodWorkerCannotTakeDownIsAskedAboutOnce) {
   RootNode node;
   node.MakePodDir("u1");
@@ -198,7 +199,7 @@ TEST(PodDirectories, WhatPodWorkerCannotTakeDownIsAskedAboutOnce) {
   EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
 }
 
-/// And those that need nothing of the kind are gone by then.
+/// Directories without such volumes are removed before.
 TEST(PodDirectories, WhereTheHoldIsOverMeanwhileNothingIsRemoved) {
   RootNode node;
   for (const char* uid : {"u1", "u2"}) node.MakePodDir(uid);
@@ -214,7 +215,7 @@ TEST(PodDirectories, WhereTheHoldIsOverMeanwhileNothingIsRemoved) {
   EXPECT_FALSE(node.Exists("/kubelet/pods/u1"));
 }
 
-/// config-source knows it, pod-worker does not give it free, a server has not answered yet.
+/// config-source knows the pod, pod-worker does not allow the removal, or a server does not answer.
 TEST(PodDirectories, VolumesStayWhereTheOwnersDoNotGiveThePodFree) {
   RootNode node;
   node.MakePodDir("u1");
@@ -287,7 +288,8 @@ TEST(PodDirectories, OfOrphansAreCountedWithEachRound) {
   EXPECT_EQ(node.Gauge("kubelet_orphan_pod_cleaned_volumes"), 0);
 }
 
-/// What was moved aside is of the earlier life, and what has its name now of the next.
+/// The directory that was moved aside belongs to the earlier incarnation, and the new directory to
+/// the next.
 TEST(PodDirectories, APodThatCameBackAfterARoundDiedKeepsWhatIsNew) {
   for (const std::string point :
        {"gc.move-pod-tree.after", "gc.remove-directory.after-rename", "gc.empty-pod-tree.after"}) {
@@ -313,7 +315,7 @@ TEST(PodDirectories, APodThatCameBackAfterARoundDiedKeepsWhatIsNew) {
   }
 }
 
-/// What cannot be emptied keeps its mark, for the next round.
+/// A directory that cannot be emptied keeps its mark, for the next round.
 TEST(PodDirectories, TheMarkGoesAfterWhatItMarks) {
   RootNode node;
   node.MakePodDir("u1");

@@ -78,7 +78,7 @@ TEST(GcImages, ThoseOfFinishedPodsAreNotWanted) {
     worker.set_state(c.state);
     worker.set_shutdown_boot(c.shutdown_boot);
     ASSERT_TRUE(node.workers.Put("p", worker).ok());
-    node.files.SetUsage("/var/lib/containerd", {1000, 1, 100, 50});  // all of them have to go
+    node.files.SetUsage("/var/lib/containerd", {1000, 1, 100, 50});  // all images have to go
     node.Start();
     node.CompleteViews();
     node.all.Advance(5min);
@@ -163,7 +163,7 @@ TEST(GcImages, AnImageThatComesIntoUseWhileOthersAreRemovedStays) {
     node.files.SetUsage("/var/lib/containerd", {100000, 100, 100, 50});
     node.Start();
     node.CompleteViews();
-    // They go in the order of their ids, as they are listed.
+    // Images are removed in the order of their ids, as they are listed.
     const std::string last = node.runtime.ListImages(After(node.clock, 1s))->back().tags.at(0);
     bool came = false;
     node.on_call = [&](std::string_view method) {
@@ -215,7 +215,7 @@ TEST(GcImages, ADiskWithoutCapacityIsAnEventAndNoImageGoes) {
   EXPECT_GE(std::ranges::count(node.events.reasons, "ImageGCFailed"), 1) << "the second time";
 }
 
-/// A runtime that lists an image which it cannot name.
+/// A runtime that lists an image without an id.
 class OneWithoutId final : public cri::Images {
  public:
   explicit OneWithoutId(cri::Images& behind) : behind_(behind) {}

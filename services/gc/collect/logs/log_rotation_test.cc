@@ -162,7 +162,7 @@ struct LogNode {
     ASSIGN_OR_RETURN(const std::string text, files.Read(from, 1 << 20), "read");
     return files.Replace(to, "packed " + text, {});
   }
-  /// The container's process: into the file that its runtime has open.
+  /// Writes as the container does, into the file that the runtime has open.
   void Write(size_t bytes) {
     const auto before = files.Read(path, 1 << 20);
     CHECK(files.Replace(path, (before.ok() ? *before : "") + std::string(bytes, 'x'), {}).ok());
@@ -286,7 +286,7 @@ TEST(LogRotation, AContainerThatCannotBeToldWritesWhereItWrote) {
   node.runtime.RemoveFault(fault);
   node.all.Advance(11s);
   EXPECT_EQ(node.Size(), 0u);
-  // The answer is lost, the effect is not: what was put aside is not put back over the new file.
+  // The answer is lost, but the log was reopened: the rotated file must not replace the new file.
   node.runtime.AddFault({.method = "ReopenContainerLog",
                          .kind = cri::Fault::Kind::kLoseResponse,
                          .code = StatusCode::kUnavailable});

@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A pod that runs, with a volume on disk, one in memory, one of the host and one with a claim.
+/// A running pod with a volume on disk, one in memory, one of the host and one with a claim.
 class Volumes : public testing::Test {
  protected:
   Volumes() {
@@ -131,7 +131,7 @@ TEST_F(Volumes, AreMeasuredInTheBackgroundOnceInAPeriod) {
   node.all.Advance(20s);
   const auto stats = Stats();
   ASSERT_EQ(stats.pods_size(), 1);
-  ASSERT_EQ(stats.pods(0).volumes_size(), 2);  // "fast" was not made
+  ASSERT_EQ(stats.pods(0).volumes_size(), 2);  // "fast" was not created
   EXPECT_EQ(stats.pods(0).volumes(0).name(), "tmp");
   EXPECT_EQ(stats.pods(0).volumes(0).fs().used_bytes(), 4096U);
   EXPECT_EQ(stats.pods(0).volumes(0).fs().capacity_bytes(), 100U);
@@ -171,7 +171,7 @@ TEST_F(Volumes, ClaimsHaveMetricsWhileTheirPodsRun) {
   EXPECT_THAT(Metrics(), Not(HasSubstr("persistentvolumeclaim")));
 }
 
-/// Names of the volumes that a pod has figures of, with what they hold.
+/// Names and contents of the volumes for which a pod has stats.
 std::map<std::string, uint64_t> UsedIn(const v1::NodeStatsReply& stats, const std::string& uid) {
   std::map<std::string, uint64_t> used;
   for (const auto& each : stats.pods()) {

@@ -321,14 +321,14 @@ PodUsage Memory(int64_t bytes) {
   return usage;
 }
 
-/// With what no container that runs uses.
+/// The pod's cgroup also counts memory that no running container uses.
 PodUsage PodMemory(int64_t pod, int64_t container) {
   PodUsage usage = Memory(container);
   usage.cgroup_memory_bytes = pod;
   return usage;
 }
 
-/// More than is counted.
+/// A tree with more entries than the limit.
 PodUsage TooLarge() {
   PodUsage usage = Disk(0, 0, kMi);
   usage.volumes.inodes = 1;

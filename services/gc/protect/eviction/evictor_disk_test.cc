@@ -145,7 +145,8 @@ TEST_F(Eviction, InodesOfRootFileSystemsCount) {
   EXPECT_THAT(node.kills.kills[0].message(), HasSubstr("The node was low on resource: inodes. "));
 }
 
-/// Images lie on /var/lib/containerd, which is full, half full or fine; layers as a case says.
+/// Images are on /var/lib/containerd, which is full, half full or empty enough; each case says
+/// where layers are.
 class SplitDisks : public Eviction {
  protected:
   SplitDisks() {

@@ -133,7 +133,7 @@ TEST_F(KernelStats, ThePodWithMostProcessesEnds) {
   SetProcesses("/kubepods/burstable/podmany/c/below", 600);
   SetProcesses("/kubepods/podmost/c", 900);
   Start();
-  node.failing = "ListContainers";  // it may be short of them, too
+  node.failing = "ListContainers";  // the runtime may be out of process ids, too
   RunOut();
   ASSERT_THAT(Killed(), ElementsAre("many"));
   EXPECT_EQ(node.kills.kills[0].message(),
@@ -144,7 +144,7 @@ TEST_F(KernelStats, ThePodWithMostProcessesEnds) {
 /// Its one container uses 10Mi.
 struct FilledPod {
   const char* name;
-  int64_t used, inactive_file;  // Mi, in its cgroup; 0 used: that cannot be read
+  int64_t used, inactive_file;  // Mi, of its cgroup; 0 used: the cgroup cannot be read
   bool runs;
   const char* goes;
 };
@@ -297,12 +297,11 @@ TEST_F(Eviction, WhatIsRefusedIsNotAskedForAgainAtOnce) {
   EXPECT_EQ(CountEvents("Evicted"), 0);
 }
 
-/// How the node comes to have too little of something, and how often it is looked at until a pod is
-/// told to go.
+/// How the node runs short of a resource, and how many inspections follow until a pod is evicted.
 struct Shortage {
   const char* name;
-  std::string signal, value;  // of a threshold
-  Duration grace;             // of a soft one; 0: a hard one
+  std::string signal, value;  // of the threshold
+  Duration grace;             // of a soft threshold; 0: a hard threshold
   int rounds;
   void (*begin)(TestNode& node);
 };
@@ -327,7 +326,7 @@ const Shortage kShortages[] = {
     {"disk_after_images_went", "nodefs.available", "10%", 0s, 2, &FillDisk},
 };
 
-/// The shortage begins so many seconds after a regular round.
+/// The shortage begins this many seconds after a regular round.
 class RoundsUntilAKill : public Eviction,
                          public testing::WithParamInterface<std::tuple<Shortage, int>> {};
 
@@ -344,7 +343,7 @@ TEST_P(RoundsUntilAKill, AreTwoAtMost) {
   SetProcesses(node, 80);
   Add({.uid = "a"});
   Start();
-  // A look is what asks the runtime for its disk on the strand of the signals.
+  // An inspection asks the runtime for its disk, on the strand of the signals.
   std::string strand;
   int rounds = 0;
   node.all.SetBeforeStep([&](const exec::Scheduler::Step& step) { strand = step.strand; });
@@ -375,7 +374,7 @@ INSTANTIATE_TEST_SUITE_P(Eviction, RoundsUntilAKill,
 
 class KilledAt : public Eviction, public testing::WithParamInterface<const char*> {};
 
-/// Whoever dies in between, one pod ends: the one that was chosen first.
+/// Whichever process dies in between, only the pod that was chosen first is evicted.
 TEST_P(KilledAt, AnEffectOnePodEnds) {
   Add({.uid = "a", .memory = 20 * kMebi});
   Add({.uid = "b", .memory = 10 * kMebi});

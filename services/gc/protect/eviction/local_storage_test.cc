@@ -73,8 +73,8 @@ TEST(LocalStorage, OfATreeTooLargeToBeCountedWhatIsCountedCounts) {
   const struct {
     const char* name;
     kube::Pod pod;
-    int64_t bytes;       // counted, of the volume, the pod's directory and its logs, each
-    const char* signal;  // nullptr: none is passed
+    int64_t bytes;       // counted in each of the volume, the pod's directory and its logs
+    const char* signal;  // nullptr: no limit is exceeded
   } kCases[] = {
       {"a volume below its limit", Limited("1Gi", nullptr), kMi, nullptr},
       {"a volume above it already", Limited("1Gi", nullptr), kGi + 1, "emptydirfs.limit"},

@@ -87,7 +87,7 @@ TEST(OomWatcher, OnlyTheWholeSystemIsAnEventOfTheNode) {
   for (const auto& line : kOfALimit) node.kernel_log.records.push_back("4,1,1,-;" + line + "\n");
   node.all.Advance(10s);
   EXPECT_EQ(std::ranges::count(node.events.reasons, "SystemOOM"), 0);
-  // A kill may be told in two halves.
+  // The lines of a kill may come in two reads.
   for (size_t i = 0; i + 1 < kSystem.size(); ++i)
     node.kernel_log.records.push_back("4,1,1,-;" + kSystem[i] + "\n");
   node.all.Advance(10s);

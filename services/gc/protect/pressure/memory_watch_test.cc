@@ -55,7 +55,7 @@ TEST(MemoryLines, StandWhereAThresholdIsMet) {
   }
 }
 
-/// The machine has 1000 MiB, of which 500 are used; the kernel tells when it is asked to.
+/// The machine has 1000 MiB, of which 500 are used; the kernel notifies when it is asked to.
 class MemoryAlarms : public KernelStats {
  protected:
   MemoryAlarms() {
@@ -67,9 +67,9 @@ class MemoryAlarms : public KernelStats {
   void SetUse(const std::string& directory, int64_t use_mi) {
     Write(directory + "/memory.usage_in_bytes", fmt::format("{}\n", use_mi * kMebi));
   }
-  /// Looks at the node by now.
+  /// Inspections of the node so far.
   int Inspections() { return node.memory_alarm->set; }
-  /// Why nothing could be set, each time that it was logged.
+  /// The logged reasons why no notification could be set.
   std::vector<std::string> Warnings() {
     std::vector<std::string> why;
     for (const auto& line : node.sink.lines())
@@ -101,7 +101,7 @@ TEST_F(MemoryAlarms, APodEndsWithoutWaitingForTheNextLook) {
 
 TEST_F(MemoryAlarms, TheLineMovesWithWhatCanBeDropped) {
   Start();
-  SetUse(kMemoryDirectory, 600);  // 200 more of them files that nobody needs
+  SetUse(kMemoryDirectory, 600);  // 200 of them are inactive file pages
   node.all.Advance(10s);
   EXPECT_THAT(node.memory_alarm->lines,
               ElementsAre(cgroup::MemoryLine{kMemoryDirectory, 1000 * kMebi + 1}));

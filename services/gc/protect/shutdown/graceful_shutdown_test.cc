@@ -51,7 +51,7 @@ class NodeShutdown : public testing::Test {
     ASSERT_TRUE(node.desired.Put(bus::KeyOf(uid), desired).ok());
     PutWorker(uid, v1::SYNCING);
   }
-  /// Stopped and cleaned up.
+  /// The worker is finished: containers stopped, volumes torn down.
   void Finish(const std::string& uid) {
     PutWorker(uid, v1::FINISHED);
     node.all.RunUntilIdle();
@@ -59,7 +59,7 @@ class NodeShutdown : public testing::Test {
   void Start() {
     node.Start();
     node.CompleteViews();
-    node.all.Advance(10s);  // the first look at the node's signals
+    node.all.Advance(10s);  // the first inspection of the signals
   }
   void Say(bool preparing) {
     node.machine.Say(preparing);
@@ -170,7 +170,7 @@ TEST_F(NodeShutdown, PodsOfLowerPriorityEndFirst) {
     EXPECT_EQ(kill.grace_period_seconds(), kill.uid() == "web" ? 20 : 3);
   }
   Finish("quick");
-  PutWorker("web", v1::TERMINATED);  // its volumes are there still
+  PutWorker("web", v1::TERMINATED);  // its volumes still exist
   node.all.Advance(5s);
   EXPECT_EQ(Killed().size(), 2U);
   Finish("web");
