@@ -35,9 +35,9 @@ v1::KillPodRequest RequestOf(const PendingEviction& eviction) {
 }
 
 Status SaveEviction(const fs::RecordStore& records, const PendingEviction& eviction) {
-  FAIL_POINT("gc.choose-eviction.before");
+  FAIL_POINT("gc.choose-victim.before");
   RETURN_IF_ERROR(records.Save(bus::KeyOf(eviction.uid), EncodeEviction(eviction), false), "save");
-  FAIL_POINT("gc.choose-eviction.after");
+  FAIL_POINT("gc.choose-victim.after");
   return OkStatus();
 }
 
