@@ -153,7 +153,6 @@ TEST(Pressure, WhereContainersWriteIsMeasuredWhenItIsApartFromImages) {
       EXPECT_EQ(*layers, (PressureSignal{"containerfs.available", 700, 2000}));
     }
   }
-  EXPECT_EQ(ConditionOf("containerfs.inodesFree"), "DiskPressure");
 }
 
 TEST(Pressure, MemoryAndProcessIdsFromTheKernel) {

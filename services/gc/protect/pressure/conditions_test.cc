@@ -25,6 +25,7 @@ TEST(Pressure, AConditionStaysFiveMinutesAfterItWasLastMet) {
   EXPECT_EQ(Conditions(last_met, clock.Now(), 5min), (List{"MemoryPressure"}));
   EXPECT_EQ(DecodeLastMet(EncodeLastMet(last_met), clock.Now().boot), last_met);
   EXPECT_EQ(ConditionOf("allocatableMemory.available"), "MemoryPressure");
+  EXPECT_EQ(ConditionOf("containerfs.inodesFree"), "DiskPressure");
 }
 
 TEST(Pressure, WhatCannotBeReadHoldsTheConditionsOfItsThresholds) {
