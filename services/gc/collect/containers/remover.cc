@@ -18,7 +18,7 @@ constexpr Duration kAskLimit = std::chrono::seconds{5};
 constexpr Duration kHoldLimit = std::chrono::seconds{20};
 
 /// A volume that hangs leaves time for the others.
-constexpr Duration kTakeDownLimit = std::chrono::seconds{10};
+constexpr Duration kTearDownLimit = std::chrono::seconds{10};
 
 constexpr int64_t kMinGrace = 2;  // seconds
 /// The part of the hold that is left for the runtime after a container's grace period.
@@ -318,7 +318,7 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
   }
   if (HoldIsOver()) return false;
   if (!removal.blocked.empty()) {
-    if (!TakeDownVolumes(removal)) return true;
+    if (!TearDownVolumes(removal)) return true;
     if (HoldIsOver()) return false;
   }
   Record("pod-dir", removal, RemovePodDirectory(removal));
@@ -328,8 +328,8 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
 /// The end of a pod normally tears its volumes down. Two cases leave volumes: pod-worker found the
 /// pod only after all its containers had ended, for example after a boot; or a container that must
 /// not be stopped was still there.
-bool Remover::TakeDownVolumes(const Removal& removal) {
-  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTakeDownLimit)};
+bool Remover::TearDownVolumes(const Removal& removal) {
+  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTearDownLimit)};
   const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
   std::string why = removal.blocked;
   if (gone.ok() && *gone)

@@ -62,7 +62,7 @@ class Remover {
   void RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventory);
   void RemoveDirectories(const RemovalPlan& plan);
   bool RemoveOrKeep(const Removal& removal);
-  bool TakeDownVolumes(const Removal& removal);
+  bool TearDownVolumes(const Removal& removal);
   void RemoveLinks(const RemovalPlan& plan);
   Status RemoveContainer(const cri::ContainerId& id);
   Status StopUnknown(const cri::Container& container);
