@@ -5,7 +5,6 @@
 #include "libs/config/kubelet_config.h"
 #include "libs/config/scalars.h"
 #include "libs/config/test_head.h"
-#include "libs/config/volume_stats.h"
 
 namespace splitlet::config {
 namespace {
@@ -587,20 +586,19 @@ TEST(ConfigFile, HowOftenVolumesAreMeasured) {
   using namespace std::chrono_literals;
   const struct {
     const char* name;
-    std::string content;
+    const char* content;
     Duration want;
   } kCases[] = {
-      {"no file", "", 1min},
-      {"not said", kHead, 1min},
-      {"zero is not said", kHead + std::string("volumeStatsAggPeriod: 0s\n"), 1min},
-      {"a period", kHead + std::string("volumeStatsAggPeriod: 90s\n"), 90s},
-      {"off", kHead + std::string("volumeStatsAggPeriod: -1s\n"), -1s},
-      {"no document", "{", 1min},
+      {"not set", "", 1min},
+      {"zero counts as not set", "volumeStatsAggPeriod: 0s\n", 1min},
+      {"a period", "volumeStatsAggPeriod: 90s\n", 90s},
+      {"off", "volumeStatsAggPeriod: -1s\n", -1s},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(VolumeStatsPeriod(c.content), c.want);
+    EXPECT_EQ(Loaded(c.content).volume_stats_period, c.want);
   }
+  EXPECT_EQ(KubeletConfig().volume_stats_period, Duration{1min}) << "no file";
 }
 
 TEST(Scalars, Durations) {

@@ -397,6 +397,7 @@ StatusOr<KubeletConfig> KubeletConfig::Load(const std::string& path, const std::
   FillCgroups(config, read);
   FillContainers(config, read);
   FillEviction(config, read);
+  config.volume_stats_period = VolumeStatsPeriod(read);
   FillImages(config, read);
   FillMachine(config.machine, read);
   FillApi(config.api, read);

@@ -17,6 +17,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/config/feature_gates.h"
+#include "libs/config/volume_stats.h"
 
 namespace splitlet::config {
 
@@ -114,6 +115,7 @@ class KubeletConfig {
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   bool kernel_memcg_notification = false;
+  Duration volume_stats_period = kVolumeStatsPeriod;  // below zero: volumes are not measured
   // Requirements on the machine, and settings of it. Unset differs from the value that a kubelet
   // assumes (docs/configuration.md).
   struct MachineSettings {

@@ -5,8 +5,6 @@
 /// Errors:  none: KubeletConfig::Load has checked the configuration.
 /// Source:  docs/configuration.md.
 
-#include <string>
-
 #include "libs/base/clock.h"
 
 namespace splitlet::config {
@@ -15,9 +13,7 @@ class ConfigReader;
 
 inline constexpr Duration kVolumeStatsPeriod = std::chrono::minutes{1};
 
-/// `content`: a loaded configuration; empty: no file. Zero means not set, as in a kubelet; below
-/// zero volumes are not measured.
-Duration VolumeStatsPeriod(const std::string& content);
+/// Zero counts as not set, as at a kubelet; below zero volumes are not measured.
 Duration VolumeStatsPeriod(const ConfigReader& read);
 
 }  // namespace splitlet::config

@@ -10,8 +10,8 @@
 namespace splitlet::gc {
 namespace {
 
-/// Where pods are limited to what is allocatable, without what its driver makes of the name; empty:
-/// they are not.
+/// The cgroup that limits all pods to the allocatable resources, in the form of cgroupfs; empty: no
+/// cgroup does.
 StatusOr<std::string> LimitedCgroup(const config::KubeletConfig& file, bool has_api_server) {
   if (!file.HasPodCgroups(has_api_server) || !file.enforce_allocatable) return std::string();
   ASSIGN_OR_RETURN(cgroup::Name root, cgroup::ParseCgroupfsPath(file.cgroup_root), "cgroupRoot");
@@ -31,8 +31,8 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.pods_dir = flags.state_dir + "/pods";
   config.pod_logs_dir = file.pod_logs_dir;
   config.links_dir = fs::ParentOf(file.pod_logs_dir) + "/containers";
-  config.facts_dir = flags.run_dir + "/gc/facts";
-  config.victims_dir = flags.run_dir + "/gc/victims";
+  config.records_dir = flags.run_dir + "/gc/facts";
+  config.evictions_dir = flags.run_dir + "/gc/victims";
   config.call_limit = file.runtime_request_timeout;
   config.min_age = file.splitlet.container_gc_min_age;
   config.max_per_container = file.splitlet.container_gc_max_per_pod;
@@ -49,6 +49,7 @@ StatusOr<GcConfig> LoadGcConfig(const config::KubeletConfig& file, const daemon:
   config.eviction_max_grace_seconds = file.eviction_max_pod_grace_period_seconds;
   config.local_storage_limits = file.local_storage_capacity_isolation;
   config.evict_static_pods = file.splitlet.evict_static_pods;
+  config.volume_stats_period = file.volume_stats_period;
   config.shutdown_dir = flags.run_dir + "/gc/shutdown";
   config.shutdown_groups =
       PlainGroups(file.shutdown_grace_period, file.shutdown_grace_period_critical_pods);

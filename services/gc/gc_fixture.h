@@ -1,7 +1,7 @@
 #pragma once
 
-/// gc whole, on fakes: runtime, files, bus, loop and strands on virtual time, with the owners that
-/// it asks. The process may be killed and started as often as a test wants.
+/// The whole of gc on fakes: runtime, files, bus, loop and strands on virtual time, and the owners
+/// that gc asks. A test may kill and start the process any number of times.
 /// Threads: one.
 /// Errors: as test failures.
 
@@ -26,10 +26,10 @@
 #include "libs/kube/pod_types.h"
 #include "libs/node/pod_place.h"
 #include "libs/peers/fake_desired_owner.h"
-#include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
-#include "services/gc/oom/fake_kernel_log.h"
-#include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/measure/fake_tree_meter.h"
+#include "services/gc/protect/oom/fake_kernel_log.h"
+#include "services/gc/protect/shutdown/fake_shutdown_source.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -45,14 +45,14 @@ class FakeEvents final : public daemon::EventRecorder {
   std::vector<daemon::PodEvent> all;
 };
 
-/// Grants what it is asked for, unless a test says otherwise.
+/// Allows every removal that the test does not refuse.
 class FakeWorkerClient final : public peers::HoldClient {
  public:
   struct State {
     Status status;
     std::set<std::string> refused;  // UIDs and ids
     std::vector<std::string> stopped_sandboxes;
-    /// What becomes of the volumes that pods left; null: they stay.
+    /// Result of TakeDownVolumes, by UID; null: the volumes are gone.
     std::function<StatusOr<bool>(const std::string& uid)> take_down;
     std::vector<std::string> taken_down;
     int holds = 0, releases = 0;
@@ -79,7 +79,7 @@ class FakeWorkerClient final : public peers::HoldClient {
   State& state_;
 };
 
-/// Takes every kill, unless a test says otherwise.
+/// Accepts every kill, unless the test sets an error.
 class FakeKillClient final : public peers::KillClient {
  public:
   struct State {
@@ -119,9 +119,9 @@ struct TestNode {
   fs::FakeFileSystem files{clock};
   std::unique_ptr<cri::Waiter> waiter = cri::MakeAdvancingWaiter(clock);
   std::function<void(std::string_view method)> on_call;
-  std::string failing;  // a call of the runtime
+  std::string failing;  // name of the runtime call that fails
   std::vector<int64_t> stop_graces;
-  std::string grace = "30";  // of pods, as their containers tell it
+  std::string grace = "30";  // of pods, in the annotations of their containers
   cri::FakeRuntime runtime{clock,
                            {.waiter = waiter.get(),
                             .intercept =
@@ -150,12 +150,11 @@ struct TestNode {
   FakeKillClient::State kills;
   FakeTreeMeter::Disk disk;
   FakeKernelLog::State kernel_log;
-  std::optional<cgroup::FakeMemoryAlarm::State> memory_alarm;  // as it was asked for
+  std::optional<cgroup::FakeMemoryAlarm::State> memory_alarm;  // set: the configuration asks for it
   FakeShutdownSource::Machine machine;
   StatusOr<bool> known = false;
   std::vector<std::string> asked_sources;
   GcConfig config;
-  Duration volume_stats_period = std::chrono::minutes{1};
   std::unique_ptr<Process> process;
 
   TestNode() {
@@ -165,8 +164,8 @@ struct TestNode {
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/var/log/pods";
     config.links_dir = "/var/log/containers";
-    config.facts_dir = "/run/gc/facts";
-    config.victims_dir = "/run/gc/victims";
+    config.records_dir = "/run/gc/facts";
+    config.evictions_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
     config.eviction_hard = {{"nodefs.available", "10%"}};
     CHECK(files.MakeDirs(config.pods_dir, 0755).ok());
@@ -206,7 +205,6 @@ struct TestNode {
                 .kills = std::make_unique<FakeKillClient>(kills),
                 .desired_client = std::make_unique<peers::FakeDesiredOwner>(
                     [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
-                .volume_stats_period = volume_stats_period,
                 .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
                 .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
@@ -218,7 +216,7 @@ struct TestNode {
     process->loop.Post([this] { process->service->Start(); });
     all.RunUntilIdle();
   }
-  /// As gzip does, and different from what it was.
+  /// Writes another content, as gzip does.
   Status Compress(const std::string& from, const std::string& to) {
     ASSIGN_OR_RETURN(const std::string text, files.Read(from, 1 << 20), "read");
     return files.Replace(to, "packed " + text, {});

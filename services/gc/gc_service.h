@@ -1,20 +1,22 @@
 #pragma once
 
-/// Removes what ended pods leave behind and what nobody uses, and says how much room there is.
-/// It routes: each input goes to the part whose state it changes.
-/// In:    timers (containers 1 min, images 5 min, signals 10 s), views `desired`, `workers`,
-/// `runtime`, Gc.Run calls.
-/// Owns:  table `pressure`: key `node` -> signals and conditions. The parts own the state:
-/// RoundQueue, RemainsCollector, ImageCollector, LogRotation, RemovedLogs, PressureMonitor,
-/// Evictor, GracefulShutdown, VolumeMonitor, RemovalLog.
-/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; ends of
-/// pods that have to go; events of the node.
-/// Killed at any line: the next round lists everything anew and goes on; a directory moved aside is
-/// emptied then; a hold that nobody releases ends after 60 s.
+/// Collects garbage, protects the node from running out of something, and answers what the node
+/// uses. This class builds the rooms and routes: each input goes to the part whose state it
+/// changes.
+/// In:    timers of the parts; views `desired`, `workers`, `runtime`; calls Gc.Run, Gc.GetReport
+/// and NodeStats.GetNodeStats; logind's PrepareForShutdown; the kernel's log (/dev/kmsg) and its
+/// alarm of memory. NodeImages.ListImages goes to the runtime without this class.
+/// Owns:  table `pressure`: key `node` -> signals, conditions, whether the node shuts down. The
+/// parts own the state: GarbageCollector, NodeProtector, VolumeMonitor, StatsReader.
+/// Out:   puts to `pressure`; holds of pod-worker; removals in the runtime and on disk; KillPod;
+/// events of pods and of the node.
+/// Killed at any line: the next round lists everything again and goes on; what a shutdown or an
+/// eviction has begun is on disk for this boot.
 /// Threads: loop thread only.
 /// Errors: in the report of a round.
 /// Source: docs/safety.md, rules 8, 10 and 25.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,25 +28,17 @@
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
-#include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
+#include "services/gc/collect/garbage_collector.h"
+#include "services/gc/collect/report.h"
 #include "services/gc/config.h"
-#include "services/gc/eviction/evictor.h"
-#include "services/gc/images/image_collector.h"
-#include "services/gc/logs/log_rotation.h"
-#include "services/gc/logs/removed_logs.h"
+#include "services/gc/measure/stats/stats_reader.h"
+#include "services/gc/measure/stats/volume_monitor.h"
 #include "services/gc/metrics.h"
-#include "services/gc/oom/oom_watcher.h"
-#include "services/gc/pressure/pressure_monitor.h"
-#include "services/gc/removal/remains_collector.h"
-#include "services/gc/removal_log.h"
-#include "services/gc/report.h"
-#include "services/gc/round_queue.h"
-#include "services/gc/shutdown/graceful_shutdown.h"
-#include "services/gc/stats/stats_reader.h"
-#include "services/gc/stats/volume_monitor.h"
+#include "services/gc/node_events.h"
+#include "services/gc/protect/node_protector.h"
 
 namespace splitlet::gc {
 
@@ -64,12 +58,11 @@ struct GcDeps {
   std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
-  std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: nobody asks for it
+  std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: the configuration asks for none
   std::unique_ptr<ShutdownSource> shutdown;
   std::unique_ptr<peers::HoldClient> workers_client;
   std::unique_ptr<peers::KillClient> kills;
   std::unique_ptr<peers::DesiredOwner> desired_client;
-  Duration volume_stats_period;  // not above 0: volumes are not measured
   bus::Table<v1::PressureRecord> pressure;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;
@@ -81,39 +74,28 @@ struct GcDeps {
 
 class GcService {
  public:
-  using Done = std::function<void(StatusOr<Report>)>;
+  using Done = GarbageCollector::Done;
   GcService(GcDeps deps, GcConfig config);
 
   void Start();
   daemon::Health GetHealth() const;
-  /// One round of everything, after those that run or wait. RESOURCE_EXHAUSTED when too many wait.
-  void Run(bool dry_run, Done done);
-  /// What the last round of each kind did, in one.
-  Report GetReport() const;
+  /// See GarbageCollector.
+  void Run(bool dry_run, Done done) { collector_.Run(dry_run, std::move(done)); }
+  Report GetReport() const { return collector_.GetReport(); }
   void GetStats(bool details, StatsReader::Done done) { stats_.Read(details, std::move(done)); }
 
  private:
-  void OnRuntimeChange(const v1::RuntimeRecord& record);
-  void OnRemovalTimer();
-  void OnImageTimer();
-  void RunSoon();
-  void MakeRoom(NodeReclaim what, std::function<void()> done);
+  GarbageCollector::Deps CollectorDeps();
+  NodeProtector::Deps ProtectorDeps();
+  StatsReader::Deps StatsDeps();
+  void Subscribe();
 
   GcDeps deps_;
   const GcConfig config_;
   GcMetrics metrics_;
-  RemovalLog removal_log_;
-  RoundQueue rounds_;
-  bool soon_ = false;  // a round of remains is to come before its time
-  RemainsCollector remains_;
-  ImageCollector images_;
-  LogRotation logs_;
-  RemovedLogs removed_logs_;
-  exec::Periodic removal_timer_, image_timer_;
-  PressureMonitor pressure_;
-  Evictor evictor_;
-  GracefulShutdown shutdown_;
-  OomWatcher oom_;
+  NodeEvents node_events_;
+  GarbageCollector collector_;
+  NodeProtector protector_;
   VolumeMonitor volumes_;
   StatsReader stats_;
 };

@@ -94,7 +94,7 @@ TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
          n.CompleteViews();
          n.network.SetUp(false);
          n.network.SetCallsFail("gc", true);
-         n.holds.status = Unavailable("away");  // what the rounds on the way are told
+         n.holds.status = Unavailable("away");  // for the rounds until then
          n.all.Advance(5s);
          n.holds.status = OkStatus();
        }},
@@ -112,7 +112,7 @@ TEST(GcService, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
   }
 }
 
-/// The directories go when the pod's sandbox, which names its source, is planned with them.
+/// The directories are removed when the plan also holds the sandbox, which names the source.
 TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
   const struct {
     const char* name;
@@ -208,14 +208,14 @@ TEST(GcService, ADryRunTellsAndTouchesNothing) {
   node.ExpectUntouched("u1");
 }
 
-TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
+TEST(GcService, AnUnmanagedPodIsLeftAloneUnlessTheNodeIsTakenOver) {
   for (const bool take_over : {false, true}) {
     TestNode node;
     node.config.kill_unmanaged_pods = take_over;
     node.runtime.AddUnmanagedPod({.uid = "f1", .name = "other", .containers = {"c"}});
     node.runtime.Reboot();
     ASSERT_TRUE(node.files.MakeDirs("/var/log/pods/default_other_f1", 0755).ok());
-    // The number of a life, without a state, makes it nobody's here.
+    // A record with an incarnation and no state does not make the pod a managed one.
     v1::WorkerRecord found;
     found.set_uid("f1");
     found.set_incarnation(7);
@@ -225,7 +225,8 @@ TEST(GcService, AForeignPodIsLeftAloneUnlessTheNodeIsTakenOver) {
     const Report report = node.Run();
     EXPECT_EQ(node.runtime.Containers().empty(), take_over);
     EXPECT_EQ(node.Exists("/var/log/pods/default_other_f1"), !take_over);
-    EXPECT_EQ(std::ranges::find(report.kept, "pod f1: made by somebody else") != report.kept.end(),
+    EXPECT_EQ(std::ranges::find(report.kept, "pod f1: unmanaged, splitlet did not create it") !=
+                  report.kept.end(),
               !take_over);
   }
 }
@@ -260,7 +261,8 @@ TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   node.Run();
   node.ExpectUntouched("u1");
   EXPECT_EQ(node.runtime.Calls("RemoveContainer"), 0u) << "it may run on";
-  EXPECT_EQ(std::ranges::count(node.sink.lines(), std::string("garbage could not be removed"),
+  EXPECT_EQ(std::ranges::count(node.sink.lines(),
+                               std::string("cannot remove garbage; the next round tries again"),
                                [](const auto& line) { return std::string(line.message); }),
             1);
 
@@ -276,11 +278,11 @@ TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   EXPECT_EQ(told->container, "app");
 }
 
-/// Nothing is started for its pod meanwhile, and the hold must not end before the container does.
+/// The hold keeps pod-worker from starting the pod, so it must not end before the container ends.
 TEST(GcService, TheGraceOfAContainerInUnknownStateEndsWithTheHold) {
   const struct {
     const char* name;
-    std::string grace;  // as the container tells it; empty: it does not
+    std::string grace;  // in the container's annotations; empty: none
     int64_t want;
   } kCases[] = {{"of its pod", "7", 7},
                 {"at least two seconds", "0", 2},
@@ -342,7 +344,7 @@ TEST(GcService, NothingIsRemovedWhenTheHoldIsOver) {
   node.runtime.AddFault(
       {.method = "RemoveContainer", .kind = cri::Fault::Kind::kDelay, .delay = 51s, .times = 1});
   const Report report = node.Run();
-  EXPECT_EQ(report.error, "the hold is over; the rest waits for the next round");
+  EXPECT_EQ(report.error, "the hold has ended; the next round removes the rest");
   EXPECT_EQ(node.runtime.Calls("RemoveContainer"), 1u);
   EXPECT_EQ(node.runtime.Sandboxes().size(), 2u);
   EXPECT_TRUE(node.Exists(node.LogDir("u1")));
@@ -402,7 +404,9 @@ TEST(GcService, ARuntimeThatDoesNotAnswerIsToldWithEachRound) {
   EXPECT_EQ(std::ranges::count(node.events.reasons, "ContainerGCFailed"), 2);
   int logged = 0;
   for (const auto& line : node.sink.lines())
-    logged += line.message == "container garbage collection ended early" ? 1 : 0;
+    logged += line.message == "container garbage collection ended early; the next round tries again"
+                  ? 1
+                  : 0;
   EXPECT_EQ(logged, 1);
   node.runtime.SetDown(false);
   node.Run();
@@ -432,7 +436,7 @@ TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
 }
 
-/// Its terminal status cannot be saved, so that it never finishes, and what it left never goes.
+/// The terminal status cannot be saved, so the pod never finishes and its leftovers would stay.
 TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   const struct {
     const char* name;
@@ -483,7 +487,7 @@ TEST(GcService, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   }
 }
 
-/// What pleg has not said yet is not that nothing runs.
+/// A pod that pleg has not listed yet may run.
 TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   const struct {
     const char* name;
@@ -518,7 +522,8 @@ TEST(GcService, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   }
 }
 
-/// What cannot be looked at is not well: the condition ends five minutes after a look that says so.
+/// A signal that cannot be read does not end its condition: that takes an inspection, and five
+/// minutes.
 TEST(GcService, AConditionStaysWhileItsSignalCannotBeRead) {
   TestNode node;
   node.config.eviction_hard = {{"imagefs.available", "10%"}};

@@ -2,7 +2,6 @@
 
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/config/kubelet_config.h"
-#include "libs/config/volume_stats.h"
 #include "libs/cri/grpc_runtime.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
@@ -14,47 +13,44 @@
 #include "libs/rpc/rpc.h"
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
+#include "services/gc/measure/stats/system_usage.h"
+#include "services/gc/protect/shutdown/logind.h"
 #include "services/gc/rpc.h"
-#include "services/gc/shutdown/logind.h"
-#include "services/gc/stats/system_usage.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
 namespace {
 
-constexpr uint64_t kMaxConfigBytes = 1 << 20;
-
-/// How often volumes are measured.
-StatusOr<Duration> ReadVolumeStatsPeriod(daemon::ServiceContext& context) {
-  const std::string& file = context.flags().config_file;
-  if (file.empty()) return config::kVolumeStatsPeriod;
-  ASSIGN_OR_RETURN(const std::string content, context.files().Read(file, kMaxConfigBytes), "{}",
-                   file);
-  return config::VolumeStatsPeriod(content);
-}
-
-/// The runtime's client, and the right to use it.
-struct Locked {
-  Locked(daemon::RuntimeLock l, std::unique_ptr<cri::GrpcRuntime> r)
-      : lock(std::move(l)), runtime(std::move(r)) {}
+/// The runtime's client, and the lock that allows gc to use it.
+struct LockedRuntime {
+  LockedRuntime(daemon::RuntimeLock l, std::unique_ptr<cri::GrpcRuntime> c)
+      : lock(std::move(l)), client(std::move(c)) {}
   daemon::RuntimeLock lock;
-  std::unique_ptr<cri::GrpcRuntime> runtime;
+  std::unique_ptr<cri::GrpcRuntime> client;
 };
 
-StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& context) {
-  auto& files = context.files();
-  ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(files), "state id");
-  ASSIGN_OR_RETURN(const auto state_id, fs::EnsureStateId(files, context.flags().state_dir, fresh),
-                   "state id");
-  ASSIGN_OR_RETURN(auto config, LoadGcConfig(context.config(), context.flags(), state_id),
-                   "configuration");
+StatusOr<std::shared_ptr<cri::GrpcRuntime>> ConnectRuntime(daemon::ServiceContext& context,
+                                                           const GcConfig& config) {
   const std::string& endpoint = context.config().container_runtime_endpoint;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(endpoint, "gc"), "lock of the runtime");
-  const auto locked = std::make_shared<Locked>(
+  const auto locked = std::make_shared<LockedRuntime>(
       std::move(lock),
       std::make_unique<cri::GrpcRuntime>(rpc::ConnectEndpoint(endpoint), context.clock(),
                                          context.metrics(), cri::CallLimits{config.call_limit}));
-  const std::shared_ptr<cri::GrpcRuntime> runtime(locked, locked->runtime.get());
+  return std::shared_ptr<cri::GrpcRuntime>(locked, locked->client.get());
+}
+
+StatusOr<GcConfig> ReadConfig(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(context.files()), "state id");
+  ASSIGN_OR_RETURN(const auto state_id,
+                   fs::EnsureStateId(context.files(), context.flags().state_dir, fresh),
+                   "state id");
+  return LoadGcConfig(context.config(), context.flags(), state_id);
+}
+
+StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(auto config, ReadConfig(context), "configuration");
+  ASSIGN_OR_RETURN(const auto runtime, ConnectRuntime(context, config), "runtime");
   ASSIGN_OR_RETURN(auto pressure, bus::Own<v1::PressureRecord>(context.bus(), "pressure"),
                    "table pressure");
   ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
@@ -63,13 +59,11 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
                    "view workers");
   ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
                    "view runtime");
-  ASSIGN_OR_RETURN(const Duration volume_stats_period, ReadVolumeStatsPeriod(context),
-                   "configuration");
   GcDeps deps{
       .clock = context.clock(),
       .loop = context.loop(),
       .strands = context.strands(),
-      .files = files,
+      .files = context.files(),
       .reader = *runtime,
       .remover = *runtime,
       .images = *runtime,
@@ -84,7 +78,8 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
           [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
             return runner.StopContainer(id, grace, std::move(deadline));
           },
-      .runtime_pid = [endpoint] { return ListenerOf(endpoint); },
+      .runtime_pid =
+          [endpoint = context.config().container_runtime_endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
       .memory_alarm =
@@ -93,7 +88,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .workers_client = peers::MakeHoldClient(context.clock(), context.Peer("pod-worker")),
       .kills = peers::MakeKillClient(context.clock(), context.Peer("pod-worker")),
       .desired_client = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
-      .volume_stats_period = volume_stats_period,
       .pressure = std::move(pressure),
       .desired = std::move(desired),
       .workers = std::move(workers),

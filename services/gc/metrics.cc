@@ -24,59 +24,60 @@ void GcMetrics::ObserveStatsAge(const std::string& signal_name, Duration age) co
 GcMetrics::GcMetrics(prometheus::Registry& registry)
     : images(prometheus::BuildCounter()
                  .Name("kubelet_image_garbage_collected_total")
-                 .Help("Images removed by gc")
+                 .Help("Images that gc removed, by reason")
                  .Register(registry)),
       removed(prometheus::BuildCounter()
                   .Name("splitlet_gc_removed_total")
-                  .Help("Containers, sandboxes, directories and links removed")
+                  .Help("Containers, sandboxes, directories and links that gc removed, by kind")
                   .Register(registry)),
       errors(prometheus::BuildCounter()
                  .Name("splitlet_gc_errors_total")
-                 .Help("Removals that failed, and rounds that ended early")
+                 .Help("Removals, measurements and rounds that failed, by kind")
                  .Register(registry)),
       round(prometheus::BuildHistogram()
                 .Name("splitlet_gc_round_duration_seconds")
-                .Help("Time of one round")
+                .Help("Duration of a round of garbage collection in seconds")
                 .Register(registry)),
       log_rotations(prometheus::BuildCounter()
                         .Name("splitlet_gc_log_rotations_total")
-                        .Help("Logs of containers that were put aside for a new one")
+                        .Help("Container logs that gc rotated")
                         .Register(registry)
                         .Add({})),
-      memory_alarms(prometheus::BuildCounter()
-                        .Name("splitlet_gc_memory_alarms_total")
-                        .Help("How often the kernel told that memory passed a threshold")
-                        .Register(registry)
-                        .Add({})),
+      memory_alarms(
+          prometheus::BuildCounter()
+              .Name("splitlet_gc_memory_alarms_total")
+              .Help("Notifications of the kernel that memory usage passed an eviction threshold")
+              .Register(registry)
+              .Add({})),
       unmanaged_pods(prometheus::BuildGauge()
                          .Name("splitlet_gc_unmanaged_pods")
-                         .Help("Pods in the runtime that nobody here made")
+                         .Help("Pods in the runtime that splitlet did not create")
                          .Register(registry)
                          .Add({})),
       signal(prometheus::BuildGauge()
                  .Name("splitlet_pressure_available")
-                 .Help("What is left of memory, disk, inodes and process ids")
+                 .Help("What is left of memory, disk, inodes and process ids, by eviction signal")
                  .Register(registry)),
       condition(prometheus::BuildGauge()
                     .Name("splitlet_pressure_condition")
-                    .Help("1 while the node has the condition")
+                    .Help("1 if the node has the condition, else 0")
                     .Register(registry)),
       evictions(prometheus::BuildCounter()
                     .Name("kubelet_evictions")
-                    .Help("Pods evicted")
+                    .Help("Pods that gc evicted, by eviction signal")
                     .Register(registry)),
       stats_age(prometheus::BuildHistogram()
                     .Name("kubelet_eviction_stats_age_seconds")
-                    .Help("Age of the signals by which a pod was chosen")
+                    .Help("Age of the signals when gc chose a pod to evict, in seconds")
                     .Register(registry)),
       orphans(prometheus::BuildGauge()
                   .Name("kubelet_orphan_pod_cleaned_volumes")
-                  .Help("Pods that are gone whose directory was to go in the last round")
+                  .Help("Orphaned pods whose directory the last round tried to remove")
                   .Register(registry)
                   .Add({})),
       orphan_errors(prometheus::BuildGauge()
                         .Name("kubelet_orphan_pod_cleaned_volumes_errors")
-                        .Help("Of these, those whose directory could not be removed")
+                        .Help("Orphaned pods whose directory the last round could not remove")
                         .Register(registry)
                         .Add({})),
       shutdown_start(prometheus::BuildGauge()

@@ -21,24 +21,24 @@ struct GcMetrics {
   explicit GcMetrics(prometheus::Registry& registry);
   /// `name`: label of `round`.
   void ObserveRound(const char* name, Duration took) const;
-  /// `signal_name`: of the one that a pod was chosen for.
+  /// `signal_name`: the signal for which a pod was chosen.
   void ObserveStatsAge(const std::string& signal_name, Duration age) const;
 
   prometheus::Family<prometheus::Counter>& images;   // reason: age, space
   prometheus::Family<prometheus::Counter>& removed;  // kind
-  prometheus::Family<prometheus::Counter>& errors;   // kind; "round": one that ended early
+  prometheus::Family<prometheus::Counter>& errors;   // kind; "round": a round that ended early
   prometheus::Family<prometheus::Histogram>& round;  // round: removal, images
   prometheus::Counter& log_rotations;
-  prometheus::Counter& memory_alarms;                    // of the kernel
-  prometheus::Gauge& unmanaged_pods;                     // in the runtime, made by somebody else
-  prometheus::Family<prometheus::Gauge>& signal;         // signal: what is available
-  prometheus::Family<prometheus::Gauge>& condition;      // condition: 1 or 0
+  prometheus::Counter& memory_alarms;                    // notifications of the kernel
+  prometheus::Gauge& unmanaged_pods;                     // in the runtime, not created by splitlet
+  prometheus::Family<prometheus::Gauge>& signal;         // signal; value: what is available
+  prometheus::Family<prometheus::Gauge>& condition;      // condition; value: 1 or 0
   prometheus::Family<prometheus::Counter>& evictions;    // eviction_signal
   prometheus::Family<prometheus::Histogram>& stats_age;  // eviction_signal
-  prometheus::Gauge& orphans;         // of the last round: directories of pods that are gone
-  prometheus::Gauge& orphan_errors;   // of these, what stays
-  prometheus::Gauge& shutdown_start;  // of the last one of the node; seconds since the epoch
-  prometheus::Gauge& shutdown_end;    // 0 while it goes on
+  prometheus::Gauge& orphans;                            // last round: directories of gone pods
+  prometheus::Gauge& orphan_errors;                      // those of them that stay
+  prometheus::Gauge& shutdown_start;  // of the last node shutdown; seconds since the epoch
+  prometheus::Gauge& shutdown_end;    // 0 while the shutdown is going on
 };
 
 }  // namespace splitlet::gc

@@ -6,9 +6,9 @@
 
 #include "libs/cri/grpc_runtime.h"
 #include "libs/rpc/rpc.h"
+#include "services/gc/collect/images/image_list_rpc.h"
 #include "services/gc/gc_service.h"
-#include "services/gc/images/image_list_rpc.h"
-#include "services/gc/stats/stats_rpc.h"
+#include "services/gc/measure/stats/stats_rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::gc {

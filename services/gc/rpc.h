@@ -1,8 +1,8 @@
 #pragma once
 
-/// The gRPC service Gc: a round now, dry or not, and the report of the last one.
+/// The gRPC service Gc: runs a round now, dry or not, and returns the report of the last rounds.
 /// Threads: handlers run on gRPC's threads and ask on the loop.
-/// Errors: UNAVAILABLE when the loop does not answer.
+/// Errors: UNAVAILABLE when the loop does not answer in time.
 
 #include <functional>
 #include <memory>
@@ -17,8 +17,8 @@ namespace splitlet::gc {
 
 class GcService;
 
-/// The process: the service, its calls, those of NodeImages and of figures, and the runtime's
-/// client, which outlives the service.
+/// Makes the process: the service, the gRPC services Gc, NodeImages and NodeStats, and the
+/// runtime's client, which outlives the service.
 std::unique_ptr<daemon::Service> ServeGc(daemon::ServiceContext& context,
                                          std::unique_ptr<GcService> service,
                                          std::shared_ptr<cri::GrpcRuntime> runtime);

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "libs/base/clock.h"
-#include "services/gc/shutdown/groups.h"
+#include "services/gc/protect/shutdown/groups.h"
 
 namespace splitlet::simulation {
 

@@ -4,7 +4,8 @@
 /// critical, and whoever was chosen goes, whatever happens to gc.
 /// Threads: one.
 /// Errors: what is wrong, as text; empty: nothing.
-/// Source: docs/behaviour/eviction.md, "The end of a victim"; services/gc/eviction/victims.h.
+/// Source: docs/behaviour/eviction.md, "The end of an evicted pod";
+/// services/gc/protect/eviction/evictions.h.
 
 #include <fmt/format.h>
 

@@ -24,8 +24,8 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/fake_ownership.h"
-#include "services/gc/shutdown/fake_shutdown_source.h"
-#include "services/gc/shutdown/groups.h"
+#include "services/gc/protect/shutdown/fake_shutdown_source.h"
+#include "services/gc/protect/shutdown/groups.h"
 #include "tests/simulation/end_watch.h"
 #include "tests/simulation/eviction_watch.h"
 

@@ -7,10 +7,10 @@
 #include "libs/peers/desired_owner.h"
 #include "services/config-source/config_source_service.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
-#include "services/gc/eviction/fake_tree_meter.h"
 #include "services/gc/gc_service.h"
-#include "services/gc/oom/fake_kernel_log.h"
-#include "services/gc/shutdown/fake_shutdown_source.h"
+#include "services/gc/measure/fake_tree_meter.h"
+#include "services/gc/protect/oom/fake_kernel_log.h"
+#include "services/gc/protect/shutdown/fake_shutdown_source.h"
 #include "services/pleg/pleg_service.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/status/status_service.h"
@@ -464,15 +464,16 @@ class Gc final : public Process {
     config.pods_dir = "/state/pods";
     config.pod_logs_dir = "/logs/pods";
     config.links_dir = "/logs/containers";
-    config.facts_dir = "/run/gc/facts";
-    config.victims_dir = "/run/gc/victims";
+    config.records_dir = "/run/gc/facts";
+    config.evictions_dir = "/run/gc/victims";
     config.shutdown_dir = "/run/gc/shutdown";
     config.shutdown_groups = node.shutdown_groups();
     config.root_dir = "/kubelet";
     config.eviction_hard = node.eviction_hard();
     config.evict_static_pods = true;
     config.pressure_transition = 30s;
-    config.log_max_bytes = 0;  // the containers of this runtime write nothing
+    config.volume_stats_period = Duration{0};  // no process asks for stats here
+    config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
         gc::GcDeps{.clock = node.clock(),
@@ -501,7 +502,6 @@ class Gc final : public Process {
                    .workers_client = std::make_unique<GcWorkers>(node),
                    .kills = std::make_unique<SyncLoopWorkers>(node),
                    .desired_client = std::make_unique<AskedConfigSource>(node),
-                   .volume_stats_period = Duration{0},  // nobody asks for figures here
                    .pressure = Own<v1::PressureRecord>(*this, "pressure"),
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),

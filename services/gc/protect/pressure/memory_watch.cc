@@ -1,0 +1,52 @@
+#include "services/gc/protect/pressure/memory_watch.h"
+
+#include <utility>
+
+namespace splitlet::gc {
+namespace {
+
+constexpr Duration kPause = std::chrono::seconds{1};
+
+}  // namespace
+
+StatusOr<MemoryUse> MemoryWatch::Read() const {
+  if (deps_.alarm == nullptr) return MemoryUse();
+  return ReadMemoryUse(deps_.files, config_);
+}
+
+Status MemoryWatch::Set(const StatusOr<MemoryUse>& use,
+                        const std::vector<PressureSignal>& signals) {
+  if (deps_.alarm == nullptr) return OkStatus();
+  if (!use.ok()) return use.status();
+  return deps_.alarm->Set(LinesOf(ThresholdsOf(config_), signals, *use),
+                          [this] { deps_.loop.Post([this] { OnAlarm(); }); });
+}
+
+void MemoryWatch::OnSet(const Status& status) {
+  CHECK(deps_.loop.IsCurrent());
+  const bool logged = std::exchange(logged_, !status.ok());
+  if (!status.ok() && !logged)
+    deps_.log.Warn(
+        "cannot set the kernel's memory notification; memory is measured every 10 s only",
+        {KV("err", status)});
+}
+
+void MemoryWatch::OnAlarm() {
+  CHECK(deps_.loop.IsCurrent());
+  deps_.metrics.memory_alarms.Increment();
+  if (waiting_) return;
+  const Duration since = inspected_at_ ? deps_.clock.Now() - *inspected_at_ : kPause;
+  if (since >= kPause) return Inspect();
+  waiting_ = true;
+  deps_.loop.RunAfter(kPause - since, [this] {
+    waiting_ = false;
+    Inspect();
+  });
+}
+
+void MemoryWatch::Inspect() {
+  inspected_at_ = deps_.clock.Now();
+  deps_.inspect();
+}
+
+}  // namespace splitlet::gc

@@ -1,0 +1,164 @@
+#include "services/gc/protect/shutdown/shutdown_watch.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/fs/path.h"
+
+namespace splitlet::gc {
+namespace {
+
+constexpr const char* kShutdownStrand = "shutdown.source";
+constexpr Duration kLogindLimit = std::chrono::seconds{5};
+constexpr Duration kRetry = std::chrono::seconds{1};
+constexpr Duration kFirstAttempt = std::chrono::milliseconds{100};
+constexpr int kAttempts = 5;
+
+int64_t SecondsOf(Duration time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+Status WriteDropIn(fs::FileSystem& files, Duration wanted) {
+  FAIL_POINT("gc.raise-delay.before");
+  const std::string text = fmt::format(
+      "# Written by gc of splitlet: pods end before the machine goes down.\n"
+      "[Login]\nInhibitDelayMaxSec={}\n",
+      SecondsOf(wanted));
+  RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(kLogindDropIn), 0755), "make its folder");
+  RETURN_IF_ERROR(files.Replace(kLogindDropIn, text, {.mode = 0644}), "write {}", kLogindDropIn);
+  FAIL_POINT("gc.raise-delay.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+ShutdownWatch::ShutdownWatch(Deps deps, Duration wanted)
+    : deps_(std::move(deps)), wanted_(wanted) {}
+
+void ShutdownWatch::Connect() {
+  const uint64_t connection = ++connection_;
+  // Events of the source come on its own threads.
+  ShutdownSource::Events events{
+      .on_preparing =
+          [this, connection](bool preparing) {
+            deps_.loop.Post([this, connection, preparing] {
+              if (connection != connection_) return;
+              preparing_ = preparing;
+              deps_.on_preparing(preparing);
+            });
+          },
+      .on_lost =
+          [this, connection](const Status& why) {
+            deps_.loop.Post([this, connection, why] { OnLost(connection, why); });
+          }};
+  deps_.strands.Run(kShutdownStrand, [this, events = std::move(events)] {
+    auto state = deps_.source.Connect(events, After(deps_.clock, kLogindLimit));
+    deps_.loop.Post([this, state = std::move(state)] { OnConnected(state); });
+  });
+}
+
+void ShutdownWatch::OnConnected(const StatusOr<ShutdownSource::State>& state) {
+  CHECK(deps_.loop.IsCurrent());
+  if (!state.ok()) return ConnectLater(state.status());
+  if (!std::exchange(trouble_, {}).empty()) deps_.log.Info("connected to logind again");
+  connected_ = true;
+  preparing_ = state->preparing;
+  if (!preparing_ && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
+    RaiseDelay();
+  } else {
+    TakeLock();
+  }
+  deps_.on_preparing(preparing_);
+}
+
+void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
+  if (connection == connection_) ConnectLater(why);
+}
+
+void ShutdownWatch::ConnectLater(const Status& why) {
+  connected_ = false;
+  ++connection_;
+  const std::string text = Message(why);
+  if (std::exchange(trouble_, text) != text)
+    deps_.log.Error(
+        "cannot watch logind, will retry: pods are not terminated before a node shutdown until "
+        "then",
+        {KV("err", why)});
+  deps_.loop.RunAfter(kRetry, [this] { Connect(); });
+}
+
+void ShutdownWatch::RaiseDelay() {
+  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
+    Status raised = WriteDropIn(deps_.files, wanted_);
+    if (raised.ok())
+      raised = Annotate(deps_.source.Reload(After(deps_.clock, kLogindLimit)), "reload");
+    deps_.loop.Post([this, connection, raised] {
+      if (connection != connection_) return;
+      if (raised.ok()) return ReadDelay(0);
+      deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
+                      {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
+      TakeLock();
+    });
+  });
+}
+
+void ShutdownWatch::ReadDelay(int tries) {
+  deps_.loop.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
+    if (connection != connection_) return;
+    deps_.strands.Run(kShutdownStrand, [this, tries, connection] {
+      const auto delay = deps_.source.ReadMaxDelay(After(deps_.clock, kLogindLimit));
+      deps_.loop.Post([this, tries, connection, delay] {
+        if (connection == connection_) OnDelay(tries, delay);
+      });
+    });
+  });
+}
+
+void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
+  if (delay.ok() && *delay >= wanted_) return TakeLock();
+  if (tries + 1 < kAttempts) return ReadDelay(tries + 1);
+  deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod",
+                  {KV("wanted", SecondsOf(wanted_)),
+                   KV("err", delay.ok() ? FailedPrecondition("logind waits {} s: another file in "
+                                                             "logind.conf.d may set the delay",
+                                                             SecondsOf(*delay))
+                                        : delay.status())});
+  TakeLock();
+}
+
+void ShutdownWatch::TakeLock() {
+  if (!wants_lock_) return;
+  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
+    const Status taken = deps_.source.TakeLock(After(deps_.clock, kLogindLimit));
+    deps_.loop.Post([this, connection, taken] {
+      if (!wants_lock_) return Release();  // Release was called during the call
+      if (connection == connection_) OnLock(taken);
+    });
+  });
+}
+
+void ShutdownWatch::OnLock(const Status& taken) {
+  if (taken.ok()) return;
+  if (preparing_) {
+    // logind gives no lock once the shutdown has begun.
+    deps_.log.Warn(
+        "cannot take logind's inhibitor lock: the node shuts down without waiting for pods",
+        {KV("err", taken)});
+    return;
+  }
+  ConnectLater(Annotate(taken, "inhibit"));
+}
+
+void ShutdownWatch::Release() {
+  wants_lock_ = false;
+  deps_.strands.Run(kShutdownStrand, [this] { deps_.source.ReleaseLock(); });
+}
+
+void ShutdownWatch::TakeAgain() {
+  wants_lock_ = true;
+  if (connected_) TakeLock();
+}
+
+}  // namespace splitlet::gc
