@@ -13,8 +13,8 @@
 #include "libs/base/clock.h"
 #include "libs/daemon/api_server.h"
 #include "libs/node/resources.h"
-#include "services/status/api/node_object.h"
 #include "services/status/identity/identity.h"
+#include "services/status/node_settings.h"
 
 namespace splitlet::config {
 class KubeletConfig;

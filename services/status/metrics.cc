@@ -32,7 +32,7 @@ std::string WaitingReason(const std::string& reason) {
   return "Other";
 }
 
-NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
+NodeAtServerMetrics::NodeAtServerMetrics(prometheus::Registry& registry)
     : registered(AddGauge(registry, "splitlet_node_registered",
                           "1 once the API server has shown this node")),
       registrations(prometheus::BuildCounter()

@@ -17,8 +17,8 @@
 namespace splitlet::status {
 
 /// Of the node at the API server.
-struct NodeApiMetrics {
-  explicit NodeApiMetrics(prometheus::Registry& registry);
+struct NodeAtServerMetrics {
+  explicit NodeAtServerMetrics(prometheus::Registry& registry);
 
   prometheus::Gauge& registered;                           // 1 once the server has the node
   prometheus::Family<prometheus::Counter>& registrations;  // result: ok, error
@@ -46,7 +46,7 @@ struct StatusMetrics {
   prometheus::Histogram& pod_start;                         // first seen to Running
   prometheus::Gauge& events;                                // kept
   prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
-  NodeApiMetrics node_api;
+  NodeAtServerMetrics node_api;
 };
 
 /// The label for a reason: one of a closed set.

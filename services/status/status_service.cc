@@ -90,7 +90,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .metrics = metrics_,
              .log = deps_.log,
              .sandbox_condition = config_.sandbox_condition,
-             .on_told =
+             .on_published =
                  [this](const std::string& key) {
                    if (server_pods_ != nullptr) server_pods_->OnStatus(key);
                  },

@@ -21,7 +21,7 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/peers/fake_desired_owner.h"
-#include "services/status/api/pods_at_server.h"
+#include "services/status/api/pods/pods_at_server.h"
 
 namespace splitlet::status {
 

@@ -59,7 +59,8 @@ const kube::ContainerStatus* FindStatus(const kube::PodStatus* status, Kind kind
   return it == list.end() ? nullptr : &*it;
 }
 
-const v1::WaitingReason* FindNote(const v1::WorkerRecord* worker, const std::string& name) {
+const v1::WaitingReason* FindWaitingReason(const v1::WorkerRecord* worker,
+                                           const std::string& name) {
   if (worker == nullptr) return nullptr;
   const auto& notes = worker->containers();
   const auto it = std::find_if(notes.begin(), notes.end(),
@@ -327,7 +328,7 @@ class Builder {
 
   /// Why it does not run yet: pull and start errors, back-off.
   void SetNote() {
-    const v1::WaitingReason* note = FindNote(in_.worker, container_.name());
+    const v1::WaitingReason* note = FindWaitingReason(in_.worker, container_.name());
     if (note == nullptr || !IsDue(*note)) return;
     if (status_.state().has_terminated()) *status_.mutable_last_state() = status_.state();
     status_.clear_state();

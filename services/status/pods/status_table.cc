@@ -309,7 +309,7 @@ void StatusTable::Refresh(const std::string& key) {
   record.set_version(before == nullptr ? 0 : before->version());
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
   CountChange(record, in.previous, status);
-  if (resize_refused && IsNewResize(in.previous, status)) TellResize(*desired);
+  if (resize_refused && IsNewResize(in.previous, status)) ReportResize(*desired);
   if (known_[key].phase != status.phase())
     deps_.log.Info("pod phase changed",
                    {KV("pod", kube::PodKey(desired->namespace_(), desired->name())),
@@ -352,7 +352,7 @@ void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord
   }
   deps_.metrics.changes.Increment();
   known_[key].put_at = deps_.clock.Now();
-  if (deps_.on_told) deps_.on_told(key);
+  if (deps_.on_published) deps_.on_published(key);
 }
 
 void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
@@ -383,7 +383,7 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   deps_.metrics.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
 }
 
-void StatusTable::TellResize(const v1::DesiredRecord& desired) {
+void StatusTable::ReportResize(const v1::DesiredRecord& desired) {
   deps_.metrics.infeasible_resizes.Add({{"reason_detail", std::string(kResizeMetricDetail)}})
       .Increment();
   kube::Pod asked;
@@ -430,7 +430,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   }
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key, trace);
-  if (deps_.on_told) deps_.on_told(key);
+  if (deps_.on_published) deps_.on_published(key);
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::Get(const std::string& uid) {

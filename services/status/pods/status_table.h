@@ -45,7 +45,7 @@ class StatusTable {
     const Log& log;
     bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
     /// A record was put or removed; may be left out.
-    std::function<void(const std::string& key)> on_told = nullptr;
+    std::function<void(const std::string& key)> on_published = nullptr;
     /// May be left out.
     std::function<void(std::vector<v1::EventRecord>)> record_events = nullptr;
   };
@@ -99,7 +99,7 @@ class StatusTable {
                    const kube::PodStatus& after);
   /// Counts the pod by phase and its containers by what they wait for.
   void SetSeen(const std::string& key, const kube::PodStatus& status);
-  void TellResize(const v1::DesiredRecord& desired);
+  void ReportResize(const v1::DesiredRecord& desired);
   bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
   /// Refused, and certain to have no grant; what was shown once stands.
   bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
