@@ -8,9 +8,8 @@ namespace splitlet::status {
 namespace {
 
 constexpr std::string_view kPullBegins = "Pulling", kPullEnds = "Pulled";
-constexpr std::string_view kPullEndsWith = "Successfully pulled";  // not one that was there already
 
-/// A volume of another kind may have to be attached first.
+/// Other volumes may have to be attached before the pod starts, which is not this node's time.
 bool HasOtherVolumes(const kube::Pod& pod) {
   return std::ranges::any_of(pod.spec().volumes(), [](const kube::Volume& volume) {
     const auto& source = volume.volume_source();
@@ -45,7 +44,7 @@ int64_t InitTime(const kube::PodStatus& status) {
   return sum;
 }
 
-/// What at least one of the pulls took; one that goes on counts for nothing.
+/// Time in which at least one pull ran. A pull that has not ended counts for nothing.
 template <class Pulls>
 int64_t PullTime(Pulls pulls) {
   std::erase_if(pulls, [](const auto& pull) { return pull.end_ns == 0; });
@@ -114,16 +113,18 @@ void PodStarts::Measure(Pod& pod, const kube::PodStatus& status) {
 
 void PodStarts::OnEvent(const v1::EventRecord& event) {
   const bool begins = event.reason() == kPullBegins;
-  const bool ends = event.reason() == kPullEnds && event.message().starts_with(kPullEndsWith);
-  if (!begins && !ends) return;
+  if (!begins && event.reason() != kPullEnds) return;
   const auto at = pods_.find(bus::KeyOf(event.uid()));
   if (at == pods_.end() || !at->second.waits) return;
   auto& pulls = at->second.pulls;
   if (begins) {
-    pulls.push_back({.begin_ns = event.last_wall_ns()});
+    pulls.push_back({.container = event.field_path(), .begin_ns = event.last_wall_ns()});
     return;
   }
-  const auto open = std::ranges::find(pulls, 0, &Pull::end_ns);
+  // An image that was already present has no pull to end.
+  const auto open = std::ranges::find_if(pulls, [&event](const Pull& pull) {
+    return pull.end_ns == 0 && pull.container == event.field_path();
+  });
   if (open != pulls.end()) open->end_ns = event.last_wall_ns();
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
-/// How long pods of the API server took to start, without what nobody here can make shorter.
-/// In:      pods as `desired` has them, statuses that the server has taken, events of pulls.
-/// Owns:    of each pod that has not started yet: when it was made, its pulls.
-/// Out:     kubelet_pod_start_sli_duration_seconds and the metrics beside it; a log line of each
+/// Measures how long each pod of the API server took to start, with and without the time of image
+/// pulls and init containers.
+/// In:      pods in `desired`, statuses that the server accepted, events of image pulls.
+/// Owns:    the creation time and the pulls of each pod that has not started yet.
+/// Out:     kubelet_pod_start_sli_duration_seconds and the metrics beside it; a log line for each
 ///          pod.
-/// Killed:  a pod that was shown as started before is not measured, one that was not is.
+/// Killed:  the next start measures each pod that the server has not shown as started.
 /// Threads: the loop's.
-/// Errors:  none. Pulls are known by their events, which are best effort: one that was lost counts
-///          as time to start.
+/// Errors:  none. Events of pulls may be lost; the pull then counts as time to start.
 /// Source:  docs/metrics.md; kubelet podStartupLatencyTracker.
 
 #include <cstdint>
@@ -39,12 +39,13 @@ class PodStarts {
 
  private:
   struct Pull {
-    int64_t begin_ns = 0, end_ns = 0;  // wall; end 0: goes on
+    std::string container;             // field path of its events
+    int64_t begin_ns = 0, end_ns = 0;  // wall clock; end 0: still pulling
   };
   struct Pod {
     std::string uid, name;  // of the object; "default/web"
     int64_t created_ns = 0;
-    bool waits = true;  // its start is still to be measured
+    bool waits = true;  // the pod has not started, and its start will be measured
     bool stateful = false, host_network = false;
     std::vector<Pull> pulls;
   };

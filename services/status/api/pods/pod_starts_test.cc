@@ -33,18 +33,17 @@ class PodStartsTest : public ApiTest {
     all.Advance(Duration{0});
     starts->OnDesired(pod.metadata().uid());
   }
-  void Event(const std::string& uid, const std::string& reason, const std::string& message = "") {
+  void Event(const std::string& uid, const std::string& reason,
+             const std::string& container = "a") {
     v1::EventRecord event;
     event.set_uid(uid);
     event.set_reason(reason);
-    event.set_message(message);
+    event.set_field_path("spec.containers{" + container + "}");
     event.set_last_wall_ns(ToNanos(clock.WallNow()));
     starts->OnEvent(event);
   }
-  void BeginPull(const std::string& uid) { Event(uid, "Pulling", "Pulling image \"x\""); }
-  void EndPull(const std::string& uid) {
-    Event(uid, "Pulled", "Successfully pulled image \"x\" in 1s");
-  }
+  void BeginPull(const std::string& uid) { Event(uid, "Pulling"); }
+  void EndPull(const std::string& uid) { Event(uid, "Pulled"); }
   void ShowRunning(const std::string& uid) { starts->OnStored(uid, MakeStatus("Running")); }
 
   /// "total 1x3s sli 1x2s": how many and their sum.
@@ -144,7 +143,7 @@ TEST_F(PodStartsTest, PullsAndInitContainersAreNotOfTheAgent) {
   EndPull("u");
   all.Advance(5s);
   EndPull("u");
-  Event("u", "Pulled", "Container image \"x\" already present on machine");
+  Event("u", "Pulled");  // the image of a restarted container is present
   all.Advance(3s);
   auto status = MakeStatus("Running");
   auto& init = *status.add_init_container_statuses()->mutable_state()->mutable_terminated();
@@ -153,6 +152,17 @@ TEST_F(PodStartsTest, PullsAndInitContainersAreNotOfTheAgent) {
   starts->OnStored("u", status);
   EXPECT_EQ(Show(), "sli 1x1s total 1x18s");
   EXPECT_EQ(FirstNetwork(), 1);
+}
+
+TEST_F(PodStartsTest, AnImageThatIsPresentDoesNotEndThePullOfAnotherContainer) {
+  Want(MakePod("u"));
+  BeginPull("u");
+  Event("u", "Pulled", "b");
+  all.Advance(5s);
+  EndPull("u");
+  all.Advance(1s);
+  ShowRunning("u");
+  EXPECT_EQ(Show(), "sli 1x1s total 1x6s");
 }
 
 TEST_F(PodStartsTest, OnlyTheFirstWithANetworkOfItsOwnIsShown) {
