@@ -1,6 +1,6 @@
 #pragma once
 
-/// pod-worker, asked which pods are finished before their objects are deleted.
+/// Asks pod-worker which pods are finished, before their objects are deleted at the API server.
 /// Threads: strands; a call blocks up to its deadline.
 /// Errors: gRPC codes; no answer means no deletion.
 /// Source: docs/safety.md, rules 8 and 20.

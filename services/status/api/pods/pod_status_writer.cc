@@ -17,8 +17,8 @@ std::string StrandOf(const std::string& key) {
   return "api/pod-" + std::to_string(std::hash<std::string>{}(key) % kStrands);
 }
 
-/// A kubelet, or we before a start, have told of the pod.
-bool WasTold(const kube::PodStatus& status) { return status.start_time().seconds() > 0; }
+/// A kubelet, or an earlier run of this process, has reported the pod.
+bool WasReported(const kube::PodStatus& status) { return status.start_time().seconds() > 0; }
 
 }  // namespace
 
@@ -52,11 +52,11 @@ void PodStatusWriter::OnStatus(const std::string& key) {
   AddSoon(key);
 }
 
-void PodStatusWriter::OnDesired(const std::string& key) { NoteShown(key); }
+void PodStatusWriter::OnDesired(const std::string& key) { CompareWithShown(key); }
 
-void PodStatusWriter::OnMirror(const std::string& static_key) { NoteShown(static_key); }
+void PodStatusWriter::OnMirror(const std::string& static_key) { CompareWithShown(static_key); }
 
-void PodStatusWriter::NoteShown(const std::string& key) {
+void PodStatusWriter::CompareWithShown(const std::string& key) {
   const auto at = pods_.find(key);
   if (at == pods_.end()) return;
   Pod& pod = at->second;
@@ -68,12 +68,12 @@ void PodStatusWriter::NoteShown(const std::string& key) {
     return;
   }
   if (target->shown == nullptr) return;
-  // Only a list goes back, of a server that was restored: what it was told since is lost to it.
+  // Only a list can show an older version: the server was restored, and lost our later patches.
   if (IsLater(pod.shown_version, target->shown->version).value_or(false)) pod.server.reset();
   pod.shown_version = target->shown->version;
   const bool newer =
       pod.server == nullptr || IsLater(target->shown->version, pod.server->version).value_or(true);
-  // Rule 23: what was read before the answer to the last patch says nothing of it.
+  // Rule 23: an object that was read before the answer to the last patch does not show the patch.
   if (newer && !pod.gone) compare_.insert(key);
   if (newer && target->shown->deleting && record->deletable()) AddSoon(key);
 }
@@ -90,7 +90,7 @@ void PodStatusWriter::OnReconcile() {
   for (const auto& [key, pod] : pods_) {
     if (!pod.unsent_since) continue;
     ++unsent;
-    if (!pod.busy) AddSoon(key);
+    if (!pod.busy()) AddSoon(key);
   }
   deps_.metrics.unsent.Set(unsent);
   backoff_.Collect();
@@ -113,7 +113,7 @@ std::optional<PodStatusWriter::Target> PodStatusWriter::TargetOf(
   }
   const auto desired = deps_.desired.Find(shown_as);
   if (!target.mirror) {
-    // One that the API has no more is told nothing; one that is not understood waits.
+    // Without a readable record of this incarnation the API may no longer have the pod.
     if (desired == nullptr || desired->incarnation() != record.incarnation()) return std::nullopt;
     if (desired->state() != v1::DesiredRecord::WANTED) return std::nullopt;
   }
@@ -129,9 +129,9 @@ std::shared_ptr<const ServerPod> PodStatusWriter::BaseFor(const Pod& pod,
                                                           const Target& target) const {
   const bool has_version = target.shown != nullptr && !target.shown->version.empty();
   if (pod.server == nullptr || pod.server->uid != target.object.uid) {
-    // Where somebody has told of the pod before, what is there now is read.
-    const bool fresh =
-        pod.first && !pod.failed && has_version && target.live && !WasTold(target.shown->status);
+    // A pod that was reported before is read first.
+    const bool fresh = pod.progress == Progress::kNothing && has_version && target.live &&
+                       !WasReported(target.shown->status);
     return fresh ? target.shown : nullptr;
   }
   if (!has_version) return pod.server;
@@ -145,17 +145,18 @@ void PodStatusWriter::Work(const std::string& key) {
   const auto at = pods_.find(key);
   if (at == pods_.end()) return;
   Pod& pod = at->second;
-  if (pod.busy) {
-    pod.again = true;
+  if (pod.busy()) {
+    pod.RepeatCall();
     return;
   }
   const auto record = deps_.table.Get(key);
   const auto target = record == nullptr ? std::nullopt : TargetOf(key, *record);
   if (!target) return;
-  if (target->object.uid != pod.uid) {  // of a mirror pod that was made again
-    pod = Pod{.uid = target->object.uid,
-              .unsent_since = pod.unsent_since ? pod.unsent_since : deps_.clock.Now(),
-              .first = pod.first};
+  if (target->object.uid != pod.uid) {  // the mirror pod was created again
+    pod = Pod{
+        .uid = target->object.uid,
+        .unsent_since = pod.unsent_since ? pod.unsent_since : deps_.clock.Now(),
+        .progress = pod.progress == Progress::kWritten ? Progress::kWritten : Progress::kNothing};
   }
   if (pod.gone) return;
   if (pod.sent < record->version() || pod.differs || pod.server == nullptr) {
@@ -168,12 +169,12 @@ void PodStatusWriter::Work(const std::string& key) {
 void PodStatusWriter::Write(const std::string& key, const v1::PodStatusRecord& record,
                             const Target& target) {
   Pod& pod = pods_[key];
-  pod.busy = true;
+  pod.BeginCall();
   pod.differs = false;
   WriteTask task{.object = target.object,
                  .status = record.status(),
                  .mirror = target.mirror,
-                 .first = pod.first,
+                 .first = pod.progress != Progress::kWritten,
                  .base = BaseFor(pod, target)};
   deps_.strands.Run(StrandOf(key), [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
                                     stop = stop_, client = deps_.client, key, target,
@@ -190,23 +191,21 @@ void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const 
   const auto at = pods_.find(key);
   if (at == pods_.end() || at->second.uid != target.object.uid) return;
   Pod& pod = at->second;
-  pod.busy = false;
+  const bool repeat = pod.EndCall();
   pod.server = written.server;
   if (!written.status.ok()) return Fail(key, "write", written.status);
-  NoteReached();
+  OnReached();
   backoff_.Reset(key);
-  pod.failed = false;
-  pod.problem.clear();
+  pod.logged_error.clear();
   if (written.gone) {
     pod.gone = true;
     pod.unsent_since = {};
-    // Its mirror pod may have been made again meanwhile.
-    if (std::exchange(pod.again, false)) queue_.Add(key);
+    if (repeat) queue_.Add(key);  // its mirror pod may have been created again
     if (target.mirror) deps_.mirrors.OnGone(target.object);
     return;
   }
   if (deps_.on_stored && pod.server != nullptr) deps_.on_stored(key, pod.server->status);
-  pod.first = false;
+  pod.progress = Progress::kWritten;
   pod.sent = std::max(pod.sent, version);
   const auto record = deps_.table.Get(key);
   if (record == nullptr) return;
@@ -215,7 +214,7 @@ void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const 
     deps_.metrics.sync_duration.Observe(took);
     pod.unsent_since = {};
   }
-  const bool more = std::exchange(pod.again, false) || record->version() > pod.sent;
+  const bool more = repeat || record->version() > pod.sent;
   if (more || MayBeDeleted(pod, *record, target)) queue_.Add(key);
 }
 
@@ -247,7 +246,7 @@ void PodStatusWriter::OnFinished(const std::set<std::string>& keys,
   for (const auto& key : keys) {
     const auto at = pods_.find(key);
     const auto record = deps_.table.Get(key);
-    if (at == pods_.end() || record == nullptr || at->second.busy) continue;
+    if (at == pods_.end() || record == nullptr || at->second.busy()) continue;
     if (!finished.ok()) {
       Fail(key, "delete", finished.status());
       continue;
@@ -260,7 +259,7 @@ void PodStatusWriter::OnFinished(const std::set<std::string>& keys,
     }
   }
   if (to_ask_.empty()) return;
-  const std::string next = *to_ask_.begin();  // those that came meanwhile, with one question
+  const std::string next = *to_ask_.begin();  // one call asks for all pods that wait
   AskFinished(next);
 }
 
@@ -269,7 +268,7 @@ void PodStatusWriter::Delete(const std::string& key) {
   const auto target = TargetOf(key, *record);
   Pod& pod = pods_[key];
   if (!target || !MayBeDeleted(pod, *record, *target)) return;
-  pod.busy = true;
+  pod.BeginCall();
   deps_.strands.Run(
       StrandOf(key), [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
                       client = deps_.client, key, object = target->object] {
@@ -285,10 +284,10 @@ void PodStatusWriter::OnDeleted(const std::string& key, const PodObject& object,
   const auto at = pods_.find(key);
   if (at == pods_.end() || at->second.uid != object.uid) return;
   Pod& pod = at->second;
-  pod.busy = false;
-  if (status.code() == StatusCode::kAborted) pod.server.reset();  // another UID: it is read again
+  pod.EndCall();
+  if (status.code() == StatusCode::kAborted) pod.server.reset();  // another UID: read it again
   if (!status.ok()) return Fail(key, "delete", status);
-  NoteReached();
+  OnReached();
   backoff_.Reset(key);
   pod.gone = true;
   deps_.log.Info(
@@ -299,18 +298,17 @@ void PodStatusWriter::OnDeleted(const std::string& key, const PodObject& object,
 void PodStatusWriter::Fail(const std::string& key, const char* call, const Status& status) {
   deps_.metrics.errors.Add({{"call", call}}).Increment();
   Pod& pod = pods_[key];
-  pod.again = false;
-  pod.failed = true;
+  if (pod.progress == Progress::kNothing) pod.progress = Progress::kFirstCallFailed;
   if (apiclient::IsOutOfReach(status)) unreached_.insert(key);
   queue_.Add(key, backoff_.Next(key, &random_));
-  const std::string problem = IsAwaited(status) ? "" : ToString(status);
-  if (!problem.empty() && problem != pod.problem)
-    deps_.log.Warn("the API server does not have the status of a pod",
+  const std::string error = IsAwaited(status) ? "" : ToString(status);
+  if (!error.empty() && error != pod.logged_error)
+    deps_.log.Warn("cannot update or delete a pod at the API server, will retry",
                    {KV("podUID", key), KV("call", call), KV("err", status)});
-  pod.problem = problem;
+  pod.logged_error = error;
 }
 
-void PodStatusWriter::NoteReached() {
+void PodStatusWriter::OnReached() {
   if (unreached_.empty()) return;
   for (const auto& key : std::exchange(unreached_, {})) {
     backoff_.Reset(key);

@@ -1,16 +1,16 @@
 #pragma once
 
-/// The statuses of pods, brought to the API server.
+/// Writes the statuses of pods to the API server, and deletes the pods that have ended there.
 /// In:      records of `podstatus` that were put or removed, changes of `desired`, mirror pods that
-///          come and go, a pass each 10 s.
-/// Owns:    of each pod: which version of its record the server has, and what the server showed
-///          last.
-/// Out:     patches of the status subresource; the final deletion of pods that were asked to go.
+///          come and go, a pass every 10 s.
+/// Owns:    for each pod: the version of its record that the server has, and what the server last
+///          showed of it.
+/// Out:     patches of the status subresource; the final deletion of pods that a client deleted.
 /// Killed:  at any line: nothing is lost; the next start reads each pod once and sends what
 ///          differs.
-/// Threads: the loop's; calls on a few strands, of one pod one after the other.
-/// Errors:  logged when they change, and tried again after 1 s to 30 s for each pod, or as soon as
-///          the server is back. Only the latest status of a pod waits for it, in the table.
+/// Threads: the loop's; calls run on a few strands, those of one pod one after the other.
+/// Errors:  logged when they change. A pod is tried again after 1 s to 30 s, or as soon as the
+///          server is back. Only the latest status of a pod waits for the server, in the table.
 /// Source:  docs/behaviour/status.md, "To the API server"; docs/safety.md, rules 20 and 23.
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "libs/apiclient/client.h"
 #include "libs/base/cancel.h"
@@ -48,7 +49,7 @@ class PodStatusWriter {
     MirrorPods& mirrors;
     PodApiMetrics& metrics;
     Log log;
-    /// The server has this status of the pod now; may be left out.
+    /// Called when the server has accepted this status of the pod. Optional.
     std::function<void(const std::string& key, const kube::PodStatus&)> on_stored = nullptr;
     uint64_t seed = 1;  // of jitter
   };
@@ -57,43 +58,56 @@ class PodStatusWriter {
   PodStatusWriter(const PodStatusWriter&) = delete;
   PodStatusWriter& operator=(const PodStatusWriter&) = delete;
 
-  /// Gives up what is under way.
+  /// Cancels running calls.
   void BeginStop() { stop_->Cancel(); }
 
-  /// Its record was put or removed.
+  /// The record of the pod was put or removed.
   void OnStatus(const std::string& key);
-  /// Its pod has changed in `desired`.
+  /// The pod has changed in `desired`.
   void OnDesired(const std::string& key);
-  /// Its mirror pod is another, or has changed.
+  /// The mirror pod of this static pod was replaced or has changed.
   void OnMirror(const std::string& static_key);
   void OnReconcile();
 
  private:
+  /// Whether a call for the pod runs. BeginCall, EndCall and RepeatCall alone change it.
+  enum class Call {
+    kNone,
+    kRuns,
+    kRunsOnceMore,  // the pod has changed since the call began, and needs another one
+  };
+  /// What this process has written of the pod since it started.
+  enum class Progress { kNothing, kFirstCallFailed, kWritten };
   struct Pod {
     uint64_t sent = 0;                        // version of the record that `server` has
-    std::string uid;                          // of the object that has it
-    std::shared_ptr<const ServerPod> server;  // null: not known, read first
-    std::string shown_version;                // that config-source had last
-    Clock::Time unsent_since;                 // no time: nothing waits
-    bool busy = false, again = false;
-    bool first = true;     // nothing was written since the start
-    bool differs = false;  // the server shows something newer that was not looked at
-    bool gone = false;     // the server has no such pod
-    bool failed = false;   // the last call was not answered, or refused
-    std::string problem;   // that was logged
+    std::string uid;                          // of the object at the server
+    std::shared_ptr<const ServerPod> server;  // null: unknown, read it first
+    std::string shown_version;                // resource version that `desired` showed last
+    Clock::Time unsent_since;                 // no time: the server has the latest status
+    Call call = Call::kNone;
+    Progress progress = Progress::kNothing;
+    bool differs = false;      // `desired` shows a newer object than `server`
+    bool gone = false;         // the server has no such pod
+    std::string logged_error;  // empty: none
+
+    bool busy() const { return call != Call::kNone; }
+    void BeginCall() { call = Call::kRuns; }
+    void RepeatCall() { call = Call::kRunsOnceMore; }
+    /// True: another call is needed.
+    bool EndCall() { return std::exchange(call, Call::kNone) == Call::kRunsOnceMore; }
   };
-  /// What a pod's status is written to, and what the server was last seen to have of it.
+  /// The object that a pod's status is written to, and what `desired` shows of it.
   struct Target {
     PodObject object;
     bool mirror = false;
-    bool live = false;  // what is shown is all that the server has to say
+    bool live = false;  // `desired` is live and complete for the API server
     std::shared_ptr<const ServerPod> shown;
   };
 
   std::optional<Target> TargetOf(const std::string& key, const v1::PodStatusRecord& record) const;
   std::shared_ptr<const ServerPod> BaseFor(const Pod& pod, const Target& target) const;
   void AddSoon(const std::string& key);
-  void NoteShown(const std::string& key);
+  void CompareWithShown(const std::string& key);
   void Work(const std::string& key);
   void Write(const std::string& key, const v1::PodStatusRecord& record, const Target& target);
   void OnWritten(const std::string& key, uint64_t version, const Target& target,
@@ -105,15 +119,16 @@ class PodStatusWriter {
   void Delete(const std::string& key);
   void OnDeleted(const std::string& key, const PodObject& object, const Status& status);
   void Fail(const std::string& key, const char* call, const Status& status);
-  void NoteReached();
+  /// The server has answered: pods that could not reach it are tried again now.
+  void OnReached();
 
   Deps deps_;
   const std::shared_ptr<CancelToken> stop_;
   Random random_;
   std::map<std::string, Pod> pods_;
-  std::set<std::string> compare_;    // with the next pass
-  std::set<std::string> unreached_;  // wait for the server to be back
-  std::set<std::string> to_ask_;     // whether they are finished
+  std::set<std::string> compare_;    // to compare with the next pass
+  std::set<std::string> unreached_;  // wait until the server is back
+  std::set<std::string> to_ask_;     // pod-worker must be asked whether they are finished
   bool asking_ = false;
   exec::Backoff backoff_;
   exec::WorkQueue queue_;

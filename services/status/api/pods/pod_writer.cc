@@ -63,10 +63,11 @@ Written WriteStatus(apiclient::Client& client, const WriteTask& task, const Dead
     if (!got.ok()) return {.status = Annotate(got, "read the pod")};
     base = ServerPodOf(pod);
   }
-  // Deleted and made again under its name: its status is nothing to the new one.
+  // The pod was deleted and another one was created under its name.
   if (base->uid != task.object.uid) return {.status = OkStatus(), .gone = true};
   kube::PodStatus ours;
-  if (!ours.ParseFromString(task.status)) return {.status = DataLoss("its status is unreadable")};
+  if (!ours.ParseFromString(task.status))
+    return {.status = DataLoss("cannot decode the status in its record")};
   const std::string patch = MakeStatusPatch(
       task.object.uid, base->status,
       MergeStatus(base->status, ours, {.mirror = task.mirror, .keep_times = task.first}));

@@ -1,9 +1,9 @@
 #pragma once
 
-/// One pod's status written to the API server: read where needed, merged, patched.
-/// Threads: strands; calls block up to 10 s each.
+/// Writes one pod's status to the API server: reads the pod if needed, merges, patches.
+/// Threads: strands; each call blocks up to 10 s.
 /// Errors: those of apiclient::Client, in the result.
-/// Killed: before a patch the next start sends it, after it finds nothing to send.
+/// Killed: before a patch, the next start sends it; after it, the next start finds no difference.
 /// Source: docs/behaviour/status.md, "To the API server".
 
 #include <memory>
@@ -18,34 +18,35 @@
 
 namespace splitlet::status {
 
-/// What the server has of a pod.
+/// A pod as the server has it.
 struct ServerPod {
   std::string uid, version;
-  bool deleting = false;  // somebody asked for it
+  bool deleting = false;  // it has a deletion timestamp
   kube::PodStatus status;
 };
 std::shared_ptr<const ServerPod> ServerPodOf(const kube::Pod& pod);
 
-/// Whether resource version `a` is later than `b`; nothing when they cannot be compared.
+/// Whether resource version `a` is later than `b`; nothing if they cannot be compared.
 std::optional<bool> IsLater(const std::string& a, const std::string& b);
 
 struct WriteTask {
   PodObject object;
   std::string status;  // ours, serialised
   bool mirror = false;
-  bool first = false;                     // of this start: what the API shows may be from before it
-  std::shared_ptr<const ServerPod> base;  // null: read first
+  bool first = false;  // the first write since the start: keep times that the API shows
+  std::shared_ptr<const ServerPod> base;  // null: read the pod first
 };
 
 struct Written {
   Status status;      // OK: the server has it
-  bool gone = false;  // no such pod any more, or another one of its name
+  bool gone = false;  // the pod no longer exists, or another one has its name
   std::shared_ptr<const ServerPod> server;
 };
 
 Written WriteStatus(apiclient::Client& client, const WriteTask& task, const Deadline& deadline);
 
-/// At once, and only this one. OK: it is gone, by us or before. ABORTED: another one has its name.
+/// Deletes the pod with grace period 0, if its UID is that of `object`. OK: it is gone, now or
+/// before. ABORTED: another pod has its name.
 Status DeletePod(apiclient::Client& client, const PodObject& object, const Deadline& deadline);
 
 }  // namespace splitlet::status

@@ -49,7 +49,7 @@ void PodsAtServer::BeginStop() {
 }
 
 void PodsAtServer::OnDesired(const std::string& key) {
-  mirrors_.OnDesired(key);  // first: a status goes to the mirror pod that is there now
+  mirrors_.OnDesired(key);  // first: a status goes to the current mirror pod
   statuses_.OnDesired(key);
   starts_.OnDesired(key);
 }

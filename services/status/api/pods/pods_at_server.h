@@ -1,7 +1,7 @@
 #pragma once
 
-/// All that status does for pods at the API server: their statuses, mirror pods, events.
-/// In, out, owns, killed, errors: as said at the three parts.
+/// The pods of this node at the API server: joins the writers of statuses, mirror pods and events.
+/// In, out, owns, killed, errors: see PodStatusWriter, MirrorPods, PodStarts and EventSink.
 /// Threads: the loop's.
 
 #include <memory>
@@ -20,8 +20,8 @@ class PodsAtServer {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    /// Of kubeAPIQPS and kubeAPIBurst; and of eventRecordQPS and eventBurst.
-    std::shared_ptr<apiclient::Client> client, events;
+    std::shared_ptr<apiclient::Client> client;  // limited by kubeAPIQPS and kubeAPIBurst
+    std::shared_ptr<apiclient::Client> events;  // limited by eventRecordQPS and eventBurst
     std::shared_ptr<FinishedPods> finished;
     std::shared_ptr<peers::DesiredOwner> owner;
     const bus::Table<v1::PodStatusRecord>& table;
@@ -30,13 +30,13 @@ class PodsAtServer {
     std::string node_name;
     prometheus::Registry& metrics;
     Log log;
-    uint64_t seed = 1;  // of jitter
+    uint64_t seed = 1;  // for jitter
   };
   explicit PodsAtServer(const Deps& deps);
   PodsAtServer(const PodsAtServer&) = delete;
   PodsAtServer& operator=(const PodsAtServer&) = delete;
 
-  /// Gives up calls that are under way.
+  /// Cancels running calls.
   void BeginStop();
   /// A record of `podstatus` was put or removed.
   void OnStatus(const std::string& key) { statuses_.OnStatus(key); }
@@ -44,9 +44,9 @@ class PodsAtServer {
   void OnWorker(const std::string& key) { mirrors_.OnWorker(key); }
   /// State or completeness of `desired` or `workers` has changed.
   void OnViewState() { mirrors_.OnViewState(); }
-  /// UID of the node at the server; empty: it is not registered, or being deleted.
+  /// UID of the node at the server; empty: the node is not registered, or being deleted.
   void OnNode(const std::string& uid) { mirrors_.OnNode(uid); }
-  /// Each 10 s.
+  /// Every 10 s.
   void OnReconcile();
   void OnEvent(const std::string& key, const v1::EventRecord& event, bool is_new) {
     starts_.OnEvent(event);

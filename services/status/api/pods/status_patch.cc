@@ -22,7 +22,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr std::string_view kDisrupted = "DisruptionTarget";  // others set it too
+constexpr std::string_view kDisrupted = "DisruptionTarget";  // other clients set it too
 constexpr std::array<std::string_view, 8> kOwned = {"PodScheduled",
                                                     "Ready",
                                                     "Initialized",
@@ -53,8 +53,9 @@ void MergeConditions(const kube::PodStatus& at_server, const kube::PodStatus& ou
     *out.add_conditions() = condition;
   }
   for (const auto& condition : ours.conditions()) {
-    const bool told = IsOwned(condition.type()) || (disrupted && condition.type() == kDisrupted);
-    if (!told) continue;
+    const bool ours_to_set =
+        IsOwned(condition.type()) || (disrupted && condition.type() == kDisrupted);
+    if (!ours_to_set) continue;
     auto& added = *out.add_conditions() = condition;
     const auto* old = keep_times ? FindCondition(at_server, condition.type()) : nullptr;
     if (old != nullptr && old->status() == added.status() && old->has_last_transition_time())
@@ -62,7 +63,7 @@ void MergeConditions(const kube::PodStatus& at_server, const kube::PodStatus& ou
   }
 }
 
-/// An ended pod is not ready, whoever ended it.
+/// A pod in a terminal phase is not ready, also if another client set the phase.
 void CloseConditions(kube::PodStatus& status) {
   for (auto& condition : *status.mutable_conditions()) {
     if (condition.type() != "Ready" && condition.type() != "ContainersReady") continue;
@@ -72,8 +73,8 @@ void CloseConditions(kube::PodStatus& status) {
   }
 }
 
-/// "Nothing set" and "set to nothing" are one: the API's writers give all fields of their structs.
-/// Except a container's `started`, of which absent is a third answer.
+/// An absent field and a field with its default value are equal: writers in Go send all fields of
+/// their structs. Exception: a container's `started`, where absent means unknown.
 void DropDefaults(pb::Message& message) {
   const pb::Reflection& reflection = *message.GetReflection();
   std::vector<const pb::FieldDescriptor*> fields;
@@ -104,7 +105,7 @@ void DropDefaults(pb::Message& message) {
   }
 }
 
-/// Amounts have one text each, as the server gives them back.
+/// The server returns each quantity in its canonical text.
 void CanonicalizeQuantities(pb::Message& message) {
   const pb::Reflection& reflection = *message.GetReflection();
   if (message.GetDescriptor()->name() == "Quantity") {
@@ -139,7 +140,7 @@ std::string Quoted(std::string_view text) {
   return out;
 }
 
-/// Members of an object, one after the other.
+/// Text of the members of a JSON object or list.
 class Members {
  public:
   void Add(std::string_view name, std::string_view json) {
@@ -157,20 +158,20 @@ class Members {
   std::string text_;
 };
 
-/// A message that holds this field alone; `message` loses it.
+/// Moves this field out of `message`, into a message of its own.
 std::unique_ptr<pb::Message> TakeField(pb::Message& message, const pb::FieldDescriptor& field) {
   std::unique_ptr<pb::Message> only(message.New());
   message.GetReflection()->SwapFields(&message, only.get(), {&field});
   return only;
 }
 
-/// `"name":value` of a message that has one field.
+/// `"name":value` for a message with one field.
 std::string MemberOf(const pb::Message& only) {
   const std::string json = kube::ToJson(only);
   return json.substr(1, json.size() - 2);
 }
 
-/// The members that differ, whole; null for what `to` does not have.
+/// Adds each member that differs, whole; null if `to` does not have it.
 void AddFields(const pb::Message& from, const pb::Message& to, Members& out) {
   const std::unique_ptr<pb::Message> old(from.New()), now(to.New());
   old->CopyFrom(from);
@@ -186,21 +187,22 @@ void AddFields(const pb::Message& from, const pb::Message& to, Members& out) {
   }
 }
 
-/// With an order: what is new would come first, and a server takes the first address for the pod's.
+/// Has an explicit order: a server would put new items first, and takes the first address for the
+/// pod's address.
 struct ListPatch {
   std::string order, items;  // empty: nothing differs
 };
 
-/// Of a list whose items are merged by `name`.
+/// For a list whose items are merged by `name`.
 template <class List, class Key>
 ListPatch MakeListPatch(const List& from, const List& to, std::string_view name, Key key) {
   Members items, order;
   std::map<std::string, const typename List::value_type*> old;
   for (const auto& item : from) old[key(item)] = &item;
   for (const auto& item : to) {
-    Members place;
-    place.Add(name, Quoted(key(item)));
-    order.AddText(place.Object());
+    Members ordered;
+    ordered.Add(name, Quoted(key(item)));
+    order.AddText(ordered.Object());
     const auto it = old.find(key(item));
     if (it == old.end()) {
       items.AddText(kube::ToJson(item));
@@ -248,7 +250,7 @@ void AddIfAny(const std::string& name, const ListPatch& patch, Members& out) {
   out.Add(name, patch.items);
 }
 
-/// The fields that are merged by part; they leave both.
+/// Adds the fields that a server merges by part, and clears them in `from` and `to`.
 void AddMergedFields(kube::PodStatus& from, kube::PodStatus& to, Members& out) {
   const auto type = [](const auto& condition) { return condition.type(); };
   const auto ip = [](const auto& address) { return address.ip(); };

@@ -1,7 +1,6 @@
 #pragma once
 
-/// What becomes of a pod's status in the API when ours is written over it, and the patch that does
-/// it. Pure.
+/// Merges our status of a pod into the status that the API has, and makes the patch. Pure.
 /// Threads: any.
 /// Errors: none.
 /// Source: docs/behaviour/status.md, "To the API server".
@@ -13,17 +12,19 @@
 namespace splitlet::status {
 
 struct MergeOptions {
-  /// Of a static pod: a start and an end that an earlier life showed are no floor.
+  /// The object is a mirror pod: the start time and the terminal phase of an earlier incarnation
+  /// may be overwritten.
   bool mirror = false;
-  /// Times of conditions that say the same stay as the API has them: ours are from after a start.
+  /// Conditions whose status is unchanged keep the API's transition times. Ours may be those of a
+  /// restart of this process.
   bool keep_times = false;
 };
 
-/// Conditions of others and what others fill stay; a terminal phase there is a floor.
+/// Keeps the conditions and fields that others own; never leaves a terminal phase in the API.
 kube::PodStatus MergeStatus(const kube::PodStatus& at_server, const kube::PodStatus& ours,
                             const MergeOptions& options);
 
-/// JSON of a strategic merge patch that names the UID; empty: they say the same.
+/// JSON of a strategic merge patch that names the UID; empty: nothing differs.
 std::string MakeStatusPatch(const std::string& uid, const kube::PodStatus& from,
                             const kube::PodStatus& to);
 
