@@ -3,13 +3,13 @@
 namespace splitlet::status {
 namespace {
 
-constexpr int kTries = 5;
-constexpr Duration kFirstPause = std::chrono::milliseconds{100};  // before the third
+constexpr int kMaxCalls = 5;                                      // in a round
+constexpr Duration kFirstPause = std::chrono::milliseconds{100};  // before the third call
 
 }  // namespace
 
 bool HeartbeatRetry::WaitForNext(int done, const Status& status) const {
-  if (done >= kTries || stop->cancelled()) return false;
+  if (done >= kMaxCalls || stop->cancelled()) return false;
   if (status.code() == StatusCode::kResourceExhausted) return false;
   if (status.code() != StatusCode::kUnavailable || done < 2) return true;
   const Duration pause = kFirstPause * (1 << (done - 2));

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How often a call of a heartbeat is tried in a round.
-/// Threads: any; it blocks, so on strands.
+/// Decides whether a heartbeat call (node report, lease renewal) is repeated within one round.
+/// Threads: any; WaitForNext blocks, so it runs on strands.
 /// Errors:  none.
 /// Source:  docs/behaviour/node.md, "At the API server"; kubelet nodeStatusUpdateRetry, client-go
 ///          lease controller maxUpdateRetries.
@@ -19,10 +19,10 @@ struct HeartbeatRetry {
   apiclient::WaitUntil wait;
   std::shared_ptr<CancelToken> stop;
 
-  /// After the `done`th try has failed with `status`: whether there is another in this round. When
-  /// it is true the time has come. A server that has no room says when the next one is welcome, or
-  /// is asked in the next round; one that is not there, or answers nothing but errors, is asked
-  /// again at once and then ever later.
+  /// Call `done` of this round has failed with `status`. True: call again now; the pause before the
+  /// next call is over. False: wait for the next round.
+  /// A server without room (RESOURCE_EXHAUSTED) is not called again in this round. A server that is
+  /// away or answers only errors is called again immediately, then after growing pauses.
   bool WaitForNext(int done, const Status& status) const;
 };
 

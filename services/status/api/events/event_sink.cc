@@ -17,7 +17,8 @@ constexpr size_t kMaxEventName = 253;
 constexpr std::string_view kComponent = "kubelet";
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
-/// Said no, for good. What is left is a server that cannot be reached, or cannot answer now.
+/// The server refuses the event for good. Any other error: it cannot be reached or cannot answer
+/// now.
 bool IsRefusal(const Status& status) {
   if (status.code() == StatusCode::kAborted) return true;
   return !IsRetryable(status.code()) && !apiclient::IsOutOfReach(status) &&
@@ -60,7 +61,7 @@ Status SendCreate(apiclient::Client& client, const core::Event& event, const Dea
 
 struct Sending {
   core::Event event;
-  bool made = false;  // an earlier count of it is there
+  bool made = false;  // the server has the object, with an earlier count
   std::string patch;
 };
 
@@ -70,12 +71,13 @@ Status Send(apiclient::Client& client, const Sending& sending, const Deadline& d
       EventsPath(metadata.namespace_()) + "/" + apiclient::Escaped(metadata.name());
   if (sending.made) {
     const Status patched = SendPatch(client, path, sending.patch, deadline);
-    // The server forgets events after an hour or so.
+    // The server deletes events after about an hour.
     if (patched.code() != StatusCode::kNotFound) return patched;
   }
   const Status created = SendCreate(client, sending.event, deadline);
   if (created.code() != StatusCode::kAlreadyExists) return created;
-  // Our own, whose answer was lost: its name is nobody else's. It may have come again since.
+  // Our own object, whose answer was lost: only this process uses its name. The count may be higher
+  // now.
   return SendPatch(client, path, sending.patch, deadline);
 }
 
@@ -122,7 +124,7 @@ EventSink::~EventSink() {
 }
 
 EventSink::Name EventSink::NewName(const v1::EventRecord& event) {
-  // Never twice, also where the clock stands still or goes back.
+  // Never the same name twice, even if the clock stands still or goes back.
   last_ns_ = std::max(ToNanos(deps_.clock.WallNow()), last_ns_ + 1);
   std::string name = fmt::format("{}.{:x}", event.name(), last_ns_);
   if (name.size() > kMaxEventName || event.name().empty()) name = kube::HexHash128(name);
@@ -224,14 +226,14 @@ void EventSink::OnSent(const std::string& key, uint32_t count, const Status& sta
   failures_ = 0;
   logged_ = false;
   if (!status.ok()) {
-    deps_.log.Warn("the API server refused an event",
+    deps_.log.Warn("the API server refused an event, dropping it",
                    {KV("object", kube::PodKey(entry->event.namespace_(), entry->event.name())),
                     KV("reason", entry->event.reason()), KV("err", status)});
     Drop(entry, "refused");
     return SendSoon(Duration{0});
   }
   Remember(key, entry->name);
-  if (entry->event.count() > count) {  // it came again on the way
+  if (entry->event.count() > count) {  // it occurred again during the call
     entry->made = true;
     entry->attempts = 0;
     waiting_.splice(waiting_.end(), waiting_, entry);
@@ -244,15 +246,16 @@ void EventSink::OnSent(const std::string& key, uint32_t count, const Status& sta
 void EventSink::OnUnreached(Queue::iterator entry, const Status& status) {
   ++failures_;
   const auto key = entry->key;
-  // A second one in a row: it is the server, and all that waits has been tried with this one.
+  // A second failure in a row is the server's: it counts as an attempt for all waiting events.
   const bool away = failures_ > 1;
   Duration wait = options_.retry;
   if (failures_ == 2) {
-    // Another one on each node, so that a server that comes back is not asked by all at once.
+    // Jitter, so that the nodes do not all call at the same time when the server comes back.
     wait = std::chrono::duration_cast<Duration>(wait * random_.Unit());
   }
   if (away && !IsAwaited(status) && !std::exchange(logged_, true))
-    deps_.log.Warn("events cannot be sent", {KV("waiting", waiting_.size()), KV("err", status)});
+    deps_.log.Warn("cannot send events to the API server, will retry",
+                   {KV("waiting", waiting_.size()), KV("err", status)});
   const auto again_at = deps_.clock.Now() + wait;
   waiting_.splice(waiting_.end(), waiting_, entry);
   for (auto it = waiting_.begin(); it != waiting_.end();) {

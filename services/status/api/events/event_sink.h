@@ -1,15 +1,17 @@
 #pragma once
 
-/// Events, brought to the API server: one is made, and counted up when it comes again.
-/// In:      what the store has taken, each time.
-/// Owns:    what waits to be sent, at most 1000 and one of each event; under which names those of
-///          the last hour are known.
-/// Out:     makes and patches Event objects.
-/// Killed:  at any line: what waits is lost, as the store is; names are not used again, so that
-///          nothing is made twice.
-/// Threads: the loop's; calls on one strand.
-/// Errors:  one that the server refuses is dropped and logged. One that does not reach it is tried
-///          12 times, 10 s apart, behind those that wait; then it is dropped and counted.
+/// Sends events to the API server: creates an Event object, and raises its count when the event
+/// occurs again.
+/// In:      each event that the store has accepted.
+/// Owns:    the queue of events to send, at most 1000, each event once; the object names of recent
+///          events.
+/// Out:     creates and patches Event objects.
+/// Killed:  at any line: the queue is lost, as the store is. Names are never reused, so no event is
+///          created twice.
+/// Threads: the loop's; calls run on one strand.
+/// Errors:  an event that the server refuses is logged and dropped. An event that does not reach
+///          the server goes to the end of the queue and is tried 12 times, 10 s apart; then it is
+///          dropped and counted.
 /// Source:  docs/behaviour/status.md, "Events"; client-go tools/record.
 
 #include <cstdint>
@@ -38,13 +40,13 @@ class EventSink {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    std::shared_ptr<apiclient::Client> client;  // with the limits of events
+    std::shared_ptr<apiclient::Client> client;  // limited by eventRecordQPS and eventBurst
     std::string node_name;
-    /// Resource version of the pod with this UID; may say nothing.
+    /// Resource version of the pod with this UID; empty: unknown.
     std::function<std::string(const std::string& uid)> pod_version;
     PodApiMetrics& metrics;
     Log log;
-    uint64_t seed = 1;  // of jitter
+    uint64_t seed = 1;  // for jitter
   };
   struct Options {
     size_t max_waiting = 1000;
@@ -58,11 +60,11 @@ class EventSink {
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;
 
-  /// Gives up what is under way.
+  /// Cancels the running call.
   void BeginStop() { stop_->Cancel(); }
 
-  /// `key`: which event it is; `event` with all its occurrences so far. `is_new`: the store did not
-  /// know it, so that earlier ones are another event.
+  /// `key` identifies the event; `event` counts all its occurrences so far. `is_new`: the store had
+  /// forgotten earlier occurrences, so a new object is created.
   void OnEvent(const std::string& key, const v1::EventRecord& event, bool is_new);
   size_t waiting() const { return waiting_.size(); }
 
@@ -74,7 +76,7 @@ class EventSink {
     std::string key;
     v1::EventRecord event;
     Name name;
-    bool made = false;  // the server has an earlier count of it
+    bool made = false;  // the server has the object, with an earlier count
     int attempts = 0;
     Clock::Time not_before;
   };
@@ -82,7 +84,7 @@ class EventSink {
     Name name;
     std::list<std::string>::iterator used;
   };
-  using Queue = std::list<Waiting>;  // next first
+  using Queue = std::list<Waiting>;  // the front is sent next
 
   void Drop(Queue::iterator entry, const char* result);
   void Remember(const std::string& key, const Name& name);
@@ -99,16 +101,16 @@ class EventSink {
   Queue waiting_;
   std::unordered_map<std::string, Queue::iterator> by_key_;
   std::unordered_map<std::string, Known> known_;
-  std::list<std::string> used_;  // keys of known_, longest ago first
-  std::string sending_;          // key of the one that is on its way; empty: none
+  std::list<std::string> used_;  // keys of known_, least recently used first
+  std::string sending_;          // key of the event in the running call; empty: none
   int failures_ = 0;             // in a row
-  bool logged_ = false;          // these failures
-  int64_t last_ns_ = 0;          // in names
+  bool logged_ = false;          // these failures are logged
+  int64_t last_ns_ = 0;          // in the newest object name
   exec::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_;
 };
 
-/// The object of the API, without its own name.
+/// The Event object, without its own name and namespace.
 core::Event EventOf(const v1::EventRecord& record, const std::string& node_name,
                     const std::string& pod_version);
 

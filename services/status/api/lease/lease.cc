@@ -24,7 +24,7 @@ constexpr Duration kMaxEnsureWait = std::chrono::seconds{7};
 
 }  // namespace
 
-/// What a round takes to the strand.
+/// One round on the strand, with copies of all that it needs.
 struct NodeLease::Round {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;
@@ -53,7 +53,7 @@ struct NodeLease::Round {
 
 struct NodeLease::Renewed {
   Status status;
-  std::shared_ptr<const Lease> lease;  // null: could not be had
+  std::shared_ptr<const Lease> lease;  // null: could not be read or created
   bool waits_for_node = false;
 };
 
@@ -66,7 +66,7 @@ void NodeLease::Round::SetTimes(Lease& lease) const {
   spec.mutable_renew_time()->set_nanos(static_cast<int32_t>(micros % 1'000'000) * 1000);
 }
 
-/// So that it goes with its node.
+/// The owner reference lets the garbage collector delete the lease with its node.
 Status NodeLease::Round::SetOwner(Lease& lease) const {
   if (lease.metadata().owner_references_size() > 0) return OkStatus();
   k8s::io::api::core::v1::Node owner;
@@ -122,7 +122,7 @@ NodeLease::Renewed NodeLease::Round::Run() const {
   if (held != nullptr) {
     auto renewed = Update(held);
     if (renewed.ok()) return {.lease = *std::move(renewed)};
-    // It was not looked at; the next round asks again.
+    // The server did not process the call: keep the lease, and renew it in the next round.
     if (renewed.status().code() == StatusCode::kResourceExhausted)
       return {.status = renewed.status(), .lease = held};
   }
@@ -194,15 +194,15 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
   held_ = renewed.lease;
   deps_.metrics.renewals.Add({{"result", renewed.status.ok() ? "ok" : "error"}}).Increment();
   if (renewed.status.ok()) {
-    problem_.clear();
+    logged_error_.clear();
     deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
-  } else if (const std::string problem = ToString(renewed.status);
-             problem != problem_ && !IsAwaited(renewed.status)) {
-    // Before it registers a node has no lease.
+  } else if (const std::string error = ToString(renewed.status);
+             error != logged_error_ && !IsAwaited(renewed.status)) {
+    // A node that is not registered has no lease.
     if (!renewed.waits_for_node)
-      deps_.log.Error("cannot renew the lease of the node",
+      deps_.log.Error("cannot renew the lease of the node, will retry",
                       {KV("node", config_.node.name), KV("err", renewed.status)});
-    problem_ = problem;
+    logged_error_ = error;
   }
   if (held_ == nullptr) {
     Schedule(ensure_wait_);

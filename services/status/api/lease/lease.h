@@ -1,15 +1,15 @@
 #pragma once
 
-/// The lease of this node in kube-node-lease: the heartbeat by which a cluster knows that the node
-/// is there. It depends on nothing but the API server.
-/// In:      a round every quarter of the lease's duration.
-/// Owns:    the lease as it was written last.
+/// Renews the lease of this node in kube-node-lease, the heartbeat by which the control plane knows
+/// that the node is alive. It depends on nothing but the API server.
+/// In:      a timer, every quarter of the lease's duration.
+/// Owns:    the lease as the server has it.
 /// Out:     creates and renews the Lease.
-/// Killed:  the next start reads the lease and renews it; until then it runs out.
-/// Threads: the loop's; requests on the strand "api/lease".
-/// Errors:  logged when they change. A renewal is tried five times in a round, and once where the
-///          server has no room; a lease that cannot
-///          be had is tried again after 0.2 s to 7 s. A node that is not there yet is no error.
+/// Killed:  the next start reads the lease and renews it; until then the lease runs out.
+/// Threads: the loop's; requests run on the strand "api/lease".
+/// Errors:  logged when they change. A renewal is tried up to five times in a round, but once if
+///          the server has no room. Without a lease, the next round starts after 0.2 s to 7 s. A
+///          node that is not registered yet is not an error.
 /// Source:  docs/behaviour/node.md, "Lease"; docs/safety.md, rule 24; kubelet nodelease controller.
 
 #include <memory>
@@ -35,7 +35,7 @@ class NodeLease {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    apiclient::Transport& transport;  // nothing else uses it
+    apiclient::Transport& transport;  // used by the lease alone
     apiclient::Client::Options client;
     NodeAtServerMetrics& metrics;
     const Log& log;
@@ -46,7 +46,7 @@ class NodeLease {
   NodeLease& operator=(const NodeLease&) = delete;
 
   void Start();
-  /// Gives up what is under way.
+  /// Cancels the running request.
   void BeginStop();
 
  private:
@@ -63,9 +63,9 @@ class NodeLease {
   const std::shared_ptr<apiclient::Client> client_;
   const std::shared_ptr<CancelToken> stop_;
   Random random_;
-  std::shared_ptr<const Lease> held_;  // null: to be read
+  std::shared_ptr<const Lease> held_;  // null: unknown, read it first
   Duration ensure_wait_;
-  std::string problem_;  // that was logged
+  std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0;
   std::shared_ptr<bool> alive_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration kFirstMirrorWait = std::chrono::seconds{1};
 constexpr Duration kLongestMirrorWait = std::chrono::seconds{60};
-/// One that was made and is not shown for so long is looked for again.
+/// A created mirror pod that `desired` does not show for so long is created again.
 constexpr Duration kShownAfter = std::chrono::seconds{60};
 constexpr size_t kMirrorStrands = 8;
 
@@ -44,7 +44,7 @@ Status SendMirrorDelete(apiclient::Client& client, const PodObject& object,
   return status;
 }
 
-/// What stands under its name afterwards, whoever made it.
+/// The mirror pod that has the name after the call, also if another client created it.
 StatusOr<Mirror> EnsureMirror(apiclient::Client& client, const kube::Pod& pod,
                               const Deadline& deadline) {
   kube::Pod answer;
@@ -56,19 +56,19 @@ StatusOr<Mirror> EnsureMirror(apiclient::Client& client, const kube::Pod& pod,
   }
   if (!made.ok()) return made;
   auto mirror = ReadMirror(answer);
-  if (!mirror) return FailedPrecondition("a pod of this name, which mirrors none, is there");
+  if (!mirror) return FailedPrecondition("a pod that is no mirror pod has its name");
   return *std::move(mirror);
 }
 
 }  // namespace
 
-MirrorAct NextMirrorAct(const MirrorInputs& facts) {
-  if (facts.mirror == nullptr)
-    return facts.wanted != nullptr && facts.node_known ? MirrorAct::kMake : MirrorAct::kNone;
-  if (facts.wanted != nullptr && facts.mirror->hash == *facts.wanted && !facts.mirror->deleting)
+MirrorAct NextMirrorAct(const MirrorInputs& in) {
+  if (in.mirror == nullptr)
+    return in.wanted != nullptr && in.node_known ? MirrorAct::kMake : MirrorAct::kNone;
+  if (in.wanted != nullptr && in.mirror->hash == *in.wanted && !in.mirror->deleting)
     return MirrorAct::kNone;
-  if (facts.still_ends) return MirrorAct::kNone;
-  return facts.wanted != nullptr || facts.certain ? MirrorAct::kDelete : MirrorAct::kNone;
+  if (in.still_ends) return MirrorAct::kNone;
+  return in.wanted != nullptr || in.certain ? MirrorAct::kDelete : MirrorAct::kNone;
 }
 
 kube::Pod MirrorOf(const kube::Pod& static_pod, const std::string& node_name,
@@ -98,7 +98,7 @@ struct MirrorPods::Answer {
   Status status;
   const char* call = "";
   std::optional<Mirror> there;
-  PodObject removed;  // with a UID: it is gone
+  PodObject removed;  // UID empty: nothing was removed
 };
 
 MirrorPods::MirrorPods(Deps deps)
@@ -164,7 +164,7 @@ void MirrorPods::OnDesired(const std::string& key) {
       if (bus::KeyOf(uid) == key) hashes.insert(mirror.hash);
   };
   note(old_name);
-  // A record that cannot be understood is no absence.
+  // A record that cannot be decoded is not an absence.
   const auto record = deps_.desired.Find(key);
   if (record == nullptr && deps_.desired.Contains(key)) return;
   Forget(key);
@@ -174,7 +174,7 @@ void MirrorPods::OnDesired(const std::string& key) {
     note(after->second);
     queue_.Add(after->second, backoff_.Remaining(after->second));
   }
-  for (const auto& hash : hashes) Tell(hash);
+  for (const auto& hash : hashes) NotifyChange(hash);
 }
 
 void MirrorPods::OnWorker(const std::string& key) {
@@ -233,7 +233,8 @@ bool MirrorPods::IsUnfinished(const std::string& key) const {
   return worker->state() != v1::FINISHED;
 }
 
-/// Neither is taken back: a source that is incomplete cannot want it again.
+/// The static pod is gone for good: its worker has finished and it was removed. An incomplete
+/// source cannot want it again.
 bool MirrorPods::IsRemoved(const std::string& key) const {
   const auto worker = deps_.workers.Find(key);
   return worker != nullptr && worker->state() == v1::FINISHED && worker->removed() &&
@@ -241,21 +242,20 @@ bool MirrorPods::IsRemoved(const std::string& key) const {
 }
 
 MirrorInputs MirrorPods::InputsOf(const Name& name) const {
-  MirrorInputs facts{.mirror = Current(name), .node_known = !node_uid_.empty()};
+  MirrorInputs in{.mirror = Current(name), .node_known = !node_uid_.empty()};
   for (const auto& [key, one] : name.statics)
-    if (facts.wanted == nullptr && one.wanted && !one.hash.empty()) facts.wanted = &one.hash;
+    if (in.wanted == nullptr && one.wanted && !one.hash.empty()) in.wanted = &one.hash;
   for (const auto& [key, one] : name.statics)
-    if (facts.wanted == nullptr || one.hash != *facts.wanted)
-      facts.still_ends = facts.still_ends || !one.wanted;
-  if (facts.mirror == nullptr) return facts;
-  const std::string& hash = facts.mirror->hash;
-  const bool of_another = facts.wanted == nullptr || hash != *facts.wanted;
-  if (of_another && IsUnfinished(bus::KeyOf(hash))) facts.still_ends = true;
-  facts.certain =
-      IsRemoved(bus::KeyOf(hash)) ||
-      (deps_.desired.LiveAndComplete(kube::kFileSource) &&
-       deps_.desired.LiveAndComplete(kube::kHttpSource) && deps_.workers.LiveAndComplete());
-  return facts;
+    if (in.wanted == nullptr || one.hash != *in.wanted)
+      in.still_ends = in.still_ends || !one.wanted;
+  if (in.mirror == nullptr) return in;
+  const std::string& hash = in.mirror->hash;
+  const bool of_another = in.wanted == nullptr || hash != *in.wanted;
+  if (of_another && IsUnfinished(bus::KeyOf(hash))) in.still_ends = true;
+  in.certain = IsRemoved(bus::KeyOf(hash)) || (deps_.desired.LiveAndComplete(kube::kFileSource) &&
+                                               deps_.desired.LiveAndComplete(kube::kHttpSource) &&
+                                               deps_.workers.LiveAndComplete());
+  return in;
 }
 
 void MirrorPods::Reconcile(const std::string& full_name) {
@@ -268,10 +268,10 @@ void MirrorPods::Reconcile(const std::string& full_name) {
     return;
   }
   if (name.made && deps_.clock.Now() - name.made_at > kShownAfter) name.made.reset();
-  switch (const MirrorInputs facts = InputsOf(name); NextMirrorAct(facts)) {
+  switch (const MirrorInputs in = InputsOf(name); NextMirrorAct(in)) {
     case MirrorAct::kNone: return;
     case MirrorAct::kMake: return Make(full_name, name);
-    case MirrorAct::kDelete: return Delete(full_name, name, facts.wanted == nullptr);
+    case MirrorAct::kDelete: return Delete(full_name, name, in.wanted == nullptr);
   }
   UNREACHABLE();
 }
@@ -304,11 +304,11 @@ void MirrorPods::Delete(const std::string& full_name, Name& name, bool orphan) {
     if (orphan) {
       const auto known = owner->Knows(mirror.hash, deadline);
       answer.status = known.status();
-      // Wanted after all: `desired` as seen here is behind.
+      // config-source still wants the static pod: our view of `desired` is behind.
       if (!known.ok() || *known) return answer;
     }
     answer.status = SendMirrorDelete(*client, mirror.object, deadline);
-    const bool other = answer.status.code() == StatusCode::kAborted;  // of its name, another UID
+    const bool other = answer.status.code() == StatusCode::kAborted;  // another pod has its name
     if (other || answer.status.code() == StatusCode::kNotFound) answer.status = OkStatus();
     if (answer.status.ok()) answer.removed = mirror.object;
     return answer;
@@ -335,15 +335,15 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
   if (!answer.status.ok()) {
     deps_.metrics.errors.Add({{"call", answer.call}}).Increment();
     queue_.Add(full_name, backoff_.Next(full_name, &random_));
-    const std::string problem = IsAwaited(answer.status) ? "" : ToString(answer.status);
-    if (!problem.empty() && problem != name.problem)
-      deps_.log.Warn("mirror pod is not as it should be",
+    const std::string error = IsAwaited(answer.status) ? "" : ToString(answer.status);
+    if (!error.empty() && error != name.logged_error)
+      deps_.log.Warn("cannot create or delete a mirror pod, will retry",
                      {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
-    name.problem = problem;
+    name.logged_error = error;
     return;
   }
   backoff_.Reset(full_name);
-  name.problem.clear();
+  name.logged_error.clear();
   if (answer.there) {
     const std::string& uid = answer.there->object.uid;
     name.gone.erase(uid);
@@ -351,15 +351,15 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
       name.made = answer.there;
       name.made_at = deps_.clock.Now();
     }
-    deps_.log.Info("mirror pod is there", {KV("pod", full_name), KV("podUID", uid)});
-    Tell(answer.there->hash);
+    deps_.log.Info("mirror pod exists", {KV("pod", full_name), KV("podUID", uid)});
+    NotifyChange(answer.there->hash);
   }
   if (!answer.removed.uid.empty()) OnGone(answer.removed);
   queue_.Add(full_name,
              answer.there || !answer.removed.uid.empty() ? Duration{0} : kFirstMirrorWait);
 }
 
-void MirrorPods::Tell(const std::string& hash) {
+void MirrorPods::NotifyChange(const std::string& hash) {
   if (deps_.on_change && !hash.empty()) deps_.on_change(bus::KeyOf(hash));
 }
 

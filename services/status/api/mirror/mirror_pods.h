@@ -1,13 +1,15 @@
 #pragma once
 
-/// The mirror pods of this node: how its static pods are seen in the API.
+/// Creates and deletes the mirror pods of this node, which show its static pods in the API.
 /// In:      changes and completeness of `desired` (static pods and, in state MIRROR, mirror pods),
-///          changes of `workers`, the node's UID once it is registered, a pass each 10 s.
-/// Owns:    which static pod has which mirror; what was made or removed and is not shown yet.
-/// Out:     makes and deletes mirror pods; `on_change` when a static pod's mirror is another.
-/// Killed:  at any line: the next start finds by their names what was made or removed.
-/// Threads: the loop's; calls on a few strands.
-/// Errors:  logged, and tried again after 1 s to 60 s for each name; a pod runs without its mirror.
+///          changes of `workers`, the node's UID once it is registered, a pass every 10 s.
+/// Owns:    which static pod has which mirror pod; what was created or deleted and `desired` does
+///          not show yet.
+/// Out:     creates and deletes mirror pods; `on_change` when the mirror pod of a static pod changes.
+/// Killed:  at any line: the next start finds by name what was created or deleted.
+/// Threads: the loop's; calls run on a few strands.
+/// Errors:  logged, and tried again after 1 s to 60 s for each name; the static pod runs without
+///          its mirror pod.
 /// Source:  docs/behaviour/status.md, "Mirror pods"; docs/safety.md, rules 8 and 23.
 
 #include <functional>
@@ -33,24 +35,24 @@ namespace splitlet::status {
 
 struct Mirror {
   PodObject object;
-  std::string hash;  // of the static pod that it shows, which is its UID here
+  std::string hash;  // of the static pod that it shows; the UID of that pod on this node
   bool deleting = false;
 };
 
 struct MirrorInputs {
-  const std::string* wanted = nullptr;  // hash of the static pod of the name; null: none is WANTED
-  const Mirror* mirror = nullptr;       // null: there is none
+  const std::string* wanted = nullptr;  // hash of the WANTED static pod of the name; null: none
+  const Mirror* mirror = nullptr;       // null: none exists
   bool node_known = false;
-  bool still_ends =
-      false;  // another static pod of the name, whose status it shows, is not finished
-  /// That none is wanted: the static sources and the workers are complete, or the pod that it shows
-  /// was removed, and has finished.
+  /// The mirror pod shows another static pod of the name, which is not finished.
+  bool still_ends = false;
+  /// It is certain that no static pod of the name is wanted: static sources and `workers` are
+  /// complete, or the pod that the mirror pod shows was removed and has finished.
   bool certain = false;
 };
 enum class MirrorAct { kNone, kMake, kDelete };
-MirrorAct NextMirrorAct(const MirrorInputs& facts);
+MirrorAct NextMirrorAct(const MirrorInputs& in);
 
-/// What is sent to make it: the static pod, owned by the node.
+/// The mirror pod as it is sent to the server: the static pod, owned by the node.
 kube::Pod MirrorOf(const kube::Pod& static_pod, const std::string& node_name,
                    const std::string& node_uid);
 
@@ -61,35 +63,35 @@ class MirrorPods {
     exec::EventLoop& loop;
     exec::Strands& strands;
     std::shared_ptr<apiclient::Client> client;
-    std::shared_ptr<peers::DesiredOwner> owner;  // asked before one goes for want of a static pod
+    std::shared_ptr<peers::DesiredOwner> owner;  // asked before an orphan is deleted
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     std::string node_name;
     PodApiMetrics& metrics;
     Log log;
-    /// `key`: of the static pod in the tables.
+    /// `key`: of the static pod in `desired`.
     std::function<void(const std::string& key)> on_change;
-    uint64_t seed = 1;  // of jitter
+    uint64_t seed = 1;  // for jitter
   };
   explicit MirrorPods(Deps deps);
   ~MirrorPods();
   MirrorPods(const MirrorPods&) = delete;
   MirrorPods& operator=(const MirrorPods&) = delete;
 
-  /// Gives up what is under way.
+  /// Cancels running calls.
   void BeginStop() { stop_->Cancel(); }
 
   void OnDesired(const std::string& key);
   void OnWorker(const std::string& key);
   /// Completeness of `desired` or `workers` has changed.
   void OnViewState();
-  /// Empty: not registered, or being deleted.
+  /// UID of the node; empty: the node is not registered, or being deleted.
   void OnNode(const std::string& uid);
   void OnReconcile();
   /// The server has no such pod.
   void OnGone(const PodObject& object);
 
-  /// The mirror that shows this static pod; null: none.
+  /// The mirror pod that shows this static pod; null: none.
   const Mirror* Find(const std::string& static_key) const;
 
  private:
@@ -98,13 +100,13 @@ class MirrorPods {
     bool wanted = false;
   };
   struct Name {
-    std::string problem;                    // that was logged
+    std::string logged_error;               // empty: none
     std::map<std::string, Static> statics;  // by key
     std::map<std::string, Mirror> shown;    // in `desired`, by UID
-    std::optional<Mirror> made;             // answered by the server, and not shown yet
+    std::optional<Mirror> made;             // the server confirmed it; `desired` lacks it still
     Clock::Time made_at;
-    std::set<std::string> gone;  // UIDs that are shown still
-    bool busy = false;
+    std::set<std::string> gone;  // UIDs of deleted pods that `desired` still shows
+    bool busy = false;           // a call runs
   };
   struct Answer;
 
@@ -120,7 +122,7 @@ class MirrorPods {
   void Delete(const std::string& full_name, Name& name, bool orphan);
   void Run(const std::string& full_name, std::function<Answer(const Deadline& deadline)> work);
   void OnAnswer(const std::string& full_name, const Answer& answer);
-  void Tell(const std::string& hash);
+  void NotifyChange(const std::string& hash);
 
   Deps deps_;
   const std::shared_ptr<CancelToken> stop_;
