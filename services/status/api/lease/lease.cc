@@ -96,14 +96,14 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Create(
   return std::shared_ptr<const Lease>(std::move(made));
 }
 
-/// A conflict is solved by the newer version, another error by another try.
+/// After a conflict the newer version is read; after any other error the call is repeated.
 StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     std::shared_ptr<const Lease> lease) const {
-  Status last = Cancelled("given up");
+  Status last = Cancelled("stopping");
   for (int done = 1; !stop->cancelled(); ++done) {
     Lease next = *lease;
     SetTimes(next);
-    // A renewal does not wait for an owner, which a later one can still set.
+    // A renewal does not wait for the owner; a later renewal can set it.
     if (!SetOwner(next).ok()) next.mutable_metadata()->clear_owner_references();
     auto updated = std::make_shared<Lease>();
     FAIL_POINT("status.renew-lease.before");

@@ -21,14 +21,14 @@ bool IsUnspecified(const std::string& ip) { return ip == "0.0.0.0" || ip == "::"
 
 bool IsHugePages(std::string_view resource) { return resource.starts_with(kube::kHugePagesPrefix); }
 
-/// One that only the node's devices, or somebody outside, give: "example.com/gpu".
+/// A resource of device plugins or of other clients: "example.com/gpu".
 bool IsExtended(std::string_view resource) {
   return resource.find('/') != std::string_view::npos &&
          resource.find("kubernetes.io/") == std::string_view::npos &&
          !resource.starts_with("requests.");
 }
 
-/// Labels that a node must not keep from an earlier life of its machine.
+/// Labels that registration corrects, because the machine may have changed.
 const std::vector<std::string>& DefaultLabels() {
   static const std::vector<std::string> labels = {"kubernetes.io/hostname",
                                                   "topology.kubernetes.io/zone",
@@ -51,7 +51,8 @@ void AddAddress(core::NodeStatus& status, const char* type, const std::string& a
   added.set_address(address);
 }
 
-void UpdateAddresses(const NodeSettings& settings, const NodeObservation& facts, kube::Node& node) {
+void UpdateAddresses(const NodeSettings& settings, const NodeObservation& observed,
+                     kube::Node& node) {
   const bool specified = !settings.node_ips.empty() && !IsUnspecified(settings.node_ips.front());
   auto& annotations = *node.mutable_metadata()->mutable_annotations();
   annotations.erase(std::string(kProvidedNodeIpAnnotation));
@@ -63,43 +64,43 @@ void UpdateAddresses(const NodeSettings& settings, const NodeObservation& facts,
   auto& status = *node.mutable_status();
   if (settings.external_cloud && status.addresses_size() > 0) return;
   const bool bare = settings.external_cloud && settings.node_ips.empty();
-  if (!bare && facts.record.addresses().empty()) return;  // not found yet: old ones stay
+  if (!bare && observed.record.addresses().empty()) return;  // not found yet: keep the old ones
   status.clear_addresses();
   if (!bare)
-    for (const auto& ip : facts.record.addresses()) AddAddress(status, "InternalIP", ip);
+    for (const auto& ip : observed.record.addresses()) AddAddress(status, "InternalIP", ip);
   AddAddress(status, "Hostname", settings.name);
 }
 
-void UpdateResources(const NodeObservation& facts, core::NodeStatus& status) {
+void UpdateResources(const NodeObservation& observed, core::NodeStatus& status) {
   auto& capacity = *status.mutable_capacity();
   auto& allocatable = *status.mutable_allocatable();
-  for (const auto& [name, amount] : facts.record.capacity()) capacity[name].set_string(amount);
+  for (const auto& [name, amount] : observed.record.capacity()) capacity[name].set_string(amount);
   for (auto it = allocatable.begin(); it != allocatable.end();)
     it = IsExtended(it->first) && !capacity.contains(it->first) ? allocatable.erase(it)
                                                                 : std::next(it);
-  // Nothing is reserved of what somebody else counts.
+  // Nothing is reserved of resources that other clients count.
   for (const auto& [name, amount] : capacity) allocatable[name] = amount;
-  for (const auto& [name, amount] : facts.record.allocatable())
+  for (const auto& [name, amount] : observed.record.allocatable())
     allocatable[name].set_string(amount);
 }
 
-/// Nothing here is attached, so there is nothing to add. What a kubelet of this boot told it had
-/// mounted may be mounted still; what was told in another boot is not.
-void DropVolumesOfAnotherBoot(const NodeObservation& facts, core::NodeStatus& status) {
-  const std::string& told = status.node_info().boot_id();
-  const std::string& now = facts.system.boot_id;
-  if (!told.empty() && !now.empty() && told != now) status.clear_volumes_in_use();
+/// This program attaches no volumes and adds none to volumesInUse. An entry that a kubelet of this
+/// boot reported may be mounted still; an entry of another boot is not.
+void DropVolumesOfAnotherBoot(const NodeObservation& observed, core::NodeStatus& status) {
+  const std::string& reported = status.node_info().boot_id();
+  const std::string& now = observed.system.boot_id;
+  if (!reported.empty() && !now.empty() && reported != now) status.clear_volumes_in_use();
 }
 
-void UpdateSystem(const NodeObservation& facts, core::NodeStatus& status) {
+void UpdateSystem(const NodeObservation& observed, core::NodeStatus& status) {
   auto& info = *status.mutable_node_info();
-  info.set_machine_id(facts.system.machine_id);
-  info.set_system_uuid(facts.system.system_uuid);
-  info.set_boot_id(facts.system.boot_id);
-  info.set_kernel_version(facts.system.kernel_version);
-  info.set_os_image(facts.system.os_image);
-  if (!facts.runtime_version.empty()) {
-    info.set_container_runtime_version(facts.runtime_version);
+  info.set_machine_id(observed.system.machine_id);
+  info.set_system_uuid(observed.system.system_uuid);
+  info.set_boot_id(observed.system.boot_id);
+  info.set_kernel_version(observed.system.kernel_version);
+  info.set_os_image(observed.system.os_image);
+  if (!observed.runtime_version.empty()) {
+    info.set_container_runtime_version(observed.runtime_version);
   } else if (info.container_runtime_version().empty()) {
     info.set_container_runtime_version("Unknown");
   }
@@ -107,18 +108,18 @@ void UpdateSystem(const NodeObservation& facts, core::NodeStatus& status) {
   info.clear_kube_proxy_version();
   info.set_operating_system("linux");
   info.set_architecture(std::string(node::Architecture()));
-  if (facts.swap_bytes > 0) {
-    info.mutable_swap()->set_capacity(facts.swap_bytes);
+  if (observed.swap_bytes > 0) {
+    info.mutable_swap()->set_capacity(observed.swap_bytes);
   } else {
     info.clear_swap();
   }
 }
 
-void UpdateImages(const NodeSettings& settings, const NodeObservation& facts,
+void UpdateImages(const NodeSettings& settings, const NodeObservation& observed,
                   core::NodeStatus& status) {
-  if (!facts.images) return;
+  if (!observed.images) return;
   std::vector<const peers::NodeImage*> images;
-  for (const auto& image : *facts.images) images.push_back(&image);
+  for (const auto& image : *observed.images) images.push_back(&image);
   std::ranges::stable_sort(images, std::ranges::greater(),
                            [](const peers::NodeImage* image) { return image->size_bytes; });
   if (settings.max_images >= 0 && images.size() > static_cast<size_t>(settings.max_images))
@@ -133,8 +134,8 @@ void UpdateImages(const NodeSettings& settings, const NodeObservation& facts,
   }
 }
 
-void UpdateFeatures(const NodeObservation& facts, core::NodeStatus& status) {
-  const auto& features = facts.record.features();
+void UpdateFeatures(const NodeObservation& observed, core::NodeStatus& status) {
+  const auto& features = observed.record.features();
   if (!features.known()) return;
   status.mutable_features()->set_supplemental_groups_policy(features.supplemental_groups_policy());
   std::vector<const v1::RuntimeHandlerRecord*> handlers;
@@ -149,29 +150,29 @@ void UpdateFeatures(const NodeObservation& facts, core::NodeStatus& status) {
   }
 }
 
-/// Whole seconds, as the API keeps them.
+/// The API keeps whole seconds.
 void SetWholeSeconds(WallTime time, k8s::io::apimachinery::pkg::apis::meta::v1::Time& into) {
   into.set_seconds(std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
   into.clear_nanos();
 }
 
-/// The time of a transition moves with the status alone, and never back.
-void UpdateCondition(const v1::NodeCondition& said, WallTime now, core::NodeStatus& status) {
+/// lastTransitionTime changes only when the status changes, and never decreases.
+void UpdateCondition(const v1::NodeCondition& ours, WallTime now, core::NodeStatus& status) {
   auto& all = *status.mutable_conditions();
   const auto it =
-      std::ranges::find_if(all, [&](const auto& one) { return one.type() == said.type(); });
+      std::ranges::find_if(all, [&](const auto& one) { return one.type() == ours.type(); });
   const bool is_new = it == all.end();
   auto& condition = is_new ? *status.add_conditions() : *it;
-  if (is_new || condition.status() != said.status()) {
+  if (is_new || condition.status() != ours.status()) {
     const int64_t before = condition.last_transition_time().seconds();
     auto& transition = *condition.mutable_last_transition_time();
     SetWholeSeconds(now, transition);
     transition.set_seconds(std::max(before, transition.seconds()));
   }
-  condition.set_type(said.type());
-  condition.set_status(said.status());
-  condition.set_reason(said.reason());
-  condition.set_message(said.message());
+  condition.set_type(ours.type());
+  condition.set_status(ours.status());
+  condition.set_reason(ours.reason());
+  condition.set_message(ours.message());
   SetWholeSeconds(now, *condition.mutable_last_heartbeat_time());
 }
 
@@ -180,12 +181,12 @@ bool Has(const core::NodeStatus& status, const std::string& type) {
                              [&](const auto& one) { return one.type() == type; });
 }
 
-void UpdateConditions(const NodeObservation& facts, core::NodeStatus& status) {
-  for (const auto& said : facts.record.conditions()) {
+void UpdateConditions(const NodeObservation& observed, core::NodeStatus& status) {
+  for (const auto& ours : observed.record.conditions()) {
     const bool unknown =
-        said.status() == "Unknown" || (said.type() == "Ready" && facts.readiness_unknown);
-    if (unknown && Has(status, said.type())) continue;  // not known is no change
-    UpdateCondition(said, facts.now, status);
+        ours.status() == "Unknown" || (ours.type() == "Ready" && observed.readiness_unknown);
+    if (unknown && Has(status, ours.type())) continue;  // an unknown condition changes nothing
+    UpdateCondition(ours, observed.now, status);
   }
 }
 
@@ -198,7 +199,7 @@ std::map<std::string, std::string> InitialLabels(const NodeSettings& settings) {
   return labels;
 }
 
-kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& facts) {
+kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& observed) {
   kube::Node node;
   auto& metadata = *node.mutable_metadata();
   metadata.set_name(settings.name);
@@ -219,27 +220,27 @@ kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& 
     added.set_effect("NoSchedule");
   }
   if (!settings.provider_id.empty()) node.mutable_spec()->set_provider_id(settings.provider_id);
-  UpdateNode(settings, facts, node);
+  UpdateNode(settings, observed, node);
   return node;
 }
 
-void UpdateNode(const NodeSettings& settings, const NodeObservation& facts, kube::Node& node) {
+void UpdateNode(const NodeSettings& settings, const NodeObservation& observed, kube::Node& node) {
   auto& labels = *node.mutable_metadata()->mutable_labels();
   labels[std::string(kube::kOsLabel)] = "linux";
   labels[std::string(kube::kArchLabel)] = std::string(node::Architecture());
   auto& status = *node.mutable_status();
-  UpdateAddresses(settings, facts, node);
-  UpdateResources(facts, status);
-  DropVolumesOfAnotherBoot(facts, status);  // before that boot is overwritten
-  UpdateSystem(facts, status);
+  UpdateAddresses(settings, observed, node);
+  UpdateResources(observed, status);
+  DropVolumesOfAnotherBoot(observed, status);  // before UpdateSystem sets the new boot id
+  UpdateSystem(observed, status);
   if (settings.port > 0)
     status.mutable_daemon_endpoints()->mutable_kubelet_endpoint()->set_port(settings.port);
-  UpdateImages(settings, facts, status);
-  UpdateFeatures(facts, status);
+  UpdateImages(settings, observed, status);
+  UpdateFeatures(observed, status);
   status.clear_declared_features();
   for (const std::string& feature : settings.declared_features)
     status.add_declared_features(feature);
-  UpdateConditions(facts, status);
+  UpdateConditions(observed, status);
 }
 
 void ReconcileNode(const kube::Node& initial, bool reset_extended, kube::Node& existing) {

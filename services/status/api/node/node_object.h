@@ -1,10 +1,10 @@
 #pragma once
 
-/// The Node of the API as this node makes it: when it registers, and each time it reports. Pure.
-/// What others write is left alone: conditions, resources and labels that are not this node's.
+/// Builds the Node object of this node for its registration and for each report. Pure.
+/// Conditions, resources and labels that other clients own stay unchanged.
 /// Threads: any.
 /// Errors: none.
-/// Units: as the names say.
+/// Units: bytes; see names.
 /// Source: docs/behaviour/node.md, "At the API server"; kubelet initialNode, nodestatus setters.
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace splitlet::status {
 
-/// The kubelet whose behaviour this is; what the server and its clients compare versions with.
+/// The version of the kubelet that this program behaves as; clients compare it with the server's.
 using kube::kKubeletVersion;
 
 inline constexpr std::string_view kAttachDetachAnnotation =
@@ -34,28 +34,28 @@ inline constexpr std::string_view kProvidedNodeIpAnnotation =
 inline constexpr std::string_view kExternalCloudTaint =
     "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// What is known of this node at one time.
+/// What is known of this node at one moment.
 struct NodeObservation {
   v1::NodeRecord record;
   node::SystemInfo system;
   int64_t swap_bytes = 0;
-  std::string runtime_version;  // "containerd://1.6.20"; empty: not known yet
-  std::optional<std::vector<peers::NodeImage>> images;  // none: not known
-  /// Nobody could be asked yet whether this node is ready: what the server says stands.
+  std::string runtime_version;                          // "containerd://1.6.20"; empty: unknown
+  std::optional<std::vector<peers::NodeImage>> images;  // nothing: unknown
+  /// The runtime could not be asked yet, so that the server's condition Ready stands.
   bool readiness_unknown = false;
   WallTime now;
 };
 
-/// The labels that a new node of these settings has.
+/// Labels of a new node.
 std::map<std::string, std::string> InitialLabels(const NodeSettings& settings);
 
-kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& facts);
+kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& observed);
 
-/// All that this node reports of itself again and again.
-void UpdateNode(const NodeSettings& settings, const NodeObservation& facts, kube::Node& node);
+/// Sets everything that this node reports in each round.
+void UpdateNode(const NodeSettings& settings, const NodeObservation& observed, kube::Node& node);
 
-/// What registration corrects in a node that is there already. `reset_extended`: extended resources
-/// become 0, because the devices behind them are not known to anybody here.
+/// Corrects an existing Node at registration. `reset_extended`: extended resources become 0,
+/// because no device manager of this boot vouches for their devices.
 void ReconcileNode(const kube::Node& initial, bool reset_extended, kube::Node& existing);
 
 }  // namespace splitlet::status

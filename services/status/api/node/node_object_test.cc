@@ -13,14 +13,14 @@ using Texts = std::vector<std::string>;
 class NodeObject : public ::testing::Test {
  protected:
   NodeObject() {
-    facts.now = clock.WallNow();
-    facts.system = {.machine_id = "m",
-                    .system_uuid = "u",
-                    .boot_id = "b",
-                    .kernel_version = "6.1",
-                    .os_image = "Debian"};
-    facts.runtime_version = "containerd://1.7.0";
-    auto& record = facts.record;
+    observed.now = clock.WallNow();
+    observed.system = {.machine_id = "m",
+                       .system_uuid = "u",
+                       .boot_id = "b",
+                       .kernel_version = "6.1",
+                       .os_image = "Debian"};
+    observed.runtime_version = "containerd://1.7.0";
+    auto& record = observed.record;
     (*record.mutable_capacity())["cpu"] = "4";
     (*record.mutable_capacity())["memory"] = "8Gi";
     (*record.mutable_allocatable())["cpu"] = "3500m";
@@ -30,9 +30,9 @@ class NodeObject : public ::testing::Test {
     Say("Ready", "True");
   }
   void Say(const std::string& type, const std::string& status) {
-    for (auto& condition : *facts.record.mutable_conditions())
+    for (auto& condition : *observed.record.mutable_conditions())
       if (condition.type() == type) return condition.set_status(status);
-    auto& condition = *facts.record.add_conditions();
+    auto& condition = *observed.record.add_conditions();
     condition.set_type(type);
     condition.set_status(status);
   }
@@ -52,7 +52,7 @@ class NodeObject : public ::testing::Test {
       if (one.type() == type) return one;
     return {};
   }
-  void Update() { UpdateNode(settings, facts, node); }
+  void Update() { UpdateNode(settings, observed, node); }
   std::string Of(const char* map, const std::string& name) const {
     const auto& amounts =
         map == std::string("capacity") ? node.status().capacity() : node.status().allocatable();
@@ -62,7 +62,7 @@ class NodeObject : public ::testing::Test {
 
   FakeClock clock;
   NodeSettings settings{.name = "n1", .port = 10250};
-  NodeObservation facts;
+  NodeObservation observed;
   kube::Node node;
 };
 
@@ -70,7 +70,7 @@ TEST_F(NodeObject, ANewOneHasWhatItRegistersWith) {
   settings.labels = {{"zone", "a"}, {"kubernetes.io/os", "mine"}};
   settings.taints = {{.key = "k", .value = "v", .effect = "NoExecute"}};
   settings.provider_id = "cloud://1";
-  node = MakeInitialNode(settings, facts);
+  node = MakeInitialNode(settings, observed);
   EXPECT_EQ(node.metadata().name(), "n1");
   const auto& labels = node.metadata().labels();
   EXPECT_EQ(labels.at("kubernetes.io/hostname"), "n1");
@@ -88,7 +88,7 @@ TEST_F(NodeObject, ANewOneHasWhatItRegistersWith) {
   EXPECT_EQ(node.status().node_info().kubelet_version(), kKubeletVersion);
   EXPECT_EQ(node.status().node_info().container_runtime_version(), "containerd://1.7.0");
   settings.attach_detach = false;
-  EXPECT_EQ(MakeInitialNode(settings, facts).metadata().annotations_size(), 0);
+  EXPECT_EQ(MakeInitialNode(settings, observed).metadata().annotations_size(), 0);
 }
 
 TEST_F(NodeObject, DevicesOfAFormerKubeletBecomeNoneAndThoseOfUsersStay) {
@@ -96,8 +96,8 @@ TEST_F(NodeObject, DevicesOfAFormerKubeletBecomeNoneAndThoseOfUsersStay) {
        {node.mutable_status()->mutable_capacity(), node.mutable_status()->mutable_allocatable()})
     for (const char* name : {"nvidia.com/gpu", "example.com/dongle"})
       (*amounts)[name].set_string("8");
-  (*facts.record.mutable_capacity())["nvidia.com/gpu"] = "0";
-  (*facts.record.mutable_allocatable())["nvidia.com/gpu"] = "0";
+  (*observed.record.mutable_capacity())["nvidia.com/gpu"] = "0";
+  (*observed.record.mutable_allocatable())["nvidia.com/gpu"] = "0";
   Update();
   for (const char* map : {"capacity", "allocatable"}) {
     EXPECT_EQ(Of(map, "nvidia.com/gpu"), "0") << map;
@@ -118,7 +118,7 @@ TEST_F(NodeObject, DeclaresNoStreamsByWebSocket) {
 
 TEST_F(NodeObject, OfAnExternalCloudIsNotInitializedYet) {
   settings.external_cloud = true;
-  node = MakeInitialNode(settings, facts);
+  node = MakeInitialNode(settings, observed);
   ASSERT_EQ(node.spec().taints_size(), 1);
   EXPECT_EQ(node.spec().taints(0).key(), kExternalCloudTaint);
   EXPECT_EQ(node.spec().taints(0).value(), "true");
@@ -188,7 +188,7 @@ TEST_F(NodeObject, Addresses) {
     }
     settings.external_cloud = c.external;
     settings.node_ips = c.node_ips;
-    facts.record.mutable_addresses()->Assign(c.found.begin(), c.found.end());
+    observed.record.mutable_addresses()->Assign(c.found.begin(), c.found.end());
     Update();
     EXPECT_EQ(Addresses(), c.want);
     EXPECT_EQ(Provided(), c.provided);
@@ -222,18 +222,18 @@ TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
     status.clear_volumes_in_use();
     for (const char* name : {"kubernetes.io/csi/a^1", "kubernetes.io/csi/a^2"})
       status.add_volumes_in_use(name);
-    facts.system.boot_id = c.now;
+    observed.system.boot_id = c.now;
     Update();
     EXPECT_EQ(node.status().volumes_in_use_size(), c.want) << c.told_by << " " << c.now;
   }
 }
 
 TEST_F(NodeObject, ShowsTheLargestImagesWithFiveNames) {
-  facts.images.emplace();
+  observed.images.emplace();
   for (uint64_t i = 1; i <= 60; ++i)
-    facts.images->push_back({.digests = {"a@1", "a@2", "a@3", "a@4"},
-                             .tags = {"t" + std::to_string(i), "x", "y"},
-                             .size_bytes = i});
+    observed.images->push_back({.digests = {"a@1", "a@2", "a@3", "a@4"},
+                                .tags = {"t" + std::to_string(i), "x", "y"},
+                                .size_bytes = i});
   Update();
   ASSERT_EQ(node.status().images_size(), 50);
   EXPECT_EQ(node.status().images(0).size_bytes(), 60);
@@ -242,7 +242,7 @@ TEST_F(NodeObject, ShowsTheLargestImagesWithFiveNames) {
   settings.max_images = -1;
   Update();
   EXPECT_EQ(node.status().images_size(), 60);
-  facts.images.reset();
+  observed.images.reset();
   Update();
   EXPECT_EQ(node.status().images_size(), 60) << "not known is not gone";
 }
@@ -252,16 +252,16 @@ TEST_F(NodeObject, AConditionMovesWhenItsStatusDoesAndNeverBack) {
   const int64_t first = Condition("Ready").last_transition_time().seconds();
   EXPECT_EQ(first, ToNanos(clock.WallNow()) / 1'000'000'000);
   clock.Advance(10s);
-  facts.now = clock.WallNow();
+  observed.now = clock.WallNow();
   Update();
   EXPECT_EQ(Condition("Ready").last_transition_time().seconds(), first);
   EXPECT_EQ(Condition("Ready").last_heartbeat_time().seconds(), first + 10);
   clock.Advance(10s);
-  facts.now = clock.WallNow();
+  observed.now = clock.WallNow();
   Say("Ready", "False");
   Update();
   EXPECT_EQ(Condition("Ready").last_transition_time().seconds(), first + 20);
-  facts.now = clock.WallNow() - 1h;
+  observed.now = clock.WallNow() - 1h;
   Say("Ready", "True");
   Update();
   EXPECT_EQ(Condition("Ready").last_transition_time().seconds(), first + 20) << "a clock set back";
@@ -272,13 +272,13 @@ TEST_F(NodeObject, WhatIsNotKnownChangesNothing) {
   Update();
   Say("MemoryPressure", "Unknown");
   Say("Ready", "False");
-  facts.readiness_unknown = true;
-  facts.runtime_version.clear();
+  observed.readiness_unknown = true;
+  observed.runtime_version.clear();
   Update();
   EXPECT_EQ(Condition("MemoryPressure").status(), "True");
   EXPECT_EQ(Condition("Ready").status(), "True");
   EXPECT_EQ(node.status().node_info().container_runtime_version(), "containerd://1.7.0");
-  facts.readiness_unknown = false;
+  observed.readiness_unknown = false;
   Update();
   EXPECT_EQ(Condition("Ready").status(), "False");
 }
@@ -293,7 +293,7 @@ TEST_F(NodeObject, ConditionsOfOthersStay) {
 TEST_F(NodeObject, HandlersAndFeaturesOnceTheRuntimeHasSaidThem) {
   Update();
   EXPECT_FALSE(node.status().has_features());
-  auto& features = *facts.record.mutable_features();
+  auto& features = *observed.record.mutable_features();
   features.set_known(true);
   features.set_supplemental_groups_policy(true);
   features.add_handlers()->set_name("runc");
@@ -310,9 +310,9 @@ class Reconciled : public NodeObject {
  protected:
   Reconciled() {
     settings.labels = {{"zone", "a"}};
-    (*facts.record.mutable_capacity())["hugepages-1Gi"] = "2Gi";
-    (*facts.record.mutable_allocatable())["hugepages-1Gi"] = "2Gi";
-    initial = MakeInitialNode(settings, facts);
+    (*observed.record.mutable_capacity())["hugepages-1Gi"] = "2Gi";
+    (*observed.record.mutable_allocatable())["hugepages-1Gi"] = "2Gi";
+    initial = MakeInitialNode(settings, observed);
     auto& labels = *node.mutable_metadata()->mutable_labels();
     labels["kubernetes.io/hostname"] = "other";
     labels["mine"] = "x";

@@ -30,7 +30,7 @@ const Value& Member(const Value& object, const char* name) {
   return it == object.MemberEnd() ? Nothing() : it->value;
 }
 
-/// What a server may leave out or add without saying anything else by it.
+/// A default value, which a server may leave out or add.
 bool IsEmpty(const Value& value) {
   if (value.IsObject())
     return std::all_of(value.MemberBegin(), value.MemberEnd(),
@@ -61,7 +61,7 @@ class Differ {
  public:
   explicit Differ(Allocator& memory) : memory_(memory) {}
 
-  /// Members of `after` that differ, null for those that only `before` has.
+  /// Members of `after` that differ; null for each member that only `before` has.
   Value Objects(const Value& before, const Value& after) {
     Value patch(rapidjson::kObjectType);
     if (after.IsObject())
@@ -82,7 +82,8 @@ class Differ {
     return patch;
   }
 
-  /// Merged by type. `changed`: beside heartbeats.
+  /// Conditions that differ; a server merges them by type. Sets `changed` if more than a heartbeat
+  /// time differs.
   Value Conditions(const Value& before, const Value& after, bool& changed) {
     Value patch(rapidjson::kArrayType);
     if (!after.IsArray()) return patch;
@@ -95,7 +96,7 @@ class Differ {
     return patch;
   }
 
-  /// Merging by type would lose one of two of a type, so the list is replaced.
+  /// Replaces the list: a merge by type would lose an address where two have the same type.
   Value Addresses(const Value& before, const Value& after) {
     Value list(rapidjson::kArrayType);
     if (after.IsArray()) list.CopyFrom(after, memory_);
@@ -143,7 +144,7 @@ std::string JsonOf(const Value& value) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-/// Takes the member out of both; the rest is compared as it stands.
+/// Moves the member `name` of `from` to `into`.
 void TakeOut(Value& from, const char* name, Value& into) {
   if (!from.IsObject() || !from.HasMember(name)) return;
   into.Swap(from[name]);

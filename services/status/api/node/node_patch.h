@@ -1,7 +1,7 @@
 #pragma once
 
-/// What differs between two versions of a node, as the strategic merge patch of its status that a
-/// kubelet sends: labels, annotations and status, never the spec, and no resource version.
+/// Makes the strategic merge patch between two versions of a Node, as a kubelet sends it to the
+/// status subresource: labels, annotations and status, never the spec or a resource version.
 /// Threads: any; pure.
 /// Errors: none.
 /// Source: Kubernetes API conventions, strategic merge patch; kubelet nodeutil.PatchNodeStatus.
@@ -14,21 +14,21 @@ namespace splitlet::status {
 
 struct NodePatch {
   std::string json;      // empty: nothing differs
-  bool changed = false;  // something differs beside the times of heartbeats
+  bool changed = false;  // more than heartbeat times differs
 };
 
 NodePatch MakeNodePatch(const kube::Node& before, const kube::Node& after);
 
-/// Parts of a status that a server does not keep as they were sent, since it does not know them
-/// yet, or has them switched off. Sent again they would be a change in each round, and a write of
-/// the server's for nothing.
+/// Fields of a status that a server drops or changes, because it does not know them yet or has
+/// their feature gate off. If they were sent again, each round would be a change, and a useless
+/// write.
 struct Unkept {
   bool declared_features = false, runtime_handlers = false, features = false, swap = false;
 
-  /// `stored`: what the server has made of `sent`.
+  /// `stored`: the server's answer to `sent`.
   static Unkept In(const kube::Node& sent, const kube::Node& stored);
   Unkept operator|(const Unkept& other) const;
-  /// These parts of `node` become what `stored` has of them.
+  /// Sets these fields of `node` to those of `stored`.
   void LeaveAsIn(const kube::Node& stored, kube::Node& node) const;
 };
 

@@ -22,13 +22,13 @@ constexpr const char* kStrand = "api/node";
 constexpr double kPeriodJitter = 0.04;
 constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{100};
 constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
-constexpr Duration kObservationWait = std::chrono::milliseconds{100};  // the machine is being read
+constexpr Duration kObservationWait = std::chrono::milliseconds{100};  // until the machine is read
 constexpr Duration kKickWait = std::chrono::seconds{1};                // between two rounds
-/// The same until the node is ready for the first time: others wait for that.
+/// Instead of kKickWait until the node is Ready for the first time, which the scheduler waits for.
 constexpr Duration kHurriedWait = std::chrono::milliseconds{100};
 constexpr Duration kImagesPeriod = std::chrono::seconds{30};
 constexpr Duration kImagesTimeout = std::chrono::seconds{10};
-/// How long a runtime that nobody could ask says nothing of a node that was ready.
+/// How long after the start the server's Ready stands while the runtime could not be asked.
 constexpr Duration kReadinessWait = std::chrono::seconds{30};
 constexpr uint64_t kMaxProcFile = 1 << 20;
 
@@ -60,7 +60,7 @@ int64_t ReadSwapBytes(fs::FileSystem& files) {
 
 }  // namespace
 
-/// What a round takes to the strand.
+/// One report on the strand, with copies of all that it needs.
 struct NodeSync::Report {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;
@@ -68,10 +68,10 @@ struct NodeSync::Report {
   HeartbeatRetry retry;
   const NodeSettings& settings;
   Duration timeout;
-  NodeObservation facts;
-  std::shared_ptr<const kube::Node> known;  // null: to be asked for
-  bool due = false;                         // also when nothing has changed
-  Unkept unkept;                            // of this server
+  NodeObservation observed;
+  std::shared_ptr<const kube::Node> known;  // null: read the node first
+  bool due = false;                         // report even if nothing has changed
+  Unkept unkept;                            // fields that this server drops
 
   Deadline NextDeadline() const {
     auto deadline = After(clock, timeout);
@@ -84,7 +84,7 @@ struct NodeSync::Report {
 
 struct NodeSync::Reported {
   Status status;
-  std::shared_ptr<const kube::Node> node;  // as the server has it now
+  std::shared_ptr<const kube::Node> node;  // as the server has it after the report
   std::string boot_id_before;
   bool patched = false, changed = false;
   Unkept unkept;
@@ -95,14 +95,14 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   auto before = first ? known : nullptr;
   if (before == nullptr) {
     auto read = std::make_shared<kube::Node>();
-    // Any version does at first, so that a server answers from its memory.
+    // The first read takes any version, so that the server answers from its cache.
     RETURN_IF_ERROR(
         client->Get(first ? path + "?resourceVersion=0" : path, read.get(), NextDeadline()),
         "get node");
     before = std::move(read);
   }
   kube::Node after = *before;
-  UpdateNode(settings, facts, after);
+  UpdateNode(settings, observed, after);
   const kube::Node all = after;
   unkept.LeaveAsIn(*before, after);
   NodePatch patch = MakeNodePatch(*before, after);
@@ -111,7 +111,7 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   result.node = before;
   result.boot_id_before = before->status().node_info().boot_id();
   if (patch.json.empty() || (!patch.changed && !due)) return OkStatus();
-  // It may have been upgraded since.
+  // The server may have been upgraded, and keep more fields now.
   if (due) patch = MakeNodePatch(*before, all);
   auto patched = std::make_shared<kube::Node>();
   FAIL_POINT("status.patch-node.before");
@@ -197,13 +197,13 @@ void NodeSync::StartWatch() {
 void NodeSync::ReadMachine() {
   deps_.strands.Run(kStrand, [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
                               devices = config_.root_dir + "/device-plugins"] {
-    MachineInfo facts{.system = node::ReadSystemInfo(files), .swap_bytes = ReadSwapBytes(files)};
+    MachineInfo observed{.system = node::ReadSystemInfo(files), .swap_bytes = ReadSwapBytes(files)};
     const auto entries = files.List(devices);
-    facts.devices_known = entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
-                            return entry.name.ends_with("_internal_checkpoint");
-                          });
-    loop.Post([this, alive, facts = std::move(facts)] {
-      if (*alive) machine_ = facts;
+    observed.devices_known = entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
+                               return entry.name.ends_with("_internal_checkpoint");
+                             });
+    loop.Post([this, alive, observed = std::move(observed)] {
+      if (*alive) machine_ = observed;
     });
   });
 }
@@ -236,8 +236,8 @@ void NodeSync::Schedule(Duration delay) {
 
 void NodeSync::Kick() {
   if (!started_ || (config_.register_node && !registered_)) return;
-  if (busy_) {
-    again_ = true;
+  if (round_ != Round::kNone) {
+    round_ = Round::kRunsOnceMore;
     return;
   }
   const Duration since = last_round_ ? deps_.clock.Now() - last_round_ : kKickWait;
@@ -247,40 +247,40 @@ void NodeSync::Kick() {
 Duration NodeSync::KickWait() const { return was_ready_ ? kKickWait : kHurriedWait; }
 
 void NodeSync::OnTimer() {
-  if (busy_) return;
-  const auto facts = Gather();
-  if (!facts) {
+  if (round_ != Round::kNone) return;
+  const auto observed = Gather();
+  if (!observed) {
     Schedule(kObservationWait);
     return;
   }
-  busy_ = true;
+  round_ = Round::kRuns;
   last_round_ = deps_.clock.Now();
   if (config_.register_node && !registered_) {
-    RegisterSoon(*facts);
+    RegisterSoon(*observed);
   } else {
-    ReportSoon(*facts);
+    ReportSoon(*observed);
   }
 }
 
 std::optional<NodeObservation> NodeSync::Gather() const {
   const auto record = deps_.table.Get(bus::kNodeKey);
   if (record == nullptr || !machine_) return std::nullopt;
-  NodeObservation facts{.record = record->node(),
-                        .system = machine_->system,
-                        .swap_bytes = machine_->swap_bytes,
-                        .images = images_,
-                        .now = deps_.clock.WallNow()};
+  NodeObservation observed{.record = record->node(),
+                           .system = machine_->system,
+                           .swap_bytes = machine_->swap_bytes,
+                           .images = images_,
+                           .now = deps_.clock.WallNow()};
   const auto& runtime = deps_.runtime;
-  if (!runtime.name.empty()) facts.runtime_version = runtime.name + "://" + runtime.version;
-  facts.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
-  return facts;
+  if (!runtime.name.empty()) observed.runtime_version = runtime.name + "://" + runtime.version;
+  observed.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
+  return observed;
 }
 
-void NodeSync::RegisterSoon(const NodeObservation& facts) {
+void NodeSync::RegisterSoon(const NodeObservation& observed) {
   if (!registering_) registering_ = deps_.clock.Now();
   deps_.strands.Run(kStrand,
                     [this, alive = alive_, client = client_, stop = stop_, &clock = deps_.clock,
-                     &loop = deps_.loop, initial = MakeInitialNode(config_.node, facts),
+                     &loop = deps_.loop, initial = MakeInitialNode(config_.node, observed),
                      timeout = config_.api_timeout, reset_extended = !machine_->devices_known] {
                       auto registered = RegisterNode({.clock = clock,
                                                       .client = *client,
@@ -295,27 +295,27 @@ void NodeSync::RegisterSoon(const NodeObservation& facts) {
 }
 
 void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
-  busy_ = false;
+  EndRound();
   deps_.metrics.registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
   if (!registered.ok()) {
-    NoteFailure("cannot register the node", registered.status());
+    LogFailure("cannot register the node, will retry", registered.status());
     register_wait_ = std::min(register_wait_ * 2, kMaxRegisterWait);
     Schedule(register_wait_);
     return;
   }
   registered_ = true;
-  problem_.clear();
-  deps_.log.Info(registered->created ? "node registered" : "node was registered before",
+  logged_error_.clear();
+  deps_.log.Info(registered->created ? "node registered" : "node was registered before, updated it",
                  {KV("node", config_.node.name)});
   if (registered->created) last_report_ = created_ = deps_.clock.Now();
   for (const auto& condition : registered->node->status().conditions()) {
-    v1::NodeCondition told;
-    told.set_type(condition.type());
-    told.set_status(condition.status());
-    // As a kubelet tells of each condition that it shows for the first time, but for Ready.
-    const std::string reason = ConditionEvent(told);
-    if (!registered->created || reason.empty() || told.type() == "Ready" ||
-        told.status() == "Unknown")
+    v1::NodeCondition shown;
+    shown.set_type(condition.type());
+    shown.set_status(condition.status());
+    // A kubelet records an event for each condition of a new node, except Ready.
+    const std::string reason = ConditionEvent(shown);
+    if (!registered->created || reason.empty() || shown.type() == "Ready" ||
+        shown.status() == "Unknown")
       continue;
     RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
   }
@@ -323,7 +323,7 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   Schedule(Duration{0});
 }
 
-void NodeSync::ReportSoon(const NodeObservation& facts) {
+void NodeSync::ReportSoon(const NodeObservation& observed) {
   const bool due = !last_report_ || deps_.clock.Now() - last_report_ >=
                                         config_.status_report_frequency + report_delay_;
   Report report{.clock = deps_.clock,
@@ -332,7 +332,7 @@ void NodeSync::ReportSoon(const NodeObservation& facts) {
                 .retry = {deps_.clock, deps_.client.wait, stop_},
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
-                .facts = facts,
+                .observed = observed,
                 .known = deleted_ ? nullptr : node_,
                 .due = due,
                 .unkept = unkept_};
@@ -345,51 +345,52 @@ void NodeSync::ReportSoon(const NodeObservation& facts) {
 }
 
 void NodeSync::OnReported(const Reported& reported) {
-  busy_ = false;
+  const bool kicked = EndRound();
   const char* result = !reported.status.ok() ? "error" : reported.patched ? "sent" : "unchanged";
   deps_.metrics.reports.Add({{"result", result}}).Increment();
   if (reported.status.ok()) {
-    problem_.clear();
+    logged_error_.clear();
     const bool first = !last_report_;
     if (reported.patched) {
-      // After a change of many nodes at once they do not report together ever after.
+      // Jitter, so that nodes that changed together do not report in lockstep.
       report_delay_ = Duration{0};
       if (reported.changed || first)
         report_delay_ = Duration{static_cast<int64_t>(
             static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
       last_report_ = deps_.clock.Now();
     }
-    NoteBoot(reported.boot_id_before);
+    ReportReboot(reported.boot_id_before);
     if (reported.patched) deleted_ = false;
     unkept_ = reported.unkept;
     OnNode(reported.node);
   } else {
-    NoteFailure("cannot report the node", reported.status);
+    LogFailure("cannot report the node, will retry", reported.status);
   }
-  if (std::exchange(again_, false)) {
+  if (kicked) {
     Schedule(KickWait());
   } else {
     Schedule(random_.Jitter(config_.status_update_frequency, kPeriodJitter));
   }
 }
 
-void NodeSync::NoteFailure(const char* what, const Status& status) {
+void NodeSync::LogFailure(const char* message, const Status& status) {
   if (IsAwaited(status)) return;
-  std::string problem = std::string(what) + ToString(status);
-  if (problem != problem_)
-    deps_.log.Error(what, {KV("node", config_.node.name), KV("err", status)});
-  problem_ = std::move(problem);
+  std::string error = std::string(message) + ToString(status);
+  if (error != logged_error_)
+    deps_.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
+  logged_error_ = std::move(error);
 }
 
-void NodeSync::NoteBoot(const std::string& boot_id_before) {
+void NodeSync::ReportReboot(const std::string& boot_id_before) {
   const auto& boot_id = machine_->system.boot_id;
-  if (boot_noted_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id) return;
-  boot_noted_ = true;
+  if (reboot_reported_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id)
+    return;
+  reboot_reported_ = true;
   RecordEvent(true, "Rebooted",
               "Node " + config_.node.name + " has been rebooted, boot id: " + boot_id);
 }
 
-void NodeSync::NoteSchedulable(const kube::Node& node) {
+void NodeSync::ReportSchedulable(const kube::Node& node) {
   if (unschedulable_ == node.spec().unschedulable()) return;
   unschedulable_ = node.spec().unschedulable();
   const char* reason = unschedulable_ ? "NodeNotSchedulable" : "NodeSchedulable";
@@ -397,9 +398,9 @@ void NodeSync::NoteSchedulable(const kube::Node& node) {
               "Node " + config_.node.name + " status is now: " + std::string(reason));
 }
 
-/// One that began before the node was made says nothing of it: an empty one is passed over. The
-/// first may be of a copy in which something is missing; a later one is never older than what was
-/// seen, unless the server was restored: then that is lost.
+/// An empty list may have begun before the node was created, and is ignored. The first list may
+/// come from a cache that is behind. A later list with an older version shows that the server was
+/// restored.
 void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects) {
   const bool is_first = !std::exchange(listed_, true);
   for (const auto& object : objects) {
@@ -426,13 +427,13 @@ void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
   }
   node_ = std::move(node);
   deps_.metrics.registered.Set(1);
-  NoteSchedulable(*node_);
-  NoteReady();
+  ReportSchedulable(*node_);
+  CheckReady();
   deps_.on_node(*node_);
 }
 
-/// The times of a start are told once, and only for a node that this process has made.
-void NodeSync::NoteReady() {
+/// Sets the metrics of a node start once, and only for a Node that this process has created.
+void NodeSync::CheckReady() {
   const auto& conditions = node_->status().conditions();
   const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
     return condition.type() == "Ready" && condition.status() == "True";
@@ -443,7 +444,7 @@ void NodeSync::NoteReady() {
     return std::chrono::duration<double>(duration).count();
   };
   const auto now = deps_.clock.Now();
-  deps_.metrics.startup.Set(seconds(now.monotonic));  // which counts from the boot
+  deps_.metrics.startup.Set(seconds(now.monotonic));  // time since the boot
   deps_.metrics.before_process.Set(seconds(started_.monotonic));
   deps_.metrics.before_registration.Set(seconds(registering_ - started_));
   deps_.metrics.registration.Set(seconds(created_ - registering_));

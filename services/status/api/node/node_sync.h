@@ -1,15 +1,15 @@
 #pragma once
 
-/// This node at the API server: registered, reported, and read back.
-/// In:      the record `node` that NodeStatus puts; the node as the server has it (OnNode); a round
+/// Registers this node at the API server, reports its status, and follows the Node object.
+/// In:      the record `node` that NodeStatus puts; the Node as the server has it (OnNode); a round
 ///          every nodeStatusUpdateFrequency, and soon after a condition has changed (Kick).
-/// Owns:    whether the node is registered, when it was reported last, the server's node.
-/// Out:     creates and patches the Node; `on_node` when the server's changes; events.
-/// Killed:  the next start registers, that is corrects, the node, and reports it; a report says the
-///          same whoever sends it.
-/// Threads: the loop's; requests on the strand "api/node". A round waits for the one before it.
-/// Errors:  logged when they change, and tried again: a registration after 0.1 s to 7 s, a report
-///          five times in a round and then in the next.
+/// Owns:    whether the node is registered, the time of the last report, the server's Node.
+/// Out:     creates and patches the Node; calls `on_node` when the server's Node changes; events.
+/// Killed:  the next start registers the node again, which corrects the object, and reports it.
+///          Reports of any start are the same.
+/// Threads: the loop's; requests run on the strand "api/node", one round after the other.
+/// Errors:  logged when they change. A registration is tried again after 0.1 s to 7 s, a report up
+///          to five times in a round and again in the next round.
 /// Source:  docs/behaviour/node.md, "At the API server"; docs/safety.md, rules 8 and 24; kubelet
 ///          syncNodeStatus.
 
@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libs/apiclient/client.h"
@@ -45,11 +46,11 @@ class NodeSync {
     exec::EventLoop& loop;
     exec::Strands& strands;
     fs::FileSystem& files;
-    apiclient::Transport& transport;  // its own
+    apiclient::Transport& transport;  // used by the node alone
     apiclient::Client::Options client;
     const bus::Table<v1::PodStatusRecord>& table;
     const peers::RuntimeState& runtime;
-    peers::NodeImages* images = nullptr;  // null: nobody knows them
+    peers::NodeImages* images = nullptr;  // null: images are not reported
     NodeAtServerMetrics& metrics;
     const Log& log;
     std::function<void(const kube::Node&)> on_node;
@@ -61,30 +62,38 @@ class NodeSync {
   NodeSync& operator=(const NodeSync&) = delete;
 
   void Start();
-  /// Gives up what is under way.
+  /// Cancels running requests.
   void BeginStop();
   /// Reports soon.
   void Kick();
-  /// As the server has it; older ones than that known are passed over.
+  /// The Node as the server has it. An older version than the known one is ignored.
   void OnNode(std::shared_ptr<const kube::Node> node);
-  /// null: not known yet.
+  /// The server's Node; null: not known yet.
   const std::shared_ptr<const kube::Node>& node() const { return node_; }
 
  private:
   struct Report;
   struct Reported;
-  /// Of the machine; read once.
+  /// Whether a round runs. OnTimer, Kick and EndRound alone change it.
+  enum class Round {
+    kNone,
+    kRuns,
+    kRunsOnceMore,  // Kick was called during the round
+  };
+  /// What is read of the machine, once.
   struct MachineInfo {
     node::SystemInfo system;
     int64_t swap_bytes = 0;
-    bool devices_known = false;  // a device manager has left its checkpoint
+    bool devices_known = false;  // the folder has a device manager's checkpoint
   };
 
   void StartWatch();
   void Schedule(Duration delay);
-  /// How far apart rounds are that something has asked for.
+  /// Shortest time between two rounds that Kick starts.
   Duration KickWait() const;
   void OnTimer();
+  /// True: Kick was called during the round.
+  bool EndRound() { return std::exchange(round_, Round::kNone) == Round::kRunsOnceMore; }
   void ReadMachine();
   void AskForImages();
   std::optional<NodeObservation> Gather() const;
@@ -93,10 +102,10 @@ class NodeSync {
   void ReportSoon(const NodeObservation& facts);
   void OnReported(const Reported& reported);
   void OnListed(const std::vector<apiclient::Reflector::Object>& objects);
-  void NoteFailure(const char* what, const Status& status);
-  void NoteBoot(const std::string& boot_id_before);
-  void NoteSchedulable(const kube::Node& node);
-  void NoteReady();
+  void LogFailure(const char* message, const Status& status);
+  void ReportReboot(const std::string& boot_id_before);
+  void ReportSchedulable(const kube::Node& node);
+  void CheckReady();
   void SetNode(std::shared_ptr<const kube::Node> node);
   void RecordEvent(bool warning, const char* reason, std::string message);
 
@@ -108,18 +117,19 @@ class NodeSync {
   std::optional<MachineInfo> machine_;
   std::optional<std::vector<peers::NodeImage>> images_;
   std::shared_ptr<const kube::Node> node_;
-  bool deleted_ = false;  // the server has said so since
-  bool listed_ = false;   // once
+  bool deleted_ = false;  // a watch event said that the server deleted node_
+  bool listed_ = false;   // the watch has listed once
   Unkept unkept_;
   bool registered_ = false;
   Duration register_wait_;
-  Clock::Time started_, last_round_, last_report_;  // last_report_: no time before the first
-  Clock::Time registering_, created_;               // no time: not yet, and not by this process
+  Clock::Time started_, last_round_, last_report_;  // no time: not yet
+  Clock::Time registering_;                         // begin of the first registration
+  Clock::Time created_;                             // this process created the Node, not ready yet
   Duration report_delay_{0};
-  bool busy_ = false, again_ = false;
-  bool was_ready_ = false;  // at the server, once
-  bool unschedulable_ = false, boot_noted_ = false;
-  std::string problem_;  // that was logged
+  Round round_ = Round::kNone;
+  bool was_ready_ = false;  // the server has shown the node as Ready
+  bool unschedulable_ = false, reboot_reported_ = false;
+  std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0, images_timer_ = 0;
   std::unique_ptr<apiclient::Reflector> watch_;
   std::shared_ptr<bool> alive_;

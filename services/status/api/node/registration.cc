@@ -10,8 +10,8 @@
 namespace splitlet::status {
 namespace {
 
-/// A node that was reported in this boot belongs to this machine, with all that others set in it.
-bool IsOfAnEarlierLife(const kube::Node& initial, const kube::Node& existing) {
+/// A Node that was reported in this boot keeps what other clients set in it.
+bool IsOfAnotherBoot(const kube::Node& initial, const kube::Node& existing) {
   const auto& before = existing.status().node_info().boot_id();
   return before.empty() || before != initial.status().node_info().boot_id();
 }
@@ -27,7 +27,7 @@ StatusOr<Registered> Reconcile(const RegistrationCall& call, const kube::Node& i
   auto existing = std::make_shared<kube::Node>();
   RETURN_IF_ERROR(call.client.Get(path, existing.get(), NextDeadline(call)), "get node");
   kube::Node corrected = *existing;
-  ReconcileNode(initial, call.reset_extended && IsOfAnEarlierLife(initial, *existing), corrected);
+  ReconcileNode(initial, call.reset_extended && IsOfAnotherBoot(initial, *existing), corrected);
   const NodePatch patch = MakeNodePatch(*existing, corrected);
   if (patch.json.empty()) return Registered{.node = std::move(existing)};
   auto patched = std::make_shared<kube::Node>();
@@ -49,7 +49,7 @@ StatusOr<Registered> RegisterNode(const RegistrationCall& call, const kube::Node
       call.client.Create(kNodesPath, {"v1", "Node", initial}, node.get(), NextDeadline(call));
   FAIL_POINT("status.create-node.after");
   if (created.ok()) return Registered{.node = std::move(node), .created = true};
-  // One that may not create nodes may still have been given one.
+  // A client that may not create nodes may still have a Node that an administrator created.
   const bool may_exist = created.code() == StatusCode::kAlreadyExists ||
                          created.code() == StatusCode::kPermissionDenied;
   if (!may_exist) return Annotate(created, "create node");

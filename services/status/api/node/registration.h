@@ -1,10 +1,10 @@
 #pragma once
 
-/// One attempt to make this node known to the API server: create it, or correct the one that is
-/// there.
-/// Killed:  the next start finds the node and reconciles it; both steps can be done again.
+/// One attempt to register this node at the API server: creates the Node, or corrects the existing
+/// one.
+/// Killed:  the next start finds the Node and corrects it; both steps can be repeated.
 /// Threads: a strand; it blocks.
-/// Errors:  those of apiclient::Client; the whole attempt is to be made again.
+/// Errors:  those of apiclient::Client; the caller repeats the whole attempt.
 /// Source:  docs/behaviour/node.md, "At the API server"; kubelet tryRegisterWithAPIServer.
 
 #include <functional>
@@ -26,8 +26,8 @@ struct RegistrationCall {
   const Clock& clock;
   apiclient::Client& client;
   Duration timeout;                             // of each request
-  std::shared_ptr<CancelToken> stop = nullptr;  // may be null
-  /// Nobody here knows the devices of a node that is there already.
+  std::shared_ptr<CancelToken> stop = nullptr;  // optional
+  /// Extended resources of an existing Node become 0, because no device manager vouches for them.
   bool reset_extended = false;
 };
 StatusOr<Registered> RegisterNode(const RegistrationCall& call, const kube::Node& initial);

@@ -12,17 +12,17 @@ namespace {
 class Registration : public ::testing::Test {
  protected:
   Registration() {
-    facts.system.boot_id = "boot-1";
-    facts.now = clock.WallNow();
-    (*facts.record.mutable_capacity())["cpu"] = "4";
-    (*facts.record.mutable_allocatable())["cpu"] = "4";
+    observed.system.boot_id = "boot-1";
+    observed.now = clock.WallNow();
+    (*observed.record.mutable_capacity())["cpu"] = "4";
+    (*observed.record.mutable_allocatable())["cpu"] = "4";
     settings.labels["zone"] = "a";
     settings.taints = {{.key = "k", .value = "v", .effect = "NoSchedule"}};
   }
   StatusOr<Registered> Register(bool reset_extended = false) {
     return RegisterNode(
         {.clock = clock, .client = client, .timeout = 1s, .reset_extended = reset_extended},
-        MakeInitialNode(settings, facts));
+        MakeInitialNode(settings, observed));
   }
   void PutExisting(const std::string& boot_id) {
     kube::Node node;
@@ -46,7 +46,7 @@ class Registration : public ::testing::Test {
   apiclient::FakeApiServer server{clock};
   apiclient::Client client{clock, server, {}};
   NodeSettings settings{.name = "n1"};
-  NodeObservation facts;
+  NodeObservation observed;
 };
 
 TEST_F(Registration, CreatesTheNode) {
