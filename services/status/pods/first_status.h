@@ -5,7 +5,7 @@
 /// Pending, Failed becomes Pending, ready becomes not ready.
 /// Threads: any.
 /// Errors: none.
-/// Source: docs/safety.md, rules 20 to 22; services/status/README.md, "First status of a pod".
+/// Source: docs/behaviour/status.md, "First status after a start"; docs/safety.md, rules 20 to 22.
 
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
