@@ -17,7 +17,7 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 /// "/api/v1/nodes/n1".
 std::string NodePath(const std::string& name);
 
-/// A pod object: `uid` tells it from an object of the same name that was made before or after it.
+/// A pod object: `uid` distinguishes it from earlier and later objects of its name.
 struct PodObject {
   std::string name_space, name, uid;
   bool operator==(const PodObject&) const = default;

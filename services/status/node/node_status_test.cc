@@ -125,7 +125,7 @@ TEST_F(NodeRecordTest, EachPressureIsToldWhenItIsKnownAndWhenItChanges) {
   EXPECT_EQ(Told("NodeHasSufficientMemory"), 0) << "gc has not said anything yet";
   ASSERT_TRUE(pressure.Put("node", met).ok());
   all.Advance(11s);
-  EXPECT_EQ(Told("NodeHasDiskPressure"), 1) << "also when it was there before anybody looked";
+  EXPECT_EQ(Told("NodeHasDiskPressure"), 1) << "also when it existed before the start";
   EXPECT_EQ(Told("NodeHasSufficientMemory"), 1);
   EXPECT_EQ(Told("NodeHasSufficientPID"), 1);
   EXPECT_EQ(Told("NodeHasNoDiskPressure"), 0);

@@ -17,7 +17,7 @@ TEST(NextMirrorAct, EveryCase) {
       ending{.hash = "hash1", .deleting = true};
   const struct {
     const char* name;
-    MirrorInputs facts;
+    MirrorInputs inputs;
     MirrorAct want;
   } kCases[] = {
       {"none, and none wanted", {}, MirrorAct::kNone},
@@ -30,16 +30,16 @@ TEST(NextMirrorAct, EveryCase) {
       {"of another hash whose containers still end",
        {.wanted = &wanted, .mirror = &other, .node_known = true, .still_ends = true},
        MirrorAct::kNone},
-      {"somebody deletes it", {.wanted = &wanted, .mirror = &ending}, MirrorAct::kDelete},
-      {"nobody wants it, as far as is known", {.mirror = &same}, MirrorAct::kNone},
-      {"nobody wants it", {.mirror = &same, .certain = true}, MirrorAct::kDelete},
-      {"nobody wants it, and its containers still end",
+      {"a client deletes it", {.wanted = &wanted, .mirror = &ending}, MirrorAct::kDelete},
+      {"no source wants it, as far as is known", {.mirror = &same}, MirrorAct::kNone},
+      {"no source wants it", {.mirror = &same, .certain = true}, MirrorAct::kDelete},
+      {"no source wants it, and its containers still end",
        {.mirror = &same, .still_ends = true, .certain = true},
        MirrorAct::kNone},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(NextMirrorAct(c.facts), c.want);
+    EXPECT_EQ(NextMirrorAct(c.inputs), c.want);
   }
 }
 
@@ -93,7 +93,7 @@ TEST_F(MirrorPodsTest, IsMadeOnceTheNodeIsRegisteredAndOnlyOnce) {
 TEST_F(MirrorPodsTest, TheStatusOfTheStaticPodGoesToIt) {
   Start();
   WantStatic("web-node-a", "hash1");
-  Tell("hash1", "web-node-a", "Running");
+  Publish("hash1", "web-node-a", "Running");
   follows = false;  // before anybody has shown it
   Run(1s);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Running");
@@ -112,7 +112,7 @@ TEST_F(MirrorPodsTest, OneThatDiffersIsReplaced) {
   Run(2s);
   EXPECT_EQ(HashAtServer(), "hash2");
   EXPECT_NE(UidAtServer(), before);
-  Tell("hash2", "web-node-a", "Running");
+  Publish("hash2", "web-node-a", "Running");
   Run(1s);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Running");
 }
@@ -135,7 +135,7 @@ TEST_F(MirrorPodsTest, OneThatDiffersAndIsNotShownYetIsFoundAndReplaced) {
 TEST_F(MirrorPodsTest, DeletedByAUserItIsMadeAgain) {
   Start();
   WantStatic("web-node-a", "hash1");
-  Tell("hash1", "web-node-a", "Running");
+  Publish("hash1", "web-node-a", "Running");
   Run(1s);
   for (const bool at_once : {false, true}) {
     const std::string before = UidAtServer();
@@ -150,7 +150,7 @@ TEST_F(MirrorPodsTest, DeletedByAUserItIsMadeAgain) {
 TEST_F(MirrorPodsTest, MadeAgainWhileTheOldOneIsReadItGetsTheStatusToo) {
   Start();
   WantStatic("web-node-a", "hash1");
-  Tell("hash1", "web-node-a", "Running");
+  Publish("hash1", "web-node-a", "Running");
   Run(1s);
   const std::string before = UidAtServer();
   Kill();
@@ -247,7 +247,7 @@ TEST_F(MirrorPodsTest, APodOfItsNameThatMirrorsNoneIsLeftAlone) {
   const std::string uid = CreatePod("web-node-a");
   Start();
   WantStatic("web-node-a", "hash1");
-  Tell("hash1", "web-node-a", "Running");
+  Publish("hash1", "web-node-a", "Running");
   Run(200s);
   EXPECT_EQ(UidAtServer(), uid);
   EXPECT_EQ(AtServer("web-node-a").status().phase(), "Pending");
@@ -277,7 +277,7 @@ TEST_F(MirrorPodsTest, TheServerIsAwayAtTheStart) {
   server.SetAway(true);
   Start();
   WantStatic("web-node-a", "hash1");
-  Tell("hash1", "web-node-a", "Running");
+  Publish("hash1", "web-node-a", "Running");
   Run(600s);
   EXPECT_LT(server.TakeSeen().size(), 20U);
   server.SetAway(false);

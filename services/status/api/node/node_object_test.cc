@@ -156,7 +156,7 @@ TEST_F(NodeObject, Addresses) {
        {"Hostname n1"},
        "none"},
       {"a cloud has given addresses", true, true, {}, {"192.0.2.1"}, old, "none"},
-      {"a cloud is told of the addresses given",
+      {"the annotation has the addresses of --node-ip",
        true,
        true,
        {"192.0.2.1", "2001:db8::1"},
@@ -213,7 +213,7 @@ TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
   } kBoots[] = {
       {"b", "b", 2},  // of a kubelet before this program: they may be mounted
       {"a", "b", 0},
-      {"", "b", 2},  // nobody knows whose they are
+      {"", "b", 2},  // of another client
       {"a", "", 2},
   };
   for (const auto& c : kBoots) {

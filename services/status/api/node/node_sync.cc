@@ -398,7 +398,7 @@ void NodeSync::ReportSchedulable(const kube::Node& node) {
               "Node " + config_.node.name + " status is now: " + std::string(reason));
 }
 
-/// An empty list may have begun before the node was created, and is ignored. The first list may
+/// An empty list may have started before the node was created, and is ignored. The first list may
 /// come from a cache that is behind. A later list with an older version shows that the server was
 /// restored.
 void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects) {

@@ -97,9 +97,9 @@ class NodeSync {
   void ReadMachine();
   void AskForImages();
   std::optional<NodeObservation> Gather() const;
-  void RegisterSoon(const NodeObservation& facts);
+  void RegisterSoon(const NodeObservation& observed);
   void OnRegistered(const StatusOr<Registered>& registered);
-  void ReportSoon(const NodeObservation& facts);
+  void ReportSoon(const NodeObservation& observed);
   void OnReported(const Reported& reported);
   void OnListed(const std::vector<apiclient::Reflector::Object>& objects);
   void LogFailure(const char* message, const Status& status);

@@ -35,10 +35,10 @@ TEST_F(NodeSyncTest, ANewNodeIsRegisteredAndReady) {
   EXPECT_EQ(stored.status().daemon_endpoints().kubelet_endpoint().port(), 10250);
   EXPECT_EQ(ServerCondition("MemoryPressure").status(), "Unknown") << "gc has not spoken";
   EXPECT_TRUE(Record().registered());
-  EXPECT_EQ(Told("Starting"), 1);
+  EXPECT_EQ(Events("Starting"), 1);
   ASSERT_TRUE(pressure->rows.Put("node", {}).ok());
   all.Advance(3s);
-  EXPECT_EQ(ServerCondition("MemoryPressure").status(), "False") << "at once, not in 10 s";
+  EXPECT_EQ(ServerCondition("MemoryPressure").status(), "False") << "immediately, not in 10 s";
   EXPECT_EQ(Logged(LogLevel::kError), 0U);
 }
 
@@ -74,7 +74,7 @@ TEST_F(NodeSyncTest, PlegIsAskedSoonOnlyUntilTheNodeWasReady) {
   all.Advance(2s);
   EXPECT_EQ(asked(30s), 3);
   answers.network_ready = false;
-  EXPECT_EQ(asked(30s), 3) << "it was ready in this life";
+  EXPECT_EQ(asked(30s), 3) << "it was ready since the start";
 }
 
 TEST_F(NodeSyncTest, TheServersLabelsAndTaintsAreTheRecords) {
@@ -130,12 +130,12 @@ TEST_F(NodeSyncTest, WhatATlsBootstrapIsMakingIsNotMissed) {
 
 TEST_F(NodeSyncTest, AttemptsToRegisterAreEverFurtherApartUpToSevenSeconds) {
   server.Inject({.method = "POST", .prefix = kNodesPath, .code = 500});
-  const auto begun = clock.Now();
+  const auto started = clock.Now();
   Start();
   std::vector<int64_t> at;
   while (at.size() < 12) {
     for (size_t i = Asked("POST", kNodesPath); i > 0; --i)
-      at.push_back((clock.Now() - begun) / 100ms);
+      at.push_back((clock.Now() - started) / 100ms);
     all.Advance(100ms);
   }
   // Each, to a tenth of a second, after the one before it.
@@ -184,12 +184,12 @@ TEST_F(NodeSyncTest, ANodeThatIsThereKeepsWhatOthersGaveIt) {
   EXPECT_EQ(stored.status().conditions_size(), 5);
   // Our patch names no order, so that what only the server has comes last.
   EXPECT_EQ(stored.status().conditions(4).type(), "NetworkUnavailable");
-  EXPECT_EQ(Told("Rebooted"), 1);
-  EXPECT_EQ(Told("NodeNotSchedulable"), 1);
+  EXPECT_EQ(Events("Rebooted"), 1);
+  EXPECT_EQ(Events("NodeNotSchedulable"), 1);
   Change([](kube::Node& changed) { changed.mutable_spec()->clear_unschedulable(); });
   all.Advance(60s);
-  EXPECT_EQ(Told("NodeSchedulable"), 1);
-  EXPECT_EQ(Told("Rebooted"), 1) << "once";
+  EXPECT_EQ(Events("NodeSchedulable"), 1);
+  EXPECT_EQ(Events("Rebooted"), 1) << "once";
 }
 
 TEST_F(NodeSyncTest, ADeletedNodeStaysAwayUntilAProcessStarts) {
@@ -255,7 +255,7 @@ TEST_F(NodeSyncTest, AStartOfThisProcessIsNotSeenInTheNode) {
   answers.runtime_known = false;
   Start();
   all.Advance(5s);
-  EXPECT_EQ(ServerCondition("Ready").status(), "True") << "nobody has said otherwise";
+  EXPECT_EQ(ServerCondition("Ready").status(), "True") << "the runtime has not been asked";
   answers.runtime_known = true;
   all.Advance(15s);
   const auto after = ServerCondition("Ready");
@@ -302,8 +302,7 @@ TEST_F(NodeSyncTest, WhatTheServerDoesNotKeepIsNotSentAgainInEachRound) {
   Change([](kube::Node& changed) { changed.mutable_status()->clear_declared_features(); });
   all.Advance(2min);
   EXPECT_LE(Asked("PATCH", kTestNode), 2U);
-  answers.runtime_down =
-      true;  // another change is told all the same, and nothing is forgotten by it
+  answers.runtime_down = true;  // another change is reported, and nothing is forgotten by it
   all.Advance(1min);
   EXPECT_EQ(ServerCondition("Ready").status(), "False");
   EXPECT_LE(Asked("PATCH", kTestNode), 2U);
@@ -331,9 +330,9 @@ TEST_F(NodeSyncTest, AServerThatWasRestoredIsToldAgain) {
   server.EndWatches();
   all.Advance(60s);
   EXPECT_EQ(Record().labels().at("step"), "0");
-  kube::Node told;
-  ASSERT_TRUE(restored.Get(kTestNode, told));
-  EXPECT_EQ(told.status().conditions_size(), 4);
+  kube::Node reported;
+  ASSERT_TRUE(restored.Get(kTestNode, reported));
+  EXPECT_EQ(reported.status().conditions_size(), 4);
   Crash();
 }
 
@@ -379,9 +378,9 @@ TEST_F(NodeSyncTest, OfAnExternalCloudPodsShowTheCloudsAddresses) {
     std::string ips = shown.host_ip() + ":";
     for (const auto& one : shown.host_ips()) ips += " " + one.ip();
     const v1::NodeRecord here = Record();
-    std::string told;
-    for (const auto& ip : here.host_ips()) told += " " + ip;
-    EXPECT_EQ(shown.host_ip() + ":" + told, ips) << "pod-worker is told the same";
+    std::string reported;
+    for (const auto& ip : here.host_ips()) reported += " " + ip;
+    EXPECT_EQ(shown.host_ip() + ":" + reported, ips) << "pod-worker gets the same";
     return ips;
   };
   EXPECT_EQ(host_ips(), "192.0.2.1: 192.0.2.1") << "as long as the cloud has not spoken";

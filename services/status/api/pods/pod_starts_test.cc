@@ -81,7 +81,7 @@ TEST_F(PodStartsTest, WhatIsMeasured) {
   } kCases[] = {
       {"a pod", [](kube::Pod&) {}, "api", "sli 1x3s total 1x3s"},
       {"a static one", [](kube::Pod&) {}, "file", "sli 0x0s total 0x0s"},
-      {"one that an earlier start has begun",
+      {"one that started before this process",
        [](kube::Pod& pod) { pod.mutable_status()->mutable_start_time()->set_seconds(1); }, "api",
        "sli 0x0s total 0x0s"},
       {"one that had to wait for a node",
@@ -195,17 +195,17 @@ TEST_F(PodStartsTest, TheServersAnswerIsWhatCounts) {
   follows = true;
   Run(1s);
   const std::string uid = AtServer("web").metadata().uid();
-  const auto told_of = [&] {
+  const auto logged = [&] {
     const auto lines = log_sink.lines();
     return std::ranges::count(lines, "Observed pod startup duration", &FakeLogSink::Line::message);
   };
   server.SetAway(true);
-  Tell(uid, "web", "Running");
+  Publish(uid, "web", "Running");
   Run(1s);
-  EXPECT_EQ(told_of(), 0);
+  EXPECT_EQ(logged(), 0);
   server.SetAway(false);
   Run(40s);
-  EXPECT_EQ(told_of(), 1);
+  EXPECT_EQ(logged(), 1);
 }
 
 }  // namespace

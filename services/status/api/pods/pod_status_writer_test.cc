@@ -20,13 +20,13 @@ class PodStatusWriterTest : public ApiTest {
   std::string Running(const std::string& name = "web") {
     const std::string uid = CreatePod(name);
     Run(1s);
-    Tell(uid, name, "Running");
+    Publish(uid, name, "Running");
     Run(1s);
     EXPECT_EQ(AtServer(name).status().phase(), "Running");
     server.TakeSeen();
     return uid;
   }
-  /// As somebody else with the right to write statuses.
+  /// As another client that may write statuses.
   void Edit(const std::string& name, const std::function<void(kube::PodStatus&)>& edit) {
     kube::Pod pod = AtServer(name);
     edit(*pod.mutable_status());
@@ -39,7 +39,7 @@ TEST_F(PodStatusWriterTest, AStatusIsWrittenOnceWithTheUidAndNotReadBefore) {
   const std::string uid = CreatePod("web");
   Run(1s);
   server.TakeSeen();
-  Tell(uid, "web", "Running");
+  Publish(uid, "web", "Running");
   Run(1s);
   const auto seen = server.TakeSeen();
   ASSERT_EQ(seen.size(), 1U);
@@ -61,12 +61,12 @@ TEST_F(PodStatusWriterTest, ConditionsOfOthersStayAndEqualContentIsNoPatch) {
   });
   Run(20s);
   EXPECT_THAT(Calls(), IsEmpty());
-  Tell(uid, "web", "Running");  // another version of the record, the same content
+  Publish(uid, "web", "Running");  // another version of the record, the same content
   Run(20s);
   EXPECT_THAT(Calls(), IsEmpty());
   auto status = MakeStatus("Running");
   status.set_message("changed");
-  Tell(uid, "web", status);
+  Publish(uid, "web", status);
   Run(1s);
   EXPECT_EQ(Calls(), Strings{kWrite});
   Strings types;
@@ -97,7 +97,7 @@ TEST_F(PodStatusWriterTest, OfSeveralChangesTheLatestIsWritten) {
   for (int i = 0; i < 50; ++i) {
     auto status = MakeStatus("Running");
     status.set_message(std::to_string(i));
-    Tell(uid, "web", status);
+    Publish(uid, "web", status);
     Run(1s);
   }
   server.TakeSeen();
@@ -112,9 +112,9 @@ TEST_F(PodStatusWriterTest, APodThatIsGoneIsNotPatchedAndNotAskedForAgain) {
   const std::string uid = Running();
   follows = false;
   server.Remove(kPods + "/web");
-  Tell(uid, "web", "Failed");
+  Publish(uid, "web", "Failed");
   Run(60s);
-  EXPECT_EQ(Calls(), Strings{kWrite}) << "told not found";
+  EXPECT_EQ(Calls(), Strings{kWrite}) << "the server answered not found";
   EXPECT_THAT(server.List(kPods), IsEmpty());
 }
 
@@ -122,7 +122,7 @@ TEST_F(PodStatusWriterTest, AnErrorIsTriedAgainWithABackOff) {
   Start();
   const std::string uid = Running();
   server.Inject({.method = "PATCH", .prefix = kPods, .times = 3, .code = 500});
-  Tell(uid, "web", "Failed");
+  Publish(uid, "web", "Failed");
   Run(500ms);
   EXPECT_EQ(AtServer("web").status().phase(), "Running");
   Run(15s);
@@ -149,21 +149,21 @@ TEST_F(PodStatusWriterTest, APodIsNotGoneByTheWordOfSomethingInFrontOfTheServer)
     kube::PodStatus status;
     status.set_phase("Running");
     status.set_message(message);
-    Tell(uid, "web", status);
+    Publish(uid, "web", status);
     Run(500ms);
     EXPECT_NE(AtServer("web").status().message(), message);
     Run(15s);
-    EXPECT_EQ(AtServer("web").status().message(), message) << "it was given up";
+    EXPECT_EQ(AtServer("web").status().message(), message) << "the status was not written";
   }
 }
 
-TEST_F(PodStatusWriterTest, ReadByASecondLifeAPodIsNotGoneByTheWordOfSomethingElse) {
+TEST_F(PodStatusWriterTest, ReadAfterARestartAPodIsNotGoneByTheWordOfSomethingElse) {
   Start();
   const std::string uid = Running();
   for (const int code : {404, 200}) {
     Kill();
     server.Inject(OfSomethingElse("GET", code));
-    Tell(uid, "web", code == 404 ? "Pending" : "Failed");
+    Publish(uid, "web", code == 404 ? "Pending" : "Failed");
     Start();
     Run(15s);
     EXPECT_EQ(AtServer("web").status().phase(), code == 404 ? "Pending" : "Failed");
@@ -183,7 +183,7 @@ TEST_F(PodStatusWriterTest, APodIsNotDeletedByTheWordOfSomethingElse) {
     Run(20s);
     EXPECT_FALSE(server.Has(kPods + "/web")) << code;
     Kill();
-    told.clear();
+    published.clear();
   }
 }
 
@@ -194,7 +194,7 @@ TEST_F(PodStatusWriterTest, APodOfAnotherUidIsNotWritten) {
   server.Remove(kPods + "/web");
   CreatePod("web");
   server.TakeSeen();
-  Tell(uid, "web", "Failed");
+  Publish(uid, "web", "Failed");
   Run(60s);
   EXPECT_EQ(AtServer("web").status().phase(), "Pending");
   EXPECT_EQ(Calls(), Strings{kWrite}) << "refused for its UID";
@@ -205,7 +205,7 @@ TEST_F(PodStatusWriterTest, APodOfAnotherUidIsNotWritten) {
   EXPECT_THAT(Calls(), IsEmpty());
 }
 
-TEST_F(PodStatusWriterTest, AForeignEditIsWrittenOverWithTheNextPass) {
+TEST_F(PodStatusWriterTest, AnEditOfAnotherClientIsWrittenOverWithTheNextPass) {
   Start();
   Running();
   Edit("web", [](kube::PodStatus& status) {
@@ -221,11 +221,11 @@ TEST_F(PodStatusWriterTest, AForeignEditIsWrittenOverWithTheNextPass) {
   EXPECT_THAT(Calls(), IsEmpty());
 }
 
-TEST_F(PodStatusWriterTest, WhatWasSeenBeforeTheLastAnswerIsNoForeignEdit) {
+TEST_F(PodStatusWriterTest, WhatWasSeenBeforeTheLastAnswerIsNoEditOfAnotherClient) {
   Start();
   const std::string uid = Running();
   follows = false;  // `desired` is behind
-  Tell(uid, "web", "Succeeded");
+  Publish(uid, "web", "Succeeded");
   Run(1s);
   ASSERT_EQ(Calls(), Strings{kWrite});
   kube::Pod old = AtServer("web");
@@ -233,7 +233,7 @@ TEST_F(PodStatusWriterTest, WhatWasSeenBeforeTheLastAnswerIsNoForeignEdit) {
   old.mutable_status()->set_phase("Pending");
   PutDesired(old, "api", v1::DesiredRecord::WANTED);
   Run(30s);
-  // It is looked at once: the server may have been restored from a copy.
+  // It is read once: the server may have been restored from a copy.
   for (const auto& seen : server.TakeSeen()) EXPECT_EQ(seen.method, "GET") << seen.path;
   EXPECT_EQ(AtServer("web").status().phase(), "Succeeded");
 }
@@ -241,9 +241,9 @@ TEST_F(PodStatusWriterTest, WhatWasSeenBeforeTheLastAnswerIsNoForeignEdit) {
 TEST_F(PodStatusWriterTest, ATerminalPhaseIsNeverLeft) {
   Start();
   const std::string uid = Running();
-  Tell(uid, "web", "Succeeded");
+  Publish(uid, "web", "Succeeded");
   Run(1s);
-  Tell(uid, "web", "Running");
+  Publish(uid, "web", "Running");
   Run(20s);
   EXPECT_EQ(AtServer("web").status().phase(), "Succeeded");
   Kill();
@@ -257,15 +257,15 @@ TEST_F(PodStatusWriterTest, ADeletedPodGoesOnlyWhenItIsToldTerminalAndFinished) 
   const std::string uid = Running();
   server.Delete(kPods + "/web");
   Run(20s);
-  Tell(uid, "web", "Succeeded");
+  Publish(uid, "web", "Succeeded");
   Run(20s);
   EXPECT_TRUE(server.Has(kPods + "/web")) << "its worker has not finished";
-  Tell(uid, "web", "Succeeded", true);
+  Publish(uid, "web", "Succeeded", true);
   Run(20s);
   EXPECT_TRUE(server.Has(kPods + "/web")) << "pod-worker, when asked, does not say so";
   finished->finished[uid] = 2;
   Run(40s);
-  EXPECT_TRUE(server.Has(kPods + "/web")) << "that was another life";
+  EXPECT_TRUE(server.Has(kPods + "/web")) << "another incarnation is finished";
   finished->answer = Unavailable("no pod-worker");
   finished->finished[uid] = 1;
   Run(40s);
@@ -286,7 +286,7 @@ TEST_F(PodStatusWriterTest, APodThatNobodyDeletedStays) {
   Run(60s);
   EXPECT_EQ(AtServer("web").status().phase(), "Succeeded");
   EXPECT_EQ(Calls(), Strings{kWrite});
-  server.Delete(kPods + "/web");  // finished long ago: at once
+  server.Delete(kPods + "/web");  // finished long ago: deleted immediately
   Run(2s);
   EXPECT_FALSE(server.Has(kPods + "/web"));
 }
@@ -299,17 +299,18 @@ TEST_F(PodStatusWriterTest, ARejectedPodIsFailedAndGoesWhenItIsDeleted) {
   rejected.set_phase("Failed");
   rejected.set_reason("OutOfcpu");
   rejected.set_message("Pod was rejected: Node didn't have enough resource: cpu");
-  Tell(uid, "web", rejected);
+  Publish(uid, "web", rejected);
   Run(1s);
   EXPECT_EQ(AtServer("web").status().reason(), "OutOfcpu");
   const std::string other = CreatePod("other");
   Run(1s);
-  server.Delete(kPods + "/other");  // asked to go before it was told, so that the server waits
-  Tell(other, "other", rejected);
+  server.Delete(kPods +
+                "/other");  // deleted before its status was written, so that the server waits
+  Publish(other, "other", rejected);
   Run(20s);
   EXPECT_EQ(AtServer("other").status().phase(), "Failed");
   finished->finished[other] = 1;
-  Tell(other, "other", rejected, true);
+  Publish(other, "other", rejected, true);
   Run(2s);
   EXPECT_FALSE(server.Has(kPods + "/other"));
   server.Delete(kPods + "/web");
@@ -333,7 +334,7 @@ TEST_F(PodStatusWriterTest, ADeleteOfAnotherUidIsNoDelete) {
   const std::string uid = Running();
   server.Delete(kPods + "/web");
   Run(1s);
-  Tell(uid, "web", "Succeeded", true);
+  Publish(uid, "web", "Succeeded", true);
   Run(3s);
   follows = false;
   server.Remove(kPods + "/web");
@@ -348,7 +349,7 @@ TEST_F(PodStatusWriterTest, AStaticPodWithoutMirrorMakesNoCall) {
   node_uid.clear();
   Start();
   WantStatic("static-node-a", "hash1");
-  Tell("hash1", "static-node-a", "Running");
+  Publish("hash1", "static-node-a", "Running");
   Run(60s);
   EXPECT_THAT(server.TakeSeen(), IsEmpty());
   process->pods->OnNode("node-uid");
@@ -363,12 +364,12 @@ TEST_F(PodStatusWriterTest, AMirrorPodIsNeverDeletedAsFinished) {
   const std::string mirror = AtServer("static-node-a").metadata().uid();
   finished->finished["hash1"] = 1;
   finished->finished[mirror] = 1;
-  Tell("hash1", "static-node-a", "Succeeded", true);
+  Publish("hash1", "static-node-a", "Succeeded", true);
   Run(30s);
   EXPECT_EQ(AtServer("static-node-a").metadata().uid(), mirror);
   EXPECT_EQ(AtServer("static-node-a").status().phase(), "Succeeded");
   EXPECT_THAT(Calls("DELETE"), IsEmpty());
-  Tell("hash1", "static-node-a", "Running");  // in another life
+  Publish("hash1", "static-node-a", "Running");  // in another incarnation
   Run(1s);
   EXPECT_EQ(AtServer("static-node-a").status().phase(), "Running");
 }
@@ -395,14 +396,14 @@ TEST_F(PodStatusWriterTest, TheServerIsAwayForTenMinutes) {
   Run(1s);
   server.SetAway(true);
   follows = false;
-  Tell(fresh, "fresh", "Pending");
+  Publish(fresh, "fresh", "Pending");
   Finish(gone, "gone", "Succeeded");
-  Tell(ended, "ended", "Failed");
+  Publish(ended, "ended", "Failed");
   for (int i = 0; i < 600; ++i) {
     auto status = MakeStatus("Running");
     status.mutable_container_statuses(0)->set_restart_count(i);
-    Tell(kept, "kept", status);
-    if (i == 300) Tell(fresh, "fresh", "Running");
+    Publish(kept, "kept", status);
+    if (i == 300) Publish(fresh, "fresh", "Running");
     Run(1s);
   }
   const auto retry = server.TakeSeen().size();
@@ -421,7 +422,7 @@ TEST_F(PodStatusWriterTest, LostAnswersChangeNothingInTheEnd) {
   const std::string uid = Running();
   server.Inject({.method = "PATCH", .times = 2, .after_effect = true});
   server.Inject({.method = "DELETE", .times = 1, .after_effect = true});
-  Tell(uid, "web", "Succeeded");
+  Publish(uid, "web", "Succeeded");
   Run(10s);
   EXPECT_EQ(AtServer("web").status().phase(), "Succeeded");
   server.Delete(kPods + "/web");
@@ -466,11 +467,11 @@ TEST_F(PodStatusWriterCrash, KilledAroundEachCallNothingIsLostAndNobodyComesBack
     const std::string job = CreatePod("job"), web = CreatePod("web");
     WantStatic("static-node-a", "hash1");
     WantStatic("old-node-a", "hash2");
-    Tell("hash1", "static-node-a", "Running");
-    Tell(web, "web", "Running");
-    Tell(job, "job", "Running");
+    Publish("hash1", "static-node-a", "Running");
+    Publish(web, "web", "Running");
+    Publish(job, "job", "Running");
     RunSupervised(10s);
-    Tell(job, "job", "Succeeded");
+    Publish(job, "job", "Succeeded");
     RunSupervised(10s);
     server.Delete(kPods + "/web");
     RunSupervised(1s);
@@ -486,7 +487,7 @@ TEST_F(PodStatusWriterCrash, KilledAroundEachCallNothingIsLostAndNobodyComesBack
     Kill();
     for (const auto& path : server.List(kPods)) server.Remove(path);
     desired_rows.Remove("hash1");
-    told.clear();
+    published.clear();
     Follow();
   }
 }
