@@ -29,4 +29,7 @@ struct NodeSettings {
   std::vector<std::string> declared_features = {std::string(kDeclaredFeature)};
 };
 
+/// Labels of a new node.
+std::map<std::string, std::string> InitialLabels(const NodeSettings& settings);
+
 }  // namespace splitlet::status

@@ -29,6 +29,7 @@
 #include "services/status/metrics.h"
 #include "services/status/node/conditions.h"
 #include "services/status/node/peer_monitor.h"
+#include "services/status/node_settings.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 

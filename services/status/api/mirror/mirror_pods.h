@@ -26,6 +26,7 @@
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
+#include "libs/kube/pod_types.h"
 #include "libs/peers/desired_owner.h"
 #include "services/status/api/paths.h"
 #include "services/status/api/pod_metrics.h"

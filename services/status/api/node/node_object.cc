@@ -192,13 +192,6 @@ void UpdateConditions(const NodeObservation& observed, core::NodeStatus& status)
 
 }  // namespace
 
-std::map<std::string, std::string> InitialLabels(const NodeSettings& settings) {
-  std::map<std::string, std::string> labels;
-  for (const auto& [name, value] : node::OwnLabels(settings.name)) labels[name] = value;
-  for (const auto& [name, value] : settings.labels) labels[name] = value;
-  return labels;
-}
-
 kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& observed) {
   kube::Node node;
   auto& metadata = *node.mutable_metadata();

@@ -8,7 +8,6 @@
 /// Source: docs/behaviour/node.md, "At the API server"; kubelet initialNode, nodestatus setters.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,9 +44,6 @@ struct NodeObservation {
   bool readiness_unknown = false;
   WallTime now;
 };
-
-/// Labels of a new node.
-std::map<std::string, std::string> InitialLabels(const NodeSettings& settings);
 
 kube::Node MakeInitialNode(const NodeSettings& settings, const NodeObservation& observed);
 
