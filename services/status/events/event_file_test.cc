@@ -180,7 +180,8 @@ TEST_F(EventFiles, AFileThatIsBrokenIsAsGoodAsNone) {
   ASSERT_TRUE(files.Replace("/run/status/events/all", "no record", {}).ok());
   Begin();
   EXPECT_EQ(Show(), "");
-  EXPECT_EQ(sink.lines().at(0).message, "cannot read events of the last start, starting without them");
+  EXPECT_EQ(sink.lines().at(0).message,
+            "cannot read events of the last start, starting without them");
   Record(PodEventOf("Killing"));
   Begin();
   EXPECT_EQ(Show(), "Killing x1");
