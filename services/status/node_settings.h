@@ -1,6 +1,6 @@
 #pragma once
 
-/// What flags and configuration say of the Node object.
+/// Settings of the Node object, from flags and configuration.
 /// Threads: values.
 /// Errors:  none.
 /// Source:  docs/behaviour/node.md, "At the API server".

@@ -5,9 +5,9 @@
 /// In:    views desired, admission, workers, runtime, pressure; health answers of the other
 ///        processes; events that all processes record; a pass over everything every 10 s; the node
 ///        as the API server has it.
-/// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The parts
-///        own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile and, with an
-///        API server, NodeSync, NodeLease, PodsAtServer and Identity.
+/// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
+///        parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile and,
+///        with an API server, NodeSync, NodeLease, PodsAtServer and Identity.
 /// Out:   puts to `podstatus`; at the API server the Node and its Lease, statuses of pods, mirror
 ///        pods and events; the node's certificates.
 /// Killed at any line: events of the last seconds are lost, nothing else; the next start computes
@@ -62,7 +62,7 @@ struct StatusDeps {
   node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
   Log log;
   prometheus::Registry& metrics;
-  // One connection to the API server for each purpose; null: standalone node.
+  // A connection to the API server for each purpose; null: standalone node.
   std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr, pods_api = nullptr;
   apiclient::WaitUntil api_wait =
       nullptr;  // how strands wait for an answer; null: on the real clock

@@ -2,8 +2,8 @@
 
 /// Keeps the events of this boot on disk, so that a restart of status shows them again.
 /// In:      OnRecorded after the store has changed; Start; BeginStop.
-/// Owns:    "<run>/status/events/all", with the newest 1 MiB of events, replaced every two seconds at
-///          most.
+/// Owns:    "<run>/status/events/all" with the newest 1 MiB of events, replaced at most every two
+///          seconds.
 /// Out:     on_read, once: the events of the file; empty without a file.
 /// Killed:  events of the last two seconds are lost. A single event after a quiet time is on disk
 ///          when its write ends.

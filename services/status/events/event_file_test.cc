@@ -3,7 +3,7 @@
 #include "services/status/events/event_store.h"
 #include "services/status/status_fixture.h"
 
-/// What is known of events after a start.
+/// Events that are known after a start.
 
 namespace splitlet::status {
 namespace {
@@ -19,7 +19,7 @@ v1::EventRecord PodEventOf(const std::string& reason, const std::string& uid = "
 
 class EventFiles : public testing::Test {
  protected:
-  /// One start of the process.
+  /// A start of the process.
   struct Start {
     explicit Start(EventFiles& test)
         : owner(test.all.NewOwner("status")),

@@ -6,7 +6,7 @@
 #include "services/status/identity/rotation.h"
 #include "services/status/identity/signing_request.h"
 
-/// What is decided about certificates, as tables.
+/// Decisions about certificates, as tables.
 
 namespace splitlet::status {
 namespace {

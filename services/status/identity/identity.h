@@ -4,7 +4,8 @@
 /// certificate that its HTTPS API is served with.
 /// In:    kubeconfig and certificate folder, at the start; OnAddresses; certificates that its parts
 ///        save.
-/// Owns:  the plan: whether the node must bootstrap. CertificateManager and SelfSigned own the rest.
+/// Owns:  the plan: whether the node must bootstrap. CertificateManager and SelfSigned own the
+///        rest.
 /// Out:   the kubeconfig; the files of CertificateStore and SelfSigned; on_client.
 /// Killed at any line: the next start finds what was written, also the unsigned request, and
 ///        continues.
@@ -54,7 +55,7 @@ struct IdentityOptions {
   bool for_group = false;         // processes run as users of their own; their group reads keys
 };
 
-/// What to do about the client certificate at start.
+/// How the node gets its client certificate at the start.
 enum class ClientPlan {
   kUse,              // use the kubeconfig as it is
   kWriteKubeconfig,  // an earlier start saved the certificate and did not write the kubeconfig

@@ -502,7 +502,7 @@ TEST_F(OwnKubeconfig, ThatIsThereIsNeverWrittenAnew) {
   EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
   EXPECT_EQ(identity().Trouble(), "");
   for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
-  // What it has within has expired when status starts again.
+  // The inlined certificate has expired when status starts again.
   Kill();
   Run(25h);
   Start();

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Metrics of the node's certificates. Those of the client certificate exist only with
-/// rotateCertificates, those of the serving certificate only with serverTLSBootstrap.
+/// Metrics of the node's certificates: of the client certificate only with rotateCertificates, of
+/// the serving certificate only with serverTLSBootstrap.
 /// Threads: any.
 /// Units: seconds.
 /// Source: docs/behaviour/logs-and-metrics.md, "Metrics".

@@ -34,8 +34,7 @@ void SelfSigned::Start() {
 
 void SelfSigned::OnAddresses(const x509::Names& names) {
   names_ = names;
-  known_ = !names.addresses.empty();
-  if (known_ && trouble_.empty()) Begin();
+  if (HasAddresses() && trouble_.empty()) Begin();
 }
 
 StatusOr<bool> SelfSigned::HasPair() const {
@@ -71,7 +70,7 @@ Status SelfSigned::Make(const x509::Names& names) const {
 }
 
 void SelfSigned::Begin() {
-  if (done_ || working_ || (!known_ && !waited_)) return;
+  if (done_ || working_ || (!HasAddresses() && !waited_)) return;
   working_ = true;
   deps_.strands.Run(kSelfSignedStrand, [this, names = names_] {
     const Status made = Make(names);

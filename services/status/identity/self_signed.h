@@ -50,6 +50,7 @@ class SelfSigned {
   Status Make(const x509::Names& names) const;
   /// True: both files exist.
   StatusOr<bool> HasPair() const;
+  bool HasAddresses() const { return !names_.addresses.empty(); }
   void Begin();
   void OnMade(const Status& made);
 
@@ -57,7 +58,7 @@ class SelfSigned {
   const Options options_;
   const std::string certificate_, key_;
   x509::Names names_;
-  bool known_ = false, waited_ = false, working_ = false, done_ = false;
+  bool waited_ = false, working_ = false, done_ = false;
   std::string trouble_;
   exec::TimerId timer_ = 0;
 };

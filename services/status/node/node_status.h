@@ -2,11 +2,11 @@
 
 /// The record of the node: capacity, labels, addresses, conditions. It alone writes conditions and
 /// their events.
-/// In:    the machine and its addresses, read when StatusService asks; the state of PeerMonitor; the
-///        pressure that gc puts; labels and taints of the node at the API server, if there is one.
+/// In:    the machine and its addresses, read when StatusService asks; the state of PeerMonitor;
+///        the pressure that gc puts; labels and taints of the Node at the API server, if any.
 /// Owns:  key `node` of table `podstatus`; the conditions last put and last reported by events.
-/// Out:   puts to `podstatus`; an event for each condition that changes, and for each pressure after
-///        a start.
+/// Out:   puts to `podstatus`; an event for each condition that changes, and after a start for each
+///        pressure.
 /// Killed at any line: nothing is lost; the next start reads the machine again.
 /// Threads: loop thread; machine and addresses are read on strands.
 /// Errors: until the machine could be read there is no record; machine_problem() says why.

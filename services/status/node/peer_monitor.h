@@ -1,9 +1,10 @@
 #pragma once
 
 /// Asks the other processes for their health.
-/// In:    AskAll of StatusService every 10 s; a timer of its own for pleg until the runtime was ready
-///        once; the answers.
-/// Owns:  how long each process has not given a good answer; what pleg last reported of the runtime.
+/// In:    AskAll of StatusService every 10 s; a timer of its own for pleg until the runtime was
+///        ready once; the answers.
+/// Owns:  how long each process has not given a good answer; the last report of pleg about the
+///        runtime.
 /// Out:   health calls; `on_answer` after each answer; `on_features` when the features of the
 ///        runtime change.
 /// Killed at any line: the next start measures the times from zero.

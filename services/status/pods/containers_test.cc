@@ -6,7 +6,7 @@
 #include "libs/kube/codec.h"
 #include "services/status/pods/pod_status.h"
 
-/// What the statuses of containers show of the runtime, beside their states.
+/// Fields of container statuses that come from the runtime, except the states.
 
 namespace splitlet::status {
 namespace {

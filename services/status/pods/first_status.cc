@@ -28,14 +28,14 @@ FirstStatusWait FindFirstStatusWait(const FirstStatusInputs& in) {
   using enum FirstStatusWait;
   if (in.removed && in.worker == nullptr) return kWorker;
   if (in.waited_long) return kNothing;
-  if (in.worker == nullptr && !in.workers_were_complete) return kWorkers;
+  if (in.worker == nullptr && !in.workers_state.was_complete) return kWorkers;
   if (IsTerminating(in.worker)) return kTermination;
-  if (IsRefused(in.admission) && !in.workers_complete) return kRefusalConfirmed;
-  if (in.admission == nullptr && !IsGranted(in.worker) && !in.admissions_complete)
+  if (IsRefused(in.admission) && !in.workers_state.complete) return kRefusalConfirmed;
+  if (in.admission == nullptr && !IsGranted(in.worker) && !in.admission_state.complete)
     return kAdmission;
-  if (HasAny(in.runtime)) return in.workers_live ? kNothing : kFlags;
+  if (HasAny(in.runtime)) return in.workers_state.live ? kNothing : kFlags;
   const bool inspected = in.runtime == nullptr || in.runtime->inspect_error().empty();
-  const bool listed = inspected && in.runtime_was_complete && in.vouched;
+  const bool listed = inspected && in.runtime_state.was_complete && in.vouched;
   const bool acted =
       IsGranted(in.worker) && in.worker->state() == v1::SYNCING && in.worker->has_last_action_at();
   return acted && !listed ? kListing : kNothing;

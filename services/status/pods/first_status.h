@@ -12,16 +12,20 @@
 
 namespace splitlet::status {
 
+struct TableState {
+  bool live = false;
+  bool complete = false;      // live and complete
+  bool was_complete = false;  // once since the start
+};
+
 struct FirstStatusInputs {
   bool removed = false;                            // `desired` no longer wants the pod
   const v1::WorkerRecord* worker = nullptr;        // of any incarnation
   const v1::AdmissionRecord* admission = nullptr;  // of this incarnation
   const v1::RuntimeRecord* runtime = nullptr;
+  TableState workers_state, admission_state, runtime_state;
   bool waited_long = false;  // pod-worker has been away for the whole limit
-  bool workers_live = false, workers_complete = false, workers_were_complete = false;
-  bool admissions_complete = false;
-  bool runtime_was_complete = false;
-  bool vouched = true;  // the listing of the runtime vouches for this pod
+  bool vouched = true;       // the listing of the runtime vouches for this pod
 };
 
 /// What the first status of a pod waits for.

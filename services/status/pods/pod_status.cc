@@ -142,7 +142,7 @@ bool EndedBefore(const StatusInputs& in) {
 
 bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 
-/// One address of each family; the family of the node's primary address first.
+/// An address of each family; the family of the node's primary address first.
 std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_first) {
   std::vector<std::string> ordered;
   for (const bool ipv6 : {ipv6_first, !ipv6_first}) {

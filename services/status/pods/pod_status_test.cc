@@ -368,7 +368,7 @@ TEST(Deleted, AManifestThatSaysSoIsPendingAndLosesNothing) {
     EXPECT_EQ(status.container_statuses_size(), 0);
     pod.Previous(status);
   }
-  // One that ran before shows how it ended.
+  // A container that ran before shows how it ended.
   pod.worker.set_granted(true);
   pod.Container("c", State::EXITED, 1);
   *pod.worker.mutable_observation() = pod.runtime;
@@ -660,7 +660,7 @@ TEST(Ips, AreKeptAfterTheSandboxHasStopped) {
   EXPECT_EQ(pod.Compute().pod_ip(), "10.0.0.5");
 }
 
-/// What says it goes last.
+/// The container that causes the restart is removed last.
 TEST(RestartsAll, WhatIsRemovedToBeginAnewSaysSo) {
   const std::string spec =
       "restartPolicy: Never, initContainers: [{name: i, image: x}], containers: [{name: a, image: "

@@ -4,7 +4,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/status/status_fixture.h"
 
-/// What the API shows of a pod when status starts, or when another client ends it there.
+/// The API shows a pod before status starts, or another client ends it there.
 
 namespace splitlet::status {
 namespace {

@@ -256,12 +256,16 @@ bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) 
                              .worker = records.any_worker.get(),
                              .admission = records.admission,
                              .runtime = records.runtime.get(),
+                             .workers_state = {.live = deps_.workers.live(),
+                                               .complete = deps_.workers.LiveAndComplete(),
+                                               .was_complete = were_complete_.workers},
+                             .admission_state = {.live = deps_.admission.live(),
+                                                 .complete = deps_.admission.LiveAndComplete(),
+                                                 .was_complete = were_complete_.admissions},
+                             .runtime_state = {.live = deps_.runtime.live(),
+                                               .complete = deps_.runtime.LiveAndComplete(),
+                                               .was_complete = were_complete_.runtime},
                              .waited_long = WaitedLong(),
-                             .workers_live = deps_.workers.live(),
-                             .workers_complete = deps_.workers.LiveAndComplete(),
-                             .workers_were_complete = were_complete_.workers,
-                             .admissions_complete = deps_.admission.LiveAndComplete(),
-                             .runtime_was_complete = were_complete_.runtime,
                              .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
   return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
 }

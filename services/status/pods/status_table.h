@@ -60,7 +60,7 @@ class StatusTable {
   void OnViewState();
   void OnRuntimeState();
   void OnReconcile();
-  /// One pod, or all pods, are computed again in this turn of the loop.
+  /// Marks a pod, or all pods: they are computed again in this turn of the loop.
   void MarkChanged(const std::string& key, const std::string& traceparent);
   void MarkAll();
   /// Computes every record again, now.
@@ -99,7 +99,7 @@ class StatusTable {
   bool WaitsForFirst(const std::string& key, const Records& records) const;
   Computed Compute(const std::string& key, Records& records) const;
   void PutIfChanged(const std::string& key, const Records& records, const Computed& computed);
-  /// What the mirror pod of a static pod shows; nothing: it has no mirror pod.
+  /// The status that the mirror pod of a static pod shows; nothing: it has no mirror pod.
   std::optional<kube::PodStatus> MirrorStatusOf(const kube::Pod& pod) const;
   void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                     v1::PodStatusRecord record);

@@ -24,7 +24,7 @@ constexpr Duration kMaxEnsureWait = std::chrono::seconds{7};
 
 }  // namespace
 
-/// One round on the strand, with copies of all that it needs.
+/// A round on the strand, with copies of all that it needs.
 struct NodeLease::Round {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;

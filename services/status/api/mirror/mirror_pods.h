@@ -5,7 +5,7 @@
 ///          changes of `workers`, the node's UID once it is registered, a pass every 10 s.
 /// Owns:    which static pod has which mirror pod; what was created or deleted and `desired` does
 ///          not show yet.
-/// Out:     creates and deletes mirror pods; `on_change` when the mirror pod of a static pod changes.
+/// Out:     creates and deletes mirror pods; `on_change` when a static pod gets another mirror pod.
 /// Killed:  at any line: the next start finds by name what was created or deleted.
 /// Threads: the loop's; calls run on a few strands.
 /// Errors:  logged, and tried again after 1 s to 60 s for each name; the static pod runs without

@@ -33,7 +33,7 @@ inline constexpr std::string_view kProvidedNodeIpAnnotation =
 inline constexpr std::string_view kExternalCloudTaint =
     "node.cloudprovider.kubernetes.io/uninitialized";
 
-/// What is known of this node at one moment.
+/// The state of this node at one moment.
 struct NodeObservation {
   v1::NodeRecord record;
   node::SystemInfo system;

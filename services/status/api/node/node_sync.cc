@@ -60,7 +60,7 @@ int64_t ReadSwapBytes(fs::FileSystem& files) {
 
 }  // namespace
 
-/// One report on the strand, with copies of all that it needs.
+/// A report on the strand, with copies of all that it needs.
 struct NodeSync::Report {
   const Clock& clock;
   std::shared_ptr<apiclient::Client> client;
@@ -141,7 +141,7 @@ NodeSync::NodeSync(Deps deps, const StatusConfig& config)
       client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed),
-      register_wait_(kFirstRegisterWait),
+      registration_{.wait = kFirstRegisterWait},
       alive_(std::make_shared<bool>(true)) {}
 
 NodeSync::~NodeSync() {
@@ -157,7 +157,7 @@ void NodeSync::Start() {
   ReadMachine();
   AskForImages();
   StartWatch();
-  Schedule(config_.register_node ? register_wait_ : Duration{0});
+  Schedule(config_.register_node ? registration_.wait : Duration{0});
 }
 
 void NodeSync::BeginStop() {
@@ -184,7 +184,7 @@ void NodeSync::StartWatch() {
                                           [this](apiclient::Reflector::Event event,
                                                  const apiclient::Reflector::Object& object) {
                                             if (event == apiclient::Reflector::Event::kDeleted) {
-                                              deleted_ = true;
+                                              server_.deleted = true;
                                               return;
                                             }
                                             OnNode(
@@ -235,7 +235,7 @@ void NodeSync::Schedule(Duration delay) {
 }
 
 void NodeSync::Kick() {
-  if (!started_ || (config_.register_node && !registered_)) return;
+  if (!started_ || (config_.register_node && !registration_.done)) return;
   if (round_ != Round::kNone) {
     round_ = Round::kRunsOnceMore;
     return;
@@ -244,7 +244,7 @@ void NodeSync::Kick() {
   Schedule(std::max(Duration{0}, KickWait() - since));
 }
 
-Duration NodeSync::KickWait() const { return was_ready_ ? kKickWait : kHurriedWait; }
+Duration NodeSync::KickWait() const { return server_.was_ready ? kKickWait : kHurriedWait; }
 
 void NodeSync::OnTimer() {
   if (round_ != Round::kNone) return;
@@ -255,7 +255,7 @@ void NodeSync::OnTimer() {
   }
   round_ = Round::kRuns;
   last_round_ = deps_.clock.Now();
-  if (config_.register_node && !registered_) {
+  if (config_.register_node && !registration_.done) {
     RegisterSoon(*observed);
   } else {
     ReportSoon(*observed);
@@ -277,7 +277,7 @@ std::optional<NodeObservation> NodeSync::Gather() const {
 }
 
 void NodeSync::RegisterSoon(const NodeObservation& observed) {
-  if (!registering_) registering_ = deps_.clock.Now();
+  if (!registration_.started) registration_.started = deps_.clock.Now();
   deps_.strands.Run(kStrand,
                     [this, alive = alive_, client = client_, stop = stop_, &clock = deps_.clock,
                      &loop = deps_.loop, initial = MakeInitialNode(config_.node, observed),
@@ -299,15 +299,15 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   deps_.metrics.registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
   if (!registered.ok()) {
     LogFailure("cannot register the node, will retry", registered.status());
-    register_wait_ = std::min(register_wait_ * 2, kMaxRegisterWait);
-    Schedule(register_wait_);
+    registration_.wait = std::min(registration_.wait * 2, kMaxRegisterWait);
+    Schedule(registration_.wait);
     return;
   }
-  registered_ = true;
+  registration_.done = true;
   logged_error_.clear();
   deps_.log.Info(registered->created ? "node registered" : "node was registered before, updated it",
                  {KV("node", config_.node.name)});
-  if (registered->created) last_report_ = created_ = deps_.clock.Now();
+  if (registered->created) reports_.last = registration_.created = deps_.clock.Now();
   for (const auto& condition : registered->node->status().conditions()) {
     v1::NodeCondition shown;
     shown.set_type(condition.type());
@@ -324,8 +324,8 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
 }
 
 void NodeSync::ReportSoon(const NodeObservation& observed) {
-  const bool due = !last_report_ || deps_.clock.Now() - last_report_ >=
-                                        config_.status_report_frequency + report_delay_;
+  const bool due = !reports_.last || deps_.clock.Now() - reports_.last >=
+                                         config_.status_report_frequency + reports_.delay;
   Report report{.clock = deps_.clock,
                 .client = client_,
                 .stop = stop_,
@@ -333,9 +333,9 @@ void NodeSync::ReportSoon(const NodeObservation& observed) {
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
                 .observed = observed,
-                .known = deleted_ ? nullptr : node_,
+                .known = server_.deleted ? nullptr : server_.node,
                 .due = due,
-                .unkept = unkept_};
+                .unkept = reports_.unkept};
   deps_.strands.Run(kStrand,
                     [this, alive = alive_, &loop = deps_.loop, report = std::move(report)] {
                       loop.Post([this, alive, reported = report.Run()] {
@@ -350,18 +350,18 @@ void NodeSync::OnReported(const Reported& reported) {
   deps_.metrics.reports.Add({{"result", result}}).Increment();
   if (reported.status.ok()) {
     logged_error_.clear();
-    const bool first = !last_report_;
+    const bool first = !reports_.last;
     if (reported.patched) {
       // Jitter, so that nodes that changed together do not report in lockstep.
-      report_delay_ = Duration{0};
+      reports_.delay = Duration{0};
       if (reported.changed || first)
-        report_delay_ = Duration{static_cast<int64_t>(
+        reports_.delay = Duration{static_cast<int64_t>(
             static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
-      last_report_ = deps_.clock.Now();
+      reports_.last = deps_.clock.Now();
     }
     ReportReboot(reported.boot_id_before);
-    if (reported.patched) deleted_ = false;
-    unkept_ = reported.unkept;
+    if (reported.patched) server_.deleted = false;
+    reports_.unkept = reported.unkept;
     OnNode(reported.node);
   } else {
     LogFailure("cannot report the node, will retry", reported.status);
@@ -402,7 +402,7 @@ void NodeSync::ReportSchedulable(const kube::Node& node) {
 /// come from a cache that is behind. A later list with an older version shows that the server was
 /// restored.
 void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects) {
-  const bool is_first = !std::exchange(listed_, true);
+  const bool is_first = !std::exchange(server_.listed, true);
   for (const auto& object : objects) {
     auto node = std::static_pointer_cast<const kube::Node>(object);
     if (is_first) {
@@ -415,41 +415,42 @@ void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects
 
 void NodeSync::OnNode(std::shared_ptr<const kube::Node> node) {
   if (node->metadata().name() != config_.node.name) return;
-  if (node_ != nullptr && IsOlder(*node, *node_)) return;
+  if (server_.node != nullptr && IsOlder(*node, *server_.node)) return;
   SetNode(std::move(node));
 }
 
 void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
-  const bool another = node_ != nullptr && node_->metadata().uid() != node->metadata().uid();
+  const bool another =
+      server_.node != nullptr && server_.node->metadata().uid() != node->metadata().uid();
   if (another) {
-    deleted_ = false;
-    unkept_ = {};
+    server_.deleted = false;
+    reports_.unkept = {};
   }
-  node_ = std::move(node);
+  server_.node = std::move(node);
   deps_.metrics.registered.Set(1);
-  ReportSchedulable(*node_);
+  ReportSchedulable(*server_.node);
   CheckReady();
-  deps_.on_node(*node_);
+  deps_.on_node(*server_.node);
 }
 
 /// Sets the metrics of a node start once, and only for a Node that this process has created.
 void NodeSync::CheckReady() {
-  const auto& conditions = node_->status().conditions();
+  const auto& conditions = server_.node->status().conditions();
   const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
     return condition.type() == "Ready" && condition.status() == "True";
   });
-  was_ready_ = was_ready_ || ready;
-  if (!created_ || !ready) return;
+  server_.was_ready = server_.was_ready || ready;
+  if (!registration_.created || !ready) return;
   const auto seconds = [](Duration duration) {
     return std::chrono::duration<double>(duration).count();
   };
   const auto now = deps_.clock.Now();
   deps_.metrics.startup.Set(seconds(now.monotonic));  // time since the boot
   deps_.metrics.before_process.Set(seconds(started_.monotonic));
-  deps_.metrics.before_registration.Set(seconds(registering_ - started_));
-  deps_.metrics.registration.Set(seconds(created_ - registering_));
-  deps_.metrics.after_registration.Set(seconds(now - created_));
-  created_ = {};
+  deps_.metrics.before_registration.Set(seconds(registration_.started - started_));
+  deps_.metrics.registration.Set(seconds(registration_.created - registration_.started));
+  deps_.metrics.after_registration.Set(seconds(now - registration_.created));
+  registration_.created = {};
 }
 
 void NodeSync::RecordEvent(bool warning, const char* reason, std::string message) {

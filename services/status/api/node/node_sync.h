@@ -69,7 +69,7 @@ class NodeSync {
   /// The Node as the server has it. An older version than the known one is ignored.
   void OnNode(std::shared_ptr<const kube::Node> node);
   /// The server's Node; null: not known yet.
-  const std::shared_ptr<const kube::Node>& node() const { return node_; }
+  const std::shared_ptr<const kube::Node>& node() const { return server_.node; }
 
  private:
   struct Report;
@@ -116,18 +116,26 @@ class NodeSync {
   Random random_;
   std::optional<MachineInfo> machine_;
   std::optional<std::vector<peers::NodeImage>> images_;
-  std::shared_ptr<const kube::Node> node_;
-  bool deleted_ = false;  // a watch event said that the server deleted node_
-  bool listed_ = false;   // the watch has listed once
-  Unkept unkept_;
-  bool registered_ = false;
-  Duration register_wait_;
-  Clock::Time started_, last_round_, last_report_;  // no time: not yet
-  Clock::Time registering_;                         // begin of the first registration
-  Clock::Time created_;                             // this process created the Node, not ready yet
-  Duration report_delay_{0};
+  /// The Node at the server.
+  struct {
+    std::shared_ptr<const kube::Node> node;  // null: not known yet
+    bool deleted = false;                    // a watch event said that the server deleted `node`
+    bool listed = false;                     // the watch has listed once
+    bool was_ready = false;                  // the server has shown the node as Ready
+  } server_;
+  struct Registration {
+    bool done = false;
+    Duration wait{0};     // before the next attempt
+    Clock::Time started;  // the first attempt; no time: not yet
+    Clock::Time created;  // by this process; no time: not, or the node is Ready since
+  } registration_;
+  struct {
+    Clock::Time last;   // no time: not yet
+    Duration delay{0};  // of the next report, against lockstep
+    Unkept unkept;
+  } reports_;
+  Clock::Time started_, last_round_;  // no time: not yet
   Round round_ = Round::kNone;
-  bool was_ready_ = false;  // the server has shown the node as Ready
   bool unschedulable_ = false, reboot_reported_ = false;
   std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0, images_timer_ = 0;

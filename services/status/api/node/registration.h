@@ -1,6 +1,6 @@
 #pragma once
 
-/// One attempt to register this node at the API server: creates the Node, or corrects the existing
+/// Tries once to register this node at the API server: creates the Node, or corrects the existing
 /// one.
 /// Killed:  the next start finds the Node and corrects it; both steps can be repeated.
 /// Threads: a strand; it blocks.

@@ -17,7 +17,7 @@ class PodStartsTest : public ApiTest {
     starts = std::make_unique<PodStarts>(clock, process->desired, metrics, Log(log_sink));
     created_s = ToNanos(clock.WallNow()) / 1'000'000'000;
   }
-  /// Of a pod that was made just now.
+  /// A pod that was created just now.
   kube::Pod MakePod(const std::string& uid) const {
     kube::Pod pod;
     pod.mutable_metadata()->set_name(uid);

@@ -76,7 +76,7 @@ class PodStatusWriter {
     kRuns,
     kRunsOnceMore,  // the pod has changed since the call began, and needs another one
   };
-  /// What this process has written of the pod since it started.
+  /// How far this process has come with its first write of the pod.
   enum class Progress { kNothing, kFirstCallFailed, kWritten };
   struct Pod {
     uint64_t sent = 0;                        // version of the record that `server` has

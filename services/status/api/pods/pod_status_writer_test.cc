@@ -130,7 +130,7 @@ TEST_F(PodStatusWriterTest, AnErrorIsTriedAgainWithABackOff) {
   EXPECT_EQ(Calls().size(), 4U);
 }
 
-/// What a balancer, a proxy or a start page says in place of the server.
+/// Answers of a balancer, a proxy or a start page in place of the server.
 apiclient::FakeApiServer::Fault OfSomethingElse(const std::string& method, int code) {
   return {.method = method,
           .prefix = kPods,
