@@ -42,7 +42,7 @@ struct StatusConfig {
   Duration ask_again = std::chrono::seconds{1};
   /// How long each process may give no good answer.
   std::map<std::string, Duration> answer_limits = HealthLimits();
-  /// When pod-worker stays away that long, statuses of pods are put without its flags.
+  /// How long after the start statuses of pods wait for pod-worker and its flags.
   Duration worker_wait = std::chrono::minutes{5};
   // The node at the API server.
   bool in_cluster = false;  // there is an API server

@@ -294,13 +294,13 @@ TEST_F(IdentityTest, WhatNobodySignsIsAskedForAnewWithAnotherKey) {
 
 TEST_F(IdentityTest, WhatIsDeniedIsAskedForAnewMoreAndMoreSlowly) {
   Start();
-  bool told_why = false;
+  bool reason_shown = false;
   for (int i = 0; i < 120; ++i) {
     if (i % 10 == 0) DenyAll();
     Run(1s);
-    told_why = told_why || identity().Trouble().find("Denied: Test") != std::string::npos;
+    reason_shown = reason_shown || identity().Trouble().find("Denied: Test") != std::string::npos;
   }
-  EXPECT_TRUE(told_why);
+  EXPECT_TRUE(reason_shown);
   EXPECT_GE(Requests(), 4u);
   EXPECT_LE(Requests(), 7u);  // after 2, 4, 8, 16 and 32 s
   SignAll(24h);

@@ -24,11 +24,11 @@ struct FirstStatusInputs {
   const v1::AdmissionRecord* admission = nullptr;  // of this incarnation
   const v1::RuntimeRecord* runtime = nullptr;
   TableState workers_state, admission_state, runtime_state;
-  bool waited_long = false;  // pod-worker has been away for the whole limit
+  bool waited_long = false;  // the start is so long ago that no process is waited for
   bool vouched = true;       // the listing of the runtime vouches for this pod
 };
 
-/// What the first status of a pod waits for.
+/// The reason why the first status of a pod waits.
 enum class FirstStatusWait {
   kNothing,
   kWorker,            // the pod is removed, and its worker record has not arrived or is gone

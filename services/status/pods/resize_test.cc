@@ -81,13 +81,13 @@ TEST(TakeAllocated, WhatIsAResize) {
 
 TEST(TakeAllocated, OfWhatWasNeverToldOrNeverChangedNothingIsKnown) {
   const Asked had = {{{"cpu", "1"}}, {}}, now = {{{"cpu", "2"}}, {}};
-  kube::Pod untold = PodOf(now), first = PodOf(now, 1);
-  EXPECT_FALSE(TakeAllocated({}, 0, untold));
+  kube::Pod new_pod = PodOf(now), first = PodOf(now, 1);
+  EXPECT_FALSE(TakeAllocated({}, 0, new_pod));
   EXPECT_FALSE(TakeAllocated(StatusOf(had), 0, first));
   kube::PodStatus waiting = StatusOf(had);
   waiting.mutable_container_statuses(0)->clear_resources();
-  EXPECT_FALSE(TakeAllocated(waiting, 0, untold));
-  EXPECT_EQ(untold.spec().containers(0).resources().requests().at("cpu").string(), "2");
+  EXPECT_FALSE(TakeAllocated(waiting, 0, new_pod));
+  EXPECT_EQ(new_pod.spec().containers(0).resources().requests().at("cpu").string(), "2");
 }
 
 TEST(TakeAllocated, OfAnEarlierAdmissionNothingStands) {

@@ -195,7 +195,7 @@ void StatusTable::SetCompleteOnce() {
 
 bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
   if (!deps_.runtime.LiveAndComplete()) return false;
-  // A record that cannot be understood is no absence.
+  // A record that cannot be decoded is not an absence.
   if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
   if (listed.not_vouched.contains(key)) return false;

@@ -49,7 +49,7 @@ class StatusTable {
     /// Optional.
     std::function<void(std::vector<v1::EventRecord>)> record_events = nullptr;
   };
-  /// When pod-worker stays away for `worker_wait`, statuses are put without its flags.
+  /// For `worker_wait` after the start, statuses wait for pod-worker and its flags.
   StatusTable(const Deps& deps, Duration worker_wait);
   ~StatusTable();
   StatusTable(const StatusTable&) = delete;
@@ -65,7 +65,7 @@ class StatusTable {
   void MarkAll();
   /// Computes every record again, now.
   void Flush();
-  /// `desired` was live once, and `workers` was too or pod-worker stayed away for `worker_wait`.
+  /// `desired` was live once, and `workers` was too or the start is `worker_wait` ago.
   bool MayPublish() const;
   /// The status computed from the records of this moment. NOT_FOUND: the pod is not wanted here.
   /// UNAVAILABLE: the views were not live yet.

@@ -208,7 +208,7 @@ TEST_F(NodeObject, ResourcesOfOthersStay) {
 
 TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
   const struct {
-    const char *told_by, *now;
+    const char *reported_by, *now;
     int want;
   } kBoots[] = {
       {"b", "b", 2},  // of a kubelet before this program: they may be mounted
@@ -218,13 +218,13 @@ TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
   };
   for (const auto& c : kBoots) {
     auto& status = *node.mutable_status();
-    status.mutable_node_info()->set_boot_id(c.told_by);
+    status.mutable_node_info()->set_boot_id(c.reported_by);
     status.clear_volumes_in_use();
     for (const char* name : {"kubernetes.io/csi/a^1", "kubernetes.io/csi/a^2"})
       status.add_volumes_in_use(name);
     observed.system.boot_id = c.now;
     Update();
-    EXPECT_EQ(node.status().volumes_in_use_size(), c.want) << c.told_by << " " << c.now;
+    EXPECT_EQ(node.status().volumes_in_use_size(), c.want) << c.reported_by << " " << c.now;
   }
 }
 

@@ -80,7 +80,7 @@ class NodeSync {
     kRuns,
     kRunsOnceMore,  // Kick was called during the round
   };
-  /// What is read of the machine, once.
+  /// Values that are read of the machine once.
   struct MachineInfo {
     node::SystemInfo system;
     int64_t swap_bytes = 0;
