@@ -109,11 +109,11 @@ class ClusterTest : public StatusServiceTest {
     const auto record = podstatus->Find("node");
     return record == nullptr ? v1::NodeRecord() : record->node();
   }
-  ptrdiff_t Told(const std::string& reason) const {
+  ptrdiff_t Events(const std::string& reason) const {
     return std::ranges::count(process->service->ListEvents("node-a"), reason,
                               &v1::EventRecord::reason);
   }
-  /// Requests since the last look.
+  /// Requests since the last call.
   size_t Asked(const std::string& method, const std::string& prefix) {
     const auto seen = server.TakeSeen();
     return static_cast<size_t>(std::ranges::count_if(seen, [&](const auto& one) {

@@ -12,8 +12,8 @@
 namespace splitlet::status {
 namespace {
 
-/// How fast pods and events may ask is bounded for each (StatusConfig); node and lease wait for
-/// nobody.
+/// Not limited: node and lease never wait. Pods and events have limiters of their own
+/// (StatusConfig).
 StatusOr<std::unique_ptr<apiclient::Transport>> ConnectApi(daemon::ServiceContext& context,
                                                            const std::string& kubeconfig) {
   return daemon::ConnectApi(context, {.kubeconfig = kubeconfig, .limited = false});
@@ -49,12 +49,15 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .log = context.log(),
                   .metrics = context.metrics()};
   if (const daemon::Flags& flags = context.flags(); !flags.kubeconfig.empty()) {
-    ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context, flags.kubeconfig), "API, for the node");
-    ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context, flags.kubeconfig), "API, for the lease");
-    ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context, flags.kubeconfig), "API, for pods");
+    ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context, flags.kubeconfig),
+                     "API client of the node");
+    ASSIGN_OR_RETURN(deps.lease_api, ConnectApi(context, flags.kubeconfig),
+                     "API client of the lease");
+    ASSIGN_OR_RETURN(deps.pods_api, ConnectApi(context, flags.kubeconfig),
+                     "API client of the pods");
     if (!flags.bootstrap_kubeconfig.empty()) {
       ASSIGN_OR_RETURN(deps.bootstrap_api, ConnectApi(context, flags.bootstrap_kubeconfig),
-                       "API, for the first certificate");
+                       "API client of the bootstrap kubeconfig");
     }
     deps.images = peers::MakeNodeImages(context.clock(), context.Peer("gc"));
     deps.finished = MakeFinishedPods(context.clock(), context.Peer("pod-worker"));

@@ -7,7 +7,7 @@
 namespace splitlet::status {
 namespace {
 
-/// The reasons that a kubelet gives; what a runtime makes up is counted as one.
+/// The reasons of a kubelet. All reasons of a runtime count as "Other".
 constexpr std::array<const char*, 11> kWaitingReasons = {"ContainerCreating",
                                                          "PodInitializing",
                                                          "CrashLoopBackOff",
@@ -32,7 +32,7 @@ std::string WaitingReason(const std::string& reason) {
   return "Other";
 }
 
-NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
+NodeAtServerMetrics::NodeAtServerMetrics(prometheus::Registry& registry)
     : registered(AddGauge(registry, "splitlet_node_registered",
                           "1 once the API server has shown this node")),
       registrations(prometheus::BuildCounter()
@@ -41,26 +41,26 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
                         .Register(registry)),
       reports(prometheus::BuildCounter()
                   .Name("splitlet_node_reports_total")
-                  .Help("Rounds in which this node's status was computed for the API server")
+                  .Help("Rounds that report this node's status to the API server, by result")
                   .Register(registry)),
       renewals(prometheus::BuildCounter()
                    .Name("splitlet_node_lease_renewals_total")
-                   .Help("Rounds in which the lease of this node was to be renewed")
+                   .Help("Rounds that renew the lease of this node, by result")
                    .Register(registry)),
       renewed_at(AddGauge(registry, "splitlet_node_lease_renewed_timestamp_seconds",
-                          "When the lease of this node was renewed last; 0: never")),
+                          "Time of the last renewal of this node's lease; 0: never")),
       startup(AddGauge(registry, "kubelet_node_startup_duration_seconds",
-                       "From the boot of the machine to the node's first being Ready")),
+                       "Time from the boot of the machine until the node was Ready first")),
       before_process(AddGauge(registry, "kubelet_node_startup_pre_kubelet_duration_seconds",
-                              "From the boot of the machine to the start of this process")),
-      before_registration(AddGauge(registry,
-                                   "kubelet_node_startup_pre_registration_duration_seconds",
-                                   "From the start of this process to the first registration")),
+                              "Time from the boot of the machine to the start of this process")),
+      before_registration(
+          AddGauge(registry, "kubelet_node_startup_pre_registration_duration_seconds",
+                   "Time from the start of this process to the first attempt to register")),
       registration(AddGauge(registry, "kubelet_node_startup_registration_duration_seconds",
-                            "From the first attempt to register to the last")),
+                            "Time from the first attempt to register to the successful one")),
       after_registration(AddGauge(registry,
                                   "kubelet_node_startup_post_registration_duration_seconds",
-                                  "From the registration to the node's first being Ready")) {
+                                  "Time from the registration until the node was Ready first")) {
   for (const char* result : {"ok", "error"}) {
     registrations.Add({{"result", result}});
     renewals.Add({{"result", result}});
@@ -79,10 +79,11 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                      .Help("1 when the node's condition Ready is True")
                      .Register(registry)
                      .Add({})),
-      unanswered(prometheus::BuildGauge()
-                     .Name("splitlet_process_unanswered_seconds")
-                     .Help("How long a process was asked for its health without a good answer")
-                     .Register(registry)),
+      unanswered(
+          prometheus::BuildGauge()
+              .Name("splitlet_process_unanswered_seconds")
+              .Help("Time in which a process was asked for its health and gave no good answer")
+              .Register(registry)),
       pods(prometheus::BuildGauge()
                .Name("splitlet_status_pods")
                .Help("Pods with a status, by phase")
@@ -93,20 +94,20 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                   .Register(registry)),
       pending_resizes(prometheus::BuildGauge()
                           .Name("kubelet_pod_pending_resizes")
-                          .Help("Pods with a change of resources that is not made")
+                          .Help("Pods with a resize that is pending")
                           .Register(registry)),
       infeasible_resizes(prometheus::BuildCounter()
                              .Name("kubelet_pod_infeasible_resizes_total")
-                             .Help("Changes of a pod's resources that were refused")
+                             .Help("Resizes of pods that were refused")
                              .Register(registry)),
       changes(prometheus::BuildCounter()
                   .Name("splitlet_status_changes_total")
-                  .Help("Pod statuses that differed from the last one")
+                  .Help("Pod statuses that were published because they had changed")
                   .Register(registry)
                   .Add({})),
       put_errors(prometheus::BuildCounter()
                      .Name("splitlet_status_put_errors_total")
-                     .Help("Records that the table podstatus did not take")
+                     .Help("Pod statuses that could not be published")
                      .Register(registry)
                      .Add({})),
       terminated(prometheus::BuildCounter()
@@ -120,14 +121,14 @@ StatusMetrics::StatusMetrics(prometheus::Registry& registry, const std::string& 
                     .Add({}, kPodStartBuckets)),
       events(prometheus::BuildGauge()
                  .Name("splitlet_status_events")
-                 .Help("Events that are kept")
+                 .Help("Events in the store")
                  .Register(registry)
                  .Add({})),
       events_handled(prometheus::BuildCounter()
                          .Name("splitlet_status_events_handled_total")
-                         .Help("Events recorded by all processes, by what became of them")
+                         .Help("Events that processes have recorded, by result")
                          .Register(registry)),
-      node_api(registry) {
+      node_at_server(registry) {
   for (const char* result : {"new", "counted", "spam", "displaced"})
     events_handled.Add({{"result", result}});
   for (const char* phase : {"Pending", "Running", "Succeeded", "Failed"})

@@ -16,16 +16,16 @@
 
 namespace splitlet::status {
 
-/// Of the node at the API server.
-struct NodeApiMetrics {
-  explicit NodeApiMetrics(prometheus::Registry& registry);
+/// Metrics of the node at the API server.
+struct NodeAtServerMetrics {
+  explicit NodeAtServerMetrics(prometheus::Registry& registry);
 
   prometheus::Gauge& registered;                           // 1 once the server has the node
   prometheus::Family<prometheus::Counter>& registrations;  // result: ok, error
   prometheus::Family<prometheus::Counter>& reports;        // result: sent, unchanged, error
   prometheus::Family<prometheus::Counter>& renewals;       // of the lease; result: ok, error
   prometheus::Gauge& renewed_at;                           // since the epoch
-  // Of a node that this process has made: from the boot of the machine to the node's being Ready.
+  // Set once, if this process has created the Node: the phases from the boot until Ready.
   prometheus::Gauge &startup, &before_process, &before_registration, &registration,
       &after_registration;
 };
@@ -40,16 +40,16 @@ struct StatusMetrics {
   prometheus::Family<prometheus::Gauge>& waiting;               // reason
   prometheus::Family<prometheus::Gauge>& pending_resizes;       // reason
   prometheus::Family<prometheus::Counter>& infeasible_resizes;  // reason_detail
-  prometheus::Counter& changes;                                 // statuses put
+  prometheus::Counter& changes;                                 // statuses that were put
   prometheus::Counter& put_errors;
   prometheus::Family<prometheus::Counter>& terminated;      // container_type, exit_code, reason
-  prometheus::Histogram& pod_start;                         // first seen to Running
-  prometheus::Gauge& events;                                // kept
+  prometheus::Histogram& pod_start;                         // from first seen to Running
+  prometheus::Gauge& events;                                // in the store
   prometheus::Family<prometheus::Counter>& events_handled;  // result: new, counted, spam, displaced
-  NodeApiMetrics node_api;
+  NodeAtServerMetrics node_at_server;
 };
 
-/// The label for a reason: one of a closed set.
+/// The metric label for a waiting reason: one of a closed set.
 std::string WaitingReason(const std::string& reason);
 
 }  // namespace splitlet::status

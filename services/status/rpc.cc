@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kLoopLimit = std::chrono::seconds{2};
 constexpr int kMaxEventsPerCall = 1000;
 
-/// What a handler answers that has no data.
+/// Answer of a handler without data.
 struct Done {};
 
 class StatusRpc final : public v1::Status::Service {
@@ -41,7 +41,8 @@ class StatusRpc final : public v1::Status::Service {
   grpc::Status RecordEvent(grpc::ServerContext*, const v1::RecordEventRequest* request,
                            v1::RecordEventReply*) override {
     if (request->events_size() > kMaxEventsPerCall)
-      return rpc::ToGrpc(ResourceExhausted("{} events in one call", request->events_size()));
+      return rpc::ToGrpc(ResourceExhausted("{} events in one call, at most {} are accepted",
+                                           request->events_size(), kMaxEventsPerCall));
     std::vector<v1::EventRecord> events(request->events().begin(), request->events().end());
     const auto done = rpc::OnLoop<Done>(
         loop_, kLoopLimit, [this, events = std::move(events)]() mutable -> StatusOr<Done> {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The buckets of the times that pods take to start, as a kubelet has them.
+/// A kubelet's histogram buckets for the time that pods take to start.
 /// Units: seconds.
 
 #include <prometheus/histogram.h>

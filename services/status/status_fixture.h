@@ -20,7 +20,7 @@
 
 namespace splitlet::status {
 
-/// What the processes answer; shared over restarts.
+/// Answers of the processes; shared over restarts.
 struct Answers {
   std::set<std::string> dead;
   bool pleg_healthy = true;
@@ -179,7 +179,7 @@ class StatusServiceTest : public ::testing::Test {
     Start();
     Crash();
   }
-  /// The answer of sync-loop to the first life of the pod.
+  /// The answer of sync-loop to the first incarnation of the pod.
   void Reject(const std::string& uid, const std::string& reason = "") {
     v1::AdmissionRecord record;
     record.set_uid(uid);
@@ -196,7 +196,7 @@ class StatusServiceTest : public ::testing::Test {
     record.mutable_terminal_status()->set_phase(phase);
     ASSERT_TRUE(workers->rows.Put(uid, record).ok());
   }
-  /// What is published of u1 from now on.
+  /// Collects the phases of u1 that are published from now on.
   void CollectPhases(std::vector<std::string>& phases) {
     podstatus->OnChange([this, &phases](const auto& change) {
       if (change.key == "u1") phases.push_back(Shown("u1").phase());

@@ -19,7 +19,7 @@ std::vector<NodeAddress> AddressesOf(const kube::Node& node) {
   return addresses;
 }
 
-/// The first, and the first of the other family.
+/// The first address, and the first of the other family.
 /// Source: kubelet getHostIPsAnyWay, nodeutil GetNodeHostIPs.
 std::vector<std::string> HostIpsOf(const std::vector<NodeAddress>& addresses) {
   std::vector<std::string> ips;
@@ -45,11 +45,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
                    .log = deps_.log,
                    .directory = config_.run_dir + "/status/events",
                    .list = [this] { return events_.List(""); },
-                   .on_read =
-                       [this](auto events) {
-                         events_.Restore(std::move(events));
-                         metrics_.events.Set(static_cast<double>(events_.size()));
-                       }}),
+                   .on_read = [this](auto events) { OnEventsRead(std::move(events)); }}),
       peers_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
@@ -73,10 +69,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
              .host_ips = [this]() -> const std::vector<std::string>& { return host_ips(); },
-             .on_conditions =
-                 [this] {
-                   if (node_sync_ != nullptr) node_sync_->Kick();
-                 }},
+             .on_conditions = [this] { ReportNodeSoon(); }},
             config_),
       pods_({.clock = deps_.clock,
              .loop = deps_.loop,
@@ -90,10 +83,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .metrics = metrics_,
              .log = deps_.log,
              .sandbox_condition = config_.sandbox_condition,
-             .on_told =
-                 [this](const std::string& key) {
-                   if (server_pods_ != nullptr) server_pods_->OnStatus(key);
-                 },
+             .on_published = [this](const std::string& key) { OnPublished(key); },
              .record_events = [this](auto events) { OnEvents(std::move(events)); }},
             config_.worker_wait),
       random_(config_.seed) {
@@ -106,12 +96,25 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
   ListenToViews();
 }
 
+void StatusService::OnEventsRead(std::vector<v1::EventRecord> events) {
+  events_.Restore(std::move(events));
+  metrics_.events.Set(static_cast<double>(events_.size()));
+}
+
+void StatusService::OnPublished(const std::string& key) {
+  if (server_pods_ != nullptr) server_pods_->OnStatus(key);
+}
+
+void StatusService::ReportNodeSoon() {
+  if (node_sync_ != nullptr) node_sync_->Kick();
+}
+
 void StatusService::ListenToViews() {
   const auto mark = [this](const auto& change) {
     pods_.MarkChanged(change.key, change.traceparent);
   };
   deps_.desired.OnChange([this](const auto& change) {
-    // First: what is put for the change is compared with what the server shows now.
+    // Before pods_: it compares the new status with what the server shows now.
     if (server_pods_ != nullptr) server_pods_->OnDesired(change.key);
     pods_.OnDesired(change);
   });
@@ -172,31 +175,29 @@ void StatusService::MakeIdentity() {
                                                       .api = deps_.node_api.get(),
                                                       .bootstrap = deps_.bootstrap_api.get(),
                                                       .metrics = deps_.metrics},
-                                         config_.identity, [this] {
-                                           if (node_sync_ != nullptr) node_sync_->Kick();
-                                         });
+                                         config_.identity, [this] { ReportNodeSoon(); });
 }
 
 void StatusService::OnServerNode(const kube::Node& node) {
   node_.OnServerNode(node);
-  const bool first = !std::exchange(server_knows_node_, true);
+  const bool first = !std::exchange(node_shown_, true);
   if (auto addresses = AddressesOf(node); first || addresses != cloud_addresses_) {
     cloud_addresses_ = std::move(addresses);
     if (config_.node.external_cloud) OnAddresses();
   }
-  const bool going = node.metadata().has_deletion_timestamp();
-  if (server_pods_ != nullptr) server_pods_->OnNode(going ? "" : node.metadata().uid());
+  const bool deleting = node.metadata().has_deletion_timestamp();
+  if (server_pods_ != nullptr) server_pods_->OnNode(deleting ? "" : node.metadata().uid());
 }
 
 void StatusService::OnAddresses() {
   const bool of_cloud = config_.node.external_cloud;
   if (of_cloud) cloud_ips_ = HostIpsOf(cloud_addresses_);
-  // Before the server shows the node, the cloud may have spoken long ago.
-  if (of_cloud && cloud_ips_.empty() && server_knows_node_) cloud_ips_ = node_.addresses();
-  if (of_cloud) node_.Refresh();  // its record has them too
+  // Until the server has shown the node, its cloud addresses may exist and be unknown here.
+  if (of_cloud && cloud_ips_.empty() && node_shown_) cloud_ips_ = node_.addresses();
+  if (of_cloud) node_.Refresh();  // the record of the node has the addresses too
   pods_.MarkAll();
   if (identity_ == nullptr) return;
-  // Who signs compares the names with the node's, which are the cloud's to say.
+  // The signer compares the names with the Node's addresses, which the cloud provider sets.
   if (of_cloud && (config_.identity.server_bootstrap || !cloud_addresses_.empty()))
     return identity_->OnAddresses(cloud_addresses_);
   std::vector<NodeAddress> addresses;
@@ -222,7 +223,7 @@ void StatusService::MakeNodeApi() {
                        .table = deps_.table,
                        .runtime = peers_.runtime(),
                        .images = deps_.images.get(),
-                       .metrics = metrics_.node_api,
+                       .metrics = metrics_.node_at_server,
                        .log = deps_.log,
                        .on_node = [this](const kube::Node& node) { OnServerNode(node); },
                        .record_events = [this](auto events) { OnEvents(std::move(events)); }},
@@ -233,7 +234,7 @@ void StatusService::MakeNodeApi() {
                                                          .strands = deps_.strands,
                                                          .transport = *deps_.lease_api,
                                                          .client = ApiOptions(),
-                                                         .metrics = metrics_.node_api,
+                                                         .metrics = metrics_.node_at_server,
                                                          .log = deps_.log},
                                          config_);
 }
@@ -263,7 +264,7 @@ daemon::Health StatusService::GetHealth() const {
   if (!node_.machine_problem().empty()) return {false, node_.machine_problem()};
   if (config_.in_cluster && !node_.refused_addresses().empty())
     return {false, node_.refused_addresses()};
-  if (!pods_.MayPublish()) return {false, "desired or workers were not live yet"};
+  if (!pods_.MayPublish()) return {false, "tables desired and workers were not live yet"};
   return {};
 }
 
@@ -289,22 +290,22 @@ StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const
   if (bus::KeyOf(uid) != bus::kNodeKey) return pods_.Get(uid);
   auto record = deps_.table.Get(bus::kNodeKey);
   if (record != nullptr) return record;
-  return Unavailable("not known yet: {}", uid);
+  return Unavailable("the record of the node is not known yet");
 }
 
 void StatusService::OnEvents(std::vector<v1::EventRecord> events) {
   const uint64_t displaced = events_.displaced();
   for (auto& event : events) {
     const char* result = "new";
-    const EventStore::Result taken = events_.Record(std::move(event));
-    switch (taken) {
+    const EventStore::Result recorded = events_.Record(std::move(event));
+    switch (recorded) {
       case EventStore::Result::kNew: break;
       case EventStore::Result::kCounted: result = "counted"; break;
       case EventStore::Result::kSpam: result = "spam"; break;
     }
-    if (server_pods_ != nullptr && taken != EventStore::Result::kSpam)
+    if (server_pods_ != nullptr && recorded != EventStore::Result::kSpam)
       server_pods_->OnEvent(events_.newest_key(), events_.newest(),
-                            taken == EventStore::Result::kNew);
+                            recorded == EventStore::Result::kNew);
     metrics_.events_handled.Add({{"result", result}}).Increment();
   }
   const auto gone = static_cast<double>(events_.displaced() - displaced);

@@ -1,19 +1,19 @@
 #pragma once
 
-/// The process status: what the API shows of pods and of the node, and the events.
-/// It routes: each input goes to the part whose state it changes.
-/// In:    views desired, admission, workers, runtime, pressure; answers of the other processes to
-/// health calls; events recorded by all of them; a pass over everything each 10 s; the node as the
-/// API server has it.
+/// The process status: the API statuses of pods and of the node, and the events.
+/// It routes: each input goes to the part that owns the state.
+/// In:    views desired, admission, workers, runtime, pressure; health answers of the other
+///        processes; events that all processes record; a pass over everything every 10 s; the node
+///        as the API server has it.
 /// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
-/// parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile, and, where
-/// there is an API server, NodeSync, NodeLease, PodsAtServer and Identity.
+///        parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile and,
+///        with an API server, NodeSync, NodeLease, PodsAtServer and Identity.
 /// Out:   puts to `podstatus`; at the API server the Node and its Lease, statuses of pods, mirror
-/// pods and events; the node's certificates.
-/// Killed at any line: nothing is lost but events of the last seconds; the next start computes
-/// every record again from its views.
+///        pods and events; the node's certificates.
+/// Killed at any line: events of the last seconds are lost, nothing else; the next start computes
+///        every record again from its views.
 /// Threads: loop thread only.
-/// Errors: as said at each.
+/// Errors: see each method.
 /// Source: docs/safety.md, rules 20 to 24.
 
 #include <memory>
@@ -31,9 +31,9 @@
 #include "libs/fs/file_system.h"
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"
-#include "services/status/api/lease.h"
-#include "services/status/api/node_sync.h"
-#include "services/status/api/pods_at_server.h"
+#include "services/status/api/lease/lease.h"
+#include "services/status/api/node/node_sync.h"
+#include "services/status/api/pods/pods_at_server.h"
 #include "services/status/config.h"
 #include "services/status/events/event_file.h"
 #include "services/status/events/event_store.h"
@@ -58,17 +58,18 @@ struct StatusDeps {
   bus::View<v1::RuntimeRecord> runtime;
   bus::View<v1::PressureRecord> pressure;
   std::unique_ptr<peers::PeerHealth> peers;
-  node::ListAddresses list_addresses;   // on a strand
-  node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
+  node::ListAddresses list_addresses;   // called on a strand
+  node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
   Log log;
   prometheus::Registry& metrics;
-  // The API server, a connection for each purpose; null: this node has none.
+  // A connection to the API server for each purpose; null: standalone node.
   std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr, pods_api = nullptr;
-  apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
-  /// By the bootstrap kubeconfig; null: there is none.
+  apiclient::WaitUntil api_wait =
+      nullptr;  // how strands wait for an answer; null: on the real clock
+  /// Connection of the bootstrap kubeconfig; null: there is none.
   std::unique_ptr<apiclient::Transport> bootstrap_api = nullptr;
-  std::unique_ptr<peers::NodeImages> images = nullptr;  // null: nobody knows them
-  // Asked before something is deleted at the server; there where `pods_api` is.
+  std::unique_ptr<peers::NodeImages> images = nullptr;  // null: images are not reported
+  // Asked before an object is deleted at the server; set if `pods_api` is set.
   std::shared_ptr<FinishedPods> finished = nullptr;
   std::shared_ptr<peers::DesiredOwner> owner = nullptr;
 };
@@ -80,14 +81,14 @@ class StatusService {
   StatusService& operator=(const StatusService&) = delete;
 
   void Start();
-  /// Gives up calls of the API server that are under way.
+  /// Cancels running calls to the API server.
   void BeginStop();
   daemon::Health GetHealth() const;
-  /// That the node has not the addresses it was told to have.
+  /// A note if the node does not have the addresses of --node-ip.
   std::vector<std::string> Notes() const;
 
-  /// Computed from what is known now; "node" is the node. NOT_FOUND for a pod that is not wanted
-  /// here; UNAVAILABLE before the views were live once.
+  /// The status computed from the records of this moment; uid "node" is the node. NOT_FOUND: the
+  /// pod is not wanted here. UNAVAILABLE: the views were not live yet.
   StatusOr<std::unique_ptr<v1::PodStatusRecord>> GetPodStatus(const std::string& uid);
   /// Computes every record again, now.
   void Flush();
@@ -96,9 +97,13 @@ class StatusService {
 
  private:
   void OnReconcileTimer();
+  void OnEventsRead(std::vector<v1::EventRecord> events);
+  /// A record of a pod was put or removed.
+  void OnPublished(const std::string& key);
+  void ReportNodeSoon();
   void OnServerNode(const kube::Node& node);
   void OnAddresses();
-  /// Of the node, as pods show them.
+  /// Addresses of the node that pods show.
   const std::vector<std::string>& host_ips() const {
     return config_.node.external_cloud ? cloud_ips_ : node_.addresses();
   }
@@ -116,10 +121,10 @@ class StatusService {
   EventFile event_file_;
   PeerMonitor peers_;
   NodeStatus node_;
-  // Of an external cloud, which says where the node is reached.
-  std::vector<NodeAddress> cloud_addresses_;  // as the server has them
-  std::vector<std::string> cloud_ips_;        // that pods show
-  bool server_knows_node_ = false;            // it was shown since the start
+  // With an external cloud provider, which sets the addresses of the Node:
+  std::vector<NodeAddress> cloud_addresses_;  // of the Node at the server
+  std::vector<std::string> cloud_ips_;        // addresses that pods show
+  bool node_shown_ = false;                   // the server has shown the node since the start
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server

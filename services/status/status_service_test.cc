@@ -211,7 +211,7 @@ TEST_F(StatusServiceTest, ARejectionThatWasToldStandsWhileWorkersAreAway) {
 TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
   std::vector<std::string> phases;
   ShowARefusedPodUntilACrash(phases);
-  // pod-worker, started anew as well, says of it what it knows, and not yet that this is all.
+  // pod-worker, restarted too, has put its record, and is not complete yet.
   workers->rows.SetComplete({});
   v1::WorkerRecord asked_to_go;
   asked_to_go.set_uid("u1");
@@ -228,7 +228,7 @@ TEST_F(StatusServiceTest, ARejectionFromBeforeAStartIsNotPrecededByPending) {
 TEST_F(StatusServiceTest, ARejectionThatNobodyTellsYetAfterAStartIsNotPrecededByPending) {
   std::vector<std::string> phases;
   ShowARefusedPodUntilACrash(phases);
-  // sync-loop, started anew as well, has not decided again.
+  // sync-loop, restarted too, has not decided again.
   admission.reset();
   admission = std::make_unique<Owner<v1::AdmissionRecord>>(*this, "sync-loop", "admission");
   Start();
@@ -286,10 +286,10 @@ TEST_F(StatusServiceTest, AStatusContinuesTheTraceOfWhatItRestsOn) {
   ASSERT_TRUE(runtime->rows.Put("u1", ended, "00-end").ok());
   Settle();
   EXPECT_EQ(traces.back(), "00-end");
-  const size_t told = traces.size();
+  const size_t before = traces.size();
   Work("u1", v1::FINISHED);
   Settle();
-  ASSERT_GT(traces.size(), told);
+  ASSERT_GT(traces.size(), before);
   EXPECT_EQ(traces.back(), "00-end");
   desired->rows.Remove("u1", "00-forgotten");
   Settle();

@@ -166,9 +166,9 @@ TEST_F(FirstMinute, OfANodeThatIsLetInByTlsBootstrap) {
       api_->Send("fault POST /apis/certificates.k8s.io/v1/certificatesigningrequests hang").ok());
   StartKubeadmNode({"--kubeconfig", api_dir_ / "kubelet.conf", "--bootstrap-kubeconfig",
                     api_->Kubeconfig("bootstrap")});
-  // All processes are there, and none finds the kubeconfig.
+  // All processes run, and none finds the kubeconfig.
   ASSERT_TRUE(WaitFor(kSoon, [this] {
-    return LinesOf(*node_, "I").find("asks for a certificate") != std::string::npos;
+    return LinesOf(*node_, "I").find("requesting certificate") != std::string::npos;
   }));
   ASSERT_TRUE(api_->ClearFaults().ok());
   ExpectWorkingNode();

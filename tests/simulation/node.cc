@@ -34,9 +34,10 @@ constexpr std::string_view kOfDisturbedFiles[] = {
     "remembered pods cannot be read", "cannot read the files of this process",
     "admissions cannot be read", "ignoring saved state of a node shutdown that cannot be read"};
 
-/// And what one of a server that cannot be had does.
+/// Errors while the API server cannot be reached.
 constexpr std::string_view kOfDisturbedServer[] = {
-    "cannot register the node", "cannot report the node", "cannot renew the lease of the node"};
+    "cannot register the node, will retry", "cannot report the node, will retry",
+    "cannot renew the lease of the node, will retry"};
 
 /// Keeps the errors that no fault explains; all lines are shown when SPLITLET_SIMULATION_LOG is
 /// set.

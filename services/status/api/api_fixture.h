@@ -1,6 +1,6 @@
 #pragma once
 
-/// What status does for pods at an API server, on fakes: a server in memory, and the tables as
+/// The pods of status at an API server, on fakes: a server in memory, and the tables as
 /// config-source and pod-worker would have them.
 /// Threads: one.
 
@@ -21,7 +21,7 @@
 #include "libs/exec/periodic.h"
 #include "libs/fake_api/api_server.h"
 #include "libs/peers/fake_desired_owner.h"
-#include "services/status/api/pods_at_server.h"
+#include "services/status/api/pods/pods_at_server.h"
 
 namespace splitlet::status {
 
@@ -98,7 +98,7 @@ class ApiTest : public ::testing::Test {
   /// The process, with a table as StatusTable would fill it.
   void Start() {
     process = std::make_unique<Process>(*this);
-    for (const auto& [uid, record] : told) Put(record);
+    for (const auto& [uid, record] : published) Put(record);
     process->pods->OnNode(node_uid);
     Run(1s);
   }
@@ -176,8 +176,8 @@ class ApiTest : public ::testing::Test {
     }
     return status;
   }
-  void Tell(const std::string& uid, const std::string& name, const kube::PodStatus& status,
-            bool deletable = false) {
+  void Publish(const std::string& uid, const std::string& name, const kube::PodStatus& status,
+               bool deletable = false) {
     v1::PodStatusRecord record;
     record.set_uid(uid);
     record.set_name(name);
@@ -187,17 +187,17 @@ class ApiTest : public ::testing::Test {
     record.set_version(++version);
     record.set_status(status.SerializeAsString());
     record.set_deletable(deletable);
-    told[uid] = record;
+    published[uid] = record;
     if (process != nullptr) Put(record);
   }
-  void Tell(const std::string& uid, const std::string& name, const std::string& phase,
-            bool deletable = false) {
-    Tell(uid, name, MakeStatus(phase), deletable);
+  void Publish(const std::string& uid, const std::string& name, const std::string& phase,
+               bool deletable = false) {
+    Publish(uid, name, MakeStatus(phase), deletable);
   }
   /// pod-worker has ended it.
   void Finish(const std::string& uid, const std::string& name, const std::string& phase) {
     finished->finished[uid] = 1;
-    Tell(uid, name, phase, true);
+    Publish(uid, name, phase, true);
   }
 
   kube::Pod AtServer(const std::string& name) const {
@@ -241,7 +241,7 @@ class ApiTest : public ::testing::Test {
   }
   void Forget(const std::string& uid) {
     desired_rows.Remove(uid);
-    if (told.erase(uid) == 0 || process == nullptr) return;
+    if (published.erase(uid) == 0 || process == nullptr) return;
     process->table.Remove(uid);
     process->pods->OnStatus(uid);
   }
@@ -265,7 +265,7 @@ class ApiTest : public ::testing::Test {
       [this](const std::string&, const Deadline&) -> StatusOr<bool> { return static_known; });
   FakeLogSink log_sink;
   std::string node_uid = "node-uid";
-  std::map<std::string, v1::PodStatusRecord> told;
+  std::map<std::string, v1::PodStatusRecord> published;
   std::set<std::string> followed;
   bool follows = true;
   uint64_t version = 0;

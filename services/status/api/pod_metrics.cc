@@ -22,35 +22,35 @@ PodApiMetrics::PodApiMetrics(prometheus::Registry& registry)
               .Help("Time from a pod's creation until the API server shows its containers running")
               .Register(registry)
               .Add({}, kPodStartBuckets)),
-      start_sli(
-          prometheus::BuildHistogram()
-              .Name("kubelet_pod_start_sli_duration_seconds")
-              .Help("The same without pulls and init containers, of pods without volumes that "
-                    "are attached")
+      start_sli(prometheus::BuildHistogram()
+                    .Name("kubelet_pod_start_sli_duration_seconds")
+                    .Help("Time to start without image pulls and init containers, for pods without "
+                          "volumes to attach")
+                    .Register(registry)
+                    .Add({}, kPodStartBuckets)),
+      first_network_start_sli(
+          prometheus::BuildGauge()
+              .Name("kubelet_first_network_pod_start_sli_duration_seconds")
+              .Help("Time to start, as above, of the first pod with its own network")
               .Register(registry)
-              .Add({}, kPodStartBuckets)),
-      first_network_start_sli(prometheus::BuildGauge()
-                                  .Name("kubelet_first_network_pod_start_sli_duration_seconds")
-                                  .Help("The same of the first pod with a network of its own")
-                                  .Register(registry)
-                                  .Add({})),
+              .Add({})),
       unsent(prometheus::BuildGauge()
                  .Name("splitlet_status_unsent_pods")
-                 .Help("Pod statuses that the API server does not have yet")
+                 .Help("Pods whose latest status the API server does not have yet")
                  .Register(registry)
                  .Add({})),
       errors(prometheus::BuildCounter()
                  .Name("splitlet_status_api_errors_total")
-                 .Help("Calls about pods that the API server did not carry out")
+                 .Help("Failed calls to the API server about pods")
                  .Register(registry)),
       mirrors(prometheus::BuildGauge()
                   .Name("splitlet_status_mirror_pods")
-                  .Help("Mirror pods of this node")
+                  .Help("Mirror pods of this node at the API server")
                   .Register(registry)
                   .Add({})),
       events_sent(prometheus::BuildCounter()
                       .Name("splitlet_status_events_sent_total")
-                      .Help("Events for the API server, by what became of them")
+                      .Help("Events for the API server, by result")
                       .Register(registry)) {
   for (const char* call : {"write", "delete", "create-mirror", "delete-mirror"})
     errors.Add({{"call", call}});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Metrics of what status does at the API server; there are none without one.
+/// Metrics of pods and events at the API server; not registered without an API server.
 /// Threads: any.
 /// Errors: none.
 /// Units: seconds.
@@ -17,13 +17,13 @@ namespace splitlet::status {
 struct PodApiMetrics {
   explicit PodApiMetrics(prometheus::Registry& registry);
 
-  prometheus::Histogram& sync_duration;  // a status changes to the API server has it
-  prometheus::Histogram& start_total;    // a pod is made till the API server shows it as running
-  prometheus::Histogram& start_sli;      // less its pulls and init containers
+  prometheus::Histogram& sync_duration;  // from the change of a status until the server has it
+  prometheus::Histogram& start_total;    // from a pod's creation until the server shows it running
+  prometheus::Histogram& start_sli;      // without image pulls and init containers
   prometheus::Gauge& first_network_start_sli;
   prometheus::Gauge& unsent;  // statuses that the API server does not have yet
   prometheus::Family<prometheus::Counter>& errors;       // call
-  prometheus::Gauge& mirrors;                            // known
+  prometheus::Gauge& mirrors;                            // that the server shows
   prometheus::Family<prometheus::Counter>& events_sent;  // result
 };
 

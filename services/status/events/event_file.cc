@@ -18,16 +18,16 @@ StatusOr<std::vector<v1::EventRecord>> ReadEvents(const fs::RecordStore& store) 
   ASSIGN_OR_RETURN(const auto all, store.ReadAll(), "read");
   if (!all.unreadable.empty())
     return DataLoss("{}: {}", all.unreadable.front().key, all.unreadable.front().reason);
-  for (const auto& fact : all.records) {
+  for (const auto& record : all.records) {
     v1::ListEventsReply kept;
-    if (fact.key != kEventsKey || !kept.ParseFromString(fact.bytes))
-      return DataLoss("{}: does not parse", fact.key);
+    if (record.key != kEventsKey || !kept.ParseFromString(record.bytes))
+      return DataLoss("{}: does not parse", record.key);
     events.assign(kept.events().begin(), kept.events().end());
   }
   return events;
 }
 
-/// The newest, as far as there is room.
+/// The newest events that fit into kMaxKeptBytes.
 v1::ListEventsReply Bounded(std::vector<v1::EventRecord> events) {
   auto first = events.end();
   for (size_t bytes = 0; first != events.begin(); --first) {
@@ -57,7 +57,8 @@ void EventFile::Start() {
 
 void EventFile::OnRead(const StatusOr<std::vector<v1::EventRecord>>& events) {
   if (!events.ok())
-    deps_.log.Warn("the events from before this start are lost", {KV("err", events.status())});
+    deps_.log.Warn("cannot read events of the last start, starting without them",
+                   {KV("err", events.status())});
   read_ = true;
   deps_.on_read(events.ok() ? *events : std::vector<v1::EventRecord>{});
   if (changed_) OnRecorded();
@@ -91,9 +92,9 @@ void EventFile::Save() {
 
 void EventFile::OnSaved(const Status& status) {
   saving_ = false;
-  const std::string trouble = status.ok() ? "" : Message(status);
-  if (std::exchange(trouble_, trouble) != trouble && !trouble.empty())
-    deps_.log.Warn("cannot save events, will try again", {KV("err", status)});
+  const std::string error = status.ok() ? "" : Message(status);
+  if (std::exchange(save_error_, error) != error && !error.empty())
+    deps_.log.Warn("cannot save events, will retry", {KV("err", status)});
   if (!status.ok() || changed_) OnRecorded();
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 
-/// The events of this boot on disk, so that a start of status shows those from before it.
+/// Keeps the events of this boot on disk, so that a restart of status shows them again.
 /// In:      OnRecorded after the store has changed; Start; BeginStop.
-/// Owns:    "<run>/status/events/all", replaced every two seconds at most; 1 MiB of the newest.
-/// Out:     on_read, once: the events that the file had; empty where there is none.
-/// Killed:  events of the last two seconds are lost; a single one after a quiet time is on disk
-///          when the write ends.
+/// Owns:    "<run>/status/events/all" with the newest 1 MiB of events, replaced at most every two
+///          seconds.
+/// Out:     on_read, once: the events of the file; empty without a file.
+/// Killed:  events of the last two seconds are lost. A single event after a quiet time is on disk
+///          when its write ends.
 /// Threads: the loop's; the file is read and written on a strand.
-/// Errors:  a Warn line; a save is tried again, a file that cannot be read is as good as none.
+/// Errors:  logged. A failed save is repeated; a file that cannot be read counts as no file.
 /// Source:  docs/behaviour/status.md, "Events"; docs/safety.md, rule 3.
 
 #include <functional>
@@ -32,7 +33,7 @@ class EventFile {
     fs::FileSystem& files;
     const Log& log;
     std::string directory;
-    /// Those to keep, in the order of their last occurrence.
+    /// The events to save, in the order of their last occurrence.
     std::function<std::vector<v1::EventRecord>()> list;
     std::function<void(std::vector<v1::EventRecord> events)> on_read;
   };
@@ -41,9 +42,9 @@ class EventFile {
         store_(deps_.files, deps_.clock, {.directory = deps_.directory, .this_boot_only = true}) {}
 
   void Start();
-  /// Nothing is written before the file was read.
+  /// Saves soon, but not before the file was read.
   void OnRecorded();
-  /// Writes what is not on disk yet, without a wait.
+  /// Saves unsaved events immediately.
   void BeginStop();
 
  private:
@@ -54,9 +55,9 @@ class EventFile {
   const Deps deps_;
   const fs::RecordStore store_;
   bool read_ = false, changed_ = false, saving_ = false;
-  std::optional<Clock::Time> saved_at_;  // the begin of the last save
+  std::optional<Clock::Time> saved_at_;  // begin of the last save
   exec::TimerId timer_ = 0;
-  std::string trouble_;  // of the last save
+  std::string save_error_;  // of the last save
 };
 
 }  // namespace splitlet::status

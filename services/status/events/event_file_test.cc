@@ -3,7 +3,7 @@
 #include "services/status/events/event_store.h"
 #include "services/status/status_fixture.h"
 
-/// What is known of events after a start.
+/// Events that are known after a start.
 
 namespace splitlet::status {
 namespace {
@@ -19,7 +19,7 @@ v1::EventRecord PodEventOf(const std::string& reason, const std::string& uid = "
 
 class EventFiles : public testing::Test {
  protected:
-  /// One start of the process.
+  /// A start of the process.
   struct Start {
     explicit Start(EventFiles& test)
         : owner(test.all.NewOwner("status")),
@@ -180,7 +180,8 @@ TEST_F(EventFiles, AFileThatIsBrokenIsAsGoodAsNone) {
   ASSERT_TRUE(files.Replace("/run/status/events/all", "no record", {}).ok());
   Begin();
   EXPECT_EQ(Show(), "");
-  EXPECT_EQ(sink.lines().at(0).message, "the events from before this start are lost");
+  EXPECT_EQ(sink.lines().at(0).message,
+            "cannot read events of the last start, starting without them");
   Record(PodEventOf("Killing"));
   Begin();
   EXPECT_EQ(Show(), "Killing x1");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kCombined = "(combined from similar events): ";
 
-/// Parts that cannot be mistaken for one another.
+/// Joins parts so that different parts never give the same text.
 std::string Join(std::initializer_list<std::string_view> parts) {
   std::string key;
   for (const auto part : parts) key.append(part).append(1, '\0');
@@ -26,12 +26,12 @@ std::string FullKey(const v1::EventRecord& e) {
 
 bool IsCombined(const v1::EventRecord& e) { return e.message().starts_with(kCombined); }
 
-/// Combined events are one whatever their message; it shows the last.
+/// The key of a combined event leaves out the message; the event shows the last message.
 std::string KeyOf(const v1::EventRecord& e) {
   return IsCombined(e) ? ObjectKey(e) + Join({e.reason(), kCombined}) : FullKey(e);
 }
 
-/// Forgets the entry that was used longest ago.
+/// Removes the least recently used entry.
 template <class Map>
 void Bound(Map& map, size_t limit) {
   if (map.size() <= limit) return;
@@ -40,7 +40,7 @@ void Bound(Map& map, size_t limit) {
   }));
 }
 
-/// As much as the API takes of an event; peers are asked for no more.
+/// Cuts each text to what the API accepts.
 void BoundTexts(v1::EventRecord& event) {
   constexpr size_t kMaxName = 253, kMaxWord = 128, kMaxMessage = 1024;
   constexpr int kMaxAnnotations = 16;
@@ -92,7 +92,7 @@ void EventStore::Aggregate(v1::EventRecord& event) {
 
 EventStore::Result EventStore::Record(v1::EventRecord event) {
   BoundTexts(event);
-  // What is too much is counted all the same, so that the next one that passes tells of it.
+  // An event over the rate limit is counted too, so that the next one sent has the whole count.
   const bool passes = TakeToken(event);
   Aggregate(event);
   const int64_t now = ToNanos(clock_.WallNow());
@@ -112,13 +112,14 @@ EventStore::Result EventStore::Record(v1::EventRecord event) {
     return passes ? Result::kCounted : Result::kSpam;
   }
   const int64_t first_ns = event.first_wall_ns();
-  events_.push_back({std::move(event), clock_.Now(), nullptr, 0, first_ns});
+  events_.push_back(
+      {.event = std::move(event), .at = clock_.Now(), .key = nullptr, .first_ns = first_ns});
   events_.back().key = &by_key_.emplace(key, std::prev(events_.end())).first->first;
   Trim();
   return passes ? Result::kNew : Result::kSpam;
 }
 
-/// Their wall times were this machine's, and it may have been set back since.
+/// The age comes from the wall clock of this machine, which may have been set back: never negative.
 void EventStore::Restore(std::vector<v1::EventRecord> older) {
   const Clock::Time now = clock_.Now();
   const int64_t wall_ns = ToNanos(clock_.WallNow());
@@ -133,7 +134,8 @@ void EventStore::Restore(std::vector<v1::EventRecord> older) {
     }
     const Duration age{std::max<int64_t>(wall_ns - event->last_wall_ns(), 0)};
     const uint32_t count = event->count();
-    events_.push_front({std::move(*event), now - age, nullptr, count, 0});
+    events_.push_front(
+        {.event = std::move(*event), .at = now - age, .key = nullptr, .restored = count});
     events_.front().key = &by_key_.emplace(key, events_.begin()).first->first;
   }
   Trim();

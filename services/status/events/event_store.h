@@ -1,9 +1,9 @@
 #pragma once
 
-/// The events of the last hour about pods and the node, counted together as Kubernetes does, and
-/// bounded.
+/// The events of the last hour about pods and the node. Repeated and similar events are combined as
+/// in Kubernetes, and the number of events is bounded.
 /// Threads: the owner's.
-/// Errors: none; what is left out is counted.
+/// Errors: none; displaced events are counted.
 /// Source: docs/behaviour/status.md, "Events".
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class EventStore {
  public:
   struct Options {
     size_t max_events = 1000;
-    size_t max_keys = 4096;  // of the two memories below
+    size_t max_keys = 4096;  // in buckets_ and in groups_
     Duration keep = std::chrono::hours{1};
-    uint32_t similar = 10;  // from this many distinct messages on they are one event
+    uint32_t similar = 10;  // this many distinct messages are combined into one event
     Duration similar_window = std::chrono::seconds{600};
     double burst = 25;  // for each source, object and type
     Duration refill = std::chrono::seconds{300};
@@ -32,34 +32,34 @@ class EventStore {
   enum class Result {
     kNew,
     kCounted,
-    kSpam,  // kept and counted as the others, but too much to be told to anybody
+    kSpam,  // kept and counted, but over the rate limit: not sent to the API server
   };
 
   EventStore(const Clock& clock, Options options) : clock_(clock), options_(options) {}
   explicit EventStore(const Clock& clock) : EventStore(clock, Options{}) {}
 
-  /// Times and count of `event` are the recorder's where set, else now and 1.
+  /// Unset times of `event` become now, an unset count becomes 1.
   Result Record(v1::EventRecord event);
-  /// Those that an earlier start has listed. What was recorded since is newer.
+  /// Adds events of an earlier start, which are older than all recorded since.
   void Restore(std::vector<v1::EventRecord> older);
-  /// In the order of their last occurrence; of one object, or of all for an empty uid.
+  /// Events of one object, or of all objects if `uid` is empty, in the order of their last
+  /// occurrence.
   std::vector<v1::EventRecord> List(const std::string& uid) const;
-  /// Of the last one that was recorded: its occurrences since this start, as a kubelet tells the
-  /// API server of them, and which one it is.
+  /// The event that was recorded last, with its occurrences since this start, as a kubelet sends
+  /// them to the API server; and its key.
   v1::EventRecord newest() const;
   const std::string& newest_key() const { return *events_.back().key; }
   size_t size() const { return events_.size(); }
-  /// Older ones that had to go to make room.
+  /// Number of old events that were removed because there were too many.
   uint64_t displaced() const { return displaced_; }
 
  private:
   struct Kept {
     v1::EventRecord event;
-    Clock::Time
-        at;  // of its last occurrence, by the clock here: the wall clocks of others may be wrong
+    Clock::Time at;          // last occurrence by our clock; wall clocks of recorders may be wrong
     const std::string* key;  // in by_key_
     uint32_t restored = 0;   // occurrences before this start
-    int64_t first_ns = 0;    // of the first since
+    int64_t first_ns = 0;    // first occurrence since this start
   };
   using Events = std::list<Kept>;  // oldest occurrence first
   struct Bucket {
@@ -71,7 +71,7 @@ class EventStore {
     Clock::Time at;
   };
   bool TakeToken(const v1::EventRecord& event);
-  /// Puts the prefix before the message of an event that has too many relatives.
+  /// Marks the message as combined if the object has too many similar events.
   void Aggregate(v1::EventRecord& event);
   void Trim();
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr Duration kCallLimit = std::chrono::seconds{30};
 constexpr Duration kCheckPeriod = std::chrono::minutes{1};  // the wall clock may jump
-constexpr Duration kFirstLook = std::chrono::seconds{1};
-constexpr Duration kLastLook = std::chrono::seconds{10};
+constexpr Duration kFirstPoll = std::chrono::seconds{1};
+constexpr Duration kLongestPoll = std::chrono::seconds{10};
 constexpr Duration kFirstPause = std::chrono::seconds{2};
 constexpr Duration kLongestPause = std::chrono::seconds{32};
 constexpr double kPauseJitter = 0.1;
@@ -48,7 +48,7 @@ void CertificateManager::SetNames(x509::Names names) {
   if (options_.wish.names == names) return;
   options_.wish.names = std::move(names);
   held_back_until_ = {};
-  if (state_ != State::kIdle) ++attempt_;  // what is under way was for other names
+  if (state_ != State::kIdle) ++attempt_;  // the running request has other names
   state_ = State::kIdle;
   Check();
 }
@@ -85,7 +85,7 @@ void CertificateManager::PlanRotation() {
        KV("deadline", FormatRfc3339(replace_at_))});
 }
 
-/// The wall clock decides, and only a look at it shows that it was set.
+/// The wall clock decides. It may be set, so it is read every minute.
 void CertificateManager::Check() {
   if (stop_->cancelled()) return;
   state_ = State::kIdle;
@@ -93,8 +93,8 @@ void CertificateManager::Check() {
   std::string why;
   if (!options_.needs_address || !options_.wish.names.addresses.empty()) {
     why = WhyNeeded(certificate_, options_.wish.names, now);
-    if (why.empty() && replace_now_) why = "it is that of the kubeconfig";
-    if (why.empty() && options_.rotate && now >= replace_at_) why = "its time has come";
+    if (why.empty() && replace_now_) why = "its key came with the kubeconfig";
+    if (why.empty() && options_.rotate && now >= replace_at_) why = "rotation deadline reached";
   }
   const bool held = held_back_until_ && deps_.clock.Now() < held_back_until_;
   if (!why.empty() && !held) return BeginAsking(why);
@@ -103,11 +103,11 @@ void CertificateManager::Check() {
 
 void CertificateManager::BeginAsking(const std::string& why) {
   apiclient::Transport* transport = deps_.transport();
-  if (transport == nullptr) return Arm(kFirstLook, &CertificateManager::Check);
+  if (transport == nullptr) return Arm(kFirstPoll, &CertificateManager::Check);
   state_ = State::kAsking;
   ++attempt_;
   asked_at_ = deps_.clock.Now();
-  deps_.log.Info("asks for a certificate",
+  deps_.log.Info("requesting certificate",
                  {KV("purpose", options_.purpose), KV("reason", why), KV("attempt", attempt_)});
   const bool keep_key = options_.keep_key && !usable();
   deps_.strands.Run(Strand(), [this, transport, keep_key, wish = options_.wish, id = attempt_] {
@@ -141,7 +141,7 @@ StatusOr<CertificateManager::Asked> CertificateManager::Ask(apiclient::Transport
   return asked;
 }
 
-/// From before a crash, if nobody else has taken its name.
+/// Continues the request of an earlier start, if the object of its name is that request.
 StatusOr<SigningRequest> CertificateManager::Adopt(apiclient::Transport& transport,
                                                    const CertificateWish& wish,
                                                    const SigningRequest& ours) {
@@ -162,16 +162,16 @@ void CertificateManager::OnAsked(uint64_t attempt, StatusOr<Asked> asked) {
   state_ = State::kWaiting;
   trouble_ = fmt::format("{} is not signed yet", asked->name);
   asked_ = std::make_shared<const Asked>(*std::move(asked));
-  look_every_ = kFirstLook;
-  Look();
+  poll_period_ = kFirstPoll;
+  Poll();
 }
 
-void CertificateManager::Look() {
+void CertificateManager::Poll() {
   apiclient::Transport* transport = deps_.transport();
   CHECK(transport != nullptr && asked_ != nullptr);
   deps_.strands.Run(Strand(), [this, transport, asked = asked_, id = attempt_] {
-    auto looked = LookAndSave(*transport, *asked);
-    deps_.loop.Post([this, id, l = std::move(looked)] { OnLooked(id, l); });
+    auto polled = PollAndSave(*transport, *asked);
+    deps_.loop.Post([this, id, l = std::move(polled)] { OnPolled(id, l); });
   });
 }
 
@@ -181,11 +181,12 @@ StatusOr<SigningRequest> CertificateManager::Read(apiclient::Transport& transpor
   apiclient::Client client(deps_.clock, transport, {});
   const Status read = client.Get(PathOf(asked.name), &there, CallDeadline());
   if (!read.ok()) return read;
-  if (there.metadata().uid() != asked.uid) return NotFound("{} is another one now", asked.name);
+  if (there.metadata().uid() != asked.uid)
+    return NotFound("{} was replaced by another object", asked.name);
   return there;
 }
 
-CertificateManager::Looked CertificateManager::LookAndSave(apiclient::Transport& transport,
+CertificateManager::Polled CertificateManager::PollAndSave(apiclient::Transport& transport,
                                                            const Asked& asked) {
   using enum Judgement::Outcome;
   const auto there = Read(transport, asked);
@@ -198,7 +199,7 @@ CertificateManager::Looked CertificateManager::LookAndSave(apiclient::Transport&
         .outcome = kRefused, .trouble = FailedPrecondition("{}", judgement.reason), .saved = {}};
   if (judgement.outcome == kWaiting) return {};
   auto saved = store_.Save(judgement.certificate, asked.key);
-  // A full disk will do later; what is no pair with our key never will.
+  // A full disk may have room later. A certificate that does not fit our key is useless.
   if (!saved.ok()) {
     const bool useless = saved.status().code() == StatusCode::kInvalidArgument;
     return {.outcome = useless ? kRefused : kWaiting, .trouble = saved.status(), .saved = {}};
@@ -206,18 +207,19 @@ CertificateManager::Looked CertificateManager::LookAndSave(apiclient::Transport&
   return {.outcome = kIssued, .trouble = OkStatus(), .saved = *std::move(saved)};
 }
 
-void CertificateManager::OnLooked(uint64_t attempt, const Looked& looked) {
+void CertificateManager::OnPolled(uint64_t attempt, const Polled& polled) {
   if (attempt != attempt_) return;
-  switch (looked.outcome) {
-    case Judgement::Outcome::kIssued: return OnSaved(*looked.saved);
-    case Judgement::Outcome::kRefused: return Fail(Annotate(looked.trouble, asked_->name), true);
+  switch (polled.outcome) {
+    case Judgement::Outcome::kIssued: return OnSaved(*polled.saved);
+    case Judgement::Outcome::kRefused: return Fail(Annotate(polled.trouble, asked_->name), true);
     case Judgement::Outcome::kWaiting: break;
   }
   if (deps_.clock.Now() - asked_at_ >= kSigningPatience)
-    return Fail(DeadlineExceeded("{} was not signed", asked_->name), true);
-  if (!looked.trouble.ok()) trouble_ = Message(looked.trouble);
-  Arm(look_every_, &CertificateManager::Look);
-  look_every_ = std::min(look_every_ * 2, kLastLook);
+    return Fail(DeadlineExceeded("{} was not signed in time, making a new request", asked_->name),
+                true);
+  if (!polled.trouble.ok()) trouble_ = Message(polled.trouble);
+  Arm(poll_period_, &CertificateManager::Poll);
+  poll_period_ = std::min(poll_period_ * 2, kLongestPoll);
 }
 
 void CertificateManager::OnSaved(const x509::Certificate& certificate) {
@@ -227,13 +229,13 @@ void CertificateManager::OnSaved(const x509::Certificate& certificate) {
   asked_.reset();
   replace_now_ = false;
   trouble_.clear();
-  told_.clear();
+  logged_trouble_.clear();
   backoff_.Reset(options_.purpose);
   PlanRotation();
   deps_.log.Info("certificate saved", {KV("purpose", options_.purpose),
                                        KV("expiration", FormatRfc3339(certificate.not_after))});
-  // One that will not do from the start (this clock is wrong, or the signer leaves names out) would
-  // else be asked for without end.
+  // The new certificate may be unusable: this clock is wrong, or the signer left names out. Wait
+  // before the next request, or there would be no end of requests.
   const bool useless =
       !WhyNeeded(certificate_, options_.wish.names, now).empty() || now >= replace_at_;
   held_back_until_ = useless ? deps_.clock.Now() + kSigningPatience : Clock::Time{};
@@ -246,12 +248,13 @@ void CertificateManager::Fail(const Status& why, bool drop_key) {
   ++attempt_;
   asked_.reset();
   trouble_ = Message(why);
-  if (trouble_ != std::exchange(told_, trouble_))
-    deps_.log.Warn("no certificate", {KV("purpose", options_.purpose), KV("err", why)});
+  if (trouble_ != std::exchange(logged_trouble_, trouble_))
+    deps_.log.Warn("certificate request failed, will retry",
+                   {KV("purpose", options_.purpose), KV("err", why)});
   callbacks_.on_failure();
-  if (drop_key)  // the same key would find the same request again
+  if (drop_key)  // with the same key the next attempt would find the same request
     deps_.strands.Run(Strand(), [this] {
-      deps_.log.LogIfError(store_.DropKey(), "remove the key of a request");
+      deps_.log.LogIfError(store_.DropKey(), "remove the key of a certificate request");
     });
   Arm(backoff_.Next(options_.purpose, &deps_.random), &CertificateManager::Check);
 }

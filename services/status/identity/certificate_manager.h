@@ -1,13 +1,14 @@
 #pragma once
 
-/// Has one certificate of this node: asks for it, waits until somebody signs it, saves it, and asks
-/// for the next in time.
-/// In:      what is on disk; answers of the API server; the wall clock, looked at each minute;
+/// Keeps one certificate of this node valid: requests it, waits until it is signed, saves it, and
+/// requests the next one in time.
+/// In:      the certificate on disk; answers of the API server; the wall clock, read every minute;
 ///          SetNames.
-/// Owns:    which certificate there is, when it is replaced, the request that is under way.
+/// Owns:    the certificate, the time of its replacement, the running request.
 /// Out:     files of CertificateStore; objects CertificateSigningRequest; callbacks.
-/// Killed:  with a kept key the next start finds its own request again; else it makes a new one.
-/// Threads: the loop's; calls and files on a strand of its own.
+/// Killed:  with a kept key the next start continues its own request; without one it makes a new
+///          request.
+/// Threads: the loop's; calls and files use a strand of their own.
 /// Errors:  none leave it; trouble() says why there is no certificate yet.
 /// Source:  client-go util/certificate, certificate manager; docs/behaviour/configuration.md.
 
@@ -27,16 +28,16 @@
 
 namespace splitlet::status {
 
-/// A request that nobody has signed for so long is made anew.
+/// A request that is not signed within this time is replaced by a new one.
 inline constexpr Duration kSigningPatience = std::chrono::minutes{15};
 
 class CertificateManager {
  public:
   enum class State {
-    kIdle,     // until the certificate is to be replaced
-    kAsking,   // the request is being made
-    kWaiting,  // for who signs it
-    kPausing,  // after a failure
+    kIdle,     // the certificate needs no replacement yet
+    kAsking,   // the request is being created
+    kWaiting,  // the request waits for its signature
+    kPausing,  // an attempt failed, the next one starts later
   };
   struct Deps {
     const Clock& clock;
@@ -45,19 +46,19 @@ class CertificateManager {
     fs::FileSystem& files;
     Random& random;
     Log log;
-    std::function<apiclient::Transport*()> transport;  // for the next call; null: none yet
+    std::function<apiclient::Transport*()> transport;  // of the next call; null: none yet
   };
   struct Options {
-    std::string purpose;  // "client": of logs, and of the strand
+    std::string purpose;  // "client", "server": names the strand, and the certificate in logs
     CertificateStore::Options store;
     CertificateWish wish;
-    bool rotate = false;    // before it expires, not only after
-    bool keep_key = false;  // while there is no certificate
-    bool needs_address = false;
+    bool rotate = false;         // replace it before it expires, not only after
+    bool keep_key = false;       // save the key of a request while there is no certificate
+    bool needs_address = false;  // request nothing before the node has an address
   };
   struct Callbacks {
-    std::function<void()> on_saved;                  // a new certificate is there
-    std::function<void(Duration life)> on_replaced;  // so long the one before was in use
+    std::function<void()> on_saved;                  // a new certificate is saved
+    std::function<void(Duration used)> on_replaced;  // how long the last certificate was in use
     std::function<void()> on_failure;                // an attempt ended without a certificate
   };
 
@@ -66,13 +67,13 @@ class CertificateManager {
   CertificateManager(const CertificateManager&) = delete;
   CertificateManager& operator=(const CertificateManager&) = delete;
 
-  /// With what is on disk. `replace`: it is only good to ask for one of its own.
+  /// `certificate`: the one on disk. `replace`: use it only to request another one.
   void Start(std::optional<x509::Certificate> certificate, bool replace);
   void SetNames(x509::Names names);
   void BeginStop();
 
   const std::optional<x509::Certificate>& certificate() const { return certificate_; }
-  /// There is one, and it has not expired.
+  /// There is a certificate, and it has not expired.
   bool usable() const;
   State state() const { return state_; }
   const std::string& trouble() const { return trouble_; }
@@ -81,7 +82,8 @@ class CertificateManager {
   struct Asked {
     std::string name, uid, key;
   };
-  struct Looked {
+  /// Answer of one poll for the signed certificate.
+  struct Polled {
     Judgement::Outcome outcome = Judgement::Outcome::kWaiting;
     Status trouble;
     std::optional<x509::Certificate> saved;
@@ -92,14 +94,14 @@ class CertificateManager {
   StatusOr<SigningRequest> Adopt(apiclient::Transport& transport, const CertificateWish& wish,
                                  const SigningRequest& ours);
   StatusOr<SigningRequest> Read(apiclient::Transport& transport, const Asked& asked);
-  Looked LookAndSave(apiclient::Transport& transport, const Asked& asked);
+  Polled PollAndSave(apiclient::Transport& transport, const Asked& asked);
 
   Deadline CallDeadline() const;
   void Check();
   void BeginAsking(const std::string& why);
   void OnAsked(uint64_t attempt, StatusOr<Asked> asked);
-  void Look();
-  void OnLooked(uint64_t attempt, const Looked& looked);
+  void Poll();
+  void OnPolled(uint64_t attempt, const Polled& polled);
   void OnSaved(const x509::Certificate& certificate);
   void Fail(const Status& why, bool drop_key);
   void PlanRotation();
@@ -116,12 +118,12 @@ class CertificateManager {
   std::optional<x509::Certificate> certificate_;
   WallTime replace_at_;
   bool replace_now_ = false;
-  Clock::Time held_back_until_;  // no time: not held back
-  uint64_t attempt_ = 0;         // answers to an earlier one are dropped
+  Clock::Time held_back_until_;  // no time: a request may start now
+  uint64_t attempt_ = 0;         // answers to earlier attempts are dropped
   Clock::Time asked_at_;
   AskedBefore asked_;
-  Duration look_every_{0};
-  std::string trouble_, told_;
+  Duration poll_period_{0};
+  std::string trouble_, logged_trouble_;
   exec::TimerId timer_ = 0;
 };
 

@@ -24,7 +24,7 @@ CertificateStore::CertificateStore(const Clock& clock, fs::FileSystem& files, Op
       updated_(options_.folder + "/" + options_.prefix + "-updated.pem"),
       key_(options_.folder + "/" + options_.prefix + ".key.tmp") {}
 
-/// Somebody else's file is not replaced by a link.
+/// A file that this program did not make is not replaced by a link.
 Status CertificateStore::CheckLink(const std::string& path) const {
   const auto info = files_.Stat(path, false);
   if (IsMissing(info.status())) return OkStatus();
@@ -34,7 +34,7 @@ Status CertificateStore::CheckLink(const std::string& path) const {
 }
 
 Status CertificateStore::Recover() {
-  // Keys, which nobody would ever remove: each file has a name of its own.
+  // Incomplete files hold keys. No later write would replace them: each file has its own name.
   RETURN_IF_ERROR(fs::RemoveUnfinished(files_, options_.folder, options_.prefix), "certificates");
   RETURN_IF_ERROR(CheckLink(current_), "certificates");
   RETURN_IF_ERROR(CheckLink(updated_), "certificates");

@@ -1,15 +1,15 @@
 #pragma once
 
-/// Certificates of one purpose in a folder, with a kubelet's names: a file for each, chain and key,
-/// and a link to the newest. A kept key outlives a crash, so that the certificate that is asked for
-/// with it can be had by the next start.
+/// The certificates of one purpose in a folder, named as a kubelet names them: a file with chain
+/// and key for each certificate, and a link to the newest. The key of a running request is saved,
+/// so that the next start can use the certificate that is signed for it.
 /// Owns:    <prefix>-<time>.pem, the links <prefix>-current.pem and <prefix>-updated.pem, and
 ///          <prefix>.key.tmp in the folder.
-/// Killed:  between any two steps what `current` names is a whole pair; a link that was not moved
-///          yet is moved by the next Load, and a file that was being written goes.
+/// Killed:  between any two steps `current` names a complete pair. The next Load moves a link that
+///          was not moved, and removes a file that was not completed.
 /// Threads: one at a time; calls block on the disk.
-/// Errors:  those of files; INVALID_ARGUMENT for a pair that is none, FAILED_PRECONDITION for a
-///          file where a link has to be.
+/// Errors:  those of files; INVALID_ARGUMENT if chain and key do not belong together;
+///          FAILED_PRECONDITION if a file stands where a link must be.
 /// Source:  client-go util/certificate, file store.
 
 #include <optional>
@@ -26,18 +26,18 @@ class CertificateStore {
   struct Options {
     std::string folder;
     std::string prefix;    // "kubelet-client"
-    uint32_t mode = 0600;  // of files with a key
+    uint32_t mode = 0600;  // mode of files with a key
   };
   CertificateStore(const Clock& clock, fs::FileSystem& files, Options options);
 
   /// The link to the newest pair.
   const std::string& current() const { return current_; }
-  /// None: nothing was saved yet.
+  /// The newest certificate; nothing: none was saved yet.
   StatusOr<std::optional<x509::Certificate>> Load();
-  /// Returns what `current` names from now on. Earlier files stay.
+  /// Saves the pair, points `current` to it, and returns its certificate. Earlier files stay.
   StatusOr<x509::Certificate> Save(const std::string& chain, const std::string& key);
 
-  /// The kept one, or a new one that is kept from now on.
+  /// The saved key of a request, or a new key, which is saved.
   StatusOr<std::string> EnsureKey();
   Status DropKey();
 

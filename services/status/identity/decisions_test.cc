@@ -6,7 +6,7 @@
 #include "services/status/identity/rotation.h"
 #include "services/status/identity/signing_request.h"
 
-/// What is decided about certificates, as tables.
+/// Decisions about certificates, as tables.
 
 namespace splitlet::status {
 namespace {
@@ -46,16 +46,18 @@ TEST(WhyNeeded, NamesWhatIsMissing) {
     x509::Names wanted;
     const char* want;
   } kCases[] = {
-      {"none", std::nullopt, node, "there is none"},
+      {"none", std::nullopt, node, "no certificate"},
       {"good", Of(node, kNow - 1h, kNow + 1h), node, ""},
       {"of a clock that is ahead", Of(node, kNow + 1h, kNow + 2h), node, ""},
-      {"expired", Of(node, kNow - 2h, kNow), node, "it has expired"},
-      {"another node", Of(ClientNames("n2"), kNow, kNow + 1h), node, "it is for another name"},
+      {"expired", Of(node, kNow - 2h, kNow), node, "certificate has expired"},
+      {"another node", Of(ClientNames("n2"), kNow, kNow + 1h), node,
+       "certificate has another common name"},
       {"no organization", Of({.common_name = "system:node:n1"}, kNow, kNow + 1h), node,
-       "it lacks an organization"},
-      {"an address more is wanted", Of(server, kNow, kNow + 1h), more, "it lacks an address"},
+       "certificate lacks an organization"},
+      {"an address more is wanted", Of(server, kNow, kNow + 1h), more,
+       "certificate lacks an address"},
       {"an address less is wanted", Of(more, kNow, kNow + 1h), server, ""},
-      {"a name more is wanted", Of(node, kNow, kNow + 1h), server, "it lacks a DNS name"},
+      {"a name more is wanted", Of(node, kNow, kNow + 1h), server, "certificate lacks a DNS name"},
   };
   for (const auto& c : kCases)
     EXPECT_EQ(WhyNeeded(c.certificate, c.wanted, kNow), c.want) << c.name;

@@ -10,7 +10,8 @@
 namespace splitlet::status {
 namespace {
 
-constexpr const char* kStrand = "certificate-client";  // that of the manager: one at a time
+constexpr const char* kStrand =
+    "certificate-client";  // also the manager's, so that file steps do not overlap
 constexpr const char* kClientPrefix = "kubelet-client";
 constexpr const char* kServerPrefix = "kubelet-server";
 constexpr Duration kWriteAgain = std::chrono::seconds{5};
@@ -29,7 +30,7 @@ void Show(prometheus::Gauge& gauge, const std::optional<x509::Certificate>& cert
 ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
                             bool stored_is_usable) {
   if (options.bootstrap_kubeconfig.empty() || kubeconfig.usable.ok()) return ClientPlan::kUse;
-  // Every process shows the rotated certificate in place of the one that it names.
+  // All processes use the rotated certificate instead of the one that the kubeconfig names.
   if (options.rotate && stored_is_usable && kubeconfig.certificate) return ClientPlan::kUse;
   return stored_is_usable ? ClientPlan::kWriteKubeconfig : ClientPlan::kBootstrap;
 }
@@ -52,14 +53,19 @@ CertificateStore::Options Identity::StoreOptions(const char* prefix) const {
 void Identity::Start() {
   if (options_.self_signed) {
     self_signed_ = std::make_unique<SelfSigned>(
-        SelfSigned::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files, deps_.log},
-        SelfSigned::Options{options_.cert_dir, options_.node_name, KeyMode()});
+        SelfSigned::Deps{.clock = deps_.clock,
+                         .loop = deps_.loop,
+                         .strands = deps_.strands,
+                         .files = deps_.files,
+                         .log = deps_.log},
+        SelfSigned::Options{
+            .folder = options_.cert_dir, .host = options_.node_name, .key_mode = KeyMode()});
     self_signed_->Start();
   }
   if (deps_.api == nullptr) return;
-  trouble_ = "the kubeconfig is not read yet";
+  trouble_ = "the kubeconfig has not been read yet";
   deps_.strands.Run(kStrand, [this] {
-    auto found = std::make_shared<Found>(Look());
+    auto found = std::make_shared<Found>(Inspect());
     deps_.loop.Post([this, found] { OnFound(*found); });
   });
 }
@@ -72,7 +78,7 @@ void Identity::BeginStop() {
   if (server_) server_->BeginStop();
 }
 
-Identity::Found Identity::Look() {
+Identity::Found Identity::Inspect() {
   Found found;
   CertificateStore client(deps_.clock, deps_.files, StoreOptions(kClientPrefix));
   found.client = client.Load();
@@ -81,14 +87,14 @@ Identity::Found Identity::Look() {
   if (!options_.bootstrap_kubeconfig.empty())
     deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
                                               fs::NameOf(options_.kubeconfig)),
-                         "remove a kubeconfig that was being written");
+                         "remove an incomplete kubeconfig");
   found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow(),
                                        options_.for_group);
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;
   if (!options_.rotate || !found.kubeconfig.inlined) return found;
-  // A first certificate from elsewhere: kept under the name that a kubeconfig is expected to have,
-  // and replaced by one whose key nobody else has seen.
+  // The kubeconfig came with certificate and key. Save them under the name that rotation uses, and
+  // replace them by a certificate whose key never left this node.
   const auto saved = client.Save(found.kubeconfig.inlined->chain, found.kubeconfig.inlined->key);
   deps_.log.LogIfError(saved.status(), "save the certificate of the kubeconfig");
   found.replace_client = true;
@@ -99,13 +105,14 @@ void Identity::OnFound(const Found& found) {
   if (stopped_) return;
   const WallTime now = deps_.clock.WallNow();
   if (!found.client.ok())
-    deps_.log.Error("cannot read the client certificate", {KV("err", found.client.status())});
+    deps_.log.Error("cannot read the client certificate, requesting another one",
+                    {KV("err", found.client.status())});
   const bool usable =
       found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
   const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
   const bool named = found.kubeconfig.certificate_file == current_;
-  // One that is there is somebody else's, and may not be ours to write. Without rotation it has to
-  // name what is let in.
+  // An existing kubeconfig may belong to an administrator. It is rewritten only without rotation,
+  // where it must name the certificate that the API server accepts.
   const bool shown = named || options_.rotate;
   write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !shown);
   trouble_.clear();
@@ -113,9 +120,9 @@ void Identity::OnFound(const Found& found) {
     deps_.log.Info("waiting for the client certificate (TLS bootstrap)",
                    {KV("kubeconfig", options_.kubeconfig), KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
-  // Every process shows it all the same.
+  // All processes use the rotated certificate, although the kubeconfig names another one.
   if (client_ && plan == ClientPlan::kUse && !named)
-    deps_.log.Info("the certificate that is rotated is shown instead of the kubeconfig's",
+    deps_.log.Info("using the rotated certificate instead of the one that the kubeconfig names",
                    {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
   if (server_metrics_) StartServer(found);
   if (plan == ClientPlan::kWriteKubeconfig) FinishClient(true);
@@ -129,7 +136,8 @@ void Identity::OnFound(const Found& found) {
   show_ = std::make_unique<exec::Periodic>(deps_.loop, kShowPeriod, [this] { ShowTtl(); });
 }
 
-/// A kubeconfig that shows who the node is by other means, or as somebody else, is left alone.
+/// False: the kubeconfig identifies the node by other means or under another name, and stays as it
+/// is.
 bool Identity::HasManager(const Found& found, ClientPlan plan) const {
   if (plan != ClientPlan::kUse) return true;
   if (!found.client.ok() || !found.client->has_value()) return false;
@@ -171,7 +179,8 @@ void Identity::StartClient(const Found& found) {
 
 void Identity::StartServer(const Found& found) {
   if (!found.server.ok())
-    deps_.log.Error("cannot read the serving certificate", {KV("err", found.server.status())});
+    deps_.log.Error("cannot read the serving certificate, requesting another one",
+                    {KV("err", found.server.status())});
   server_ = std::make_unique<CertificateManager>(
       ManagerDeps([this] { return has_client_ ? deps_.api : nullptr; }),
       CertificateManager::Options{.purpose = "server",
@@ -185,14 +194,15 @@ void Identity::StartServer(const Found& found) {
       CertificateManager::Callbacks{
           .on_saved = [this] { ShowTtl(); },
           .on_replaced =
-              [this](Duration life) {
-                server_metrics_->rotation.Observe(std::chrono::duration<double>(life).count());
+              [this](Duration used) {
+                server_metrics_->rotation.Observe(std::chrono::duration<double>(used).count());
               },
           .on_failure = [this] { server_metrics_->renew_errors.Increment(); }});
   server_->Start(found.server.ok() ? *found.server : std::nullopt, false);
 }
 
-/// Its own certificate while it is good; an expired one lets nobody in.
+/// The kubeconfig's transport while its certificate is valid, else that of the bootstrap
+/// kubeconfig.
 apiclient::Transport* Identity::ClientTransport() const {
   const bool own = has_client_ && (client_ == nullptr || client_->usable());
   return own || deps_.bootstrap == nullptr ? deps_.api : deps_.bootstrap;
@@ -203,7 +213,7 @@ void Identity::OnClientSaved() {
   FinishClient(write_config_);
 }
 
-/// The kept key goes last: until the kubeconfig names its certificate the next start needs it.
+/// Drops the saved key last: until the kubeconfig names its certificate, the next start needs it.
 void Identity::FinishClient(bool write_config) {
   timer_ = 0;
   const KubeconfigWrite write{.path = options_.kubeconfig,
@@ -218,7 +228,7 @@ void Identity::FinishClient(bool write_config) {
     if (write_config) {
       deps_.loop.Post([this, done] { OnConfigWritten(done); });
     } else {
-      deps_.log.LogIfError(done, "remove the key of a request");
+      deps_.log.LogIfError(done, "remove the key of a certificate request");
     }
   });
 }
@@ -227,7 +237,7 @@ void Identity::OnConfigWritten(const Status& written) {
   if (stopped_) return;
   if (!written.ok()) {
     if (trouble_ != Message(written))
-      deps_.log.Error("cannot write the kubeconfig", {KV("err", written)});
+      deps_.log.Error("cannot write the kubeconfig, will retry", {KV("err", written)});
     trouble_ = Message(written);
     timer_ = deps_.loop.RunAfter(kWriteAgain, [this] { FinishClient(true); });
     return;
@@ -255,7 +265,7 @@ std::string Identity::Trouble() const {
   if (deps_.api != nullptr && !trouble_.empty()) return trouble_;
   if (deps_.api != nullptr && !has_client_)
     return fmt::format("no client certificate: {}", client_ == nullptr || client_->trouble().empty()
-                                                        ? "not asked for yet"
+                                                        ? "not requested yet"
                                                         : client_->trouble());
   if (client_ && !client_->usable())
     return fmt::format("the client certificate has expired: {}", client_->trouble());

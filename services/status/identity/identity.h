@@ -1,15 +1,16 @@
 #pragma once
 
-/// Who this node is at the API server and to those who call it: its client certificate and
-/// kubeconfig, and the certificate that its HTTPS API is served with.
-/// In:    kubeconfig and folder of certificates, at start; OnAddresses; what its parts save.
-/// Owns:  the plan: whether the node has to be let in by its bootstrap kubeconfig. The parts own
-///        the rest: CertificateManager, SelfSigned.
+/// The identity of this node: its client certificate and kubeconfig for the API server, and the
+/// certificate that its HTTPS API is served with.
+/// In:    kubeconfig and certificate folder, at the start; OnAddresses; certificates that its parts
+///        save.
+/// Owns:  the plan: whether the node must bootstrap. CertificateManager and SelfSigned own the
+///        rest.
 /// Out:   the kubeconfig; the files of CertificateStore and SelfSigned; on_client.
-/// Killed at any line: the next start finds what was there, down to the request that nobody has
-///        signed yet, and goes on.
-/// Threads: the loop's; files and calls on strands.
-/// Errors: none leave it; GetHealth says what is missing.
+/// Killed at any line: the next start finds what was written, also the unsigned request, and
+///        continues.
+/// Threads: the loop's; files and calls use strands.
+/// Errors: none leave it; Trouble() says what is missing.
 /// Source: docs/design.md, "Identity at the API server"; kubelet certificate bootstrap.
 
 #include <functional>
@@ -39,8 +40,8 @@ struct IdentityDeps {
   fs::FileSystem& files;
   Random& random;
   Log log;
-  apiclient::Transport* api = nullptr;        // by the kubeconfig; null: standalone
-  apiclient::Transport* bootstrap = nullptr;  // by the bootstrap kubeconfig; null: none
+  apiclient::Transport* api = nullptr;        // of the kubeconfig; null: standalone
+  apiclient::Transport* bootstrap = nullptr;  // of the bootstrap kubeconfig; null: none
   prometheus::Registry& metrics;
 };
 
@@ -50,22 +51,22 @@ struct IdentityOptions {
   std::string cert_dir;
   bool rotate = false;            // rotateCertificates
   bool server_bootstrap = false;  // serverTLSBootstrap
-  bool self_signed = false;       // no other certificate for the server, which is enabled
-  bool for_group = false;         // processes are users of their own, and their group reads keys
+  bool self_signed = false;       // the HTTPS API is enabled and has no other certificate
+  bool for_group = false;         // processes run as users of their own; their group reads keys
 };
 
-/// What to do about the client certificate at start.
+/// How the node gets its client certificate at the start.
 enum class ClientPlan {
-  kUse,              // what the kubeconfig says
-  kWriteKubeconfig,  // the certificate is there already, from just before a crash
-  kBootstrap,        // ask for one by the bootstrap kubeconfig
+  kUse,              // use the kubeconfig as it is
+  kWriteKubeconfig,  // an earlier start saved the certificate and did not write the kubeconfig
+  kBootstrap,        // request a certificate with the bootstrap kubeconfig
 };
 ClientPlan ChooseClientPlan(const IdentityOptions& options, const KubeconfigState& kubeconfig,
                             bool stored_is_usable);
 
 class Identity {
  public:
-  /// `on_client`: the kubeconfig can be used, from the start or from now on; once.
+  /// `on_client`: called once, when the kubeconfig can be used.
   Identity(IdentityDeps deps, IdentityOptions options, std::function<void()> on_client);
   Identity(const Identity&) = delete;
   Identity& operator=(const Identity&) = delete;
@@ -73,13 +74,13 @@ class Identity {
 
   void Start();
   void BeginStop();
-  /// Of the node, as its status has them; each time they change.
+  /// The addresses of the node's status; called at each change.
   void OnAddresses(const std::vector<NodeAddress>& addresses);
 
   bool has_client() const { return has_client_; }
-  /// Why the node cannot speak to the API server, or be spoken to; "" : it can.
+  /// Why the node cannot use the API server or serve its own API; empty: it can.
   std::string Trouble() const;
-  /// Files of the certificate that the HTTPS API is served with, whether they are there or not.
+  /// Files of the certificate that the HTTPS API is served with; they may not exist yet.
   std::string serving_certificate_file() const;
   std::string serving_key_file() const;
 
@@ -87,10 +88,10 @@ class Identity {
   struct Found {
     KubeconfigState kubeconfig;
     StatusOr<std::optional<x509::Certificate>> client, server;
-    bool replace_client = false;  // it is that of the kubeconfig, which is not one of ours
+    bool replace_client = false;  // the certificate came with the kubeconfig
   };
 
-  Found Look();
+  Found Inspect();
   void OnFound(const Found& found);
   bool HasManager(const Found& found, ClientPlan plan) const;
   void StartClient(const Found& found);

@@ -24,7 +24,7 @@ const std::string kBootstrap = "/etc/kubernetes/bootstrap.conf";
 const std::string kFolder = "/pki";
 const std::string kCurrent = kFolder + "/kubelet-client-current.pem";
 
-/// A node on fakes, with a cluster that signs when it is told to.
+/// A node on fakes, with a cluster that signs on request.
 class IdentityTest : public ::testing::Test {
  protected:
   IdentityTest() : authority_(MakeAuthority()) {
@@ -59,7 +59,8 @@ class IdentityTest : public ::testing::Test {
                       .api = standalone ? nullptr : &api,
                       .bootstrap = options.bootstrap_kubeconfig.empty() ? nullptr : &bootstrap,
                       .metrics = process_->registry};
-    process_->identity = std::make_unique<Identity>(std::move(deps), options, [this] { ++told; });
+    process_->identity =
+        std::make_unique<Identity>(std::move(deps), options, [this] { ++on_client_calls; });
     process_->loop.Post([this] { process_->identity->Start(); });
     all.RunUntilIdle();
   }
@@ -75,8 +76,8 @@ class IdentityTest : public ::testing::Test {
     all.RunUntilIdle();
   }
 
-  /// What the controllers of a cluster do with requests that nobody has answered.
-  void SignAll(Duration life) {
+  /// Signs all unanswered requests, as the controllers of a cluster do.
+  void SignAll(Duration validity) {
     for (const std::string& path : api.List(kSigningRequests)) {
       SigningRequest object;
       ASSERT_TRUE(api.Get(path, object));
@@ -84,7 +85,7 @@ class IdentityTest : public ::testing::Test {
       const bool server = object.spec().usages(1) == "server auth";
       const auto signed_by_us = authority_.Sign(
           object.spec().request(), server ? x509::Usage::kServer : x509::Usage::kClient,
-          {clock.WallNow() - 5min, clock.WallNow() + life});
+          {clock.WallNow() - 5min, clock.WallNow() + validity});
       ASSERT_TRUE(signed_by_us.ok()) << signed_by_us.status();
       object.mutable_status()->set_certificate(*signed_by_us);
       Answer(path, object, "Approved");
@@ -126,10 +127,10 @@ class IdentityTest : public ::testing::Test {
     return std::nan("");
   }
   /// As a node that was let in some time ago.
-  void LetIn(Duration life) {
+  void LetIn(Duration validity) {
     Start();
     Run(1s);
-    SignAll(life);
+    SignAll(validity);
     Run(15s);
     ASSERT_TRUE(identity().has_client()) << identity().Trouble();
   }
@@ -160,7 +161,7 @@ class IdentityTest : public ::testing::Test {
   FakeLogSink sink;
   IdentityOptions options;
   bool standalone = false;
-  int told = 0;
+  int on_client_calls = 0;
 
  protected:
   struct Process {
@@ -194,7 +195,7 @@ TEST_F(IdentityTest, ABootstrapKubeconfigLetsTheNodeIn) {
   Run(15s);
   EXPECT_TRUE(identity().has_client());
   EXPECT_EQ(identity().Trouble(), "");
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(on_client_calls, 1);
   EXPECT_EQ(NameIn(kCurrent), "system:node:n1");
   EXPECT_FALSE(files.Stat(kFolder + "/kubelet-client.key.tmp", false).ok());
   const auto config = apiclient::LoadKubeconfig(files, kConfig, ::geteuid());
@@ -293,13 +294,13 @@ TEST_F(IdentityTest, WhatNobodySignsIsAskedForAnewWithAnotherKey) {
 
 TEST_F(IdentityTest, WhatIsDeniedIsAskedForAnewMoreAndMoreSlowly) {
   Start();
-  bool told_why = false;
+  bool reason_shown = false;
   for (int i = 0; i < 120; ++i) {
     if (i % 10 == 0) DenyAll();
     Run(1s);
-    told_why = told_why || identity().Trouble().find("Denied: Test") != std::string::npos;
+    reason_shown = reason_shown || identity().Trouble().find("Denied: Test") != std::string::npos;
   }
-  EXPECT_TRUE(told_why);
+  EXPECT_TRUE(reason_shown);
   EXPECT_GE(Requests(), 4u);
   EXPECT_LE(Requests(), 7u);  // after 2, 4, 8, 16 and 32 s
   SignAll(24h);
@@ -501,7 +502,7 @@ TEST_F(OwnKubeconfig, ThatIsThereIsNeverWrittenAnew) {
   EXPECT_EQ(*files.Read(kConfig, 1 << 20), before);
   EXPECT_EQ(identity().Trouble(), "");
   for (const auto& line : sink.lines()) EXPECT_NE(line.message, "cannot write the kubeconfig");
-  // What it has within has expired when status starts again.
+  // The inlined certificate has expired when status starts again.
   Kill();
   Run(25h);
   Start();
@@ -519,7 +520,7 @@ TEST_F(IdentityTest, TheServingCertificateFollowsTheAddresses) {
   EXPECT_EQ(identity().serving_certificate_file(), current);
   SetAddresses({{"Hostname", "n1"}});
   Run(10min);
-  EXPECT_EQ(Requests(), 1u);  // without an address nobody would sign it
+  EXPECT_EQ(Requests(), 1u);  // no signer accepts a request without an address
   SetAddresses({{"InternalIP", "10.0.0.1"}, {"Hostname", "n1"}});
   ASSERT_EQ(Requests(), 2u);
   EXPECT_EQ(Metric("kubelet_certificate_manager_server_ttl_seconds"),

@@ -19,18 +19,18 @@ StatusOr<std::string> TextOf(fs::FileSystem& files, const apiclient::Pem& pem) {
   return Annotate(files.Read(pem.file, kMaxPemFile), pem.file);
 }
 
-/// As the processes of root see it, to whom this process's own file is a stranger's.
+/// Check ownership as a process of root does, which does not trust a file of this process's user.
 constexpr uint32_t kRoot = 0;
 
-struct Judged {
+struct Checked {
   fs::FileSystem& files;
   const std::string& path;
   WallTime now;
   bool for_group;
 };
 
-Status Judge(const Judged& judged, KubeconfigState& out) {
-  const auto& [files, path, now, for_group] = judged;
+Status Check(const Checked& in, KubeconfigState& out) {
+  const auto& [files, path, now, for_group] = in;
   const auto config = apiclient::LoadKubeconfig(files, path, for_group ? kRoot : ::geteuid());
   if (!config.ok()) return config.status();
   if (config->certificate.empty())
@@ -43,7 +43,7 @@ Status Judge(const Judged& judged, KubeconfigState& out) {
   const auto all = x509::ReadCertificates(chain);
   if (!all.ok()) return Annotate(all.status(), path);
   const bool expired = std::ranges::any_of(
-      *all, [&judged](const x509::Certificate& one) { return IsExpired(one, judged.now); });
+      *all, [&in](const x509::Certificate& one) { return IsExpired(one, in.now); });
   if (expired) return FailedPrecondition("the certificate of {} has expired", path);
   return OkStatus();
 }
@@ -53,7 +53,7 @@ Status Judge(const Judged& judged, KubeconfigState& out) {
 KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now,
                                   bool for_group) {
   KubeconfigState state;
-  state.usable = Judge({files, path, now, for_group}, state);
+  state.usable = Check({.files = files, .path = path, .now = now, .for_group = for_group}, state);
   return state;
 }
 
@@ -63,8 +63,8 @@ Status WriteKubeconfig(fs::FileSystem& files, const KubeconfigWrite& write) {
                    "bootstrap kubeconfig");
   if (write.for_group && !write.certificate.starts_with(fs::ParentOf(write.path) + "/"))
     return FailedPrecondition(
-        "{} is outside of the folder of {}, and the processes of other users read nothing else; "
-        "give a --kubeconfig beside or above --cert-dir",
+        "{} is outside of the folder of {}, and processes of other users read only files in that "
+        "folder; put --kubeconfig beside or above --cert-dir",
         write.certificate, write.path);
   v1::KubeConfig config;
   auto& named = *config.add_clusters();

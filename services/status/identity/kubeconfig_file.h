@@ -1,9 +1,8 @@
 #pragma once
 
-/// The kubeconfig of this node: judged, and written when the node was let in by a bootstrap
-/// kubeconfig.
+/// Checks the kubeconfig of this node, and writes it after a TLS bootstrap.
 /// Threads: any; calls block on files.
-/// Errors:  those of files; INVALID_ARGUMENT of a kubeconfig that cannot be used.
+/// Errors:  those of files; INVALID_ARGUMENT for a kubeconfig that cannot be used.
 /// Source:  kubelet --bootstrap-kubeconfig.
 
 #include <optional>
@@ -17,25 +16,25 @@
 
 namespace splitlet::status {
 
-/// What a kubeconfig has to show who the node is.
+/// The client certificate of a kubeconfig.
 struct KubeconfigState {
-  Status usable;  // it exists, and names a certificate none of whose chain has expired
-  std::string certificate_file;       // empty: none, or within it
-  std::optional<x509::Pair> inlined;  // certificate and key within it
+  Status usable;                      // OK: it exists, and no certificate of its chain has expired
+  std::string certificate_file;       // empty: none, or inlined
+  std::optional<x509::Pair> inlined;  // certificate and key in the kubeconfig itself
   std::optional<x509::Certificate> certificate;
 };
-/// `for_group`: processes of other users have to be able to use it, as they judge it.
+/// `for_group`: processes of other users must be able to use it too, by their own checks.
 KubeconfigState InspectKubeconfig(fs::FileSystem& files, const std::string& path, WallTime now,
                                   bool for_group);
 
 struct KubeconfigWrite {
   std::string path;
-  std::string bootstrap;    // where server and authority come from
-  std::string certificate;  // file of certificate and key
+  std::string bootstrap;    // kubeconfig with server and certificate authority
+  std::string certificate;  // file with certificate and key
   uint32_t mode = 0600;
-  bool for_group = false;  // of processes of other users, which read no file outside of its folder
+  bool for_group = false;  // processes of other users read it, and no file outside of its folder
 };
-/// Whole, in one step.
+/// Replaces the file in one step.
 Status WriteKubeconfig(fs::FileSystem& files, const KubeconfigWrite& write);
 
 }  // namespace splitlet::status

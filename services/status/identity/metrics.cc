@@ -33,7 +33,7 @@ ServerCertificateMetrics::ServerCertificateMetrics(prometheus::Registry& registr
                        .Add({})),
       rotation(prometheus::BuildHistogram()
                    .Name("kubelet_certificate_manager_server_rotation_seconds")
-                   .Help("How long a serving certificate was in use that was replaced")
+                   .Help("Time that a serving certificate was in use when it was replaced")
                    .Register(registry)
                    .Add({}, kAgeBuckets)) {}
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Metrics of the node's certificates; those of the client only with rotateCertificates, those of
-/// the server only with serverTLSBootstrap.
+/// Metrics of the node's certificates: of the client certificate only with rotateCertificates, of
+/// the serving certificate only with serverTLSBootstrap.
 /// Threads: any.
 /// Units: seconds.
 /// Source: docs/behaviour/logs-and-metrics.md, "Metrics".
@@ -23,7 +23,7 @@ struct ServerCertificateMetrics {
   explicit ServerCertificateMetrics(prometheus::Registry& registry);
   prometheus::Gauge& ttl;
   prometheus::Counter& renew_errors;
-  prometheus::Histogram& rotation;  // how long the replaced one was in use
+  prometheus::Histogram& rotation;  // how long a replaced certificate was in use
 };
 
 }  // namespace splitlet::status

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whom the certificates of a node are for.
+/// The names in the certificates of a node.
 /// Threads: any; pure.
 /// Source: kubelet pkg/kubelet/certificate.
 
@@ -11,15 +11,15 @@
 
 namespace splitlet::status {
 
-/// As in the status of a Node: type "InternalIP", "Hostname" and so on.
+/// An address of a Node's status; types are "InternalIP", "Hostname" and so on.
 struct NodeAddress {
   std::string type, address;
   bool operator==(const NodeAddress&) const = default;
 };
 
-/// "system:node:<name>" of "system:nodes".
+/// Common name "system:node:<name>", organization "system:nodes".
 x509::Names ClientNames(const std::string& node_name);
-/// The same, reached by these addresses: sorted, each once.
+/// Adds these addresses to the client names: sorted, without duplicates.
 x509::Names ServerNames(const std::string& node_name, const std::vector<NodeAddress>& addresses);
 
 }  // namespace splitlet::status

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the files of certificates and keys have in common.
+/// Limits and modes of certificate and key files.
 /// Threads: any.
 /// Errors: none.
 /// Units: bytes.
@@ -10,7 +10,7 @@
 namespace splitlet::status {
 
 inline constexpr uint64_t kMaxPemFile = 1u << 20;
-/// Of the directory that they lie in.
+/// Mode of their folder.
 inline constexpr uint32_t kPemFolderMode = 0755;
 
 }  // namespace splitlet::status

@@ -16,10 +16,10 @@ bool Has(const std::vector<std::string>& all, const std::vector<std::string>& wa
 }  // namespace
 
 WallTime RotationTime(const x509::Certificate& certificate, double unit) {
-  const Duration life = certificate.not_after - certificate.not_before;
+  const Duration validity = certificate.not_after - certificate.not_before;
   const double share = kEarliest + kSpread * unit;
   return certificate.not_before +
-         Duration{static_cast<int64_t>(static_cast<double>(life.count()) * share)};
+         Duration{static_cast<int64_t>(static_cast<double>(validity.count()) * share)};
 }
 
 bool IsExpired(const x509::Certificate& certificate, WallTime now) {
@@ -28,13 +28,13 @@ bool IsExpired(const x509::Certificate& certificate, WallTime now) {
 
 std::string WhyNeeded(const std::optional<x509::Certificate>& certificate,
                       const x509::Names& wanted, WallTime now) {
-  if (!certificate) return "there is none";
-  if (IsExpired(*certificate, now)) return "it has expired";
+  if (!certificate) return "no certificate";
+  if (IsExpired(*certificate, now)) return "certificate has expired";
   const x509::Names& names = certificate->names;
-  if (names.common_name != wanted.common_name) return "it is for another name";
-  if (!Has(names.organizations, wanted.organizations)) return "it lacks an organization";
-  if (!Has(names.dns, wanted.dns)) return "it lacks a DNS name";
-  if (!Has(names.addresses, wanted.addresses)) return "it lacks an address";
+  if (names.common_name != wanted.common_name) return "certificate has another common name";
+  if (!Has(names.organizations, wanted.organizations)) return "certificate lacks an organization";
+  if (!Has(names.dns, wanted.dns)) return "certificate lacks a DNS name";
+  if (!Has(names.addresses, wanted.addresses)) return "certificate lacks an address";
   return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// When a certificate is to be replaced.
+/// Decides when a certificate must be replaced.
 /// Threads: any; pure.
 /// Source: client-go util/certificate, certificate manager.
 
@@ -12,13 +12,13 @@
 
 namespace splitlet::status {
 
-/// At 70 to 90 % of its life; `unit` is a random number in [0, 1).
+/// After 70 to 90 % of its validity; `unit` is a random number in [0, 1).
 WallTime RotationTime(const x509::Certificate& certificate, double unit);
 
 bool IsExpired(const x509::Certificate& certificate, WallTime now);
 
-/// Why one is needed at once; "" : what is there will do. Names that the certificate has besides
-/// do no harm.
+/// Why a certificate must be requested now; empty: the existing one will do. It may have more names
+/// than `wanted`.
 std::string WhyNeeded(const std::optional<x509::Certificate>& certificate,
                       const x509::Names& wanted, WallTime now);
 

@@ -34,30 +34,28 @@ void SelfSigned::Start() {
 
 void SelfSigned::OnAddresses(const x509::Names& names) {
   names_ = names;
-  known_ = !names.addresses.empty();
-  if (known_ && trouble_.empty()) Begin();
+  if (HasAddresses() && trouble_.empty()) Begin();
 }
 
-StatusOr<bool> SelfSigned::Look() const {
+StatusOr<bool> SelfSigned::HasPair() const {
   RETURN_IF_ERROR(fs::RemoveUnfinished(deps_.files, options_.folder, "kubelet."),
-                  "what was being written");
+                  "remove incomplete files");
   const auto certificate = deps_.files.Read(certificate_, kMaxPemFile);
   const auto key = deps_.files.Read(key_, kMaxPemFile);
   for (const Status& status : {certificate.status(), key.status()})
     if (!status.ok() && status.code() != StatusCode::kNotFound) return status;
   if (certificate.ok() && !key.ok())
     return FailedPrecondition(
-        "{} is there without {}: certificate and key must be supplied as a pair", certificate_,
-        key_);
+        "{} exists without {}: certificate and key must be supplied as a pair", certificate_, key_);
   return certificate.ok();
 }
 
 Status SelfSigned::Make(const x509::Names& names) const {
-  ASSIGN_OR_RETURN(const bool there, Look(), "look for a certificate of the server");
-  if (there) return OkStatus();
+  ASSIGN_OR_RETURN(const bool exists, HasPair(), "find the serving certificate");
+  if (exists) return OkStatus();
   ASSIGN_OR_RETURN(const x509::Pair pair,
                    x509::MakeSelfSigned(options_.host, names, deps_.clock.WallNow()),
-                   "make a certificate");
+                   "make a self-signed certificate");
   FAIL_POINT("status.self-signed.before");
   RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kPemFolderMode), "make {}",
                   options_.folder);
@@ -72,7 +70,7 @@ Status SelfSigned::Make(const x509::Names& names) const {
 }
 
 void SelfSigned::Begin() {
-  if (done_ || working_ || (!known_ && !waited_)) return;
+  if (done_ || working_ || (!HasAddresses() && !waited_)) return;
   working_ = true;
   deps_.strands.Run(kSelfSignedStrand, [this, names = names_] {
     const Status made = Make(names);
@@ -85,7 +83,7 @@ void SelfSigned::OnMade(const Status& made) {
   done_ = made.ok();
   const std::string trouble = done_ ? std::string() : Message(made);
   if (trouble != std::exchange(trouble_, trouble) && !done_)
-    deps_.log.Error("no certificate for the server", {KV("err", made)});
+    deps_.log.Error("cannot make a serving certificate, will retry", {KV("err", made)});
   deps_.loop.CancelTimer(timer_);
   timer_ = 0;
   if (done_) return;

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The certificate that the kubelet's HTTPS API is served with when nobody gave one: made once,
-/// signed by the node itself.
-/// In:      whether the files are there; the node's addresses.
-/// Owns:    kubelet.crt and kubelet.key in the folder of certificates; a pair that is there stays,
-///          even an expired one.
-/// Killed:  the key is written first, and a key alone is made anew by the next start.
+/// The certificate that the kubelet's HTTPS API is served with if no other one is configured: made
+/// once, signed by the node itself.
+/// In:      whether the files exist; the node's addresses.
+/// Owns:    kubelet.crt and kubelet.key in the certificate folder. An existing pair stays, even an
+///          expired one.
+/// Killed:  the key is written first; if only a key exists, the next start makes a new pair.
 /// Threads: the loop's; files on a strand.
-/// Errors:  trouble(): tried again each 30 s; a certificate without a key is somebody else's and
-///          stays.
+/// Errors:  trouble(); tried again every 30 s. A certificate without a key belongs to an
+///          administrator and stays.
 /// Source:  kubelet initializeServerTLS.
 
 #include <string>
@@ -20,7 +20,7 @@
 
 namespace splitlet::status {
 
-/// How long addresses are waited for; then it is for the name alone.
+/// After this time without addresses, the certificate is made for the name alone.
 inline constexpr Duration kAddressPatience = std::chrono::seconds{15};
 
 class SelfSigned {
@@ -48,8 +48,9 @@ class SelfSigned {
 
  private:
   Status Make(const x509::Names& names) const;
-  /// True: both are there.
-  StatusOr<bool> Look() const;
+  /// True: both files exist.
+  StatusOr<bool> HasPair() const;
+  bool HasAddresses() const { return !names_.addresses.empty(); }
   void Begin();
   void OnMade(const Status& made);
 
@@ -57,7 +58,7 @@ class SelfSigned {
   const Options options_;
   const std::string certificate_, key_;
   x509::Names names_;
-  bool known_ = false, waited_ = false, working_ = false, done_ = false;
+  bool waited_ = false, working_ = false, done_ = false;
   std::string trouble_;
   exec::TimerId timer_ = 0;
 };

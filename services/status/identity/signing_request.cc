@@ -25,7 +25,7 @@ std::string UrlBase64(std::string_view bytes) {
 }  // namespace
 
 std::string StableName(const CertificateWish& wish, const std::string& public_key) {
-  // No part of it can run into the next: the mark between them is in no base64.
+  // '|' is not in base64, so that different parts never give the same text.
   std::string parts;
   const auto add = [&parts](std::string_view part) { parts += UrlBase64(part) + "|"; };
   add(public_key);
@@ -56,9 +56,12 @@ Status CheckSame(const SigningRequest& there, const CertificateWish& wish,
                  const std::string& public_key) {
   const auto request = x509::ReadRequest(there.spec().request());
   if (!request.ok()) return request.status();
-  if (there.spec().signer_name() != wish.signer) return InvalidArgument("it is for another signer");
-  if (request->names != wish.names) return InvalidArgument("it is for other names");
-  if (request->public_key != public_key) return InvalidArgument("it is for another key");
+  if (there.spec().signer_name() != wish.signer)
+    return InvalidArgument("the existing request is for another signer");
+  if (request->names != wish.names)
+    return InvalidArgument("the existing request is for other names");
+  if (request->public_key != public_key)
+    return InvalidArgument("the existing request is for another key");
   return OkStatus();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The API's object by which a node asks for a certificate, and what its answer means.
+/// Makes the CertificateSigningRequest of a node, and reads the answer.
 /// Threads: any; pure.
 /// Errors: those of x509.
 /// Source: Kubernetes API, CertificateSigningRequest; kubelet certificate bootstrap.
@@ -18,28 +18,28 @@ inline constexpr const char* kSigningRequests =
 
 using SigningRequest = k8s::io::api::certificates::v1::CertificateSigningRequest;
 
-/// What is asked for.
+/// The certificate that is requested.
 struct CertificateWish {
   x509::Names names;
   std::string signer;  // "kubernetes.io/kubelet-serving"
   std::string usage;   // "client auth" or "server auth"
 };
 
-/// "node-csr-...": the same for the same key and wish, so that a node that starts again finds what
-/// it asked for before.
+/// "node-csr-...": the same name for the same key and wish, so that a restart finds its own
+/// request.
 std::string StableName(const CertificateWish& wish, const std::string& public_key);
 
-/// Without a name the server chooses one.
+/// With an empty `name` the server chooses one.
 StatusOr<SigningRequest> MakeSigningRequest(const CertificateWish& wish, const std::string& key,
                                             const std::string& name);
 
-/// OK: `there` asks for the same with the same key.
+/// OK: the existing request `there` is for the same wish and key.
 Status CheckSame(const SigningRequest& there, const CertificateWish& wish,
                  const std::string& public_key);
 
 struct Judgement {
   enum class Outcome { kWaiting, kIssued, kRefused } outcome = Outcome::kWaiting;
-  std::string reason;       // of a refusal
+  std::string reason;       // why it was refused
   std::string certificate;  // PEM
 };
 Judgement Judge(const SigningRequest& answered);

@@ -69,11 +69,11 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
   AddRuntime(in.runtime, problems);
   for (const auto& one : missing) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(one.limit).count();
-    // What pleg says of itself names what is wrong, in the kubelet's words.
-    std::vector<std::string> told = {
+    // pleg's own errors say what is wrong, in the kubelet's words.
+    std::vector<std::string> errors = {
         fmt::format("{} has not answered for {}s: {}", one.process, seconds, one.reason)};
-    if (one.process == "pleg" && !in.runtime.pleg_errors.empty()) told = in.runtime.pleg_errors;
-    for (auto& problem : told)
+    if (one.process == "pleg" && !in.runtime.pleg_errors.empty()) errors = in.runtime.pleg_errors;
+    for (auto& problem : errors)
       if (std::ranges::find(problems, problem) == problems.end())
         problems.push_back(std::move(problem));
   }
@@ -115,7 +115,8 @@ void AnswerLedger::OnBad(const std::string& process, Clock::Time now, std::strin
 std::vector<AnswerLedger::Missing> AnswerLedger::Unanswered() const {
   std::vector<Missing> missing;
   for (const auto& [process, entry] : entries_)
-    if (entry.asked >= entry.limit) missing.push_back({process, entry.reason, entry.limit});
+    if (entry.asked >= entry.limit)
+      missing.push_back({.process = process, .reason = entry.reason, .limit = entry.limit});
   return missing;
 }
 

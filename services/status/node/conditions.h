@@ -1,9 +1,9 @@
 #pragma once
 
-/// The health of the node: how long each process has not answered, and the conditions that follow.
+/// Computes the node's conditions from the health of the processes, the runtime and the pressures.
 /// Threads: the owner's.
 /// Errors: none.
-/// Units: as the names say.
+/// Units: see names.
 /// Source: docs/safety.md, rule 24; docs/behaviour/node.md, "Conditions".
 
 #include <map>
@@ -16,10 +16,11 @@
 
 namespace splitlet::status {
 
-/// Counts only time in which status asked: a pause of its own says nothing of others.
+/// How long each process has been asked for its health without a good answer. A pause in the
+/// questions is not counted.
 class AnswerLedger {
  public:
-  /// `max_gap`: the longest time between two questions that still counts as asking all the time.
+  /// `max_gap`: two questions further apart than this are a pause.
   AnswerLedger(const std::map<std::string, Duration>& limits, Duration max_gap);
 
   void OnGood(const std::string& process, Clock::Time now);
@@ -29,7 +30,7 @@ class AnswerLedger {
     std::string process, reason;
     Duration limit{0};  // asked at least that long without one good answer
   };
-  /// Those at or above their limit, by name.
+  /// Processes at or above their limit, ordered by name.
   std::vector<Missing> Unanswered() const;
   Duration AskedWithoutAnswer(const std::string& process) const;
   bool EverGood(const std::string& process) const;
@@ -37,7 +38,7 @@ class AnswerLedger {
  private:
   struct Entry {
     Duration limit{0}, asked{0};
-    Clock::Time last;  // of the last question; no time before
+    Clock::Time last;  // the last question; no time: not asked yet
     bool ever_good = false;
     std::string reason;
   };
@@ -48,18 +49,18 @@ class AnswerLedger {
 struct NodeConditionInputs {
   const AnswerLedger& ledger;
   const peers::RuntimeState& runtime;
-  const v1::PressureRecord* pressure = nullptr;  // nullptr: gc has not said anything
+  const v1::PressureRecord* pressure = nullptr;  // nullptr: gc has not reported yet
   std::vector<std::string> missing_capacity;     // names
   const std::vector<v1::NodeCondition>& before;
   WallTime now;
 };
-/// MemoryPressure, DiskPressure, PIDPressure, Ready. `since` moves only when the status does.
+/// MemoryPressure, DiskPressure, PIDPressure, Ready. `since` changes only when the status changes.
 std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& in);
 
-/// Nothing that pleg said of it keeps the node from being ready.
+/// The runtime and its network, as pleg reports them, do not keep the node from being Ready.
 bool IsRuntimeReady(const peers::RuntimeState& runtime);
 
-/// Reason of the event that tells of this condition: "NodeReady"; empty: none.
+/// Reason of the event for this condition: "NodeReady"; empty: no event.
 std::string ConditionEvent(const v1::NodeCondition& condition);
 
 }  // namespace splitlet::status

@@ -158,7 +158,7 @@ TEST(EventStore, ABurstOfOneObjectIsCutAtTwentyFive) {
   EXPECT_EQ(record("u1"), 0);
   clock.Advance(2s);
   EXPECT_EQ(record("u1"), 1);
-  EXPECT_EQ(store.List("u1").back().count(), 32U) << "with those of which nobody was told";
+  EXPECT_EQ(store.List("u1").back().count(), 32U) << "with those that were not sent";
 }
 
 TEST(EventStore, WhatIsTooMuchIsOneWithItsRelatives) {

@@ -43,7 +43,7 @@ NodeStatus::~NodeStatus() { *alive_ = false; }
 
 void NodeStatus::ReadSoon() {
   if (!machine_) ReadMachineSoon();
-  ReadAddressesSoon();  // the network may come later, or change
+  ReadAddressesSoon();  // every time: the network may come up later or change
 }
 
 void NodeStatus::ReadMachineSoon() {
@@ -69,11 +69,12 @@ void NodeStatus::ReadAddressesSoon() {
   });
 }
 
-/// Old ones stay while there are no others, as in a kubelet.
+/// As in a kubelet, the old addresses stay until there are new ones.
 void NodeStatus::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
   const std::string problem = addresses.ok() ? "" : Message(addresses.status());
   if (problem != address_problem_ && !problem.empty())
-    deps_.log.Error("no address of the node", {KV("err", addresses.status())});
+    deps_.log.Error("cannot find an address of the node, will retry",
+                    {KV("err", addresses.status())});
   address_problem_ = problem;
   const bool refused = addresses.status().code() == StatusCode::kInvalidArgument;
   refused_addresses_ = refused ? Message(addresses.status()) : "";
@@ -87,14 +88,16 @@ void NodeStatus::OnMachine(const StatusOr<node::Machine>& machine) {
   if (!machine.ok()) {
     const std::string problem = ToString(machine.status());
     if (problem != machine_problem_)
-      deps_.log.Error("cannot read the machine", {KV("err", machine.status())});
+      deps_.log.Error("cannot read capacity of the machine, will retry",
+                      {KV("err", machine.status())});
     machine_problem_ = problem;
     return;
   }
   const auto resources = node::ComputeNodeResources(*machine, config_.limits);
   if (!resources.ok()) {
     machine_problem_ = Message(resources.status());
-    deps_.log.Error("impossible reservations", {KV("err", resources.status())});
+    deps_.log.Error("reserved resources exceed the capacity, the node has no record",
+                    {KV("err", resources.status())});
     return;
   }
   machine_ = *machine;
@@ -137,7 +140,7 @@ void NodeStatus::Refresh() {
   if (changed) deps_.on_conditions();
 }
 
-/// Of device plugins, as pod-worker knows them.
+/// Adds the devices that pod-worker knows from device plugins.
 void NodeStatus::AddDevices(v1::NodeRecord& node) const {
   const auto worker = deps_.workers.Find(bus::kNodeKey);
   if (worker == nullptr) return;
@@ -156,7 +159,7 @@ void NodeStatus::OnServerNode(const kube::Node& node) {
   Refresh();
 }
 
-/// Until the server shows this node they are those that it registers with.
+/// Until the server shows this node, the record has the labels and taints of the registration.
 void NodeStatus::AddLabelsAndTaints(v1::NodeRecord& node) const {
   std::map<std::string, std::string> labels;
   if (server_node_) {
@@ -183,12 +186,12 @@ void NodeStatus::PutNode(v1::NodeRecord node) {
   const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(record.version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put-node.before");
-  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "put the node");
+  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "publish the record of the node");
   FAIL_POINT_VOID("status.put-node.after");
 }
 
-/// A pressure is told when this process first knows of it, met or not; after that, and of Ready, a
-/// change alone. What nobody knows for a while has not changed.
+/// A pressure gets an event when its status is first known, true or false, and at each change.
+/// Ready gets one at each change only. Unknown is not a change.
 void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
   std::vector<v1::EventRecord> events;
   for (const auto& condition : after) {

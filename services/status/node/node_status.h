@@ -1,14 +1,15 @@
 #pragma once
 
-/// The record of the node: capacity, labels, addresses, conditions. The one writer of conditions
-/// and of their events.
-/// In:    the machine and its addresses, read when StatusService says; the state of PeerMonitor;
-/// the pressure that gc puts; labels and taints that the API server has, where there is one.
-/// Owns:  key `node` of table `podstatus`; the conditions as last put and as events last told them.
-/// Out:   puts to `podstatus`; events of conditions that change, of pressures with each start.
+/// The record of the node: capacity, labels, addresses, conditions. It alone writes conditions and
+/// their events.
+/// In:    the machine and its addresses, read when StatusService asks; the state of PeerMonitor;
+///        the pressure that gc puts; labels and taints of the Node at the API server, if any.
+/// Owns:  key `node` of table `podstatus`; the conditions last put and last reported by events.
+/// Out:   puts to `podstatus`; an event for each condition that changes, and after a start for each
+///        pressure.
 /// Killed at any line: nothing is lost; the next start reads the machine again.
-/// Threads: loop thread; machine and addresses on strands.
-/// Errors: a machine that cannot be read is in machine_problem(), and there is no record before.
+/// Threads: loop thread; machine and addresses are read on strands.
+/// Errors: until the machine could be read there is no record; machine_problem() says why.
 /// Source: docs/safety.md, rule 24.
 
 #include <functional>
@@ -28,6 +29,7 @@
 #include "services/status/metrics.h"
 #include "services/status/node/conditions.h"
 #include "services/status/node/peer_monitor.h"
+#include "services/status/node_settings.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -44,34 +46,34 @@ class NodeStatus {
     const bus::View<v1::PressureRecord>& pressure;
     const bus::View<v1::WorkerRecord>& workers;
     const PeerMonitor& peers;
-    node::ListAddresses list_addresses;   // on a strand
-    node::ResolveName resolve_name = {};  // likewise; null: the node's name is not looked up
+    node::ListAddresses list_addresses;   // called on a strand
+    node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
     StatusMetrics& metrics;
     const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
-    std::function<void()> on_addresses;  // pods show the node's address
-    /// Now, as pods show them: those of an external cloud, or those that were found.
+    std::function<void()> on_addresses;  // the addresses have changed
+    /// Addresses that pods show: those of an external cloud provider, else those of the machine.
     std::function<const std::vector<std::string>&()> host_ips;
-    std::function<void()> on_conditions;  // the status of one has changed
+    std::function<void()> on_conditions;  // the status of a condition has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);
   ~NodeStatus();
   NodeStatus(const NodeStatus&) = delete;
   NodeStatus& operator=(const NodeStatus&) = delete;
 
-  /// The machine until it is known, and its addresses.
+  /// Starts to read the addresses, and the machine until it is known.
   void ReadSoon();
-  /// Computes the record, and puts it when it differs.
+  /// Computes the record, and puts it if it has changed.
   void Refresh();
-  /// As the API server has this node, from now on.
+  /// The node as the API server has it now.
   void OnServerNode(const kube::Node& node);
-  /// The last ones that were found.
+  /// The addresses that were found last.
   const std::vector<std::string>& addresses() const { return addresses_; }
-  /// Why the machine is not known; empty: it is.
+  /// Why the machine could not be read; empty: it is known.
   const std::string& machine_problem() const { return machine_problem_; }
-  /// Why the last look found no addresses; empty: it found some.
+  /// Why the last search found no address; empty: it found some.
   const std::string& address_problem() const { return address_problem_; }
-  /// Why the addresses of --node-ip can never be this node's; empty: they may.
+  /// Why the addresses of --node-ip can never be this node's; empty: they are valid.
   const std::string& refused_addresses() const { return refused_addresses_; }
 
  private:
@@ -92,12 +94,12 @@ class NodeStatus {
   std::string address_problem_, refused_addresses_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> conditions_;
-  std::map<std::string, std::string> recorded_;  // status that the last event told, by type
+  std::map<std::string, std::string> recorded_;  // type -> status in its last event
   struct ServerNode {
     std::map<std::string, std::string> labels;
     std::vector<v1::NodeTaint> taints;
   };
-  std::optional<ServerNode> server_node_;  // none: the server has not shown it yet
+  std::optional<ServerNode> server_node_;  // nothing: the server has not shown the node yet
   std::shared_ptr<bool> alive_;
 };
 

@@ -57,7 +57,7 @@ class NodeRecordTest : public ::testing::Test {
       if (condition.type() == type) return condition.status();
     return "none";
   }
-  ptrdiff_t Told(const std::string& reason) const {
+  ptrdiff_t Events(const std::string& reason) const {
     return std::ranges::count(service->ListEvents("node-a"), reason, &v1::EventRecord::reason);
   }
 
@@ -122,33 +122,33 @@ TEST_F(NodeRecordTest, EachPressureIsToldWhenItIsKnownAndWhenItChanges) {
   met.add_conditions("DiskPressure");
   Start();
   all.Advance(11s);
-  EXPECT_EQ(Told("NodeHasSufficientMemory"), 0) << "gc has not said anything yet";
+  EXPECT_EQ(Events("NodeHasSufficientMemory"), 0) << "gc has not said anything yet";
   ASSERT_TRUE(pressure.Put("node", met).ok());
   all.Advance(11s);
-  EXPECT_EQ(Told("NodeHasDiskPressure"), 1) << "also when it was there before anybody looked";
-  EXPECT_EQ(Told("NodeHasSufficientMemory"), 1);
-  EXPECT_EQ(Told("NodeHasSufficientPID"), 1);
-  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 0);
+  EXPECT_EQ(Events("NodeHasDiskPressure"), 1) << "also when it existed before the start";
+  EXPECT_EQ(Events("NodeHasSufficientMemory"), 1);
+  EXPECT_EQ(Events("NodeHasSufficientPID"), 1);
+  EXPECT_EQ(Events("NodeHasNoDiskPressure"), 0);
   ASSERT_TRUE(pressure.Put("node", {}).ok());
   all.Advance(1min);
-  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
-  EXPECT_EQ(Told("NodeHasDiskPressure"), 1);
-  EXPECT_EQ(Told("NodeHasSufficientMemory"), 1) << "nothing changed";
-  EXPECT_EQ(Told("NodeHasSufficientPID"), 1);
+  EXPECT_EQ(Events("NodeHasNoDiskPressure"), 1);
+  EXPECT_EQ(Events("NodeHasDiskPressure"), 1);
+  EXPECT_EQ(Events("NodeHasSufficientMemory"), 1) << "nothing changed";
+  EXPECT_EQ(Events("NodeHasSufficientPID"), 1);
 }
 
 TEST_F(NodeRecordTest, APressureThatNobodyKnowsForAWhileIsNotToldAgain) {
   Start();
   ASSERT_TRUE(pressure.Put("node", {}).ok());
   all.Advance(11s);
-  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
+  EXPECT_EQ(Events("NodeHasNoDiskPressure"), 1);
   pressure.Remove("node");
   all.Advance(11s);
   ASSERT_EQ(ConditionOf("DiskPressure"), "Unknown");
   ASSERT_TRUE(pressure.Put("node", {}).ok());
   all.Advance(11s);
   ASSERT_EQ(ConditionOf("DiskPressure"), "False");
-  EXPECT_EQ(Told("NodeHasNoDiskPressure"), 1);
+  EXPECT_EQ(Events("NodeHasNoDiskPressure"), 1);
 }
 
 }  // namespace

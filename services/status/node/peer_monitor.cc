@@ -52,9 +52,9 @@ void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::Pee
   } else {
     ledger_.OnBad(process, now, answer.ok() ? answer->reason : ToString(answer.status()));
   }
-  const std::string could = bus::SerializeSorted(runtime_.features);
+  const std::string features_before = bus::SerializeSorted(runtime_.features);
   if (process == "pleg") {
-    // A pleg that has just started knows nothing yet, which says nothing of the runtime.
+    // A pleg that has just started does not know the runtime: keep its last report.
     if (answer.ok() && answer->runtime && (answer->runtime->known || !runtime_.known))
       runtime_ = *answer->runtime;
     runtime_.pleg_errors =
@@ -65,7 +65,7 @@ void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::Pee
   deps_.metrics.unanswered.Add({{"process", process}})
       .Set(std::chrono::duration<double>(ledger_.AskedWithoutAnswer(process)).count());
   deps_.on_answer();
-  if (bus::SerializeSorted(runtime_.features) != could) deps_.on_features();
+  if (bus::SerializeSorted(runtime_.features) != features_before) deps_.on_features();
 }
 
 }  // namespace splitlet::status

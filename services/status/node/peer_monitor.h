@@ -1,15 +1,15 @@
 #pragma once
 
 /// Asks the other processes for their health.
-/// In:    "ask now" of StatusService, each 10 s, and pleg sooner until the runtime was ready once;
-/// the answers.
-/// Owns:  how long each process has left questions without a good answer; what pleg last said of
-/// the runtime.
-/// Out:   health calls; `on_answer` after each answer, `on_features` when the runtime can do more
-/// or less than before.
-/// Killed at any line: the times begin anew with the next start.
+/// In:    AskAll of StatusService every 10 s; a timer of its own for pleg until the runtime was
+///        ready once; the answers.
+/// Owns:  how long each process has not given a good answer; the last report of pleg about the
+///        runtime.
+/// Out:   health calls; `on_answer` after each answer; `on_features` when the features of the
+///        runtime change.
+/// Killed at any line: the next start measures the times from zero.
 /// Threads: loop thread; the calls run on strands.
-/// Errors: an answer that does not come is a bad one.
+/// Errors: a call without an answer counts as a bad answer.
 /// Source: docs/safety.md, rule 24.
 
 #include <functional>
@@ -45,7 +45,7 @@ class PeerMonitor {
 
  private:
   void Ask(const std::string& process);
-  /// Pods, and the node, wait for what it has not been able to say.
+  /// Asks again soon: pods and the node wait for the answer.
   void AskSoon(const std::string& process);
   void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
 

@@ -13,7 +13,7 @@ namespace splitlet::status {
 namespace {
 
 constexpr size_t kMessageBudget = 12288;
-/// What the kernel gives at least: less is shown as it was asked for.
+/// The kernel's minimum; a smaller amount is shown as requested.
 constexpr int64_t kLeastCpuRequestMillis = 2, kLeastCpuLimitMillis = 10;
 constexpr std::string_view kRestartingAll = "RestartingAllContainers";
 constexpr std::string_view kRemovedToRestart =
@@ -59,15 +59,16 @@ const kube::ContainerStatus* FindStatus(const kube::PodStatus* status, Kind kind
   return it == list.end() ? nullptr : &*it;
 }
 
-const v1::WaitingReason* FindNote(const v1::WorkerRecord* worker, const std::string& name) {
+const v1::WaitingReason* FindWaitingReason(const v1::WorkerRecord* worker,
+                                           const std::string& name) {
   if (worker == nullptr) return nullptr;
-  const auto& notes = worker->containers();
-  const auto it = std::find_if(notes.begin(), notes.end(),
-                               [&](const auto& note) { return note.name() == name; });
-  return it == notes.end() || it->reason().empty() ? nullptr : &*it;
+  const auto& reasons = worker->containers();
+  const auto it = std::find_if(reasons.begin(), reasons.end(),
+                               [&](const auto& reason) { return reason.name() == name; });
+  return it == reasons.end() || it->reason().empty() ? nullptr : &*it;
 }
 
-/// Result of a probe for this very container; nullptr: none yet.
+/// Result of a probe for the container with this id; nullptr: none yet.
 const v1::ProbeResult* FindProbe(const v1::WorkerRecord* worker, const std::string& id,
                                  std::string_view kind) {
   if (worker == nullptr) return nullptr;
@@ -114,8 +115,7 @@ core::ContainerState StateOf(const v1::ObservedPod& observed, const v1::Containe
   return state;
 }
 
-/// Whether the handler of the pod's sandbox can make mounts read-only all the way down; nullopt:
-/// not known.
+/// Whether the handler of the pod's sandbox supports recursive read-only mounts; nullopt: unknown.
 std::optional<bool> CanBeRecursive(const ContainerInputs& in) {
   if (in.features == nullptr || !in.features->known() || in.observed == nullptr ||
       in.observed->sandboxes().empty())
@@ -127,7 +127,7 @@ std::optional<bool> CanBeRecursive(const ContainerInputs& in) {
   return found != handlers.end() && found->recursive_read_only_mounts();
 }
 
-/// "Enabled" is not in doubt: without the handler's support the container is not made.
+/// "Enabled" stays: without the handler's support the container is not created.
 std::string RecursiveReadOnly(const core::VolumeMount& mount, const ContainerInputs& in,
                               const kube::ContainerStatus* previous) {
   if (mount.recursive_read_only() == "Enabled") return "Enabled";
@@ -152,8 +152,8 @@ void SetMounts(const kube::Container& container, const ContainerInputs& in,
   }
 }
 
-/// What was asked for stays where the runtime does not say what it has set. `least`: what the
-/// kernel gives at least.
+/// Shows the amount that the runtime has set; without one, the requested amount stays. `least`: the
+/// kernel's minimum.
 template <class Quantities>
 void SetCpu(int64_t actual, int64_t least, Quantities& shown) {
   const auto cpu = shown.find(std::string(kube::kCpu));
@@ -171,7 +171,7 @@ void SetMemory(int64_t actual, Quantities& shown) {
       kube::Quantity::FromInt(actual, kube::Quantity::Format::kBinary).ToString());
 }
 
-/// One container on its way from the spec to its status.
+/// Builds the status of one container.
 class Builder {
  public:
   Builder(const ContainerInputs& in, const kube::Container& container, Kind kind, Seen seen)
@@ -190,7 +190,7 @@ class Builder {
       SetMissing();
     }
     if (IsPlainInit()) SetInitDone(any_regular_seen);
-    SetNote();
+    SetWaitingReason();
     kind_ == Kind::kEphemeral ? status_.set_ready(false) : SetFlags();
     return std::move(status_);
   }
@@ -221,7 +221,7 @@ class Builder {
                                                                        : "ContainerCreating");
   }
 
-  /// No record of the container, but there was one: lost only where the observation covers all.
+  /// The container had a status and has no record: it is lost only if the observation covers it.
   void SetMissing() {
     if (!in_.covers) {
       status_ = *previous_;
@@ -234,7 +234,7 @@ class Builder {
     if (!in_.deleted) status_.set_restart_count(previous_->restart_count() + 1);
   }
 
-  /// Removed to be made anew.
+  /// The container was removed because all containers restart.
   void SetRemoved() {
     if (previous_->state().has_waiting()) return;
     status_.clear_state();
@@ -253,14 +253,14 @@ class Builder {
     const auto& observed = *in_.observed;
     const auto& record = *seen_.newest;
     const bool had = previous_ != nullptr;
-    // How it ended was shown before it was lost.
-    const bool told = had && previous_->state().has_terminated() &&
-                      previous_->restart_count() >= record.restart_count();
-    if (cri::IsLost(record) && told) return;
+    // The last status shows how the container ended, before its record was lost.
+    const bool end_was_shown = had && previous_->state().has_terminated() &&
+                               previous_->restart_count() >= record.restart_count();
+    if (cri::IsLost(record) && end_was_shown) return;
     kube::ContainerStatus status;
     status.set_name(container_.name());
     *status.mutable_state() = StateOf(observed, record);
-    // A kubelet looks again only after it has started it, and so never shows it without a reason.
+    // A kubelet lists again only after the start, and so never shows Waiting without a reason.
     if (record.state() == v1::ContainerRecord::CREATED) SetBegins(status);
     status.mutable_last_state();
     if (!cri::IsLost(record)) status.set_container_id(IdOf(observed, record));
@@ -282,7 +282,7 @@ class Builder {
     status_ = std::move(status);
   }
 
-  /// One that ran and made room for another, without a record of how it ended, is lost.
+  /// The last container ran and was replaced without a record of its end: it is lost.
   void SetLastState(const v1::ContainerRecord& record, kube::ContainerStatus& status) const {
     auto& last = *status.mutable_last_state();
     last = previous_->last_state();
@@ -296,7 +296,7 @@ class Builder {
     }
   }
 
-  /// A finished init container whose record is gone, while the pod has moved on.
+  /// The record of an init container is gone, and a later container shows that it had finished.
   void SetInitDone(bool any_regular_seen) {
     if (in_.restarting) return;  // it runs again
     if (seen_.newest != nullptr || !any_regular_seen || !status_.state().has_waiting()) return;
@@ -308,35 +308,35 @@ class Builder {
         "treat it as exited normally");
   }
 
-  bool IsDue(const v1::WaitingReason& note) const {
+  bool IsWaiting(const v1::WaitingReason& reason) const {
     if (in_.deleted) return false;
     if (kind_ == Kind::kEphemeral && seen_.newest != nullptr)
       return seen_.newest->state() == v1::ContainerRecord::CREATED;
-    // Not seen by a listing that does not cover it: what was shown of it, such as running, stands.
+    // The listing may not cover the container: a state that was shown, such as Running, stands.
     if (seen_.newest == nullptr) return status_.state().has_waiting();
     if (seen_.newest->state() == v1::ContainerRecord::RUNNING) return false;
     if (seen_.newest->state() != v1::ContainerRecord::EXITED) return true;
     const int32_t code = seen_.newest->exit_code();
     if (kind_ == Kind::kInit && code == 0) return false;
-    // What is stopped to be replaced comes back however it ended: an API server that was told of a
-    // good end would not take that it runs again. Of a hook that failed there is a note in any
-    // case.
-    if (note.reason() != kPostStartHookError) return true;
+    // A container that was stopped to be replaced restarts even after exit code 0. It is shown as
+    // waiting, because an API server refuses Running after a successful end. A failed postStart
+    // hook leaves a waiting reason even if the container does not restart.
+    if (reason.reason() != kPostStartHookError) return true;
     return kube::RestartsAfterExit(in_.pod, container_, code);
   }
 
-  /// Why it does not run yet: pull and start errors, back-off.
-  void SetNote() {
-    const v1::WaitingReason* note = FindNote(in_.worker, container_.name());
-    if (note == nullptr || !IsDue(*note)) return;
+  /// Shows why the container does not run yet: pull and start errors, back-off.
+  void SetWaitingReason() {
+    const v1::WaitingReason* reason = FindWaitingReason(in_.worker, container_.name());
+    if (reason == nullptr || !IsWaiting(*reason)) return;
     if (status_.state().has_terminated()) *status_.mutable_last_state() = status_.state();
     status_.clear_state();
     auto* waiting = status_.mutable_state()->mutable_waiting();
-    waiting->set_reason(note->reason());
-    if (!note->message().empty()) waiting->set_message(note->message());
+    waiting->set_reason(reason->reason());
+    if (!reason->message().empty()) waiting->set_message(reason->message());
   }
 
-  /// What was shown of this very container, be it by the agent before; nullptr: nothing.
+  /// The last status of the container with the same id, by this or another agent; nullptr: none.
   const kube::ContainerStatus* ShownBefore() const {
     for (const auto* shown : {previous_, mirror_})
       if (shown != nullptr && !status_.container_id().empty() &&
@@ -386,7 +386,7 @@ class Builder {
     *user.mutable_supplemental_groups() = record.user().supplemental_groups();
   }
 
-  /// As allocated; of a running container as the runtime has set them.
+  /// The allocated resources; for a running container those that the runtime has set.
   void SetResources(const v1::ContainerRecord& record, kube::ContainerStatus& status) const {
     if (!container_.has_resources()) return;
     const auto& asked = container_.resources();
@@ -410,7 +410,7 @@ class Builder {
   kube::ContainerStatus status_;
 };
 
-/// At a boundary between characters.
+/// Cuts between two UTF-8 characters.
 void Cut(std::string* text, size_t limit) {
   if (text->size() <= limit) return;
   while (limit > 0 && (static_cast<unsigned char>((*text)[limit]) & 0xC0U) == 0x80U) --limit;
@@ -437,7 +437,8 @@ void Close(kube::ContainerStatus& status) {
   status.set_started(false);
 }
 
-/// Some regular container got past its beginning, so that all init containers had ended.
+/// All init containers had ended: a regular container has started, or the last init container shows
+/// it.
 bool WasInitialized(const kube::Pod& pod, const ContainerStatuses& statuses) {
   if (pod.spec().init_containers_size() == 0) return true;
   const bool any = std::any_of(
@@ -481,7 +482,7 @@ void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses) {
   if (WasInitialized(pod, statuses)) {
     for (auto& status : statuses.regular) Close(status);
   }
-  // Init containers up to the last that ever began; the first one where none did.
+  // Close init containers up to the last that ever started; if none did, the first one.
   size_t last = 0;
   for (size_t i = 0; i < statuses.init.size(); ++i)
     if (!statuses.init[i].state().has_waiting() || statuses.init[i].last_state().has_terminated())
@@ -491,13 +492,13 @@ void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses) {
 
 bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed) {
   if (observed == nullptr || !kube::MayRestartAll(pod)) return false;
-  const auto says = [&](const auto& containers) {
+  const auto any_restarts = [&](const auto& containers) {
     for (const kube::Container& container : containers)
       for (const auto& record : observed->containers())
         if (record.name() == container.name() && cri::RestartsAll(container, record)) return true;
     return false;
   };
-  return says(pod.spec().containers()) || says(pod.spec().init_containers());
+  return any_restarts(pod.spec().containers()) || any_restarts(pod.spec().init_containers());
 }
 
 bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed) {

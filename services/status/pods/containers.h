@@ -1,9 +1,9 @@
 #pragma once
 
-/// Container statuses of the API from what the runtime shows, what the worker notes, and the last
-/// status. Pure: no I/O, no clock.
+/// Computes the API statuses of containers from the records of the runtime, the record of the
+/// worker and the last status. Pure: no I/O, no clock.
 /// Threads: any.
-/// Errors: none; what is missing is unknown, not stopped.
+/// Errors: none; a missing record means unknown, not stopped.
 /// Units: times in the API are whole seconds.
 /// Source: docs/behaviour/status.md, "Containers"; docs/safety.md, rules 20 to 22.
 
@@ -19,17 +19,17 @@ namespace splitlet::status {
 
 namespace core = k8s::io::api::core::v1;
 
-/// What the statuses of all containers of a pod rest on.
+/// Inputs for the statuses of all containers of a pod.
 struct ContainerInputs {
   const kube::Pod& pod;
-  const v1::ObservedPod* observed = nullptr;  // nullptr: nothing is known
+  const v1::ObservedPod* observed = nullptr;  // nullptr: unknown
   const v1::WorkerRecord* worker = nullptr;   // of this incarnation
   const kube::PodStatus* previous = nullptr;  // of this incarnation
-  const kube::PodStatus* mirror = nullptr;    // of a static pod, for flags that `previous` lacks
-  bool covers = false;       // what `observed` does not hold is gone, not merely unseen
-  bool workers_live = true;  // else flags are kept or lowered, never raised
-  bool deleted = false;      // asked to go: nothing is started again
-  bool restarting = false;   // all containers: what is gone was removed to begin anew
+  const kube::PodStatus* mirror = nullptr;    // what the mirror pod of a static pod shows
+  bool covers = false;       // a container that `observed` lacks is gone, not merely unseen
+  bool workers_live = true;  // false: the flags ready and started may fall, but not rise
+  bool deleted = false;      // the pod is deleted: no container starts again
+  bool restarting = false;   // all containers restart: a missing one was removed for that
   const v1::NodeFeatures* features = nullptr;  // of the runtime
 };
 
@@ -40,14 +40,15 @@ struct ContainerStatuses {
 
 ContainerStatuses ComputeContainers(const ContainerInputs& in);
 
-/// Everything that has not ended when the worker was done becomes Terminated, with no claim of
-/// success.
+/// For a pod whose worker is done: each container without a known end becomes Terminated, never
+/// with success.
 void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses);
 
-/// An end that is seen says that all containers of the pod begin anew: that record goes last.
+/// A container has exited by a rule that restarts all containers of the pod. The record of that
+/// container is removed last.
 bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed);
 
-/// Some regular container has a record in the newest ready sandbox.
+/// At least one regular container has a record in the newest ready sandbox.
 bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed);
 
 /// Nanoseconds to whole seconds, into an API time.

@@ -6,7 +6,7 @@
 #include "libs/kube/codec.h"
 #include "services/status/pods/pod_status.h"
 
-/// What the statuses of containers show of the runtime, beside their states.
+/// Fields of container statuses that come from the runtime, except the states.
 
 namespace splitlet::status {
 namespace {
@@ -249,7 +249,7 @@ TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {
   EXPECT_FALSE(status.container_statuses(0).ready()) << "no result of readiness yet";
 }
 
-/// Between two looks one was lost, and the next attempt began.
+/// Between two inspections a container was lost, and the next attempt started.
 TEST(Restarted, WithoutARecordOfHowItEndedTheOneBeforeIsLost) {
   const struct {
     const char* name;
@@ -397,14 +397,14 @@ TEST(DyingPod, ItsConditionsGoOneWayOnly) {
   end(0);
   pod.Compute();
   EXPECT_EQ(said("Ready"), "False ContainersNotReady");
-  // The worker starts anew and has not looked yet.
-  const auto looked = pod.worker.observation();
+  // The worker restarts and has not inspected the pod yet.
+  const auto inspected = pod.worker.observation();
   pod.worker.clear_observation();
   pod.Compute();
   EXPECT_EQ(said("Ready"), "False ContainersNotReady");
   EXPECT_EQ(said("ContainersReady"), "False ContainersNotReady");
   EXPECT_EQ(said("Initialized"), "True ");
-  *pod.worker.mutable_observation() = looked;
+  *pod.worker.mutable_observation() = inspected;
   end(1);
   pod.worker.mutable_observation()->mutable_sandboxes(0)->set_state(v1::SandboxRecord::NOT_READY);
   pod.Compute();

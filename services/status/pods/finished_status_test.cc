@@ -32,7 +32,7 @@ TEST(FinishedStatus, ComesToTheSamePhaseAgain) {
     worker.set_state(v1::FINISHED);
     StatusInputs in{.pod = pod, .desired = desired, .worker = &worker, .now = WallFromNanos(1)};
     const kube::PodStatus first = ComputePodStatus(in);
-    // Of one that ended before anything of it began nobody is told that it ran.
+    // A pod that ended before any container started is never shown as running.
     EXPECT_EQ(first.phase(), "Pending");
     in.previous = &first;
     EXPECT_EQ(ComputePodStatus(in).phase(), first.phase());
@@ -64,7 +64,7 @@ TEST(FinishedStatus, APodThatPassedItsOwnLimitIsEvictedAndNotDisrupted) {
 }
 
 /// Pod default/web of an API server, with one container, and its records.
-struct Told {
+struct Reported {
   kube::Pod pod;
   v1::DesiredRecord desired;
   v1::AdmissionRecord admission;
@@ -72,7 +72,7 @@ struct Told {
   v1::ObservedPod runtime;
   bool rejected = false;
 
-  Told() {
+  Reported() {
     pod.mutable_metadata()->set_name("web");
     pod.mutable_metadata()->set_uid("u1");
     pod.mutable_metadata()->set_generation(7);
@@ -106,31 +106,31 @@ struct Told {
 };
 
 TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
-  using Edit = std::function<void(Told&)>;
+  using Edit = std::function<void(Reported&)>;
   const struct {
     const char* name;
     Edit edit;
     const char* phase;
   } kCases[] = {
-      {"refused before anything was told of it", [](Told& t) { t.rejected = true; }, "Failed"},
+      {"refused before it had a status", [](Reported& t) { t.rejected = true; }, "Failed"},
       {"a static pod that waits for room",
-       [](Told& t) {
+       [](Reported& t) {
          t.desired.set_source("file");
          t.admission.set_decision(v1::AdmissionRecord::WAITING);
          t.worker.set_granted(false);
        },
        "Pending"},
       {"a manifest that says that its pod is being deleted",
-       [](Told& t) {
+       [](Reported& t) {
          t.desired.set_source("file");
          t.pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
          t.worker.set_granted(false);
        },
        "Pending"},
-      {"new", [](Told&) {}, "Pending"},
-      {"running", [](Told& t) { t.Run(); }, "Running"},
+      {"new", [](Reported&) {}, "Pending"},
+      {"running", [](Reported& t) { t.Run(); }, "Running"},
       {"ended",
-       [](Told& t) {
+       [](Reported& t) {
          t.worker.set_state(v1::TERMINATED);
          t.worker.mutable_terminal_status()->set_phase("Failed");
        },
@@ -138,34 +138,34 @@ TEST(ObservedGeneration, IsInEachStatusWhicheverRuleMakesIt) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    Told told;
-    c.edit(told);
-    EXPECT_EQ(told.Compute().phase(), c.phase);
-    EXPECT_EQ(told.Compute().observed_generation(), 7);
+    Reported pod;
+    c.edit(pod);
+    EXPECT_EQ(pod.Compute().phase(), c.phase);
+    EXPECT_EQ(pod.Compute().observed_generation(), 7);
   }
 }
 
 TEST(RefusedGrant, IsTheReasonOfThePodUntilOneIsTaken) {
   const std::string why = "spec.containers[0].name: Invalid value";
-  Told told;
-  told.worker.set_granted(false);
-  told.worker.set_refusal(why);
-  auto& note = *told.worker.add_containers();
-  note.set_name("a");
-  note.set_reason("CreateContainerConfigError");
-  note.set_message(why);
-  const kube::PodStatus waits = told.Compute();
+  Reported pod;
+  pod.worker.set_granted(false);
+  pod.worker.set_refusal(why);
+  auto& reason = *pod.worker.add_containers();
+  reason.set_name("a");
+  reason.set_reason("CreateContainerConfigError");
+  reason.set_message(why);
+  const kube::PodStatus waits = pod.Compute();
   EXPECT_EQ(waits.phase(), "Pending");
   EXPECT_EQ(waits.reason(), "FailedValidation");
   EXPECT_EQ(waits.message(), why);
   EXPECT_EQ(waits.container_statuses(0).state().waiting().reason(), "CreateContainerConfigError");
-  told.Run();
-  const kube::PodStatus runs = told.Compute(&waits);
+  pod.Run();
+  const kube::PodStatus runs = pod.Compute(&waits);
   EXPECT_EQ(runs.phase(), "Running") << "of another agent";
   EXPECT_EQ(runs.reason(), "FailedValidation");
-  told.worker.clear_refusal();
-  EXPECT_EQ(told.Compute(&runs).reason(), "");
-  EXPECT_EQ(told.Compute(&runs).message(), "");
+  pod.worker.clear_refusal();
+  EXPECT_EQ(pod.Compute(&runs).reason(), "");
+  EXPECT_EQ(pod.Compute(&runs).message(), "");
 }
 
 }  // namespace

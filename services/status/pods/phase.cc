@@ -24,7 +24,7 @@ struct Counts {
   int running = 0, waiting = 0, stopped = 0, succeeded = 0, restartable = 0, unknown = 0;
 };
 
-/// The end that a status shows, now or as its last state; nullptr when it has none.
+/// The termination that a status shows as its state or last state; nullptr: none.
 const core::ContainerStateTerminated* EndOf(const kube::ContainerStatus& status) {
   if (status.state().has_terminated()) return &status.state().terminated();
   if (status.state().has_waiting() && status.last_state().has_terminated())
@@ -106,7 +106,7 @@ std::string Names(std::string_view what, const std::vector<std::string>& names) 
 struct ConditionValue {
   std::string status = "True";
   std::string reason, message;
-  int64_t since = 0;  // by what the records show; seconds, 0: they do not show it
+  int64_t since = 0;  // seconds, from the records; 0: they do not show it
 };
 
 ConditionValue JudgeInitialized(const ConditionInputs& in, const kube::PodStatus& pod) {
@@ -128,11 +128,14 @@ ConditionValue JudgeInitialized(const ConditionInputs& in, const kube::PodStatus
   for (const auto& status : in.containers.regular)
     if (status.state().has_running() || status.state().has_terminated()) return value;
   if (incomplete.empty()) return value;
-  return {"False", "ContainersNotInitialized", Names("containers with incomplete", incomplete),
-          pod.start_time().seconds()};
+  return {.status = "False",
+          .reason = "ContainersNotInitialized",
+          .message = Names("containers with incomplete", incomplete),
+          .since = pod.start_time().seconds()};
 }
 
-/// Those that decide whether the pod is ready; a status is nullptr when there is none.
+/// Containers that must be ready for the pod to be ready: sidecars and regular containers. nullptr:
+/// no status.
 std::vector<std::pair<std::string, const kube::ContainerStatus*>> Deciding(
     const ConditionInputs& in) {
   std::vector<std::pair<std::string, const kube::ContainerStatus*>> deciding;
@@ -144,7 +147,7 @@ std::vector<std::pair<std::string, const kube::ContainerStatus*>> Deciding(
   return deciding;
 }
 
-/// Since when one is not ready; 0 when nothing shows it, as of one that runs.
+/// Seconds since which a container is not ready; 0: unknown, as for a running one.
 int64_t UnreadySince(const kube::ContainerStatus* status, int64_t start) {
   if (status == nullptr) return start;
   if (const auto* end = EndOf(*status)) return end->finished_at().seconds();
@@ -165,13 +168,18 @@ ConditionValue JudgeContainersReady(const ConditionInputs& in, const kube::PodSt
     }
   }
   if (unready.empty()) unready_since = 0;
-  if (pod.phase() == kSucceeded) return {"False", "PodCompleted", {}, unready_since};
-  if (pod.phase() == kFailed) return {"False", "PodFailed", {}, unready_since};
+  if (pod.phase() == kSucceeded)
+    return {.status = "False", .reason = "PodCompleted", .since = unready_since};
+  if (pod.phase() == kFailed)
+    return {.status = "False", .reason = "PodFailed", .since = unready_since};
   if (unready.empty()) return {.since = ready_since};
-  return {"False", "ContainersNotReady", Names("containers with unready", unready), unready_since};
+  return {.status = "False",
+          .reason = "ContainersNotReady",
+          .message = Names("containers with unready", unready),
+          .since = unready_since};
 }
 
-/// Conditions that others set in the API object decide beside our own.
+/// ContainersReady, and the readiness gates: conditions that other clients set in the API object.
 ConditionValue JudgeReady(const ConditionInputs& in, const ConditionValue& containers_ready) {
   if (containers_ready.status != "True") return containers_ready;
   std::string message;
@@ -186,14 +194,14 @@ ConditionValue JudgeReady(const ConditionInputs& in, const ConditionValue& conta
                                : "the status of pod readiness gate \"" + gate.condition_type() +
                                      "\" is not \"True\", but " + it->status();
   }
-  // When a gate opened or closed is not looked up.
+  // With readiness gates the time is not known: the condition changes now.
   if (message.empty())
     return in.pod.spec().readiness_gates().empty() ? containers_ready : ConditionValue();
   return {"False", "ReadinessGatesNotReady", message};
 }
 
-/// "False" when nothing was shown.
-std::string ToldOf(const ConditionInputs& in, std::string_view type) {
+/// Status of the condition in the last status; "False" without one.
+std::string LastStatusOf(const ConditionInputs& in, std::string_view type) {
   if (in.previous == nullptr) return "False";
   for (const auto& before : in.previous->conditions())
     if (before.type() == type) return before.status();
@@ -244,10 +252,10 @@ std::string_view ComputePhase(const PhaseInputs& in) {
 }
 
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
-  for (const auto& foreign : in.pod.status().conditions())
-    if (std::find(kOwnConditions.begin(), kOwnConditions.end(), foreign.type()) ==
+  for (const auto& other : in.pod.status().conditions())
+    if (std::find(kOwnConditions.begin(), kOwnConditions.end(), other.type()) ==
         kOwnConditions.end())
-      *status.add_conditions() = foreign;
+      *status.add_conditions() = other;
   if (!in.disrupted.empty())
     Add(in, "DisruptionTarget", {"True", "TerminationByKubelet", in.disrupted}, status);
   if (in.resize_refused)
@@ -255,7 +263,7 @@ void AddConditions(const ConditionInputs& in, kube::PodStatus& status) {
         status);
   ConditionValue sandbox{.status = "False"};
   if (in.sandbox_as_shown) {
-    sandbox.status = ToldOf(in, "PodReadyToStartContainers");
+    sandbox.status = LastStatusOf(in, "PodReadyToStartContainers");
   } else if (in.observed != nullptr &&
              cri::CheckSandbox(in.pod, *in.observed) == cri::SandboxCheck::kUsable)
     sandbox = {.since = in.observed->sandboxes(0).created_at_ns() / 1'000'000'000};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The phase of a pod and its conditions from its container statuses. Pure.
+/// Computes the phase of a pod and its conditions from its container statuses. Pure.
 /// Threads: any.
 /// Errors: none.
 /// Source: docs/behaviour/status.md, "Phase" and "Conditions".
@@ -31,19 +31,19 @@ struct ConditionInputs {
   const kube::Pod& pod;
   const ContainerStatuses& containers;
   const v1::ObservedPod* observed = nullptr;
-  bool sandbox_as_shown = false;  // the pod ends, and its worker has not looked at it yet
-  // For transition times. Without it, as after a start of the process, they are what the records
-  // show; what they do not show begins now.
+  bool sandbox_as_shown = false;  // the pod ends, and its worker has not inspected it yet
+  // For transition times. Without it, as after a restart of status, the records give the times; a
+  // time that they do not give is now.
   const kube::PodStatus* previous = nullptr;
-  bool restarting = false;      // all containers begin anew
-  bool resize_refused = false;  // other resources are wanted than the pod has
+  bool restarting = false;      // all containers restart
+  bool resize_refused = false;  // the pod keeps other resources than are wanted
   bool sandbox_condition = true;
   std::string disrupted;  // message of DisruptionTarget; empty: no such condition
   WallTime now;
 };
 inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";
-/// Appends to `status`, whose phase is set: first what others wrote into the API object, then our
-/// own.
+/// Appends conditions to `status`, whose phase is set: first those of other clients in the API
+/// object, then ours.
 void AddConditions(const ConditionInputs& in, kube::PodStatus& status);
 
 }  // namespace splitlet::status

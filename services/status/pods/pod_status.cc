@@ -10,11 +10,11 @@
 namespace splitlet::status {
 namespace {
 
-/// A kubelet's reason of an event for a pod that it ignores.
+/// Reason of a kubelet's event for a pod that it ignores.
 constexpr const char* kRefusedGrant = "FailedValidation";
 
-/// What the statuses rest on: the runtime while the pod is synced, the worker's own look from then
-/// on.
+/// The observation that a status is computed from: that of the runtime while the pod syncs, then
+/// the worker's last inspection.
 struct Observation {
   const v1::ObservedPod* pod = nullptr;
   bool covers = false;
@@ -26,16 +26,16 @@ bool IsEnding(const v1::WorkerRecord* worker) {
 }
 
 Observation Choose(const StatusInputs& in) {
-  if (!IsEnding(in.worker)) return {in.runtime, in.listing_covers};
+  if (!IsEnding(in.worker)) return {.pod = in.runtime, .covers = in.listing_covers};
   const bool done = IsWorkerDone(in.worker);
-  if (in.worker->has_observation()) return {&in.worker->observation(), done};
+  if (in.worker->has_observation()) return {.pod = &in.worker->observation(), .covers = done};
   if (in.worker->terminal_status().has_observation())
-    return {&in.worker->terminal_status().observation(), done};
-  return {nullptr, false};
+    return {.pod = &in.worker->terminal_status().observation(), .covers = done};
+  return {};
 }
 
-/// What an earlier life left says nothing of this one; what has begun in this one and is gone has
-/// ended.
+/// Leaves out containers of earlier incarnations. Adds those that this incarnation started and that
+/// are gone: they are lost.
 v1::ObservedPod PresentIncarnation(const StatusInputs& in, const Observation& seen) {
   v1::ObservedPod present;
   if (seen.pod != nullptr) present = cri::PresentIncarnation(*seen.pod, in.desired.incarnation());
@@ -51,8 +51,7 @@ bool IsDeleted(const StatusInputs& in) {
 
 std::string QosName(const kube::Pod& pod) {
   const auto qos = kube::QosOf(pod);
-  // A quantity that does not parse cannot come from a validated pod; no class is better than a
-  // wrong one.
+  // A validated pod has only quantities that parse; no class is better than a wrong one.
   return qos.ok() ? std::string(kube::Name(*qos)) : std::string();
 }
 
@@ -61,7 +60,7 @@ void Fill(const kube::Resources& resources, Quantities& out) {
   for (const auto& [name, quantity] : resources) out[name].set_string(quantity.ToString());
 }
 
-/// Of the pod as a whole, as allocated: a running pod's do not change.
+/// The allocated resources of the whole pod; they do not change while it runs.
 void SetPodResources(const kube::Pod& pod, kube::PodStatus& status) {
   const auto requests = kube::PodRequests(pod), limits = kube::PodLimits(pod);
   if (!requests.ok() || !limits.ok() || (requests->empty() && limits->empty())) return;
@@ -91,13 +90,13 @@ bool ShowsContainers(const kube::PodStatus* status) {
          status->container_statuses_size() + status->init_container_statuses_size() > 0;
 }
 
-/// It waits for room on this node: nothing of it was ever made in this life.
+/// The pod waits for resources of this node: nothing was created for this incarnation.
 bool Waits(const StatusInputs& in) {
   return in.admission != nullptr && in.admission->decision() == v1::AdmissionRecord::WAITING &&
          !IsGranted(in) && !(ShowsContainers(in.previous) && IsTerminal(in.previous->phase()));
 }
 
-/// A manifest that says that its pod is being deleted: nothing is made for it, and nothing is lost.
+/// The manifest has a deletion timestamp: nothing was created for the pod, and nothing is lost.
 bool IsDeletedFromTheStart(const StatusInputs& in) {
   const auto none = [](const v1::ObservedPod& pod) { return pod.containers().empty(); };
   return in.pod.metadata().has_deletion_timestamp() && kube::IsStaticSource(in.desired.source()) &&
@@ -107,8 +106,8 @@ bool IsDeletedFromTheStart(const StatusInputs& in) {
           (in.worker->terminal_status().phase().empty() && none(in.worker->observation())));
 }
 
-/// Pending, and no container is shown as being created.
-kube::PodStatus NotBegun(const StatusInputs& in) {
+/// Pending, without container statuses.
+kube::PodStatus NotStarted(const StatusInputs& in) {
   kube::PodStatus status;
   status.set_phase(std::string(kPending));
   if (Waits(in)) {
@@ -126,9 +125,9 @@ kube::PodStatus NotBegun(const StatusInputs& in) {
   return status;
 }
 
-/// An API pod that was over before this node had to do with it, such as one of the agent before:
-/// nobody knows better how it ended.
-bool HadEnded(const StatusInputs& in) {
+/// An API pod ended before this program had a worker for it, for example under another agent: its
+/// status stays as it is.
+bool EndedBefore(const StatusInputs& in) {
   if (in.previous == nullptr || !IsTerminal(in.previous->phase()) ||
       kube::IsStaticSource(in.desired.source()))
     return false;
@@ -143,7 +142,7 @@ bool HadEnded(const StatusInputs& in) {
 
 bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
 
-/// One address of each family, that of the node's primary address first.
+/// An address of each family; the family of the node's primary address first.
 std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_first) {
   std::vector<std::string> ordered;
   for (const bool ipv6 : {ipv6_first, !ipv6_first}) {
@@ -164,7 +163,7 @@ std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* o
       return Ordered({newest.ips().begin(), newest.ips().end()}, ipv6_first);
   }
   if (in.pod.spec().host_network()) return Ordered(in.host_ips, ipv6_first);
-  // After its sandbox has stopped the pod keeps the addresses it had.
+  // A pod keeps its addresses after its sandbox has stopped.
   std::vector<std::string> kept;
   const bool ending = in.worker != nullptr && in.worker->state() > v1::SYNCING;
   if (in.previous != nullptr && (ending || observed == nullptr))
@@ -190,17 +189,22 @@ struct Shown {
 
 Shown Previous(const StatusInputs& in) {
   if (in.previous == nullptr) return {};
-  return {in.previous->phase(), in.previous->reason(), in.previous->message()};
+  return {.phase = in.previous->phase(),
+          .reason = in.previous->reason(),
+          .message = in.previous->message()};
 }
 
-/// A terminal phase shows only when nothing can run any more, and then for ever.
+/// A terminal phase is shown only when no container can run again, and is then never left.
 Shown ChoosePhase(const StatusInputs& in, std::string_view computed) {
   Shown before = Previous(in);
   if (IsTerminal(before.phase)) return before;
   if (IsWorkerDone(in.worker)) {
     const auto& ended = in.worker->terminal_status();
-    if (!ended.phase().empty()) return {ended.phase(), ended.reason(), ended.message()};
-    Shown shown{std::string(computed), in.worker->reason(), in.worker->message()};
+    if (!ended.phase().empty())
+      return {.phase = ended.phase(), .reason = ended.reason(), .message = ended.message()};
+    Shown shown{.phase = std::string(computed),
+                .reason = in.worker->reason(),
+                .message = in.worker->message()};
     if (!in.worker->evicted()) shown.reason = shown.message = {};
     if (!IsTerminal(computed) && !kube::IsStatic(in.pod)) shown.phase = std::string(kFailed);
     return shown;
@@ -214,16 +218,16 @@ Shown ChoosePhase(const StatusInputs& in, std::string_view computed) {
   return before;
 }
 
-/// A container that has started and ended, so that the pod was Running at some time.
+/// A container has started, so that the pod was Running at some time.
 bool HasRun(const ContainerStatuses& containers) {
   for (const auto& status : containers.regular)
     if (!status.state().has_waiting() || status.last_state().has_terminated()) return true;
   return false;
 }
 
-/// Some regular container was made in this life: the runtime or its worker knew it, or it was
-/// shown.
-bool HasBegun(const StatusInputs& in, const v1::ObservedPod& present) {
+/// A regular container was created in this incarnation: the runtime or the worker knows it, or the
+/// last status shows it.
+bool HasContainers(const StatusInputs& in, const v1::ObservedPod& present) {
   for (const auto& container : in.pod.spec().containers()) {
     const auto same = [&](const auto& one) { return one.name() == container.name(); };
     if (std::any_of(present.containers().begin(), present.containers().end(), same)) return true;
@@ -252,7 +256,7 @@ std::string Disrupted(const StatusInputs& in, std::string_view phase) {
   return in.worker->message().empty() ? "evicted" : in.worker->message();
 }
 
-/// As last shown: what goes last may have gone since.
+/// The last status shows that all containers restart. The record that causes it may be gone by now.
 bool WasRestarting(const kube::PodStatus* previous) {
   if (previous == nullptr) return false;
   const auto& conditions = previous->conditions();
@@ -261,8 +265,8 @@ bool WasRestarting(const kube::PodStatus* previous) {
   });
 }
 
-/// pod-worker takes no grant of the pod as it is wanted now: what runs is of an older one, or of
-/// another agent.
+/// pod-worker refuses the grant of the pod as it is wanted now. Running containers are of an older
+/// grant, or of another agent.
 void SetRefusal(const StatusInputs& in, Shown& shown) {
   const bool refused = in.worker != nullptr && !in.worker->refusal().empty();
   if (IsTerminal(shown.phase) || (!refused && shown.reason != kRefusedGrant)) return;
@@ -270,8 +274,8 @@ void SetRefusal(const StatusInputs& in, Shown& shown) {
   shown.message = refused ? in.worker->refusal() : "";
 }
 
-/// A static pod that was refused and is granted after all, or that has waited: what was shown of it
-/// then is no floor, nothing had run.
+/// A static pod was refused and is granted now, or has waited. No container had run, so its last
+/// status may be left.
 bool WasHeldBackOnly(const StatusInputs& in) {
   if (in.previous == nullptr || !kube::IsStaticSource(in.desired.source()) ||
       ShowsContainers(in.previous))
@@ -280,8 +284,8 @@ bool WasHeldBackOnly(const StatusInputs& in) {
   return in.previous->phase() == kPending && !in.previous->reason().empty();
 }
 
-/// Of a pod that its worker tends, or soon will.
-kube::PodStatus Tended(StatusInputs in) {
+/// Status of a pod that has a worker, or will have one soon.
+kube::PodStatus Synced(StatusInputs in) {
   if (WasHeldBackOnly(in)) in.previous = nullptr;
   Observation seen = Choose(in);
   const v1::ObservedPod present = PresentIncarnation(in, seen);
@@ -299,14 +303,14 @@ kube::PodStatus Tended(StatusInputs in) {
                          .deleted = IsDeleted(in) || done,
                          .restarting = restarting || WasRestarting(in.previous),
                          .features = in.features});
-  // First: it is what the next status is computed from, which must come to the same phase.
+  // Before the phase: the next status starts from these containers, and must find the same phase.
   if (done) CloseContainers(in.pod, containers);
   std::string_view computed = ComputePhase({.pod = in.pod,
                                             .containers = containers,
                                             .initialized = IsInitialized(in.pod, seen.pod),
                                             .terminal = done});
-  // Such as a static pod whose manifest was replaced while it waited for the one before it.
-  if (done && !HasBegun(in, present)) computed = kPending;
+  // For example a static pod whose manifest was replaced while it waited for an earlier pod.
+  if (done && !HasContainers(in, present)) computed = kPending;
   Shown shown = ChoosePhase(in, computed);
   if (!done && IsTerminal(computed) && in.previous == nullptr && !HasRun(containers))
     shown.phase = std::string(kPending);
@@ -340,7 +344,7 @@ kube::PodStatus Tended(StatusInputs in) {
 
 kube::PodStatus ComputeContent(const StatusInputs& in) {
   if (in.rejected) return Rejected(in);
-  return Waits(in) || IsDeletedFromTheStart(in) ? NotBegun(in) : Tended(in);
+  return Waits(in) || IsDeletedFromTheStart(in) ? NotStarted(in) : Synced(in);
 }
 
 }  // namespace
@@ -351,9 +355,9 @@ bool IsWorkerDone(const v1::WorkerRecord* worker) {
 }
 
 kube::PodStatus ComputePodStatus(const StatusInputs& in) {
-  if (!in.rejected && HadEnded(in)) return *in.previous;
+  if (!in.rejected && EndedBefore(in)) return *in.previous;
   kube::PodStatus status = ComputeContent(in);
-  // Here, for every status: also one of a pod that is refused before anything else was told of it.
+  // For every status, also that of a refused pod.
   if (in.pod.metadata().generation() > 0)
     status.set_observed_generation(in.pod.metadata().generation());
   return status;

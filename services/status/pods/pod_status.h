@@ -1,6 +1,6 @@
 #pragma once
 
-/// The API status of a pod as a pure function of four tables and its last status.
+/// Computes the API status of a pod from the records of four tables and its last status. Pure.
 /// Threads: any.
 /// Errors: none.
 /// Units: times in the API are whole seconds.
@@ -15,7 +15,7 @@
 
 namespace splitlet::status {
 
-/// Records of other incarnations are left out by the caller.
+/// The caller leaves out records of other incarnations.
 struct StatusInputs {
   const kube::Pod& pod;
   const v1::DesiredRecord& desired;
@@ -23,14 +23,15 @@ struct StatusInputs {
   const v1::WorkerRecord* worker = nullptr;
   const v1::ObservedPod* runtime = nullptr;
   const kube::PodStatus* previous = nullptr;
-  const kube::PodStatus* mirror = nullptr;  // of a static pod that shows no container yet
-  bool rejected = false;  // the admission says so, and complete workers show no grant
-  bool resize_refused =
-      false;  // `pod` has the resources it was admitted with, and others are wanted
+  const kube::PodStatus* mirror =
+      nullptr;                    // of the mirror pod of a static pod without containers yet
+  bool rejected = false;          // see IsRejected in pods/first_status.h
+  bool resize_refused = false;    // `pod` has the admitted resources; other ones are wanted
   bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
   bool workers_live = true;
-  bool listing_covers = false;  // a complete listing that vouches for the pod began after our last
-                                // record of it and after the worker's last action
+  /// A complete listing vouches for the pod, and began after our last put and the worker's last
+  /// action.
+  bool listing_covers = false;
   const v1::NodeFeatures* features = nullptr;  // of the runtime
   std::vector<std::string> host_ips;           // first is the primary one
   WallTime now;
@@ -38,7 +39,7 @@ struct StatusInputs {
 
 kube::PodStatus ComputePodStatus(const StatusInputs& in);
 
-/// Terminated or finished: nothing of this incarnation can run any more.
+/// TERMINATED or FINISHED: no container of this incarnation can run again.
 bool IsWorkerDone(const v1::WorkerRecord* worker);
 
 }  // namespace splitlet::status

@@ -368,7 +368,7 @@ TEST(Deleted, AManifestThatSaysSoIsPendingAndLosesNothing) {
     EXPECT_EQ(status.container_statuses_size(), 0);
     pod.Previous(status);
   }
-  // One that ran before shows how it ended.
+  // A container that ran before shows how it ended.
   pod.worker.set_granted(true);
   pod.Container("c", State::EXITED, 1);
   *pod.worker.mutable_observation() = pod.runtime;
@@ -398,11 +398,11 @@ TEST(Containers, LostOnesAreCalledSoOnlyUnderACoveringListing) {
             "waiting ContainerCreating, last ended 0 , restarts 0");
 }
 
-TEST(Containers, AnEarlierLifeSaysNothingOfThisOne) {
+TEST(Containers, AnEarlierIncarnationSaysNothingOfThisOne) {
   Case pod = Case(kOne).Sandbox().Container("a", State::EXITED, 1);
   pod.desired.set_incarnation(7);
   EXPECT_EQ(Show(pod.Compute().container_statuses(0)), "ended 1 Error, last -, restarts 0")
-      << "a kubelet's records belong to the present life";
+      << "a kubelet's records belong to the present incarnation";
   pod.runtime.mutable_containers(0)->set_incarnation(6);
   pod.runtime.mutable_sandboxes(0)->set_incarnation(6);
   EXPECT_EQ(Show(pod.Compute().container_statuses(0)),
@@ -413,10 +413,10 @@ TEST(Containers, AnEarlierLifeSaysNothingOfThisOne) {
 
 TEST(Containers, WhatHasBegunAndIsGoneHasEnded) {
   Case pod = Case(kOne + ", restartPolicy: Never").Sandbox();
-  auto& begun = *pod.worker.add_started_attempts();
-  begun.set_name("a");
-  begun.set_attempt(3);
-  begun.set_restart_count(1);
+  auto& attempt = *pod.worker.add_started_attempts();
+  attempt.set_name("a");
+  attempt.set_attempt(3);
+  attempt.set_restart_count(1);
   EXPECT_EQ(Show(pod.Compute().container_statuses(0)),
             "waiting ContainerCreating, last -, restarts 0")
       << "the listing may be older than the start";
@@ -425,12 +425,12 @@ TEST(Containers, WhatHasBegunAndIsGoneHasEnded) {
   EXPECT_EQ(Show(lost), "ended 137 ContainerStatusUnknown, last -, restarts 1");
   EXPECT_EQ(lost.container_id(), "");
   EXPECT_FALSE(lost.state().terminated().has_finished_at());
-  Case told = Case(kOne + ", restartPolicy: Never").Sandbox().Container("a", State::EXITED, 0);
-  told.Remember().Forget();
-  told.covers = true;
-  told.worker.add_started_attempts()->set_name("a");
-  EXPECT_EQ(Show(told.Compute().container_statuses(0)), "ended 0 Completed, last -, restarts 0")
-      << "how it ended was told before";
+  Case ended = Case(kOne + ", restartPolicy: Never").Sandbox().Container("a", State::EXITED, 0);
+  ended.Remember().Forget();
+  ended.covers = true;
+  ended.worker.add_started_attempts()->set_name("a");
+  EXPECT_EQ(Show(ended.Compute().container_statuses(0)), "ended 0 Completed, last -, restarts 0")
+      << "its end was shown before";
 }
 
 TEST(Containers, UnknownAfterRunningHasEnded) {
@@ -531,9 +531,9 @@ TEST(Conditions, ReadinessGatesDecideLast) {
            ", readinessGates: [{conditionType: example.com/a}, {conditionType: example.com/b}]")
           .Sandbox()
           .Container("a", State::RUNNING);
-  auto* foreign = pod.pod.mutable_status()->add_conditions();
-  foreign->set_type("example.com/b");
-  foreign->set_status("False");
+  auto* other = pod.pod.mutable_status()->add_conditions();
+  other->set_type("example.com/b");
+  other->set_status("False");
   const auto status = pod.Compute();
   EXPECT_EQ(ShowCondition(status, "ContainersReady"), "True");
   EXPECT_EQ(
@@ -556,7 +556,7 @@ TEST(Conditions, TransitionTimesMoveOnlyWithTheStatus) {
 }
 
 /// Started at 950, and at 960 when it ended.
-struct Life {
+struct Span {
   std::string name;
   State::State state = State::RUNNING;
   int64_t from = 950, to = 960;
@@ -564,15 +564,15 @@ struct Life {
 };
 
 /// Seconds; the start of the pod is 900, now is 1000.
-int64_t FirstSince(const std::string& spec, const std::vector<Life>& lives, const char* type,
+int64_t FirstSince(const std::string& spec, const std::vector<Span>& spans, const char* type,
                    bool sandbox_ready = true) {
   Case pod = Case(spec).Sandbox(sandbox_ready);
   pod.runtime.mutable_sandboxes(0)->set_created_at_ns(940'000'000'000);
-  for (const auto& life : lives) {
-    pod.Container(life.name, life.state, life.exit_code);
+  for (const auto& span : spans) {
+    pod.Container(span.name, span.state, span.exit_code);
     auto* record = pod.runtime.mutable_containers(pod.runtime.containers_size() - 1);
-    record->set_started_at_ns(life.from * 1'000'000'000);
-    if (life.state == State::EXITED) record->set_finished_at_ns(life.to * 1'000'000'000);
+    record->set_started_at_ns(span.from * 1'000'000'000);
+    if (span.state == State::EXITED) record->set_finished_at_ns(span.to * 1'000'000'000);
   }
   return Condition(pod.Compute(), type).last_transition_time().seconds();
 }
@@ -584,7 +584,7 @@ TEST(Conditions, TransitionTimesOfAFirstStatusAreWhatTheRecordsShow) {
   const char* ready = "Ready";
   const std::string sidecar =
       "initContainers: [{name: side, image: x, restartPolicy: Always}], " + kOne;
-  const Life a{"a"}, init{"init", State::EXITED};
+  const Span a{"a"}, init{"init", State::EXITED};
   EXPECT_EQ(FirstSince(kOne, {a}, scheduled), 900);
   EXPECT_EQ(FirstSince(kOne, {a}, sandbox), 940);
   EXPECT_EQ(FirstSince(kOne, {a}, sandbox, false), 1000) << "nothing shows when it ended";
@@ -607,13 +607,13 @@ TEST(Conditions, ThePodThatBeginsToEndKeepsItsSandboxUntilTheWorkerHasLooked) {
   Case pod = Case(kOne).Sandbox().Container("a", State::RUNNING).Remember();
   const char* sandbox = "PodReadyToStartContainers";
   pod.worker.set_state(v1::TERMINATING);
-  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "True") << "not looked at yet";
+  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "True") << "not inspected yet";
   *pod.worker.mutable_observation() = pod.runtime;
   EXPECT_EQ(ShowCondition(pod.Remember().Compute(), sandbox), "True");
   pod.worker.mutable_observation()->mutable_sandboxes(0)->set_state(v1::SandboxRecord::NOT_READY);
   EXPECT_EQ(ShowCondition(pod.Remember().Compute(), sandbox), "False");
   pod.worker.clear_observation();
-  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "False") << "what was told stands";
+  EXPECT_EQ(ShowCondition(pod.Compute(), sandbox), "False") << "the last status stands";
 }
 
 TEST(Conditions, WhyARunningContainerIsNotReadyNoRecordShows) {
@@ -660,7 +660,7 @@ TEST(Ips, AreKeptAfterTheSandboxHasStopped) {
   EXPECT_EQ(pod.Compute().pod_ip(), "10.0.0.5");
 }
 
-/// What says it goes last.
+/// The container that causes the restart is removed last.
 TEST(RestartsAll, WhatIsRemovedToBeginAnewSaysSo) {
   const std::string spec =
       "restartPolicy: Never, initContainers: [{name: i, image: x}], containers: [{name: a, image: "

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::string_view kResizeWaits = "PodResizePending";
 constexpr int64_t kNanosOfSecond = 1'000'000'000;
-// What a runtime shows of a limit is rounded: a quota of CPU is 1 ms at least, memory is in pages.
+// A runtime rounds limits: a CPU quota is at least 1 ms, memory is in pages.
 constexpr int64_t kCpuStepMillis = 10, kMemoryStepBytes = 4096;
 
-/// `inexact`: of a limit, as the runtime has it.
+/// `inexact`: a limit that the runtime may have rounded.
 bool IsSame(const std::string& name, const std::string& a, const std::string& b, bool inexact) {
   if (a == b) return true;
   const auto x = kube::Quantity::Parse(a), y = kube::Quantity::Parse(b);
@@ -41,9 +41,9 @@ bool AreSame(const Quantities& a, const Quantities& b, bool inexact) {
   });
 }
 
-/// When the container that was told of last began, in seconds of the wall clock; 0: it never did.
-int64_t BeganAt(const kube::ContainerStatus& told) {
-  for (const auto* state : {&told.state(), &told.last_state()}) {
+/// Start of the container in its last status, in seconds of the wall clock; 0: it never started.
+int64_t StartedAt(const kube::ContainerStatus& status) {
+  for (const auto* state : {&status.state(), &status.last_state()}) {
     if (state->has_running()) return state->running().started_at().seconds();
     if (state->has_terminated()) return state->terminated().started_at().seconds();
   }
@@ -54,18 +54,18 @@ template <class Statuses, class Containers>
 bool TakeFrom(const Statuses& statuses, int64_t admitted_at, Containers& containers) {
   bool differ = false;
   for (auto& container : containers) {
-    const auto told = std::ranges::find_if(
+    const auto shown = std::ranges::find_if(
         statuses, [&container](const auto& status) { return status.name() == container.name(); });
-    if (told == statuses.end() || !told->has_resources()) continue;
-    // After a reboot the pod is admitted anew, with what is wanted then.
-    if (const int64_t began = BeganAt(*told); began != 0 && began < admitted_at) continue;
+    if (shown == statuses.end() || !shown->has_resources()) continue;
+    // After a reboot the pod is admitted again, with the resources that are wanted then.
+    if (const int64_t started = StartedAt(*shown); started != 0 && started < admitted_at) continue;
     auto& asked = *container.mutable_resources();
-    const auto& limits = told->resources().limits();
-    if (AreSame(asked.requests(), told->allocated_resources(), false) &&
+    const auto& limits = shown->resources().limits();
+    if (AreSame(asked.requests(), shown->allocated_resources(), false) &&
         AreSame(asked.limits(), limits, true))
       continue;
     differ = true;
-    *asked.mutable_requests() = told->allocated_resources();
+    *asked.mutable_requests() = shown->allocated_resources();
     *asked.mutable_limits() = limits;
   }
   return differ;
@@ -111,7 +111,7 @@ std::string ResizeText(const kube::Pod& asked) {
 }
 
 bool TakeAllocated(const kube::PodStatus& previous, int64_t admitted_at_wall_ns, kube::Pod& pod) {
-  // The server counts changes from one on.
+  // Generation 1 is the pod as it was created.
   if (pod.metadata().generation() <= 1) return false;
   const int64_t admitted_at = admitted_at_wall_ns / kNanosOfSecond;
   auto& spec = *pod.mutable_spec();

@@ -39,13 +39,13 @@ kube::Pod PodOf(const Asked& asked, int64_t generation = 2) {
   return pod;
 }
 
-kube::PodStatus StatusOf(const Asked& told) {
+kube::PodStatus StatusOf(const Asked& shown) {
   kube::PodStatus status;
   auto& container = *status.add_container_statuses();
   container.set_name("a");
-  Set(told.requests, *container.mutable_allocated_resources());
-  Set(told.requests, *container.mutable_resources()->mutable_requests());
-  Set(told.limits, *container.mutable_resources()->mutable_limits());
+  Set(shown.requests, *container.mutable_allocated_resources());
+  Set(shown.requests, *container.mutable_resources()->mutable_requests());
+  Set(shown.limits, *container.mutable_resources()->mutable_limits());
   return status;
 }
 
@@ -81,13 +81,13 @@ TEST(TakeAllocated, WhatIsAResize) {
 
 TEST(TakeAllocated, OfWhatWasNeverToldOrNeverChangedNothingIsKnown) {
   const Asked had = {{{"cpu", "1"}}, {}}, now = {{{"cpu", "2"}}, {}};
-  kube::Pod untold = PodOf(now), first = PodOf(now, 1);
-  EXPECT_FALSE(TakeAllocated({}, 0, untold));
+  kube::Pod new_pod = PodOf(now), first = PodOf(now, 1);
+  EXPECT_FALSE(TakeAllocated({}, 0, new_pod));
   EXPECT_FALSE(TakeAllocated(StatusOf(had), 0, first));
   kube::PodStatus waiting = StatusOf(had);
   waiting.mutable_container_statuses(0)->clear_resources();
-  EXPECT_FALSE(TakeAllocated(waiting, 0, untold));
-  EXPECT_EQ(untold.spec().containers(0).resources().requests().at("cpu").string(), "2");
+  EXPECT_FALSE(TakeAllocated(waiting, 0, new_pod));
+  EXPECT_EQ(new_pod.spec().containers(0).resources().requests().at("cpu").string(), "2");
 }
 
 TEST(TakeAllocated, OfAnEarlierAdmissionNothingStands) {
@@ -107,8 +107,8 @@ TEST(TakeAllocated, OfAnEarlierAdmissionNothingStands) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    kube::PodStatus told = StatusOf(had);
-    auto& container = *told.mutable_container_statuses(0);
+    kube::PodStatus shown = StatusOf(had);
+    auto& container = *shown.mutable_container_statuses(0);
     if (c.running > 0)
       container.mutable_state()->mutable_running()->mutable_started_at()->set_seconds(c.running);
     if (c.ended > 0)
@@ -117,7 +117,7 @@ TEST(TakeAllocated, OfAnEarlierAdmissionNothingStands) {
       container.mutable_last_state()->mutable_terminated()->mutable_started_at()->set_seconds(
           c.ended_before);
     kube::Pod pod = PodOf(now);
-    EXPECT_EQ(TakeAllocated(told, kAdmitted, pod), c.want);
+    EXPECT_EQ(TakeAllocated(shown, kAdmitted, pod), c.want);
   }
 }
 

@@ -28,7 +28,7 @@ TEST(SandboxCondition, IsThereWithItsFeatureGateAlone) {
   v1::AdmissionRecord waits;
   waits.set_decision(v1::AdmissionRecord::WAITING);
   for (const auto* admission : std::initializer_list<const v1::AdmissionRecord*>{nullptr, &waits}) {
-    SCOPED_TRACE(admission == nullptr ? "not begun" : "waits for room");
+    SCOPED_TRACE(admission == nullptr ? "not started" : "waits for resources");
     StatusInputs in{.pod = pod, .desired = desired, .admission = admission};
     EXPECT_EQ(TypesOf(in).count("PodReadyToStartContainers"), 1u);
     in.sandbox_condition = false;

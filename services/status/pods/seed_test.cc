@@ -4,7 +4,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "services/status/status_fixture.h"
 
-/// What the API shows of one of its pods when status starts, or when somebody else ends it there.
+/// The API shows a pod before status starts, or another client ends it there.
 
 namespace splitlet::status {
 namespace {
@@ -227,10 +227,10 @@ TEST_F(Seed, AResizeIsInfeasibleAndThePodIsShownWithWhatItHas) {
   WantFromApi(Shown("u1"), "2");
   Settle();
   EXPECT_EQ(ShowResize(), "Infeasible 3");
-  const auto told = process->service->ListEvents("u1");
-  ASSERT_EQ(told.size(), 2U) << "one for each generation";
-  EXPECT_EQ(told[0].type() + " " + told[0].reason(), "Warning ResizeInfeasible");
-  EXPECT_EQ(told[0].message(),
+  const auto events = process->service->ListEvents("u1");
+  ASSERT_EQ(events.size(), 2U) << "one for each generation";
+  EXPECT_EQ(events[0].type() + " " + events[0].reason(), "Warning ResizeInfeasible");
+  EXPECT_EQ(events[0].message(),
             "Pod resize Infeasible: {\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
             "\"cpu\":\"2\"}}}],\"generation\":2,\"error\":\"This node does not resize pods: the "
             "resources stay as they were admitted\"}");

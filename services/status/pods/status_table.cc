@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
+#include "services/status/pods/first_status.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
 #include "services/status/pods/resize.h"
@@ -14,13 +15,13 @@
 namespace splitlet::status {
 namespace {
 
-/// The record when it is of this incarnation.
+/// The record if it is of this incarnation, else null.
 template <class R>
 const R* Matching(const std::shared_ptr<const R>& record, int64_t incarnation) {
   return record != nullptr && record->incarnation() == incarnation ? record.get() : nullptr;
 }
 
-/// A container that the last status shows running and the runtime does not show at all.
+/// A container runs in `status`, and the runtime does not show it at all.
 bool HasUnseen(const kube::PodStatus& status, const v1::ObservedPod* observed) {
   const auto unseen = [&](const kube::ContainerStatus& one) {
     if (!one.state().has_running()) return false;
@@ -35,24 +36,22 @@ bool HasUnseen(const kube::PodStatus& status, const v1::ObservedPod* observed) {
                      status.init_container_statuses().end(), unseen);
 }
 
-/// What the API shows of one of its pods counts as the last status where there is none of ours, and
-/// a terminal phase there is a floor in any case. False: there is no last status.
-bool TakeFromApi(const kube::Pod& pod, bool has_previous, kube::PodStatus& previous) {
+/// For a pod of the API server: what the API shows is the last status if we have none, and a
+/// terminal phase in the API is never left.
+void MergeApiStatus(const kube::Pod& pod, std::optional<kube::PodStatus>& last) {
   const kube::PodStatus& shown = pod.status();
-  const bool told = shown.start_time().seconds() > 0 || IsTerminal(shown.phase());
-  if (!has_previous) {
-    if (told) previous = shown;
-    return told;
+  if (!last) {
+    if (shown.start_time().seconds() > 0 || IsTerminal(shown.phase())) last = shown;
+    return;
   }
-  if (IsTerminal(shown.phase()) && !IsTerminal(previous.phase())) {
-    previous.set_phase(shown.phase());
-    previous.set_reason(shown.reason());
-    previous.set_message(shown.message());
+  if (IsTerminal(shown.phase()) && !IsTerminal(last->phase())) {
+    last->set_phase(shown.phase());
+    last->set_reason(shown.reason());
+    last->set_message(shown.message());
   }
-  return true;
 }
 
-/// Without version and `deletable`.
+/// Leaves out `version` and `deletable`.
 v1::PodStatusRecord StatusRecordOf(const v1::DesiredRecord& desired,
                                    const kube::PodStatus& status) {
   v1::PodStatusRecord record;
@@ -97,7 +96,7 @@ StatusTable::~StatusTable() { *alive_ = false; }
 void StatusTable::Start() { started_at_ = deps_.clock.Now(); }
 
 void StatusTable::OnReconcile() {
-  could_publish_ = MayPublish();
+  last_.may_publish = MayPublish();
   MarkAll();
 }
 
@@ -110,44 +109,11 @@ bool StatusTable::WaitedLong() const {
   return started_at_ && deps_.clock.Now() - started_at_ >= worker_wait_;
 }
 
-bool StatusTable::KnowsWorkers() const { return workers_were_complete_ || WaitedLong(); }
+bool StatusTable::KnowsWorkers() const { return were_complete_.workers || WaitedLong(); }
 
-bool StatusTable::KnowsAdmissions() const { return admissions_were_known_ || WaitedLong(); }
+bool StatusTable::KnowsAdmissions() const { return were_complete_.admissions || WaitedLong(); }
 
-bool StatusTable::KnowsRuntime() const { return runtime_was_complete_ || WaitedLong(); }
-
-bool StatusTable::KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const {
-  const auto worker = deps_.workers.Find(key);
-  const bool removed = desired.state() == v1::DesiredRecord::REMOVED;
-  // Its worker is not known yet, or has gone as the last of the pod.
-  if (removed && worker == nullptr) return true;
-  if (WaitedLong()) return false;
-  // It may run, or be over: pod-worker, just started, has not said all that it knows.
-  if (worker == nullptr && !workers_were_complete_) return true;
-  // A terminal phase was perhaps shown already, before everything was started anew.
-  if (worker != nullptr && !worker->terminal_status().phase().empty() &&
-      !IsWorkerDone(worker.get()))
-    return true;
-  // Refused, but nobody vouches just now that it has no grant: Failed was perhaps shown.
-  const auto admissions = deps_.admission.Find(key);
-  const auto* admission = Matching(admissions, desired.incarnation());
-  const bool refused =
-      admission != nullptr && admission->decision() == v1::AdmissionRecord::REJECTED;
-  if (refused && !deps_.workers.LiveAndComplete()) return true;
-  // Neither admitted nor refused, as far as is known, but nobody vouches just now that it is so.
-  const bool granted = worker != nullptr && worker->granted();
-  if (admission == nullptr && !granted && !deps_.admission.LiveAndComplete()) return true;
-  const auto runtime = deps_.runtime.Find(key);
-  // What runs would be called not ready, since no flag rises while nobody vouches for it.
-  if (runtime != nullptr && runtime->pod().sandboxes_size() + runtime->pod().containers_size() > 0)
-    return !deps_.workers.live();
-  // The worker did something for the pod, and a running pod would be called waiting.
-  const bool inspected = runtime == nullptr || runtime->inspect_error().empty();
-  const bool listed =
-      inspected && runtime_was_complete_ && !deps_.runtime.completeness().not_vouched.contains(key);
-  return !listed && worker != nullptr && worker->granted() && worker->state() == v1::SYNCING &&
-         worker->has_last_action_at();
-}
+bool StatusTable::KnowsRuntime() const { return were_complete_.runtime || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   if (change.present_after) {
@@ -160,24 +126,24 @@ void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) 
 void StatusTable::OnViewState() {
   const bool workers_live = deps_.workers.live();
   const bool may_publish = MayPublish();
-  const bool now_complete = !workers_were_complete_ && deps_.workers.LiveAndComplete();
-  const bool admissions_known = deps_.admission.LiveAndComplete();
-  if (now_complete || workers_live != workers_were_live_ || may_publish != could_publish_ ||
-      (admissions_known && !admissions_are_known_))
+  const bool first_complete = !were_complete_.workers && deps_.workers.LiveAndComplete();
+  const bool admissions_complete = deps_.admission.LiveAndComplete();
+  if (first_complete || workers_live != last_.workers_live || may_publish != last_.may_publish ||
+      (admissions_complete && !last_.admissions_complete))
     MarkAll();
-  admissions_are_known_ = admissions_known;
-  admissions_were_known_ = admissions_were_known_ || admissions_known;
-  workers_were_complete_ = workers_were_complete_ || now_complete;
-  workers_were_live_ = workers_live;
-  could_publish_ = may_publish;
-  // Also when nothing changed: it may be what the completeness waited for.
+  were_complete_.admissions = were_complete_.admissions || admissions_complete;
+  were_complete_.workers = were_complete_.workers || first_complete;
+  last_ = {.may_publish = may_publish,
+           .workers_live = workers_live,
+           .admissions_complete = admissions_complete};
+  // Flush without a change too: `podstatus` may be complete now.
   FlushSoon();
 }
 
 void StatusTable::OnRuntimeState() {
-  if (!runtime_was_complete_ && deps_.runtime.LiveAndComplete()) {
-    runtime_was_complete_ = true;
-    MarkAll();  // also those that waited for it
+  if (!were_complete_.runtime && deps_.runtime.LiveAndComplete()) {
+    were_complete_.runtime = true;
+    MarkAll();
   }
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
@@ -205,7 +171,7 @@ void StatusTable::FlushSoon() {
 void StatusTable::FlushChanged() {
   CHECK(deps_.loop.IsCurrent());
   flush_posted_ = false;
-  if (!MayPublish()) return;  // all is marked again when the way is free
+  if (!MayPublish()) return;  // OnViewState marks all pods when this changes
   const auto keys = std::move(changed_);
   changed_.clear();
   for (const auto& key : keys) Refresh(key);
@@ -229,7 +195,7 @@ void StatusTable::SetCompleteOnce() {
 
 bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
   if (!deps_.runtime.LiveAndComplete()) return false;
-  // A record that cannot be understood is no absence.
+  // A record that cannot be decoded is not an absence.
   if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
   if (listed.not_vouched.contains(key)) return false;
@@ -241,82 +207,138 @@ bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* 
   return listed.observed_at.monotonic.count() > worker->last_action_at().monotonic_ns();
 }
 
-bool StatusTable::IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
-                             const v1::WorkerRecord* worker,
-                             const kube::PodStatus* previous) const {
-  if (admission == nullptr || admission->decision() != v1::AdmissionRecord::REJECTED) return false;
-  if (worker != nullptr && worker->granted()) return false;
-  const bool shown = previous != nullptr && previous->phase() == kFailed &&
-                     previous->container_statuses_size() == 0;
-  const bool unknown = deps_.workers.Contains(key) && deps_.workers.Find(key) == nullptr;
-  return shown || (deps_.workers.LiveAndComplete() && !unknown);
+/// Records of another incarnation are left out, except `any_worker`.
+struct StatusTable::Records {
+  bus::View<v1::DesiredRecord>::Record desired;
+  bus::View<v1::AdmissionRecord>::Record admissions;
+  bus::View<v1::WorkerRecord>::Record any_worker;
+  bus::View<v1::RuntimeRecord>::Record runtime;
+  std::unique_ptr<v1::PodStatusRecord> before;  // null: none was put
+  const v1::AdmissionRecord* admission = nullptr;
+  const v1::WorkerRecord* worker = nullptr;
+  kube::Pod pod;
+  std::optional<kube::PodStatus> last;  // of `before`; Compute adds what the API shows
+};
+
+struct StatusTable::Computed {
+  kube::PodStatus status;
+  bool has_unseen = false;  // the runtime may show more of the pod after its next listing
+  bool resize_refused = false;
+};
+
+std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& key) const {
+  Records records{.desired = deps_.desired.Find(key)};
+  const auto& desired = records.desired;
+  if (desired == nullptr || !HasStatus(*desired)) return std::nullopt;
+  if (!records.pod.ParseFromString(desired->pod())) {
+    deps_.log.Warn("cannot decode a desired pod, keeping its last status",
+                   {KV("podUID", desired->uid())});
+    return std::nullopt;
+  }
+  const int64_t incarnation = desired->incarnation();
+  records.any_worker = deps_.workers.Find(key);
+  // A worker of a later incarnation: `desired` is behind, and follows.
+  if (records.any_worker != nullptr && records.any_worker->incarnation() > incarnation)
+    return std::nullopt;
+  records.worker = Matching(records.any_worker, incarnation);
+  records.admissions = deps_.admission.Find(key);
+  records.admission = Matching(records.admissions, incarnation);
+  records.runtime = deps_.runtime.Find(key);
+  records.before = deps_.table.Get(key);
+  if (records.before == nullptr || records.before->incarnation() != incarnation) return records;
+  kube::PodStatus last;
+  if (last.ParseFromString(records.before->status())) records.last = std::move(last);
+  return records;
+}
+
+bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) const {
+  const FirstStatusInputs in{.removed = records.desired->state() == v1::DesiredRecord::REMOVED,
+                             .worker = records.any_worker.get(),
+                             .admission = records.admission,
+                             .runtime = records.runtime.get(),
+                             .workers_state = {.live = deps_.workers.live(),
+                                               .complete = deps_.workers.LiveAndComplete(),
+                                               .was_complete = were_complete_.workers},
+                             .admission_state = {.live = deps_.admission.live(),
+                                                 .complete = deps_.admission.LiveAndComplete(),
+                                                 .was_complete = were_complete_.admissions},
+                             .runtime_state = {.live = deps_.runtime.live(),
+                                               .complete = deps_.runtime.LiveAndComplete(),
+                                               .was_complete = were_complete_.runtime},
+                             .waited_long = WaitedLong(),
+                             .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
+  return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
+}
+
+StatusTable::Computed StatusTable::Compute(const std::string& key, Records& records) const {
+  const bool is_api = records.desired->source() == kube::kApiSource;
+  if (is_api) MergeApiStatus(records.pod, records.last);
+  const kube::PodStatus* last = records.last ? &*records.last : nullptr;
+  const int64_t admitted_at =
+      records.admission == nullptr ? 0 : records.admission->decided_at_wall_ns();
+  const bool resize_refused =
+      is_api && last != nullptr && TakeAllocated(*last, admitted_at, records.pod);
+  // A mirror pod has the flags that an agent before this one showed. They are needed only until
+  // our own status shows a container.
+  const bool has_flags = is_api || (last != nullptr && ShowsContainerId(*last));
+  const auto mirror = has_flags ? std::nullopt : MirrorStatusOf(records.pod);
+  const bool worker_unreadable = deps_.workers.Contains(key) && records.any_worker == nullptr;
+  const StatusInputs in{.pod = records.pod,
+                        .desired = *records.desired,
+                        .admission = records.admission,
+                        .worker = records.worker,
+                        .runtime = records.runtime == nullptr ? nullptr : &records.runtime->pod(),
+                        .previous = last,
+                        .mirror = mirror ? &*mirror : nullptr,
+                        .rejected = IsRejected({.admission = records.admission,
+                                                .worker = records.worker,
+                                                .previous = last,
+                                                .workers_complete = deps_.workers.LiveAndComplete(),
+                                                .worker_unreadable = worker_unreadable}),
+                        .resize_refused = resize_refused,
+                        .sandbox_condition = deps_.sandbox_condition,
+                        .workers_live = deps_.workers.live(),
+                        .listing_covers = ListingCovers(key, records.worker),
+                        .features = &deps_.features,
+                        .host_ips = deps_.addresses,
+                        .now = deps_.clock.WallNow()};
+  Computed computed{.status = ComputePodStatus(in), .resize_refused = resize_refused};
+  computed.has_unseen = !in.listing_covers && HasUnseen(computed.status, in.runtime);
+  return computed;
 }
 
 void StatusTable::Refresh(const std::string& key) {
-  const auto desired = deps_.desired.Find(key);
-  if (desired == nullptr) return;  // absent or unknown: its last status stands
-  if (!HasStatus(*desired)) return;
-  kube::Pod pod;
-  if (!pod.ParseFromString(desired->pod())) {
-    deps_.log.Warn("a desired pod cannot be decoded", {KV("podUID", desired->uid())});
-    return;
-  }
-  const int64_t incarnation = desired->incarnation();
-  const auto workers = deps_.workers.Find(key);
-  // A worker of a later incarnation: `desired` is behind, and follows.
-  if (workers != nullptr && workers->incarnation() > incarnation) return;
-  const auto* worker = Matching(workers, incarnation);
-  const auto admissions = deps_.admission.Find(key);
-  const auto* admission = Matching(admissions, incarnation);
-  const auto runtime = deps_.runtime.Find(key);
-  const auto before = deps_.table.Get(key);
-  kube::PodStatus previous;
-  const bool has_previous = before != nullptr && before->incarnation() == incarnation &&
-                            previous.ParseFromString(before->status());
-  if (!has_previous && KnowsTooLittle(key, *desired)) {
+  auto records = ReadRecords(key);
+  if (!records) return;
+  if (!records->last && WaitsForFirst(key, *records)) {
     await_listing_.insert(key);
     return;
   }
-  const bool is_api = desired->source() == kube::kApiSource;
-  const bool has_last = is_api ? TakeFromApi(pod, has_previous, previous) : has_previous;
-  const bool resize_refused =
-      is_api && has_last &&
-      TakeAllocated(previous, admission == nullptr ? 0 : admission->decided_at_wall_ns(), pod);
-  // Flags of the agent before. Once containers were shown, they are in the last status.
-  const bool has_flags = is_api || (has_last && ShowsContainerId(previous));
-  const auto mirror = has_flags ? std::nullopt : MirrorStatusOf(pod);
-  StatusInputs in{.pod = pod,
-                  .desired = *desired,
-                  .admission = admission,
-                  .worker = worker,
-                  .runtime = runtime == nullptr ? nullptr : &runtime->pod(),
-                  .previous = has_last ? &previous : nullptr,
-                  .mirror = mirror ? &*mirror : nullptr,
-                  .rejected = IsRejected(key, admission, worker, has_last ? &previous : nullptr),
-                  .resize_refused = resize_refused,
-                  .sandbox_condition = deps_.sandbox_condition,
-                  .workers_live = deps_.workers.live(),
-                  .listing_covers = ListingCovers(key, worker),
-                  .features = &deps_.features,
-                  .now = deps_.clock.WallNow()};
-  in.host_ips = deps_.addresses;
-  const kube::PodStatus status = ComputePodStatus(in);
+  const Computed computed = Compute(key, *records);
   await_listing_.erase(key);
-  if (!in.listing_covers && HasUnseen(status, in.runtime)) await_listing_.insert(key);
+  if (computed.has_unseen) await_listing_.insert(key);
+  PutIfChanged(key, *records, computed);
+}
 
-  v1::PodStatusRecord record = StatusRecordOf(*desired, status);
-  record.set_deletable(worker != nullptr && worker->state() == v1::FINISHED);
+void StatusTable::PutIfChanged(const std::string& key, const Records& records,
+                               const Computed& computed) {
+  const auto& desired = *records.desired;
+  const auto& status = computed.status;
+  const auto* before = records.before.get();
+  const kube::PodStatus* last = records.last ? &*records.last : nullptr;
+  v1::PodStatusRecord record = StatusRecordOf(desired, status);
+  record.set_deletable(records.worker != nullptr && records.worker->state() == v1::FINISHED);
   record.set_version(before == nullptr ? 0 : before->version());
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
-  CountChange(record, in.previous, status);
-  if (resize_refused && IsNewResize(in.previous, status)) TellResize(*desired);
+  CountChange(record, last, status);
+  if (computed.resize_refused && IsNewResize(last, status)) ReportResize(desired);
   if (known_[key].phase != status.phase())
-    deps_.log.Info("pod phase changed",
-                   {KV("pod", kube::PodKey(desired->namespace_(), desired->name())),
-                    KV("podUID", desired->uid()), KV("phase", status.phase()),
-                    KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
-  PutPodStatus(key, before.get(), std::move(record));
-  SetSeen(key, status);
+    deps_.log.Info(
+        "pod phase changed",
+        {KV("pod", kube::PodKey(desired.namespace_(), desired.name())), KV("podUID", desired.uid()),
+         KV("phase", status.phase()), KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
+  PutPodStatus(key, before, std::move(record));
+  CountPod(key, status);
 }
 
 std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod) const {
@@ -337,7 +359,7 @@ std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod)
 
 void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                                v1::PodStatusRecord record) {
-  // Wall milliseconds, so that versions of a later start are higher too.
+  // Milliseconds of the wall clock, so that versions are higher after a restart too.
   const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(before == nullptr ? 0 : before->version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put.before");
@@ -345,14 +367,14 @@ void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord
   FAIL_POINT_VOID("status.put.after");
   if (!put.ok()) {
     deps_.metrics.put_errors.Increment();
-    deps_.log.Error("a pod status cannot be told",
+    deps_.log.Error("cannot publish a pod status, will retry with the next pass",
                     {KV("podUID", record.uid()), KV("err", put),
                      KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
     return;
   }
   deps_.metrics.changes.Increment();
   known_[key].put_at = deps_.clock.Now();
-  if (deps_.on_told) deps_.on_told(key);
+  if (deps_.on_published) deps_.on_published(key);
 }
 
 void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
@@ -383,7 +405,7 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   deps_.metrics.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
 }
 
-void StatusTable::TellResize(const v1::DesiredRecord& desired) {
+void StatusTable::ReportResize(const v1::DesiredRecord& desired) {
   deps_.metrics.infeasible_resizes.Add({{"reason_detail", std::string(kResizeMetricDetail)}})
       .Increment();
   kube::Pod asked;
@@ -396,7 +418,7 @@ void StatusTable::TellResize(const v1::DesiredRecord& desired) {
                                          .uid = desired.uid()})});
 }
 
-void StatusTable::SetSeen(const std::string& key, const kube::PodStatus& status) {
+void StatusTable::CountPod(const std::string& key, const kube::PodStatus& status) {
   Known& last = known_[key];
   if (!last.phase.empty()) deps_.metrics.pods.Add({{"phase", last.phase}}).Decrement();
   if (!status.phase().empty()) deps_.metrics.pods.Add({{"phase", status.phase()}}).Increment();
@@ -424,23 +446,24 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   await_listing_.erase(key);
   std::string trace = traceparent;
   if (const auto known = known_.find(key); known != known_.end()) {
-    if (trace.empty()) trace = known->second.traceparent;  // its end was found by a list
-    SetSeen(key, {});
+    if (trace.empty())
+      trace = known->second.traceparent;  // a list showed the removal, without trace
+    CountPod(key, {});
     known_.erase(key);
   }
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key, trace);
-  if (deps_.on_told) deps_.on_told(key);
+  if (deps_.on_published) deps_.on_published(key);
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::Get(const std::string& uid) {
   const std::string key = bus::KeyOf(uid);
-  if (!MayPublish()) return Unavailable("desired or workers were not live yet");
+  if (!MayPublish()) return Unavailable("tables desired and workers were not live yet");
   Refresh(key);
   auto record = deps_.table.Get(key);
   if (record != nullptr) return record;
   if (!deps_.desired.LiveAndComplete() || deps_.desired.Contains(key))
-    return Unavailable("not known yet: {}", uid);
+    return Unavailable("no status of pod {} is known yet", uid);
   return NotFound("no pod {} on this node", uid);
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
 /// The API status of each pod: computed from four views, put when it differs.
-/// In:    changes of `desired`, `admission`, `workers` and `runtime`, and a pass over everything
-/// each 10 s, from StatusService.
-/// Owns:  the records of pods in table `podstatus`; what was put when; which pods are to be
-/// computed again or wait for a listing.
+/// In:    StatusService passes on changes of `desired`, `admission`, `workers` and `runtime`, and
+///        a pass over all pods every 10 s.
+/// Owns:  the pod records of table `podstatus`; when each was put; which pods must be computed
+///        again or wait for a listing of the runtime.
 /// Out:   puts to `podstatus`.
 /// Killed at any line: nothing is lost; the next start computes every record again.
 /// Threads: loop thread only.
-/// Errors: a record that cannot be put is counted and logged, and put with the next pass.
+/// Errors: a failed put is counted and logged; the next pass repeats it.
 /// Source: docs/safety.md, rules 20 to 22.
 
 #include <functional>
@@ -39,17 +39,17 @@ class StatusTable {
     const bus::View<v1::AdmissionRecord>& admission;
     const bus::View<v1::WorkerRecord>& workers;
     const bus::View<v1::RuntimeRecord>& runtime;
-    const std::vector<std::string>& addresses;  // of the node, now
-    const v1::NodeFeatures& features;           // of the runtime, now
+    const std::vector<std::string>& addresses;  // of the node; follows its changes
+    const v1::NodeFeatures& features;           // of the runtime; follows its changes
     StatusMetrics& metrics;
     const Log& log;
     bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
-    /// A record was put or removed; may be left out.
-    std::function<void(const std::string& key)> on_told = nullptr;
-    /// May be left out.
+    /// Called after a record was put or removed. Optional.
+    std::function<void(const std::string& key)> on_published = nullptr;
+    /// Optional.
     std::function<void(std::vector<v1::EventRecord>)> record_events = nullptr;
   };
-  /// After `worker_wait` without pod-worker statuses are put without its flags.
+  /// For `worker_wait` after the start, statuses wait for pod-worker and its flags.
   StatusTable(const Deps& deps, Duration worker_wait);
   ~StatusTable();
   StatusTable(const StatusTable&) = delete;
@@ -60,15 +60,15 @@ class StatusTable {
   void OnViewState();
   void OnRuntimeState();
   void OnReconcile();
-  /// One pod, or all of them, are computed again in this turn of the loop.
+  /// Marks a pod, or all pods: they are computed again in this turn of the loop.
   void MarkChanged(const std::string& key, const std::string& traceparent);
   void MarkAll();
   /// Computes every record again, now.
   void Flush();
-  /// `desired` and `workers` were live once, or pod-worker has been away for long.
+  /// `desired` was live once, and `workers` was too or the start is `worker_wait` ago.
   bool MayPublish() const;
-  /// Computed from what is known now. NOT_FOUND for a pod that is not wanted here; UNAVAILABLE
-  /// before the views were live once.
+  /// The status computed from the records of this moment. NOT_FOUND: the pod is not wanted here.
+  /// UNAVAILABLE: the views were not live yet.
   StatusOr<std::unique_ptr<v1::PodStatusRecord>> Get(const std::string& uid);
 
  private:
@@ -80,30 +80,37 @@ class StatusTable {
     std::string traceparent;           // of the last change that had one
   };
 
-  /// Since the start, so that nobody waits any more for a process that is away.
+  /// All records of one pod, as they are while its status is computed.
+  struct Records;
+  /// A status that was computed from Records.
+  struct Computed;
+
+  /// The start is `worker_wait` ago: no longer wait for a process that is away.
   bool WaitedLong() const;
-  /// It was complete once. Before, a pod without record is unknown.
+  /// The table was complete once. Before that, a pod without a record is unknown.
   bool KnowsWorkers() const;
   bool KnowsRuntime() const;
   bool KnowsAdmissions() const;
-  /// Too little for a first status of a pod: it would take back what was shown before the start.
-  bool KnowsTooLittle(const std::string& key, const v1::DesiredRecord& desired) const;
   void FlushSoon();
   void FlushChanged();
   void Refresh(const std::string& key);
-  /// Of a static pod, as its mirror pod shows it; nothing: it has none.
+  /// Nothing: no status can be computed of this pod, and its last one stands.
+  std::optional<Records> ReadRecords(const std::string& key) const;
+  bool WaitsForFirst(const std::string& key, const Records& records) const;
+  Computed Compute(const std::string& key, Records& records) const;
+  void PutIfChanged(const std::string& key, const Records& records, const Computed& computed);
+  /// The status that the mirror pod of a static pod shows; nothing: it has no mirror pod.
   std::optional<kube::PodStatus> MirrorStatusOf(const kube::Pod& pod) const;
   void PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                     v1::PodStatusRecord record);
   void CountChange(const v1::PodStatusRecord& record, const kube::PodStatus* before,
                    const kube::PodStatus& after);
-  /// Counts the pod by phase and its containers by what they wait for.
-  void SetSeen(const std::string& key, const kube::PodStatus& status);
-  void TellResize(const v1::DesiredRecord& desired);
+  /// Counts the pod by phase and its waiting containers by reason.
+  void CountPod(const std::string& key, const kube::PodStatus& status);
+  void ReportResize(const v1::DesiredRecord& desired);
+  /// A complete listing vouches for the pod, and began after our last put and the worker's last
+  /// action.
   bool ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const;
-  /// Refused, and certain to have no grant; what was shown once stands.
-  bool IsRejected(const std::string& key, const v1::AdmissionRecord* admission,
-                  const v1::WorkerRecord* worker, const kube::PodStatus* previous) const;
   void RemovePod(const std::string& key, const std::string& traceparent);
   void SetCompleteOnce();
 
@@ -112,13 +119,16 @@ class StatusTable {
   Clock::Time started_at_;
   std::map<std::string, Known> known_;
   std::set<std::string> changed_;
-  std::set<std::string> await_listing_;  // a container, or all of the pod, is unseen
+  std::set<std::string> await_listing_;  // the runtime shows less of the pod than its status
   bool flush_posted_ = false;
-  bool could_publish_ = false;
-  bool workers_were_live_ = false;
-  bool workers_were_complete_ = false;
-  bool admissions_are_known_ = false, admissions_were_known_ = false;
-  bool runtime_was_complete_ = false;
+  /// Tables that were live and complete once since the start.
+  struct {
+    bool workers = false, admissions = false, runtime = false;
+  } were_complete_;
+  /// At the last change of a view.
+  struct {
+    bool may_publish = false, workers_live = false, admissions_complete = false;
+  } last_;
   std::shared_ptr<bool> alive_;
 };
 

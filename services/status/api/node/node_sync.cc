@@ -1,0 +1,461 @@
+#include "services/status/api/node/node_sync.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "k8s.io/api/core/v1/node.pb.h"
+#include "libs/base/fail_point.h"
+#include "libs/bus/names.h"
+#include "libs/daemon/event_record.h"
+#include "services/status/api/heartbeat_retry.h"
+#include "services/status/api/node/node_patch.h"
+#include "services/status/node/conditions.h"
+
+namespace splitlet::status {
+namespace {
+
+namespace core = k8s::io::api::core::v1;
+
+constexpr const char* kStrand = "api/node";
+constexpr double kPeriodJitter = 0.04;
+constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{100};
+constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
+constexpr Duration kObservationWait = std::chrono::milliseconds{100};  // until the machine is read
+constexpr Duration kKickWait = std::chrono::seconds{1};                // between two rounds
+/// Instead of kKickWait until the node is Ready for the first time, which the scheduler waits for.
+constexpr Duration kHurriedWait = std::chrono::milliseconds{100};
+constexpr Duration kImagesPeriod = std::chrono::seconds{30};
+constexpr Duration kImagesTimeout = std::chrono::seconds{10};
+/// How long after the start the server's Ready stands while the runtime could not be asked.
+constexpr Duration kReadinessWait = std::chrono::seconds{30};
+constexpr uint64_t kMaxProcFile = 1 << 20;
+
+std::optional<uint64_t> VersionOf(const kube::Node& node) {
+  const auto& text = node.metadata().resource_version();
+  uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return version;
+}
+
+bool IsOlder(const kube::Node& a, const kube::Node& b) {
+  const auto version_a = VersionOf(a), version_b = VersionOf(b);
+  return version_a && version_b && *version_a < *version_b;
+}
+
+int64_t ReadSwapBytes(fs::FileSystem& files) {
+  const auto text = files.Read("/proc/meminfo", kMaxProcFile);
+  if (!text.ok()) return 0;
+  std::istringstream in(*text);
+  std::string name, rest;
+  int64_t kib = 0;
+  while (in >> name >> kib) {
+    std::getline(in, rest);
+    if (name == "SwapTotal:") return kib * 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// A report on the strand, with copies of all that it needs.
+struct NodeSync::Report {
+  const Clock& clock;
+  std::shared_ptr<apiclient::Client> client;
+  std::shared_ptr<CancelToken> stop;
+  HeartbeatRetry retry;
+  const NodeSettings& settings;
+  Duration timeout;
+  NodeObservation observed;
+  std::shared_ptr<const kube::Node> known;  // null: read the node first
+  bool due = false;                         // report even if nothing has changed
+  Unkept unkept;                            // fields that this server drops
+
+  Deadline NextDeadline() const {
+    auto deadline = After(clock, timeout);
+    deadline.cancel = stop;
+    return deadline;
+  }
+  Status Once(bool first, Reported& result) const;
+  Reported Run() const;
+};
+
+struct NodeSync::Reported {
+  Status status;
+  std::shared_ptr<const kube::Node> node;  // as the server has it after the report
+  std::string boot_id_before;
+  bool patched = false, changed = false;
+  Unkept unkept;
+};
+
+Status NodeSync::Report::Once(bool first, Reported& result) const {
+  const std::string path = NodePath(settings.name);
+  auto before = first ? known : nullptr;
+  if (before == nullptr) {
+    auto read = std::make_shared<kube::Node>();
+    // The first read takes any version, so that the server answers from its cache.
+    RETURN_IF_ERROR(
+        client->Get(first ? path + "?resourceVersion=0" : path, read.get(), NextDeadline()),
+        "get node");
+    before = std::move(read);
+  }
+  kube::Node after = *before;
+  UpdateNode(settings, observed, after);
+  const kube::Node all = after;
+  unkept.LeaveAsIn(*before, after);
+  NodePatch patch = MakeNodePatch(*before, after);
+  result.changed = patch.changed;
+  result.unkept = unkept;
+  result.node = before;
+  result.boot_id_before = before->status().node_info().boot_id();
+  if (patch.json.empty() || (!patch.changed && !due)) return OkStatus();
+  // The server may have been upgraded, and keep more fields now.
+  if (due) patch = MakeNodePatch(*before, all);
+  auto patched = std::make_shared<kube::Node>();
+  FAIL_POINT("status.patch-node.before");
+  RETURN_IF_ERROR(
+      client->Patch(path + "/status", {apiclient::PatchType::kStrategicMerge, patch.json},
+                    patched.get(), NextDeadline()),
+      "patch status");
+  FAIL_POINT("status.patch-node.after");
+  result.unkept = due ? Unkept::In(all, *patched) : unkept | Unkept::In(after, *patched);
+  result.node = std::move(patched);
+  result.patched = true;
+  return OkStatus();
+}
+
+NodeSync::Reported NodeSync::Report::Run() const {
+  Reported result;
+  for (int done = 1;; ++done) {
+    result.status = Once(done == 1, result);
+    if (result.status.ok() || !retry.WaitForNext(done, result.status)) break;
+  }
+  return result;
+}
+
+NodeSync::NodeSync(Deps deps, const StatusConfig& config)
+    : deps_(std::move(deps)),
+      config_(config),
+      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
+      stop_(std::make_shared<CancelToken>()),
+      random_(config.seed),
+      registration_{.wait = kFirstRegisterWait},
+      alive_(std::make_shared<bool>(true)) {}
+
+NodeSync::~NodeSync() {
+  *alive_ = false;
+  for (const auto timer : {timer_, images_timer_})
+    if (timer != 0) deps_.loop.CancelTimer(timer);
+}
+
+void NodeSync::Start() {
+  CHECK(deps_.loop.IsCurrent());
+  started_ = deps_.clock.Now();
+  RecordEvent(false, "Starting", "Starting kubelet.");
+  ReadMachine();
+  AskForImages();
+  StartWatch();
+  Schedule(config_.register_node ? registration_.wait : Duration{0});
+}
+
+void NodeSync::BeginStop() {
+  stop_->Cancel();
+  watch_.reset();
+}
+
+void NodeSync::StartWatch() {
+  watch_ = std::make_unique<apiclient::Reflector>(
+      apiclient::Reflector::Deps{.clock = deps_.clock,
+                                 .loop = deps_.loop,
+                                 .strands = deps_.strands,
+                                 .transport = deps_.transport,
+                                 .random = random_,
+                                 .log = deps_.log,
+                                 .metrics = deps_.client.metrics},
+      apiclient::Reflector::Options{.path = kNodesPath,
+                                    .field_selector = "metadata.name=" + config_.node.name,
+                                    .item = &core::Node::default_instance(),
+                                    .list = &core::NodeList::default_instance(),
+                                    .strand = "api/node-watch"},
+      apiclient::Reflector::Callbacks{.on_list = [this](const auto& objects) { OnListed(objects); },
+                                      .on_event =
+                                          [this](apiclient::Reflector::Event event,
+                                                 const apiclient::Reflector::Object& object) {
+                                            if (event == apiclient::Reflector::Event::kDeleted) {
+                                              server_.deleted = true;
+                                              return;
+                                            }
+                                            OnNode(
+                                                std::static_pointer_cast<const kube::Node>(object));
+                                          },
+                                      .on_sync = [](const Status&) {}});
+  watch_->Start();
+}
+
+void NodeSync::ReadMachine() {
+  deps_.strands.Run(kStrand, [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
+                              devices = config_.root_dir + "/device-plugins"] {
+    MachineInfo observed{.system = node::ReadSystemInfo(files), .swap_bytes = ReadSwapBytes(files)};
+    const auto entries = files.List(devices);
+    observed.devices_known = entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
+                               return entry.name.ends_with("_internal_checkpoint");
+                             });
+    loop.Post([this, alive, observed = std::move(observed)] {
+      if (*alive) machine_ = observed;
+    });
+  });
+}
+
+void NodeSync::AskForImages() {
+  if (deps_.images == nullptr || config_.node.max_images == 0) return;
+  const auto limit = static_cast<uint32_t>(std::max(config_.node.max_images, 0));
+  deps_.strands.Run("api/images",
+                    [this, alive = alive_, &loop = deps_.loop, &lister = *deps_.images, limit,
+                     deadline = After(deps_.clock, kImagesTimeout)] {
+                      auto images = lister.List(limit, deadline);
+                      loop.Post([this, alive, images = std::move(images)] {
+                        if (!*alive) return;
+                        if (images.ok()) images_ = *images;
+                        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
+                          images_timer_ = 0;
+                          AskForImages();
+                        });
+                      });
+                    });
+}
+
+void NodeSync::Schedule(Duration delay) {
+  if (timer_ != 0) deps_.loop.CancelTimer(timer_);
+  timer_ = deps_.loop.RunAfter(delay, [this] {
+    timer_ = 0;
+    OnTimer();
+  });
+}
+
+void NodeSync::Kick() {
+  if (!started_ || (config_.register_node && !registration_.done)) return;
+  if (round_ != Round::kNone) {
+    round_ = Round::kRunsOnceMore;
+    return;
+  }
+  const Duration since = last_round_ ? deps_.clock.Now() - last_round_ : kKickWait;
+  Schedule(std::max(Duration{0}, KickWait() - since));
+}
+
+Duration NodeSync::KickWait() const { return server_.was_ready ? kKickWait : kHurriedWait; }
+
+void NodeSync::OnTimer() {
+  if (round_ != Round::kNone) return;
+  const auto observed = Gather();
+  if (!observed) {
+    Schedule(kObservationWait);
+    return;
+  }
+  round_ = Round::kRuns;
+  last_round_ = deps_.clock.Now();
+  if (config_.register_node && !registration_.done) {
+    RegisterSoon(*observed);
+  } else {
+    ReportSoon(*observed);
+  }
+}
+
+std::optional<NodeObservation> NodeSync::Gather() const {
+  const auto record = deps_.table.Get(bus::kNodeKey);
+  if (record == nullptr || !machine_) return std::nullopt;
+  NodeObservation observed{.record = record->node(),
+                           .system = machine_->system,
+                           .swap_bytes = machine_->swap_bytes,
+                           .images = images_,
+                           .now = deps_.clock.WallNow()};
+  const auto& runtime = deps_.runtime;
+  if (!runtime.name.empty()) observed.runtime_version = runtime.name + "://" + runtime.version;
+  observed.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
+  return observed;
+}
+
+void NodeSync::RegisterSoon(const NodeObservation& observed) {
+  if (!registration_.started) registration_.started = deps_.clock.Now();
+  deps_.strands.Run(kStrand,
+                    [this, alive = alive_, client = client_, stop = stop_, &clock = deps_.clock,
+                     &loop = deps_.loop, initial = MakeInitialNode(config_.node, observed),
+                     timeout = config_.api_timeout, reset_extended = !machine_->devices_known] {
+                      auto registered = RegisterNode({.clock = clock,
+                                                      .client = *client,
+                                                      .timeout = timeout,
+                                                      .stop = stop,
+                                                      .reset_extended = reset_extended},
+                                                     initial);
+                      loop.Post([this, alive, registered = std::move(registered)] {
+                        if (*alive) OnRegistered(registered);
+                      });
+                    });
+}
+
+void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
+  EndRound();
+  deps_.metrics.registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
+  if (!registered.ok()) {
+    LogFailure("cannot register the node, will retry", registered.status());
+    registration_.wait = std::min(registration_.wait * 2, kMaxRegisterWait);
+    Schedule(registration_.wait);
+    return;
+  }
+  registration_.done = true;
+  logged_error_.clear();
+  deps_.log.Info(registered->created ? "node registered" : "node was registered before, updated it",
+                 {KV("node", config_.node.name)});
+  if (registered->created) reports_.last = registration_.created = deps_.clock.Now();
+  for (const auto& condition : registered->node->status().conditions()) {
+    v1::NodeCondition shown;
+    shown.set_type(condition.type());
+    shown.set_status(condition.status());
+    // A kubelet records an event for each condition of a new node, except Ready.
+    const std::string reason = ConditionEvent(shown);
+    if (!registered->created || reason.empty() || shown.type() == "Ready" ||
+        shown.status() == "Unknown")
+      continue;
+    RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
+  }
+  OnNode(registered->node);
+  Schedule(Duration{0});
+}
+
+void NodeSync::ReportSoon(const NodeObservation& observed) {
+  const bool due = !reports_.last || deps_.clock.Now() - reports_.last >=
+                                         config_.status_report_frequency + reports_.delay;
+  Report report{.clock = deps_.clock,
+                .client = client_,
+                .stop = stop_,
+                .retry = {deps_.clock, deps_.client.wait, stop_},
+                .settings = config_.node,
+                .timeout = config_.api_timeout,
+                .observed = observed,
+                .known = server_.deleted ? nullptr : server_.node,
+                .due = due,
+                .unkept = reports_.unkept};
+  deps_.strands.Run(kStrand,
+                    [this, alive = alive_, &loop = deps_.loop, report = std::move(report)] {
+                      loop.Post([this, alive, reported = report.Run()] {
+                        if (*alive) OnReported(reported);
+                      });
+                    });
+}
+
+void NodeSync::OnReported(const Reported& reported) {
+  const bool kicked = EndRound();
+  const char* result = !reported.status.ok() ? "error" : reported.patched ? "sent" : "unchanged";
+  deps_.metrics.reports.Add({{"result", result}}).Increment();
+  if (reported.status.ok()) {
+    logged_error_.clear();
+    const bool first = !reports_.last;
+    if (reported.patched) {
+      // Jitter, so that nodes that changed together do not report in lockstep.
+      reports_.delay = Duration{0};
+      if (reported.changed || first)
+        reports_.delay = Duration{static_cast<int64_t>(
+            static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
+      reports_.last = deps_.clock.Now();
+    }
+    ReportReboot(reported.boot_id_before);
+    if (reported.patched) server_.deleted = false;
+    reports_.unkept = reported.unkept;
+    OnNode(reported.node);
+  } else {
+    LogFailure("cannot report the node, will retry", reported.status);
+  }
+  if (kicked) {
+    Schedule(KickWait());
+  } else {
+    Schedule(random_.Jitter(config_.status_update_frequency, kPeriodJitter));
+  }
+}
+
+void NodeSync::LogFailure(const char* message, const Status& status) {
+  if (IsAwaited(status)) return;
+  std::string error = std::string(message) + ToString(status);
+  if (error != logged_error_)
+    deps_.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
+  logged_error_ = std::move(error);
+}
+
+void NodeSync::ReportReboot(const std::string& boot_id_before) {
+  const auto& boot_id = machine_->system.boot_id;
+  if (reboot_reported_ || boot_id.empty() || boot_id_before.empty() || boot_id_before == boot_id)
+    return;
+  reboot_reported_ = true;
+  RecordEvent(true, "Rebooted",
+              "Node " + config_.node.name + " has been rebooted, boot id: " + boot_id);
+}
+
+void NodeSync::ReportSchedulable(const kube::Node& node) {
+  if (unschedulable_ == node.spec().unschedulable()) return;
+  unschedulable_ = node.spec().unschedulable();
+  const char* reason = unschedulable_ ? "NodeNotSchedulable" : "NodeSchedulable";
+  RecordEvent(false, reason,
+              "Node " + config_.node.name + " status is now: " + std::string(reason));
+}
+
+/// An empty list may have started before the node was created, and is ignored. The first list may
+/// come from a cache that is behind. A later list with an older version shows that the server was
+/// restored.
+void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects) {
+  const bool is_first = !std::exchange(server_.listed, true);
+  for (const auto& object : objects) {
+    auto node = std::static_pointer_cast<const kube::Node>(object);
+    if (is_first) {
+      OnNode(std::move(node));
+    } else if (node->metadata().name() == config_.node.name) {
+      SetNode(std::move(node));
+    }
+  }
+}
+
+void NodeSync::OnNode(std::shared_ptr<const kube::Node> node) {
+  if (node->metadata().name() != config_.node.name) return;
+  if (server_.node != nullptr && IsOlder(*node, *server_.node)) return;
+  SetNode(std::move(node));
+}
+
+void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
+  const bool another =
+      server_.node != nullptr && server_.node->metadata().uid() != node->metadata().uid();
+  if (another) {
+    server_.deleted = false;
+    reports_.unkept = {};
+  }
+  server_.node = std::move(node);
+  deps_.metrics.registered.Set(1);
+  ReportSchedulable(*server_.node);
+  CheckReady();
+  deps_.on_node(*server_.node);
+}
+
+/// Sets the metrics of a node start once, and only for a Node that this process has created.
+void NodeSync::CheckReady() {
+  const auto& conditions = server_.node->status().conditions();
+  const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
+    return condition.type() == "Ready" && condition.status() == "True";
+  });
+  server_.was_ready = server_.was_ready || ready;
+  if (!registration_.created || !ready) return;
+  const auto seconds = [](Duration duration) {
+    return std::chrono::duration<double>(duration).count();
+  };
+  const auto now = deps_.clock.Now();
+  deps_.metrics.startup.Set(seconds(now.monotonic));  // time since the boot
+  deps_.metrics.before_process.Set(seconds(started_.monotonic));
+  deps_.metrics.before_registration.Set(seconds(registration_.started - started_));
+  deps_.metrics.registration.Set(seconds(registration_.created - registration_.started));
+  deps_.metrics.after_registration.Set(seconds(now - registration_.created));
+  registration_.created = {};
+}
+
+void NodeSync::RecordEvent(bool warning, const char* reason, std::string message) {
+  deps_.record_events({daemon::RecordOf(daemon::NodeEvent(
+      config_.node.name, {.reason = reason, .message = std::move(message), .warning = warning}))});
+}
+
+}  // namespace splitlet::status
