@@ -300,7 +300,8 @@ TEST(SyncLoop, AFurtherLifeWaitsForTheEndOfTheEarlierOne) {
   node.Settle();
   node.Put({.uid = "web", .source = "file", .incarnation = 2, .generation = 5});
   EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "KILL web 1"}));
-  EXPECT_EQ(node.service->GetState().waiting_reason, "an earlier life of the pod has not ended");
+  EXPECT_EQ(node.service->GetState().waiting_reason,
+            "an earlier incarnation of the pod has not finished");
   node.worker.Set("web", v1::FINISHED);
   EXPECT_EQ(node.Calls(), Calls{"CREATE web 2/5"});
 }
@@ -332,7 +333,7 @@ TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
   size_t most = 0;
   node.worker.during_kill = [&node, &most] {
     const auto answered = std::ranges::count_if(node.log_sink.lines(), [](const auto& line) {
-      return line.message == "killing a pod that nobody wants";
+      return line.message == "killing an orphaned pod";
     });
     most = std::max(most, node.worker.kills.size() + 1 - static_cast<size_t>(answered));
   };

@@ -84,7 +84,7 @@ class Threads : public testing::Test {
                    .events = test.events_},
                   {.node_name = "n1",
                    .node_annotation = kOurs,
-                   .facts_dir = "/run/sync-loop/admission",
+                   .admissions_dir = "/run/sync-loop/admission",
                    .kernel_release = "6.1.0"}) {
       desired.Complete();
       workers.Complete();

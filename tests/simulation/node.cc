@@ -32,7 +32,8 @@ class SteppingWaiter final : public cri::Waiter {
 /// What an error of a file that cannot be read for a moment leads to.
 constexpr std::string_view kOfDisturbedFiles[] = {
     "remembered pods cannot be read", "cannot read the files of this process",
-    "admissions cannot be read", "what is remembered of a shutdown of the node cannot be read"};
+    "cannot read saved admissions, will retry",
+    "what is remembered of a shutdown of the node cannot be read"};
 
 /// And what one of a server that cannot be had does.
 constexpr std::string_view kOfDisturbedServer[] = {

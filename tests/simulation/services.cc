@@ -277,7 +277,7 @@ class SyncLoop final : public Process {
     sync_loop::SyncLoopConfig config;
     config.node_name = kNode;
     config.node_annotation = kAnnotation;
-    config.facts_dir = "/run/sync-loop/admission";
+    config.admissions_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
         sync_loop::SyncLoopDeps{.clock = node.clock(),

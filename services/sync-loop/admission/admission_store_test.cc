@@ -27,13 +27,13 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   AdmissionStore store({clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
                        [&](const std::string& key) {
                          told.push_back(v1::AdmissionRecord::Decision_Name(
-                             store.Find(key)->fact.record().decision()));
+                             store.Find(key)->admission.record().decision()));
                        });
   const auto decide = [&store](v1::AdmissionRecord::Decision decision) {
-    v1::SavedAdmission fact;
-    fact.mutable_record()->set_incarnation(1);
-    fact.mutable_record()->set_decision(decision);
-    store.Decide("web", std::move(fact), {}, "");
+    v1::SavedAdmission admission;
+    admission.mutable_record()->set_incarnation(1);
+    admission.mutable_record()->set_decision(decision);
+    store.Decide("web", std::move(admission), {}, "");
   };
   int writes = 0;
   files.SetHook([&writes](std::string_view operation, const std::string&) {

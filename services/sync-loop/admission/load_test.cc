@@ -113,13 +113,13 @@ TEST(Load, IsWhatIsGrantedAndNotTerminatedAndWhatIsAdmittedAndNotGranted) {
 }
 
 TEST(Load, WhatIsAwaitedIsAddedBesideWhatAnEarlierLifeHolds) {
-  Room room;
-  room.held.Set("web", {.amounts = {{"cpu", 300}}, .ports = {}});
-  room.awaited.emplace_back("web", PodRequests{.amounts = {{"cpu", 500}}, .ports = {}});
-  const NodeLoad sum = WithAwaited(room.held, room);
+  Allocation allocation;
+  allocation.held.Set("web", {.amounts = {{"cpu", 300}}, .ports = {}});
+  allocation.reserved.emplace_back("web", PodRequests{.amounts = {{"cpu", 500}}, .ports = {}});
+  const NodeLoad sum = WithReserved(allocation.held, allocation);
   EXPECT_EQ(sum.Used("cpu"), 800);
   EXPECT_EQ(sum.pods(), 2u);
-  EXPECT_EQ(room.held.Used("cpu"), 300);
+  EXPECT_EQ(allocation.held.Used("cpu"), 300);
 }
 
 }  // namespace

@@ -378,7 +378,7 @@ TEST(Admission, SysctlsAreSafeAllowedOrForbidden) {
 TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
   // A counter that is born with its first refusal has not increased, for whoever watches.
   prometheus::Registry registry;
-  const SyncLoopMetrics metrics(registry);
+  const SyncLoopMetrics metrics(registry, ReasonLabels());
   std::vector<std::string> reasons;
   for (const auto& family : registry.Collect()) {
     if (family.name != "kubelet_admission_rejections_total") continue;
@@ -394,10 +394,11 @@ TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
 }
 
 TEST(Admission, ReasonLabelsAreAClosedSet) {
-  EXPECT_EQ(ReasonLabel("OutOfcpu"), "OutOfcpu");
-  EXPECT_EQ(ReasonLabel("PodFeatureUnsupported"), "PodFeatureUnsupported");
-  EXPECT_EQ(ReasonLabel("OutOfexample.com/gpu"), "OutOfExtendedResources");
-  EXPECT_EQ(ReasonLabel("NodePorts"), "Other");
+  using enum Refusal::Ground;
+  EXPECT_EQ(ReasonLabel({kResources, "OutOfcpu", ""}), "OutOfcpu");
+  EXPECT_EQ(ReasonLabel({kPod, "PodFeatureUnsupported", ""}), "PodFeatureUnsupported");
+  EXPECT_EQ(ReasonLabel({kResources, "OutOfexample.com/gpu", ""}), "OutOfExtendedResources");
+  EXPECT_EQ(ReasonLabel({kHostPorts, "NodePorts", ""}), "Other");
 }
 
 TEST(NodeLoad, AReplacedClaimCountsOnce) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What sync-loop needs of the records of others, kept small and parsed once per change.
+/// The fields of other processes' records that sync-loop needs, parsed once per change.
 /// Threads: values.
-/// Errors: nothing comes from a record that cannot be understood (docs/safety.md, rule 11).
+/// Errors: a record that cannot be parsed has state kUnknown (docs/safety.md, rule 11).
 
 #include <cstdint>
 #include <memory>
@@ -27,8 +27,8 @@ struct PodDigest {
   State state = State::kUnknown;
   std::string uid, name, name_space, source;
   int64_t incarnation = 0, generation = 0;
-  // In which new pods are decided: incarnation of a static pod, creation of another, else when its
-  // source first showed it. Wall milliseconds.
+  // The order of admission, in wall milliseconds: the incarnation of a static pod, the creation
+  // time of an API pod, else the time at which its source first showed it.
   int64_t order_ms = 0;
   bool is_static = false;
   bool ending = false;    // has a deletion timestamp
@@ -36,7 +36,7 @@ struct PodDigest {
   std::string traceparent;
   std::shared_ptr<const v1::DesiredRecord> record;
 };
-PodDigest ReadPod(std::shared_ptr<const v1::DesiredRecord> record);
+PodDigest DigestOf(std::shared_ptr<const v1::DesiredRecord> record);
 
 /// From `workers`.
 struct WorkerDigest {
@@ -46,14 +46,14 @@ struct WorkerDigest {
   int64_t incarnation = 0, generation = 0;
   bool granted = false;
   bool removed = false;            // no source wants the worker's incarnation any more
-  int64_t refused_generation = 0;  // whose grant pod-worker refuses whenever it comes; 0: none
+  int64_t refused_generation = 0;  // its grant is refused for good; 0: none
 
-  /// No grant of this generation of the worker's incarnation will be taken.
+  /// pod-worker refuses each grant of this generation for good.
   bool Refuses(int64_t of_generation) const {
     return refused_generation != 0 && refused_generation >= of_generation;
   }
 };
-WorkerDigest ReadWorker(const v1::WorkerRecord& record);
+WorkerDigest DigestOf(const v1::WorkerRecord& record);
 
 /// From `runtime`.
 struct RuntimeDigest {
@@ -64,13 +64,13 @@ struct RuntimeDigest {
   std::string uid, name, name_space;
   std::vector<Sandbox> sandboxes;
   bool running = false;       // a ready sandbox or a running container
-  bool looked_at = true;      // the last inspection went well
+  bool inspected = true;      // the last inspection went well
   int64_t grace_seconds = 1;  // greatest of the annotations, at least 1
 };
-RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record);
+RuntimeDigest DigestOf(const v1::RuntimeRecord& record);
 
-/// Something has ended or vanished, or was found dead. What pod-worker has made or started, and the
-/// removal of what was dead, make no work.
+/// A part of the pod ended or vanished, or was found dead. Parts that pod-worker made or started,
+/// and the removal of dead parts, make no work.
 bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after);
 
 }  // namespace splitlet::sync_loop

@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission/room.h"
+#include "services/sync-loop/admission/allocated_resources.h"
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace splitlet::sync_loop {
 namespace {
 
-PodRequests RequestsOfCounted(const RoomInput& input, const std::string& key) {
+PodRequests RequestsOfCounted(const AllocationInput& input, const std::string& key) {
   const auto* entry = input.store.Find(key);
   const WorkerDigest* worker = input.known.Worker(key);
   const bool other_incarnation = worker != nullptr && worker->granted && entry != nullptr &&
@@ -17,59 +17,59 @@ PodRequests RequestsOfCounted(const RoomInput& input, const std::string& key) {
   const PodDigest* pod = input.known.Pod(key);
   kube::Pod spec;
   if (pod == nullptr || pod->record == nullptr || !spec.ParseFromString(pod->record->pod()))
-    return {};  // it counts as a pod; of what it requested nobody knows
+    return {};  // it counts as a pod; its requests are not known
   return RequestsOf(spec).value_or(PodRequests());
 }
 
 }  // namespace
 
-Standing StandingOf(const RoomInput& input, const std::string& key) {
+Standing StandingOf(const AllocationInput& input, const std::string& key) {
   const auto* entry = input.store.Find(key);
   return ComputeStanding(
       {.pod = input.known.Pod(key),
        .worker = input.known.Worker(key),
        .admitted_incarnation = entry != nullptr && entry->admitted() ? entry->incarnation() : 0,
-       .called = input.grants.MayBeGranted(key),
+       .called = input.may_be_granted(key),
        .running = input.known.IsRunning(key)});
 }
 
-void HeldRoom::BeginTurn() {
-  room_.awaited.clear();
+void AllocatedResources::BeginTurn() {
+  now_.reserved.clear();
   changed_.insert(called_.begin(), called_.end());
   for (const auto& key : std::exchange(changed_, {})) Update(key);
 }
 
-void HeldRoom::Update(const std::string& key) {
-  if (input_.grants.MayBeGranted(key)) {
+void AllocatedResources::Update(const std::string& key) {
+  if (input_.may_be_granted(key)) {
     called_.insert(key);
   } else {
     called_.erase(key);
   }
   const bool known = input_.store.Find(key) != nullptr || input_.known.Worker(key) != nullptr;
   const Standing standing = known ? StandingOf(input_, key) : Standing{};
-  room_.held.Erase(key);
-  room_.later.Erase(key);
+  now_.held.Erase(key);
+  now_.later.Erase(key);
   if (!standing.counts) return;
   PodRequests requests = RequestsOfCounted(input_, key);
-  if (!standing.ends && !input_.victims.Contains(key)) room_.later.Set(key, requests);
-  room_.held.Set(key, std::move(requests));
+  if (!standing.ends && !input_.victims.Contains(key)) now_.later.Set(key, requests);
+  now_.held.Set(key, std::move(requests));
 }
 
-void HeldRoom::Admit(const std::string& key, const PodRequests& requests) {
-  room_.held.Set(key, requests);
-  room_.later.Set(key, requests);
+void AllocatedResources::Admit(const std::string& key, const PodRequests& requests) {
+  now_.held.Set(key, requests);
+  now_.later.Set(key, requests);
 }
 
-bool HeldRoom::Check() {
+bool AllocatedResources::Check() {
   BeginTurn();
-  HeldRoom anew(input_);
-  for (const auto& [key, entry] : input_.store.entries()) anew.OnChanged(key);
-  for (const auto& [key, worker] : input_.known.workers()) anew.OnChanged(key);
-  anew.BeginTurn();
-  const bool same = anew.room_.held == room_.held && anew.room_.later == room_.later;
+  AllocatedResources fresh(input_);
+  for (const auto& [key, entry] : input_.store.entries()) fresh.OnChanged(key);
+  for (const auto& [key, worker] : input_.known.workers()) fresh.OnChanged(key);
+  fresh.BeginTurn();
+  const bool same = fresh.now_.held == now_.held && fresh.now_.later == now_.later;
   if (!same) {
-    room_ = std::move(anew.room_);
-    called_ = std::move(anew.called_);
+    now_ = std::move(fresh.now_);
+    called_ = std::move(fresh.called_);
   }
   return same;
 }

@@ -1,4 +1,4 @@
-#include "services/sync-loop/known_pods.h"
+#include "services/sync-loop/pods/known_pods.h"
 
 #include <utility>
 
@@ -15,15 +15,15 @@ const Digest* FindIn(const std::map<std::string, Digest>& digests, const std::st
 
 }  // namespace
 
-void KnownPods::TakeDesired(const bus::View<v1::DesiredRecord>::Change& change) {
+void KnownPods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   if (!change.present_after) {
     pods_.erase(change.key);
     return;
   }
   PodDigest digest;  // unknown: starts and stops nothing
-  if (change.after != nullptr) digest = ReadPod(change.after);
+  if (change.after != nullptr) digest = DigestOf(change.after);
   digest.traceparent = change.traceparent;
-  // Put again by a start of config-source that has no memory of the trace: the change is the same.
+  // config-source restarted and put the record again, without the trace: the change is the same.
   PodDigest& known = pods_[change.key];
   if (digest.traceparent.empty() && known.incarnation == digest.incarnation &&
       known.generation == digest.generation)
@@ -31,9 +31,9 @@ void KnownPods::TakeDesired(const bus::View<v1::DesiredRecord>::Change& change) 
   known = std::move(digest);
 }
 
-void KnownPods::TakeWorker(const bus::View<v1::WorkerRecord>::Change& change) {
-  // A record without a state is no worker: it gives config-source the incarnation of a UID.
-  // Without that either, the files of the pod cannot be read.
+void KnownPods::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
+  // A record without a state is no worker: it reports the incarnation of a UID to config-source.
+  // When it has no incarnation either, pod-worker cannot read the files of the pod.
   const bool only_found = change.after != nullptr && change.after->incarnation() != 0 &&
                           change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
   if (!change.present_after || only_found) {
@@ -41,15 +41,15 @@ void KnownPods::TakeWorker(const bus::View<v1::WorkerRecord>::Change& change) {
     return;
   }
   WorkerDigest digest;  // unknown: starts and stops nothing
-  if (change.after != nullptr) digest = ReadWorker(*change.after);
+  if (change.after != nullptr) digest = DigestOf(*change.after);
   workers_[change.key] = std::move(digest);
 }
 
-void KnownPods::TakeRuntime(const bus::View<v1::RuntimeRecord>::Change& change) {
+void KnownPods::OnRuntime(const bus::View<v1::RuntimeRecord>::Change& change) {
   if (change.after == nullptr) {
     runtime_.erase(change.key);
   } else {
-    runtime_[change.key] = ReadRuntime(*change.after);
+    runtime_[change.key] = DigestOf(*change.after);
   }
 }
 

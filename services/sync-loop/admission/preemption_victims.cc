@@ -1,4 +1,4 @@
-#include "services/sync-loop/admission/victims.h"
+#include "services/sync-loop/admission/preemption_victims.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,12 +8,12 @@
 
 namespace splitlet::sync_loop {
 
-std::vector<std::string> Victims::Take(const AdmissionStore::Entry& entry) {
-  std::vector<std::string> taken;
-  for (const auto& victim : entry.fact.victims()) {
+std::vector<std::string> PreemptionVictims::Add(const AdmissionStore::Entry& entry) {
+  std::vector<std::string> added;
+  for (const auto& victim : entry.admission.victims()) {
     if (known_.HasStopped(victim.key(), victim.incarnation())) continue;
     victims_[victim.key()] = victim.incarnation();
-    taken.push_back(victim.key());
+    added.push_back(victim.key());
     if (entry.earlier) continue;
     const PodDigest* pod = known_.Pod(victim.key());
     if (pod == nullptr) continue;
@@ -24,27 +24,22 @@ std::vector<std::string> Victims::Take(const AdmissionStore::Entry& entry) {
                     .name = pod->name,
                     .uid = pod->uid});
   }
-  return taken;
+  return added;
 }
 
-bool Victims::Contains(const std::string& key) const {
+bool PreemptionVictims::Contains(const std::string& key) const {
   const PodDigest* pod = known_.Pod(key);
   const auto victim = victims_.find(key);
   return pod != nullptr && victim != victims_.end() && victim->second == pod->incarnation;
 }
 
-bool Victims::AreEnding() const {
+bool PreemptionVictims::AreEnding() const {
   return std::any_of(victims_.begin(), victims_.end(), [this](const auto& victim) {
     return known_.Pod(victim.first) != nullptr && !known_.HasStopped(victim.first, victim.second);
   });
 }
 
-std::optional<std::vector<ActivePod>> Victims::Choose(const Needs& needs,
-                                                      const kube::Pod& critical) const {
-  return ChooseVictims(needs, Candidates(critical));
-}
-
-std::vector<ActivePod> Victims::Candidates(const kube::Pod& critical) const {
+std::vector<ActivePod> PreemptionVictims::Candidates(const kube::Pod& critical) const {
   std::vector<ActivePod> candidates;
   for (const auto& [key, entry] : store_.entries()) {
     const WorkerDigest* worker = known_.Worker(key);
@@ -52,7 +47,7 @@ std::vector<ActivePod> Victims::Candidates(const kube::Pod& critical) const {
                         worker->incarnation == entry.incarnation() &&
                         worker->state == WorkerDigest::State::kSyncing;
     kube::Pod pod;
-    if (!active || !pod.ParseFromString(entry.fact.pod())) continue;
+    if (!active || !pod.ParseFromString(entry.admission.pod())) continue;
     const auto requests = RequestsOf(pod);
     const auto qos = kube::QosOf(pod);
     if (!requests.ok() || !qos.ok()) continue;

@@ -1,48 +1,47 @@
 #pragma once
 
-/// Pods that have to end because a critical pod was admitted in their place.
-/// In:    saved admissions, from SyncLoopService; questions of PodAdmitter and GrantSender.
+/// The pods that are killed because a critical pod was admitted in their place.
+/// In:    saved admissions, from SyncLoopService. PodAdmitter and GrantSender read it.
 /// Owns:  the victims of saved admissions: key and incarnation.
-/// Out:   events of the victims.
-/// Killed at any line: the victims are in the file of their preemptor's admission; the next start
-/// takes them from there.
+/// Out:   an event for each victim.
+/// Killed at any line: the file of the preemptor's admission names its victims; the next start reads
+/// them there.
 /// Threads: loop thread only.
 /// Errors: none.
 /// Source: docs/safety.md, rule 13.
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "libs/daemon/service.h"
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/admission/preemption.h"
-#include "services/sync-loop/known_pods.h"
+#include "services/sync-loop/pods/known_pods.h"
 
 namespace splitlet::sync_loop {
 
 inline constexpr std::string_view kPreempting = "Preempting";
 inline constexpr std::string_view kPreemptingMessage = "Preempted in order to admit critical pod";
 
-class Victims {
+class PreemptionVictims {
  public:
-  Victims(const KnownPods& known, const AdmissionStore& store, daemon::EventRecorder& events)
+  PreemptionVictims(const KnownPods& known, const AdmissionStore& store,
+                    daemon::EventRecorder& events)
       : known_(known), store_(store), events_(events) {}
 
-  /// From now on the victims of a saved admission have to end. Their keys: each needs a call.
-  std::vector<std::string> Take(const AdmissionStore::Entry& entry);
-  /// The wanted incarnation of this pod has to end for another pod.
+  /// The victims of a saved admission are to be killed from now on. Returns their keys: each needs
+  /// a call.
+  std::vector<std::string> Add(const AdmissionStore::Entry& entry);
+  /// The wanted incarnation of this pod is a victim.
   bool Contains(const std::string& key) const;
-  /// Some have not ended yet.
+  /// Some victim has not terminated yet.
   bool AreEnding() const;
   void Forget(const std::string& key) { victims_.erase(key); }
-  /// Who has to end to fill the needs of `critical`; nothing: no set of pods would do.
-  std::optional<std::vector<ActivePod>> Choose(const Needs& needs, const kube::Pod& critical) const;
-
- private:
+  /// The pods that `critical` may preempt.
   std::vector<ActivePod> Candidates(const kube::Pod& critical) const;
 
+ private:
   const KnownPods& known_;
   const AdmissionStore& store_;
   daemon::EventRecorder& events_;

@@ -1,4 +1,4 @@
-// Who gets the room of the node, and who waits for it.
+// Which pods get the resources of the node, and which wait for them.
 
 #include <gtest/gtest.h>
 
@@ -128,7 +128,7 @@ TEST(Room, AnApiPodWaitsForWhatEndsAndIsRefusedForWhatStays) {
   node.Advance(1min);
   EXPECT_EQ(node.Decision("waits"), "none");
   EXPECT_TRUE(node.Decision("late").starts_with("OutOfcpu")) << "the older one will have that room";
-  EXPECT_EQ(node.service->GetState().waiting_reason, "OutOfcpu, until there is room");
+  EXPECT_EQ(node.service->GetState().waiting_reason, "OutOfcpu, until resources are free");
   node.worker.Set("a", v1::TERMINATED);
   node.Settle();
   EXPECT_EQ(node.Decision("waits"), "admitted");
@@ -224,7 +224,7 @@ TEST(Room, ARunningPodWithoutAFileHoldsWhatItWants) {
   node.StartLoop();
   node.Put({.uid = "b", .spec = Cpu("600m")});
   node.Advance(5s);
-  EXPECT_EQ(node.Decision("b"), "none") << "a ends, and holds its room until then";
+  EXPECT_EQ(node.Decision("b"), "none") << "a ends, and holds its resources until then";
   node.worker.Set("a", v1::TERMINATED);
   node.Settle();
   EXPECT_EQ(node.Decision("b"), "admitted");
@@ -280,7 +280,7 @@ TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem
     EXPECT_EQ(node.Calls(), Calls{"CREATE plain 1/1"});
     EXPECT_EQ(node.Decision("static"), "none");
     EXPECT_EQ(node.service->GetState().waiting_reason,
-              "what the runtime can enforce is not known yet");
+              "the features of the runtime are not known yet");
     node.features.set_known(true);
     node.features.set_supplemental_groups_policy(supported);
     node.PutNode();

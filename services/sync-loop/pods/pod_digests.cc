@@ -1,4 +1,4 @@
-#include "services/sync-loop/pod_digests.h"
+#include "services/sync-loop/pods/pod_digests.h"
 
 #include <algorithm>
 #include <map>
@@ -31,7 +31,7 @@ WorkerDigest::State StateOf(const v1::WorkerRecord& record) {
   }
 }
 
-/// Sandboxes and containers: whether each is as pod-worker wants what it has made.
+/// Sandboxes and containers, by id: whether pod-worker has nothing to do for each.
 std::map<std::string, bool> PartsOf(const v1::ObservedPod& pod) {
   std::map<std::string, bool> parts;
   for (const auto& sandbox : pod.sandboxes())
@@ -44,7 +44,7 @@ std::map<std::string, bool> PartsOf(const v1::ObservedPod& pod) {
 
 }  // namespace
 
-PodDigest ReadPod(std::shared_ptr<const v1::DesiredRecord> record) {
+PodDigest DigestOf(std::shared_ptr<const v1::DesiredRecord> record) {
   PodDigest digest;
   digest.state = StateOf(*record);
   digest.uid = record->uid();
@@ -68,7 +68,7 @@ PodDigest ReadPod(std::shared_ptr<const v1::DesiredRecord> record) {
   return digest;
 }
 
-WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
+WorkerDigest DigestOf(const v1::WorkerRecord& record) {
   WorkerDigest digest;
   digest.state = StateOf(record);
   digest.uid = record.uid();
@@ -80,12 +80,12 @@ WorkerDigest ReadWorker(const v1::WorkerRecord& record) {
   return digest;
 }
 
-RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record) {
+RuntimeDigest DigestOf(const v1::RuntimeRecord& record) {
   RuntimeDigest digest;
   digest.uid = record.pod().uid();
   digest.name = record.pod().name();
   digest.name_space = record.pod().namespace_();
-  digest.looked_at = record.inspect_error().empty();
+  digest.inspected = record.inspect_error().empty();
   for (const auto& sandbox : record.pod().sandboxes()) {
     digest.sandboxes.push_back({sandbox.id(), sandbox.node_annotation()});
     if (sandbox.state() == v1::SandboxRecord::READY) digest.running = true;
@@ -100,12 +100,12 @@ RuntimeDigest ReadRuntime(const v1::RuntimeRecord& record) {
 bool MakesWork(const v1::RuntimeRecord* before, const v1::RuntimeRecord& after) {
   const auto then = before == nullptr ? std::map<std::string, bool>{} : PartsOf(before->pod());
   const auto now = PartsOf(after.pod());
-  const auto lives = [](const std::map<std::string, bool>& parts, const std::string& id) {
+  const auto is_alive = [](const std::map<std::string, bool>& parts, const std::string& id) {
     const auto found = parts.find(id);
     return found != parts.end() && found->second;
   };
   const bool ended = std::any_of(then.begin(), then.end(), [&](const auto& part) {
-    return part.second && !lives(now, part.first);
+    return part.second && !is_alive(now, part.first);
   });
   return ended || std::any_of(now.begin(), now.end(), [&](const auto& part) {
            return !part.second && !then.contains(part.first);
