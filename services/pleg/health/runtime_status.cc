@@ -1,4 +1,4 @@
-#include "services/pleg/runtime_status.h"
+#include "services/pleg/health/runtime_status.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "services/pleg/relist.h"
+#include "services/pleg/listing/relist.h"
 
 #include <algorithm>
 #include <set>
@@ -102,7 +102,7 @@ Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
   for (auto& sandbox : sandboxes) {
     const std::string uid = Label(sandbox, kube::kPodUidLabel);
     if (uid.empty()) {
-      listing.strangers.insert(sandbox.id.str());
+      listing.unmanaged.insert(sandbox.id.str());
       continue;
     }
     ListedPod& pod = listing.pods[uid];
@@ -118,7 +118,7 @@ Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
     ++listing.containers[container.state];
     const std::string uid = Label(container, kube::kPodUidLabel);
     if (uid.empty()) {
-      listing.strangers.insert(container.id.str());
+      listing.unmanaged.insert(container.id.str());
       continue;
     }
     ListedPod& pod = listing.pods[uid];

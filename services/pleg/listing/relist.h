@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a listing says of the pods, and what differs from what was known. Pure.
+/// The pods in a listing, and how they differ from what was known before. Pure.
 /// Threads: values.
 /// Errors: none.
 /// Source: docs/behaviour/relist.md, "Listing".
@@ -20,10 +20,10 @@ class ObservedPod;
 
 namespace splitlet::pleg {
 
-/// Of a container or a sandbox; created counts as unknown, as in a kubelet.
+/// State of a container or a sandbox; created counts as unknown, as in a kubelet.
 enum class ObjectState { kAbsent, kRunning, kExited, kUnknown };
 
-/// By id, without those absent.
+/// By id, without absent objects.
 using States = std::map<std::string, ObjectState>;
 
 enum class EventType { kContainerStarted, kContainerDied, kContainerRemoved, kContainerChanged };
@@ -36,52 +36,50 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-/// In the order of ids; a running one that vanishes dies first and is removed then.
+/// In the order of ids. A running object that vanishes first dies, then is removed.
 std::vector<Event> Diff(const States& before, const States& after);
 
-/// Something ran before and does not run now: what begins a trace, since nobody says who asked for
-/// it.
+/// An object ran before and does not run now. This begins a trace: nothing else says why it ended.
 bool AnyEnded(const States& before, const States& after);
 
-/// A container has ended by SIGKILL since, and nothing says that it was for memory.
+/// A container ended by SIGKILL, and the runtime does not report that it was for memory.
 bool AnyKilled(const States& before, const v1::ObservedPod& after);
 
 struct ListedPod {
   std::string name, name_space;
   bool running = false;  // has a ready sandbox
   States states;
-  cri::PodListing shown;  // the same in full, for an inspection
+  cri::PodListing shown;  // the listed objects, for an inspection
 };
 
 struct Listing {
   Clock::Time began;
   std::map<std::string, ListedPod> pods;  // by UID
   std::map<cri::ContainerState, size_t> containers;
-  std::set<std::string> strangers;  // ids of what no kubelet made
+  std::set<std::string> unmanaged;  // ids of objects that no kubelet made
 };
 
-/// A sandbox or container belongs to the pod of its label, by which an inspection finds it too; a
-/// container without a listed sandbox makes its pod all the same. One without the label belongs to
-/// nobody's pod, whatever its metadata say.
+/// A sandbox or container belongs to the pod that its label names; an inspection finds it by that
+/// label too. A container makes its pod even without a listed sandbox. An object without the label
+/// belongs to no pod, whatever its metadata contain.
 Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
                     std::vector<cri::Container> containers);
 
 States StatesOf(const v1::ObservedPod& pod);
 
-/// Something has ended, vanished or is not known any more. What was made or started was so by
-/// whoever makes and starts, and is no news for them.
+/// An object ended, vanished or became unknown. New and started objects make no work: pod-worker
+/// made and started them.
 bool MakesWork(const States& before, const v1::ObservedPod& after);
 
 bool HasSandbox(const v1::ObservedPod& pod, const std::string& id);
 
-/// Whether the pod as known shows what the event says already.
+/// The known states show already what the event reports.
 bool Shows(const States& known, const cri::ContainerEvent& event);
 
-/// After the network is gone the runtime names no addresses any more; the API goes on showing those
-/// of a finished pod.
+/// The runtime drops a pod's addresses with its network; the API keeps those of a finished pod.
 void KeepAddresses(const v1::ObservedPod& before, v1::ObservedPod& after);
 
-/// The bytes that show whether anything but the time of the look has changed.
+/// Equal bytes: nothing but the time of the inspection changed.
 std::string ContentOf(const v1::ObservedPod& pod);
 
 }  // namespace splitlet::pleg

@@ -1,4 +1,4 @@
-#include "services/pleg/relist.h"
+#include "services/pleg/listing/relist.h"
 
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(RelistListing, ContainersWithoutASandboxMakeAPodToo) {
   EXPECT_EQ(listing.pods.at("b").name, "db");
   EXPECT_FALSE(listing.pods.at("b").running);
   EXPECT_EQ(listing.containers.at(cri::ContainerState::kRunning), 1u);
-  EXPECT_EQ(listing.strangers, (std::set<std::string>{"s3", "c3"}));
+  EXPECT_EQ(listing.unmanaged, (std::set<std::string>{"s3", "c3"}));
 }
 
 TEST(RelistWork, OnlyWhatHasEndedOrCannotBeTold) {

@@ -1,4 +1,4 @@
-#include "services/pleg/event_feed.h"
+#include "services/pleg/events/event_feed.h"
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +50,7 @@ void EventFeed::Try(size_t index) {
       deps_.metrics.discarded_events.Increment();
       return;
     }
-    // The one that fills the queue stands for all that are dropped behind it.
+    // The event that fills the queue reports the gap of all that are dropped behind it.
     const bool full = now_waiting == kMaxWaiting;
     post([this, attempt, event, full] {
       waiting_->fetch_sub(1);
@@ -75,7 +75,7 @@ void EventFeed::OnOpen(uint64_t attempt) {
   open_ = true;
   opened_at_ = deps_.clock.Now();
   deps_.metrics.stream_opened.Increment();
-  // One that keeps breaking opens as often.
+  // A stream that keeps breaking opens as often.
   if (!broken_.contains(name())) deps_.log.Info("event stream opened", {KV("source", name())});
   ShowSource();
   deps_.on_gap();
@@ -102,7 +102,7 @@ void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   ShowSource();
   if (status.code() == StatusCode::kUnimplemented) {
     if (absent_.insert(source).second)
-      deps_.log.Info("event stream not available",
+      deps_.log.Info("event stream not available, trying the next source",
                      {KV("source", source), KV("reason", Message(status))});
     Try(index_ + 1);
     return;
@@ -111,7 +111,8 @@ void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   breaks_ = lasted ? 0 : breaks_ + 1;
   if (was_open) {
     if (!broken_.contains(source))
-      deps_.log.Warn("event stream ended", {KV("source", source), KV("err", status)});
+      deps_.log.Warn("event stream ended, will open it again",
+                     {KV("source", source), KV("err", status)});
     deps_.on_gap();
   }
   if (breaks_ >= kMaxBreaks) {

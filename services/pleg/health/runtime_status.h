@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the runtime's status says, and how soon it is asked for again. Pure.
+/// The runtime's answer to Status, and when to ask again. Pure.
 /// Threads: values.
 /// Errors: none.
 /// Source: docs/behaviour/node.md, "At the API server"; kubelet fastStatusUpdateOnce.
@@ -14,13 +14,13 @@ class PlegHealth;
 
 namespace splitlet::pleg {
 
-/// With its network.
+/// The runtime and its network are ready.
 bool IsReady(const cri::RuntimeReport& report);
 
-/// After an answer. `was_ready`: once in the life of this process, which began `age` ago.
+/// After an answer. `was_ready`: once since this process started, which was `age` ago.
 Duration StatusPeriod(const PlegConfig& config, bool was_ready, Duration age);
 
-/// Its conditions and features.
+/// Writes conditions and features.
 void AddReport(const cri::RuntimeReport& report, v1::PlegHealth& health);
 
 }  // namespace splitlet::pleg

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Where news of the runtime come from: the first of the streams that works, or none (polling).
-/// A stream that is not implemented is passed over; one that keeps breaking too. While polling, the
-/// streams are tried again from the first each `probe_period` and by Probe(). That a source is
-/// absent or breaks is logged once, until it has had a stream that lasted.
+/// The source of runtime events: the first stream that works, or none (polling).
+/// A stream that is not implemented, or that keeps breaking, is skipped. While polling, the streams
+/// are tried again from the first, each `probe_period` and by Probe(). An absent or breaking source
+/// is logged once, until a stream of it lasted.
 /// Threads: loop thread; the streams' threads only post. At most kMaxWaiting events wait for the
-/// loop, further ones are dropped and counted, and count as a gap.
+/// loop. Further events are dropped and counted, and on_gap follows.
 /// Errors: in the log.
 /// Source: docs/behaviour/relist.md, "Listing"; docs/design.md, "Runtime events without waiting".
 
@@ -47,7 +47,7 @@ class EventFeed {
   EventFeed& operator=(const EventFeed&) = delete;
 
   void Start() { Try(0); }
-  /// The runtime is back, perhaps as another version: while polling, tries from the first stream.
+  /// The runtime is back, perhaps in another version: while polling, tries from the first stream.
   void Probe();
   bool streaming() const { return open_; }
   /// "cri", "containerd" or "polling".
@@ -69,11 +69,11 @@ class EventFeed {
   std::shared_ptr<std::atomic<int>> waiting_ = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
   size_t index_ = 0;      // of the source tried or in use; sources.size(): polling
-  uint64_t attempt_ = 0;  // what is posted by an earlier one is dropped
+  uint64_t attempt_ = 0;  // posts of an earlier attempt are dropped
   bool open_ = false;
   Clock::Time opened_at_;
   int breaks_ = 0;                         // of this source, each soon after its opening
-  std::set<std::string> absent_, broken_;  // sources of which that was logged
+  std::set<std::string> absent_, broken_;  // sources for which that was logged
   exec::TimerId timer_ = 0;
 };
 
