@@ -1,4 +1,4 @@
-// Which looks an event leads to, and what they cost the runtime.
+// Which inspections an event leads to, and what they cost the runtime.
 
 #include "services/pleg/pleg_fixture.h"
 
@@ -60,7 +60,7 @@ TEST_F(PlegTest, AnExitThatIsToldBeforeItIsShownIsLookedForAgain) {
   }
 }
 
-// Its shim ends first: quick looks would find nothing.
+// Its shim ends first: quick inspections would find nothing.
 TEST_F(Looks, TheEndOfASandboxIsLookedForLater) {
   for (const Duration lag : {0ms, 110ms, 300ms}) {
     SCOPED_TRACE(lag.count());
@@ -114,7 +114,7 @@ TEST_F(Looks, TheEndOfASandboxPutsOffNoLookForItsContainer) {
       << "the longer waits follow";
 }
 
-// One by one, each look would make the runtime go through all of its pods.
+// One by one, each inspection would make the runtime go through all of its pods.
 TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   constexpr size_t kPods = 30;
   RunMany(kPods);
@@ -127,7 +127,7 @@ TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   EXPECT_LE(runtime_.Calls("ListContainers") - listings, 15u);
   ExpectTrue();
   RunFor(5s);
-  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "nothing is left to look for";
+  EXPECT_LE(runtime_.Calls("ListContainers") - listings, 18u) << "no event waits any more";
 }
 
 TEST_F(Looks, ManyPodsThatStartAreFoundByCommonListings) {
@@ -168,7 +168,7 @@ TEST_F(Looks, ManyIdsThatNoListingShowsAreLookedForByCommonListings) {
   RunFor(2s);
   const size_t after = runtime_.Calls("ListPodSandbox");
   RunFor(5s);
-  EXPECT_EQ(runtime_.Calls("ListPodSandbox"), after) << "nobody looks for ever";
+  EXPECT_EQ(runtime_.Calls("ListPodSandbox"), after) << "the search ends";
 }
 
 TEST_F(Looks, CommonListingsThatFailAreMadeAgain) {
@@ -200,10 +200,10 @@ TEST_F(Looks, ManyEventsOfWhatIsNeverShownComeToAnEnd) {
   ExpectTrue();
   ASSERT_TRUE(runtime_.ExitContainer("web0", "app", 0).ok());
   RunFor(20ms);
-  EXPECT_EQ(StateOf("web0"), v1::ContainerRecord::EXITED) << "a few are looked at by themselves";
+  EXPECT_EQ(StateOf("web0"), v1::ContainerRecord::EXITED) << "a few pods are inspected one by one";
 }
 
-// A listing that took long says nothing of how long the next has to wait.
+// The next listing does not wait longer because one took long.
 TEST_F(Looks, CommonListingsThatHangArePutOffForNoLongerThanTheRegularOnes) {
   constexpr size_t kPods = 10;
   RunMany(kPods);
@@ -220,14 +220,14 @@ TEST_F(Looks, CommonListingsThatHangArePutOffForNoLongerThanTheRegularOnes) {
   EXPECT_TRUE(pleg_->service->GetHealth().ready);
 }
 
-// What a look that began before a listing has found does not stand for what that listing showed.
+// An inspection that began before a listing does not answer for that listing.
 TEST_F(Looks, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
   const auto sandbox = RunPod("web");
   Start(Streams::kNone);
   runtime_.AddFault(
       {.method = "ContainerStatus", .kind = cri::Fault::Kind::kDelay, .delay = 300ms, .times = 1});
   ASSERT_TRUE(runtime_.ExitContainer("web", "app", 3).ok());
-  RunFor(1010ms);  // the look that its listing has led to runs
+  RunFor(1010ms);  // the inspection after its listing runs
   StartContainer(sandbox, "app", 1);
   const size_t before = runtime_.Calls("ContainerStatus");
   size_t asked = 0;
@@ -238,18 +238,18 @@ TEST_F(Looks, AListingIsAnsweredWithLooksThatBeganNoEarlierThanIt) {
     });
   });
   RunFor(600ms);
-  EXPECT_EQ(asked, 2u) << "of both containers, by a look after the listing";
+  EXPECT_EQ(asked, 2u) << "of both containers, by an inspection after the listing";
   ExpectTrue();
 }
 
-// A new event does not wait for the look that an old one still has to come.
+// A new event does not wait for the inspection of an old one.
 TEST_F(Looks, ANewEventIsLookedForAtOnceBesideAnOldOneThatIsNotShown) {
   const auto sandbox = RunPod("web");
   Start(Streams::kContainerd);
   pleg_->loop.Post([&] {
     pleg_->service->OnContainerEvent({cri::ContainerEvent::Kind::kStopped, "never", "uid-web"});
   });
-  RunFor(1100ms);  // the last look waits
+  RunFor(1100ms);  // the last inspection waits
   runtime_.SetExitLag(30ms);
   StartContainer(sandbox, "next", 0);
   ASSERT_TRUE(runtime_.ExitContainer("web", "next", 0).ok());

@@ -11,7 +11,12 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include "libs/base/clock.h"
+
 namespace splitlet::pleg {
+
+/// The unit of all durations below.
+inline double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
 struct PlegMetrics {
   explicit PlegMetrics(prometheus::Registry& registry);

@@ -57,7 +57,7 @@ class BusySeam final : public peers::GrantClient {
 
 class Threads : public testing::Test {
  protected:
-  /// Of the loop; all of it lives there.
+  /// Used on the loop only.
   struct Parts {
     explicit Parts(Threads& test)
         : desired(test.network_, "config-source", "desired", test.loop_),

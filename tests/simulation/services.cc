@@ -52,7 +52,7 @@ class ConfigSource final : public Process {
     config_source::ConfigSourceConfig config;
     config.node_name = kNode;
     config.static_pod_path = "/manifests";
-    config.facts_directory = "/state/config-source";
+    config.records_directory = "/state/config-source";
     config_source::ConfigSourceDeps deps{
         .clock = node.clock(),
         .loop = shell().loop,

@@ -9,7 +9,8 @@
 /// Killed at any line: nothing is lost; the first listing after the start shows everything.
 /// Threads: loop thread only.
 /// Errors: none; an event that is never shown is dropped.
-/// Source: docs/behaviour/relist.md, "Inspection"; docs/design.md, "Runtime events without waiting".
+/// Source: docs/behaviour/relist.md, "Inspection"; docs/design.md, "Runtime events without
+/// waiting".
 
 #include <map>
 #include <set>

@@ -17,8 +17,6 @@ constexpr Duration kReasonSettles = std::chrono::seconds{1};
 // After a failed inspection. The wait doubles with each failure, up to the period of listings.
 constexpr Duration kInspectAgain = std::chrono::seconds{1};
 
-double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 Status BeforeInspection() {
   FAIL_POINT("pleg.inspect.before");
   return OkStatus();
@@ -215,7 +213,8 @@ void Inspector::AcceptError(const std::string& uid, Pod& pod, const Status& stat
   pod.error = status;
   if (pod.later_timer == 0) InspectLater(uid, pod, retry_wait_.Next(uid));
   deps_.vouching.Withdraw(uid);
-  // A good record keeps its content and gets the error too: the error tells nothing about the pod.
+  // A good record keeps its content and gets the error too: the error does not change what is known
+  // of the pod.
   v1::RuntimeRecord record;
   if (const auto old = deps_.table.Get(bus::KeyOf(uid)); old != nullptr) record = *old;
   record.mutable_pod()->set_uid(uid);

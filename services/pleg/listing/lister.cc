@@ -18,8 +18,6 @@ constexpr Duration kGatherAtMost = std::chrono::seconds{1};
 constexpr size_t kQuickListings = 6;
 constexpr Duration kQuickPeriod = std::chrono::seconds{1};
 
-double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
-
 const char* NameOf(cri::ContainerState state) {
   switch (state) {
     case cri::ContainerState::kCreated: return "created";

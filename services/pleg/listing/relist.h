@@ -39,7 +39,8 @@ struct Event {
 /// In the order of ids. A running object that vanishes first dies, then is removed.
 std::vector<Event> Diff(const States& before, const States& after);
 
-/// An object ran before and does not run now. This begins a trace: nothing else says why it ended.
+/// An object ran before and does not run now. This begins a trace: no other process knows why it
+/// ended.
 bool AnyEnded(const States& before, const States& after);
 
 /// A container ended by SIGKILL, and the runtime does not report that it was for memory.

@@ -30,7 +30,7 @@ TEST(RelistDiff, EveryTransition) {
       {"an exited one that runs was started", kExited, kRunning, {kStarted}},
       {"exited stays", kExited, kExited, {}},
       {"exited that is unknown now has changed", kExited, kUnknown, {kChanged}},
-      {"an exit already told is only removed", kExited, kAbsent, {kRemoved}},
+      {"an exit already reported is only removed", kExited, kAbsent, {kRemoved}},
       {"a created one that runs was started", kUnknown, kRunning, {kStarted}},
       {"unknown that exited has died", kUnknown, kExited, {kDied}},
       {"unknown stays", kUnknown, kUnknown, {}},
@@ -54,7 +54,7 @@ TEST(RelistDiff, EveryTransition) {
 }
 
 TEST(AnyEnded, OnlyWhatRanAndNoLongerDoes) {
-  EXPECT_FALSE(AnyEnded({}, {{"a", kExited}})) << "it may have ended before anybody looked";
+  EXPECT_FALSE(AnyEnded({}, {{"a", kExited}})) << "it may have ended before the first inspection";
   EXPECT_FALSE(AnyEnded({{"a", kRunning}}, {{"a", kRunning}, {"b", kRunning}}));
   EXPECT_FALSE(AnyEnded({{"a", kRunning}}, {{"a", kUnknown}}));
   EXPECT_FALSE(AnyEnded({{"a", kExited}}, {}));
@@ -124,7 +124,7 @@ TEST(RelistWork, OnlyWhatHasEndedOrCannotBeTold) {
        {{"c", kRunning}, {"d", kExited}},
        v1::ContainerRecord::RUNNING,
        false},
-      {"cannot be told", {{"c", kRunning}}, v1::ContainerRecord::UNKNOWN, true},
+      {"an unknown state", {{"c", kRunning}}, v1::ContainerRecord::UNKNOWN, true},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

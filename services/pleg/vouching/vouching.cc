@@ -64,7 +64,7 @@ void Vouching::Put() {
     for (auto& done : std::exchange(askers_, {})) done(listed);
   }
   // Before the table is complete for the first time, every listed pod needs a record: a reader of a
-  // complete table takes an absence for a fact.
+  // complete table relies on an absence.
   if (!complete_ && waits) return;
   if (!std::exchange(complete_, true)) deps_.put_missing();
   bus::Completeness completeness{

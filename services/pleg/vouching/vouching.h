@@ -3,8 +3,8 @@
 /// Which pods the table `runtime` vouches for: pods whose record is at least as new as the last
 /// listing. A record that is older, or whose inspection failed, is not vouched for.
 /// In:    the results of listings and inspections.
-/// Owns:  the pods that are not vouched for, the pods that a listing waits for, the callers that wait
-/// for those.
+/// Owns:  the pods that are not vouched for, the pods that a listing waits for, the callers that
+/// wait for those.
 /// Out:   the completeness of `runtime`: when the last listing began, and the pods not vouched for.
 /// Killed at any line: nothing is lost; the table is complete again after the first listing.
 /// Threads: loop thread only.

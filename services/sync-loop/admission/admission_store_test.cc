@@ -23,10 +23,10 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   auto table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
   FakeLogSink sink;
   const Log log{sink};
-  std::vector<std::string> told;
+  std::vector<std::string> published;
   AdmissionStore store({clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
                        [&](const std::string& key) {
-                         told.push_back(v1::AdmissionRecord::Decision_Name(
+                         published.push_back(v1::AdmissionRecord::Decision_Name(
                              store.Find(key)->admission.record().decision()));
                        });
   const auto decide = [&store](v1::AdmissionRecord::Decision decision) {
@@ -46,11 +46,11 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   });
   scheduler.Advance(10s);
   EXPECT_GT(writes, 1);
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(published.empty());
   EXPECT_EQ(table.Get("web"), nullptr);
   files.SetHook(nullptr);
   scheduler.Advance(1min);
-  EXPECT_EQ(told, std::vector<std::string>{"ADMITTED"});
+  EXPECT_EQ(published, std::vector<std::string>{"ADMITTED"});
 }
 
 TEST(SyncLoop, RootPutsAnAdmissionAsideThatNobodyCanRead) {

@@ -60,7 +60,7 @@ TEST(Room, AnEditedStaticPodReplacesTheOneItWouldNotFitBeside) {
     node.Put(Removed(Static("old", c.spec, 1)));
     node.Advance(5s);
     EXPECT_EQ(node.Calls(), (Calls{"CREATE bystander 1/1", "CREATE old 1/1", "KILL old 1"}))
-        << "what the old version holds comes free: nobody is pushed out";
+        << "the resources of the old version become free: no pod is preempted";
     EXPECT_TRUE(node.Decision("new").starts_with(c.reason));
     node.worker.Set("old", v1::TERMINATED);
     EXPECT_EQ(node.Calls(), Calls{"CREATE new 2/1"});
@@ -82,7 +82,7 @@ TEST(Room, ASecondPodWithTheSameHostPortWaitsIsToldOnceAndRunsWhenTheFirstGoes) 
   node.Advance(1h);
   node.Restart();
   node.Advance(1min);
-  EXPECT_EQ(node.events.all, Calls{kNoPort}) << "told once, also over a restart";
+  EXPECT_EQ(node.events.all, Calls{kNoPort}) << "recorded once, also over a restart";
   EXPECT_EQ(node.Decision("second"), std::string("waiting, ") + kNoPort);
   node.worker.TakeCalls();
   node.worker.Set("first", v1::FINISHED);
@@ -127,12 +127,13 @@ TEST(Room, AnApiPodWaitsForWhatEndsAndIsRefusedForWhatStays) {
   node.Put({.uid = "late", .spec = Cpu("500m"), .created = 2});
   node.Advance(1min);
   EXPECT_EQ(node.Decision("waits"), "none");
-  EXPECT_TRUE(node.Decision("late").starts_with("OutOfcpu")) << "the older one will have that room";
+  EXPECT_TRUE(node.Decision("late").starts_with("OutOfcpu"))
+      << "the older pod will have those resources";
   EXPECT_EQ(node.service->GetState().waiting_reason, "OutOfcpu, until resources are free");
   node.worker.Set("a", v1::TERMINATED);
   node.Settle();
   EXPECT_EQ(node.Decision("waits"), "admitted");
-  EXPECT_TRUE(node.Decision("refused").starts_with("OutOfcpu")) << "never judged again";
+  EXPECT_TRUE(node.Decision("refused").starts_with("OutOfcpu")) << "never decided again";
 }
 
 TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
@@ -159,7 +160,7 @@ TEST(Room, NoYoungerApiPodTakesWhatAStaticPodWaitsFor) {
   node.Put({.uid = "youngest", .spec = Cpu("150m"), .created = 4});
   node.Settle();
   EXPECT_EQ(node.Decision("youngest"), "admitted")
-      << "what never fits on this node keeps nobody away";
+      << "a pod that never fits on this node keeps no other pod away";
 }
 
 TEST(Room, WhatIsGoneCountsNoMoreAtTheStart) {
@@ -292,7 +293,7 @@ TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem
     EXPECT_EQ(node.Decision("static"), want);
     EXPECT_EQ(node.Decision("api"), want);
     if (supported) continue;
-    // The runtime is another one: only who starts anew looks at the static pod again.
+    // The runtime was replaced: only a restart decides about the static pod again.
     node.features.set_supplemental_groups_policy(true);
     node.PutNode();
     node.Advance(1min);

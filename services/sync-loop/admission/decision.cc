@@ -33,9 +33,9 @@ StatusOr<PodRequests> RequestsIn(const PodDigest& digest) {
 /// The API server's labels and taints decide about its pods. With offlineStart config-source shows
 /// such a pod only after the server was away for long.
 std::optional<Wait> NodeWait(const PodDigest& pod, const NodeInput& node) {
-  if (node.node == nullptr && (!pod.is_static || node.node_awaited))
+  if (node.node == nullptr && (!pod.is_static || node.certainty.node_awaited))
     return Wait{.cause = Cause::kNodeUnknown};
-  if (!pod.is_static && !node.node->registered && !node.offline_start)
+  if (!pod.is_static && !node.node->registered && !node.settings.offline_start)
     return Wait{.cause = Cause::kNodeUnregistered};
   return std::nullopt;
 }
@@ -48,7 +48,7 @@ std::optional<Wait> RefusalWait(const PodInput& input, const NodeInput& node,
     case Ground::kPressure: return std::nullopt;
     case Ground::kResources:
     case Ground::kHostPorts:
-      if (node.pods_live) return std::nullopt;
+      if (node.certainty.pods_live) return std::nullopt;
       return Wait{Cause::kTablesStale, refusal.reason};
     case Ground::kNodeLabels: break;
   }
@@ -60,7 +60,7 @@ std::optional<Wait> RefusalWait(const PodInput& input, const NodeInput& node,
     decision.retry_after = kLabelsWait - (node.now - since);
     return Wait{Cause::kLabelsUnsettled, refusal.reason};
   }
-  if (node.node_live) return std::nullopt;
+  if (node.certainty.node_live) return std::nullopt;
   return Wait{Cause::kNodeStale, refusal.reason};
 }
 
@@ -199,11 +199,11 @@ Decision DecideByNode(const PodInput& input, const NodeInput& node) {
                                 .node = node.node,
                                 .pressure = node.pressure,
                                 .shutting_down = node.shutting_down,
-                                .sysctls = node.sysctls,
-                                .node_name = node.node_name,
-                                .max_pods = node.max_pods,
-                                .devices = node.devices,
-                                .pod_resources = node.pod_resources};
+                                .sysctls = node.settings.sysctls,
+                                .node_name = node.settings.node_name,
+                                .max_pods = node.settings.max_pods,
+                                .devices = &node.devices,
+                                .pod_resources = node.settings.pod_resources};
   const auto refusal = FindRefusal(question, with_reserved ? *with_reserved : allocation.held);
   Decision decision;
   decision.requests = *requests;

@@ -83,20 +83,30 @@ struct PodInput {
   std::optional<Clock::Time> mismatch_since;      // as in the last Decision
 };
 
+/// Fixed for this process.
+struct NodeSettings {
+  SysctlPolicy sysctls;
+  std::string node_name;
+  int64_t max_pods = 110;
+  bool pod_resources = true;   // the feature gate PodLevelResources
+  bool offline_start = false;  // API pods may start before the server has the node
+};
+
+/// How far the other input can be trusted now.
+struct Certainty {
+  bool node_awaited = false;  // the node's record may still come: static pods wait for it too
+  bool node_live = false;     // the view `podstatus`
+  bool pods_live = false;     // the views `desired` and `workers`
+};
+
 /// All that is known of the node in this turn.
 struct NodeInput {
+  const NodeSettings& settings;
   const NodeDigest* node = nullptr;  // nullptr: not known
-  bool node_awaited = false;         // it may still come: static pods wait for it too
-  bool node_live = false;            // the view `podstatus`
-  bool pods_live = false;            // the views `desired` and `workers`
-  bool offline_start = false;        // API pods may start before the server has the node
-  const std::vector<std::string>& pressure;
+  Certainty certainty;
+  const std::vector<std::string>& pressure;  // conditions of the node; empty when not known
   bool shutting_down = false;
-  const SysctlPolicy& sysctls;
-  const std::string& node_name;
-  int64_t max_pods = 110;
-  const Amounts* devices = nullptr;
-  bool pod_resources = true;
+  const Amounts& devices;  // of device plugins
   const Allocation& allocation;
   bool preempting = false;  // the victims of another pod have not terminated
   Clock::Time now;

@@ -21,8 +21,8 @@ using Cause = Wait::Cause;
 using Outcome = Decision::Outcome;
 
 /// A node with one CPU, of which another pod holds 800m, and a pod that asks for it.
-struct World {
-  explicit World(const std::string& spec, bool is_static = false) {
+struct DecisionWorld {
+  explicit DecisionWorld(const std::string& spec, bool is_static = false) {
     kube::Pod wanted;
     const std::string source = is_static ? "file" : "api";
     const std::string yaml =
@@ -47,12 +47,11 @@ struct World {
   }
   Decision Decide() const {
     const PodInput input{.pod = pod, .recorded = recorded};
-    return DecideByNode(input, {.node = node_known ? &node : nullptr,
-                                .node_live = true,
-                                .pods_live = pods_live,
+    return DecideByNode(input, {.settings = settings,
+                                .node = node_known ? &node : nullptr,
+                                .certainty = {.node_live = true, .pods_live = pods_live},
                                 .pressure = pressure,
-                                .sysctls = sysctls,
-                                .node_name = name,
+                                .devices = devices,
                                 .allocation = allocation,
                                 .preempting = preempting,
                                 .now = {},
@@ -67,25 +66,25 @@ struct World {
   const v1::AdmissionRecord* recorded = nullptr;
   std::vector<ActivePod> preemptable;
   const std::vector<std::string> pressure;
-  const SysctlPolicy sysctls{"6.1.0", {}};
-  const std::string name = "n1";
+  const Amounts devices;
+  const NodeSettings settings{.sysctls = {"6.1.0", {}}, .node_name = "n1"};
 };
 
-std::string Asks(const std::string& cpu, const std::string& more = "") {
+std::string PodThatAsks(const std::string& cpu, const std::string& more = "") {
   return more + "containers: [{name: c, resources: {requests: {cpu: " + cpu + "}}}]";
 }
 
-const char* const kCritical = "priority: 2000001000, ";
+const char* const kCriticalPriority = "priority: 2000001000, ";
 
 TEST(Decision, IsAdmittedWhenThePodFits) {
-  const Decision decision = World(Asks("200m")).Decide();
+  const Decision decision = DecisionWorld(PodThatAsks("200m")).Decide();
   EXPECT_EQ(decision.outcome, Outcome::kAdmitted);
   EXPECT_FALSE(decision.wait.has_value());
   EXPECT_EQ(decision.requests.amounts.at("cpu"), 200);
 }
 
 TEST(Decision, AnApiPodIsRejectedWhenTerminatingPodsFreeTooLittle) {
-  World world(Asks("300m"));
+  DecisionWorld world(PodThatAsks("300m"));
   const Decision rejected = world.Decide();
   EXPECT_EQ(rejected.outcome, Outcome::kRejected);
   EXPECT_EQ(rejected.refusal.reason, "OutOfcpu");
@@ -97,7 +96,7 @@ TEST(Decision, AnApiPodIsRejectedWhenTerminatingPodsFreeTooLittle) {
 }
 
 TEST(Decision, AStaticPodIsSavedAsWaitingOnce) {
-  World world(Asks("300m"), /*is_static=*/true);
+  DecisionWorld world(PodThatAsks("300m"), /*is_static=*/true);
   world.allocation.held.Set("old", {.amounts = {{"cpu", 800}}, .ports = {}});
   const Decision first = world.Decide();
   EXPECT_EQ(first.outcome, Outcome::kWaiting);
@@ -113,15 +112,15 @@ TEST(Decision, AStaticPodIsSavedAsWaitingOnce) {
 }
 
 TEST(Decision, ACriticalPodPreemptsForResourcesAndNotForHostPorts) {
-  World world(Asks("300m", kCritical));
+  DecisionWorld world(PodThatAsks("300m", kCriticalPriority));
   world.preemptable = {{.key = "old", .incarnation = 7, .requests = {{"cpu", 800}}}};
   const Decision decision = world.Decide();
   EXPECT_EQ(decision.outcome, Outcome::kAdmitted);
   ASSERT_EQ(decision.victims.size(), 1u);
   EXPECT_EQ(decision.victims[0].key, "old");
   EXPECT_EQ(decision.lacking, "cpu");
-  World port(std::string(kCritical) +
-             "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]");
+  DecisionWorld port(std::string(kCriticalPriority) +
+                     "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]");
   port.allocation.held.Set(
       "old", {.amounts = {}, .ports = {{.port = 80, .protocol = "TCP", .ip = "0.0.0.0"}}});
   port.preemptable = world.preemptable;
@@ -131,7 +130,7 @@ TEST(Decision, ACriticalPodPreemptsForResourcesAndNotForHostPorts) {
 }
 
 TEST(Decision, ASecondPreemptionWaitsForTheVictimsOfTheFirst) {
-  World world(Asks("300m", kCritical));
+  DecisionWorld world(PodThatAsks("300m", kCriticalPriority));
   world.preempting = true;
   const Decision decision = world.Decide();
   EXPECT_EQ(decision.outcome, Outcome::kUndecided);
@@ -140,19 +139,19 @@ TEST(Decision, ASecondPreemptionWaitsForTheVictimsOfTheFirst) {
 }
 
 TEST(Decision, WithoutVictimsACriticalPodIsRejectedWithTheKubeletsError) {
-  const Decision decision = World(Asks("300m", kCritical)).Decide();
+  const Decision decision = DecisionWorld(PodThatAsks("300m", kCriticalPriority)).Decide();
   EXPECT_EQ(decision.outcome, Outcome::kRejected);
   EXPECT_EQ(decision.refusal.reason, "UnexpectedAdmissionError");
 }
 
 TEST(Decision, ARefusalWaitsWhileItsInputIsUncertain) {
-  World stale(Asks("300m"));
+  DecisionWorld stale(PodThatAsks("300m"));
   stale.pods_live = false;
   EXPECT_EQ(stale.Decide().wait->cause, Cause::kTablesStale);
-  World unknown(Asks("200m"));
+  DecisionWorld unknown(PodThatAsks("200m"));
   unknown.node_known = false;
   EXPECT_EQ(unknown.Decide().wait->cause, Cause::kNodeUnknown);
-  World labels(Asks("200m", "nodeSelector: {zone: b}, "));
+  DecisionWorld labels(PodThatAsks("200m", "nodeSelector: {zone: b}, "));
   const Decision unsettled = labels.Decide();
   EXPECT_EQ(unsettled.wait->cause, Cause::kLabelsUnsettled);
   EXPECT_EQ(unsettled.retry_after, kLabelsWait);
@@ -160,7 +159,7 @@ TEST(Decision, ARefusalWaitsWhileItsInputIsUncertain) {
 }
 
 TEST(Decision, RecordsComeFirst) {
-  const World world(Asks("200m"));
+  const DecisionWorld world(PodThatAsks("200m"));
   WorkerDigest worker{.state = WorkerDigest::State::kUnknown, .uid = "web"};
   PodInput input{.pod = world.pod, .worker = &worker};
   EXPECT_EQ(DecideByRecords(input)->wait->cause, Cause::kWorkerUnreadable);

@@ -54,11 +54,11 @@ v1::AdmissionRecord::Decision ToProto(Decision::Outcome outcome) {
 
 PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
     : deps_(deps),
-      sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
-      node_name_(config.node_name),
-      max_pods_(config.max_pods),
-      pod_resources_(config.pod_resources),
-      offline_start_(config.offline_start),
+      settings_({.sysctls = {config.kernel_release, config.allowed_unsafe_sysctls},
+                 .node_name = config.node_name,
+                 .max_pods = config.max_pods,
+                 .pod_resources = config.pod_resources,
+                 .offline_start = config.offline_start}),
       allocated_(AllocationOf()),
       waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
 
@@ -259,29 +259,25 @@ Decision PodAdmitter::DecideByNodeNow(const std::string& key, const PodInput& in
   const auto conditions = ConditionsOf(pressure.get());
   const Allocation& allocation = allocated_.now();
   const Clock::Time now = deps_.clock.Now();
-  return DecideByNode(input, {.node = node_ ? &*node_ : nullptr,
-                              .node_awaited = now - started_ < kNodeWait,
-                              .node_live = deps_.podstatus.live(),
-                              .pods_live = deps_.desired.live() && deps_.workers.live(),
-                              .offline_start = offline_start_,
-                              .pressure = conditions,
-                              .shutting_down = pressure != nullptr && pressure->shutting_down(),
-                              .sysctls = sysctls_,
-                              .node_name = node_name_,
-                              .max_pods = max_pods_,
-                              .devices = &devices_,
-                              .pod_resources = pod_resources_,
-                              .allocation = allocation,
-                              .preempting = deps_.victims.AreEnding(),
-                              .now = now,
-                              .load_without_namesakes =
-                                  [this, &allocation, &key] {
-                                    return WithoutNamesakes(allocation.held, deps_.known, key);
-                                  },
-                              .preemptable =
-                                  [this](const kube::Pod& critical) {
-                                    return deps_.victims.Candidates(critical);
-                                  }});
+  return DecideByNode(
+      input,
+      {.settings = settings_,
+       .node = node_ ? &*node_ : nullptr,
+       .certainty = {.node_awaited = now - started_ < kNodeWait,
+                     .node_live = deps_.podstatus.live(),
+                     .pods_live = deps_.desired.live() && deps_.workers.live()},
+       .pressure = conditions,
+       .shutting_down = pressure != nullptr && pressure->shutting_down(),
+       .devices = devices_,
+       .allocation = allocation,
+       .preempting = deps_.victims.AreEnding(),
+       .now = now,
+       .load_without_namesakes =
+           [this, &allocation, &key] {
+             return WithoutNamesakes(allocation.held, deps_.known, key);
+           },
+       .preemptable =
+           [this](const kube::Pod& critical) { return deps_.victims.Candidates(critical); }});
 }
 
 void PodAdmitter::CarryOut(const std::string& key, const PodDigest& digest,
@@ -337,21 +333,21 @@ v1::SavedAdmission PodAdmitter::MakeAdmission(const PodDigest& digest,
 void PodAdmitter::ReportDecision(const std::string& key, const PodDigest& digest,
                                  const Decision& decision) {
   const std::string pod = kube::PodKey(digest.name_space, digest.name);
-  const LogField trace = KV(kTraceIdField, TraceIdOf(digest.traceparent));
+  const std::string trace = TraceIdOf(digest.traceparent);
   if (decision.outcome != Decision::Outcome::kAdmitted) {
     const Refusal& refusal = decision.refusal;
     const bool waits = decision.outcome == Decision::Outcome::kWaiting;
     if (!waits) deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal)}}).Increment();
     deps_.log.Info(waits ? "pod waits for resources" : "pod rejected",
                    {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal.reason),
-                    KV("message", refusal.message), trace});
+                    KV("message", refusal.message), KV(kTraceIdField, trace)});
     return;
   }
   const auto* earlier = deps_.store.Find(key);
   if (earlier != nullptr && earlier->incarnation() < digest.incarnation)
     deps_.metrics.restarted_pods.Add({{"static", digest.is_static ? "true" : ""}}).Increment();
   deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", digest.uid),
-                                  KV("incarnation", digest.incarnation), trace});
+                                  KV("incarnation", digest.incarnation), KV(kTraceIdField, trace)});
 }
 
 void PodAdmitter::ReportVictims(const PodDigest& preemptor, const Decision& decision) {

@@ -126,12 +126,8 @@ class PodAdmitter {
   bool IsOver(const std::string& key) const;
 
   Deps deps_;
-  SysctlPolicy sysctls_;
-  std::string node_name_;
-  Amounts devices_;  // of device plugins: how many pods may be given
-  int64_t max_pods_;
-  bool pod_resources_;  // the feature gate PodLevelResources
-  bool offline_start_;
+  const NodeSettings settings_;
+  Amounts devices_;  // of device plugins: the number of devices that pods may be given
   std::optional<NodeDigest> node_;
   Clock::Time started_;
 

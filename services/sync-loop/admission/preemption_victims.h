@@ -4,8 +4,8 @@
 /// In:    saved admissions, from SyncLoopService. PodAdmitter and GrantSender read it.
 /// Owns:  the victims of saved admissions: key and incarnation.
 /// Out:   an event for each victim.
-/// Killed at any line: the file of the preemptor's admission names its victims; the next start reads
-/// them there.
+/// Killed at any line: the file of the preemptor's admission names its victims; the next start
+/// reads them there.
 /// Threads: loop thread only.
 /// Errors: none.
 /// Source: docs/safety.md, rule 13.

@@ -1,4 +1,4 @@
-// Calls to pod-worker: how many at once, and what is kept between them.
+// Calls to pod-worker: how many are in flight, and what is kept between them.
 
 #include "services/sync-loop/grants/grant_sender.h"
 

@@ -66,13 +66,13 @@ const struct {
     {"a missing worker is unknown", "wanted", "", "admitted", ""},
     {"not admitted", "wanted", "", "known", ""},
     {"without an incarnation, not admitted", "wanted unnumbered", "", "known", ""},
-    {"admitted in an earlier life only", "wanted", "finished 4/3", "known", ""},
+    {"admitted in an earlier incarnation only", "wanted", "finished 4/3", "known", ""},
     {"not granted", "wanted", "syncing 5/0", "admitted", "create 5/7"},
     {"not granted, and refused whenever it comes", "wanted", "syncing 5/0 refuses 7",
      "admitted known", ""},
     {"an older generation was refused", "wanted", "syncing 5/0 refuses 6", "admitted known",
      "create 5/7"},
-    {"an earlier life was refused", "wanted", "finished 4/0 refuses 9", "admitted known",
+    {"an earlier incarnation was refused", "wanted", "finished 4/0 refuses 9", "admitted known",
      "create 5/7"},
     {"refused, and removed", "removed", "syncing 5/0 refuses 7", "admitted known", "kill 5/0"},
     {"an update that is refused", "wanted", "syncing 5/6 refuses 7", "admitted known", ""},
@@ -85,10 +85,10 @@ const struct {
     {"terminating, lower generation", "wanted ending", "terminating 5/6", "admitted", "update 5/7"},
     {"terminated", "wanted", "terminated 5/6", "admitted due", ""},
     {"finished", "wanted ending", "finished 5/6", "admitted due", ""},
-    {"an earlier life still runs", "wanted", "syncing 4/3", "known running", "kill 4/0"},
-    {"an earlier life ends", "wanted", "terminating 4/3", "admitted running", ""},
-    {"an earlier life has ended", "wanted", "finished 4/3", "admitted", "create 5/7"},
-    {"the worker knows a later life", "removed", "syncing 6/9", "admitted running", ""},
+    {"an earlier incarnation still runs", "wanted", "syncing 4/3", "known running", "kill 4/0"},
+    {"an earlier incarnation ends", "wanted", "terminating 4/3", "admitted running", ""},
+    {"an earlier incarnation has ended", "wanted", "finished 4/3", "admitted", "create 5/7"},
+    {"the worker knows a later incarnation", "removed", "syncing 6/9", "admitted running", ""},
     {"removed, worker syncs", "removed", "syncing 5/7", "admitted running", "kill 5/0"},
     {"removed, worker ends it", "removed", "terminating 5/7", "admitted running", ""},
     {"removed, never granted", "removed", "", "known", ""},
@@ -98,9 +98,9 @@ const struct {
     {"deleted while granted", "wanted ending", "syncing 5/6", "admitted", "update 5/7"},
     {"terminal in the API, nothing runs", "wanted terminal", "", "known", ""},
     {"terminal in the API, and it runs", "wanted terminal", "", "known running", "kill 5/0"},
-    {"somebody else says it has failed", "wanted terminal", "syncing 5/7", "admitted running",
+    {"another client wrote that it failed", "wanted terminal", "syncing 5/7", "admitted running",
      "kill 5/0"},
-    {"as it said itself", "wanted terminal", "terminated 5/7", "admitted", ""},
+    {"as status wrote", "wanted terminal", "terminated 5/7", "admitted", ""},
     {"terminal, and ends", "wanted ending terminal", "terminating 5/6", "admitted", "update 5/7"},
     {"preempted", "wanted", "syncing 5/7", "admitted preempted", "kill 5/0"},
     {"preempted before its grant", "wanted", "", "admitted known preempted", "kill 5/0"},
@@ -126,7 +126,7 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
                                      .sync_due = Says(more, "due")})),
               c.want);
   }
-  EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record says nothing";
+  EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record, no call";
 }
 
 TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {

@@ -6,7 +6,8 @@
 /// Out:   nothing; admission, grants and orphans read it.
 /// Killed at any line: nothing is lost; the views are listed again.
 /// Threads: loop thread only.
-/// Errors: a record that cannot be parsed is present with state kUnknown; it starts and stops nothing.
+/// Errors: a record that cannot be parsed is present with state kUnknown; it starts and stops
+/// nothing.
 /// Source: docs/safety.md, rules 7 and 11.
 
 #include <map>

@@ -1,4 +1,4 @@
-#include "services/config-source/merge.h"
+#include "services/config-source/desired/merge.h"
 
 #include <google/protobuf/message.h>
 
@@ -9,7 +9,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/quantity.h"
-#include "services/config-source/pod_bytes.h"
+#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -19,7 +19,7 @@ namespace pb = google::protobuf;
 const std::string kLocalKeys[] = {std::string(kube::kConfigSource),
                                   std::string(kube::kConfigMirror), std::string(kube::kConfigSeen)};
 
-/// Pods hold no amounts finer than a thousandth. What is no quantity stays as it is.
+/// Pods have no amounts finer than a thousandth. Other text stays as it is.
 std::string CanonicalQuantity(const std::string& text) {
   const auto amount = kube::Quantity::Parse(text);
   if (!amount.ok()) return text;
@@ -49,7 +49,7 @@ void CanonicalizeQuantities(pb::Message& message) {
   }
 }
 
-/// Only what counts as a change of the pod, status left out.
+/// The fields whose change is a change of the pod, without the status.
 kube::Pod Comparable(const kube::Pod& pod) {
   kube::Pod out;
   *out.mutable_spec() = pod.spec();
@@ -77,7 +77,7 @@ kube::Pod OnlyStatus(const kube::Pod& pod) {
   return out;
 }
 
-/// Versions are numbers that grow. What is only remembered may be of an earlier one.
+/// Versions are numbers that grow. A saved pod may have an earlier one.
 bool IsLaterVersion(const kube::ObjectMeta& before, const kube::ObjectMeta& after) {
   const auto number = [](const std::string& text) {
     uint64_t value = 0;
@@ -87,9 +87,9 @@ bool IsLaterVersion(const kube::ObjectMeta& before, const kube::ObjectMeta& afte
   return number(after.resource_version()) > number(before.resource_version());
 }
 
-/// A record of ours that does not parse cannot be compared: it counts as changed. With `versions`
-/// what means the same is told again when the server has it in a later state: between the two it
-/// may have been something else, and what follows of the older one is no more.
+/// A stored record that cannot be parsed counts as changed. With `versions`, a pod of a later
+/// version is put again even if it means the same: in between it may have been different, so
+/// readers must drop what they concluded from the older version.
 std::optional<Operation> ClassifyBytes(const std::string& stored, const std::string& wanted,
                                        bool versions) {
   kube::Pod before, after;
@@ -100,15 +100,16 @@ std::optional<Operation> ClassifyBytes(const std::string& stored, const std::str
   return Operation::kReconcile;
 }
 
-std::optional<Operation> OperationFor(const KnownPod* known, const WantedPod& wanted) {
+std::optional<Operation> OperationFor(const DesiredPod* known, const WantedPod& wanted) {
   const SourcePod& pod = *wanted.pod;
-  // Nobody turns a pod into a mirror pod, or back: the server forbids it.
+  // The server forbids turning a pod into a mirror pod, or back.
   if (known != nullptr && known->mirror != pod.mirror) return std::nullopt;
   if (known == nullptr || known->removed) return Operation::kAdd;
   if (known->pod == pod.bytes) return std::nullopt;
-  if (known->from != nullptr && (known->from == pod.bytes || *known->from == *pod.bytes))
+  if (known->baseline != nullptr &&
+      (known->baseline == pod.bytes || *known->baseline == *pod.bytes))
     return std::nullopt;
-  // What nobody has confirmed stays so.
+  // An unconfirmed pod stays unconfirmed.
   const bool versions = known->source == kube::kApiSource && !wanted.unconfirmed;
   return ClassifyBytes(*known->pod, *pod.bytes, versions);
 }
@@ -126,6 +127,14 @@ std::string_view OperationName(Operation operation) {
   UNREACHABLE();
 }
 
+std::vector<std::string> OperationNames() {
+  std::vector<std::string> names;
+  for (const auto operation : {Operation::kRemove, Operation::kAdd, Operation::kUpdate,
+                               Operation::kDelete, Operation::kReconcile})
+    names.emplace_back(OperationName(operation));
+  return names;
+}
+
 std::optional<Operation> Classify(const kube::Pod& stored, const kube::Pod& wanted) {
   if (SameMeaning(Comparable(stored), Comparable(wanted))) {
     if (SameMeaning(OnlyStatus(stored), OnlyStatus(wanted))) return std::nullopt;
@@ -138,7 +147,8 @@ std::string DuplicateReason(const std::string& name) {
   return fmt::format("due to duplicate pod name \"{}\", ignoring", name);
 }
 
-MergeResult ComputeMerge(const KnownPods& known, const std::string& source, const SourceSet& set) {
+MergeResult ComputeMerge(const DesiredPods& desired, const std::string& source,
+                         const SourceSet& set) {
   MergeResult result;
   std::set<std::string> names, uids;
   for (const WantedPod& wanted : set.pods) {
@@ -147,19 +157,19 @@ MergeResult ComputeMerge(const KnownPods& known, const std::string& source, cons
       result.ignored.push_back({wanted.pod, true, DuplicateReason(pod.name)});
       continue;
     }
-    const auto at = known.find(pod.uid);
-    const KnownPod* entry = at == known.end() ? nullptr : &at->second;
-    const bool foreign = entry != nullptr && !entry->removed && entry->source != source;
-    if (foreign || !uids.insert(pod.uid).second) {
+    const auto at = desired.find(pod.uid);
+    const DesiredPod* entry = at == desired.end() ? nullptr : &at->second;
+    const bool other_source = entry != nullptr && !entry->removed && entry->source != source;
+    if (other_source || !uids.insert(pod.uid).second) {
       result.ignored.push_back({wanted.pod, false,
                                 fmt::format("metadata.uid {} belongs to another pod of source {}",
-                                            pod.uid, foreign ? entry->source : source)});
+                                            pod.uid, other_source ? entry->source : source)});
       continue;
     }
     if (const auto operation = OperationFor(entry, wanted))
       result.changes.push_back({*operation, pod.uid, wanted.pod});
   }
-  for (const auto& [uid, entry] : known) {
+  for (const auto& [uid, entry] : desired) {
     const bool stays = entry.removed || entry.source != source || uids.contains(uid) ||
                        set.undecided.contains(uid);
     if (!stays) result.changes.push_back({Operation::kRemove, uid, nullptr});
@@ -208,7 +218,7 @@ std::shared_ptr<const std::string> WithStatus(const std::string& stored,
   CHECK(newer.ParseFromString(wanted), "a source delivered bytes that are no pod");
   if (!pod.ParseFromString(stored)) return std::make_shared<const std::string>(wanted);
   *pod.mutable_status() = std::move(*newer.mutable_status());
-  // It says which state of the server the status is of.
+  // The version names the state of the server that the status belongs to.
   if (newer.metadata().has_resource_version())
     pod.mutable_metadata()->set_resource_version(newer.metadata().resource_version());
   return std::make_shared<const std::string>(SerializeStable(pod));

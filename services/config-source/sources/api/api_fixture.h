@@ -69,7 +69,7 @@ class ApiNode : public TestNode {
     std::sort(names.begin(), names.end());
     return fmt::format("{}", fmt::join(names, " "));
   }
-  /// Of its newest life.
+  /// The record of the newest incarnation.
   std::shared_ptr<const v1::DesiredRecord> FindApi(const std::string& name) const {
     std::shared_ptr<const v1::DesiredRecord> found;
     desired.ForEach([&](const std::string&, const auto& record) {

@@ -1,4 +1,4 @@
-#include "services/config-source/incarnation.h"
+#include "services/config-source/desired/incarnation.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,8 @@ int64_t NextNumber(int64_t last, WallTime now) {
                   std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
 }
 
-Incarnation ChooseIncarnation(const KnownPod* known, const WorkerIncarnation* worker, WallTime now,
-                              int64_t after) {
+Incarnation ChooseIncarnation(const DesiredPod* known, const WorkerIncarnation* worker,
+                              WallTime now, int64_t after) {
   const int64_t incarnation =
       std::max(known ? known->incarnation : 0, worker ? worker->incarnation : 0);
   const int64_t generation =
@@ -20,10 +20,10 @@ Incarnation ChooseIncarnation(const KnownPod* known, const WorkerIncarnation* wo
   return {goes_on ? incarnation : NextNumber(std::max(incarnation, after), now), generation};
 }
 
-std::optional<Incarnation> CatchUp(const KnownPod& known, const WorkerIncarnation& worker,
+std::optional<Incarnation> CatchUp(const DesiredPod& known, const WorkerIncarnation& worker,
                                    WallTime now) {
   const bool behind = worker.incarnation > known.incarnation;
-  const bool over = worker.incarnation == known.incarnation && worker.lives_again;
+  const bool over = worker.incarnation == known.incarnation && worker.resumes;
   if (known.removed || (!behind && !over)) return std::nullopt;
   const int64_t generation = NextNumber(std::max(known.generation, worker.generation), now);
   return Incarnation{worker.ended ? NextNumber(worker.incarnation, now) : worker.incarnation,

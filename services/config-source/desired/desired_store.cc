@@ -1,4 +1,4 @@
-#include "services/config-source/desired_store.h"
+#include "services/config-source/desired/desired_store.h"
 
 #include <functional>
 #include <utility>
@@ -13,35 +13,36 @@ namespace splitlet::config_source {
 namespace {
 
 constexpr Duration kRetry = std::chrono::seconds{1};
-const char* const kLoadStrand = "facts";
+const char* const kLoadStrand = "records";
 
-/// Few for all pods, so that a node whose pods all change at once takes few threads for it.
+/// A few strands for all pods, so that a node whose pods all change uses few threads.
 std::string StrandOf(const std::string& uid) {
   constexpr size_t kWriters = 16;
-  return fmt::format("facts/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
+  return fmt::format("records/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
 }
 
-StatusOr<fs::RecordStore::All> ReadFacts(const fs::RecordStore& facts) {
+StatusOr<fs::RecordStore::All> ReadRecords(const fs::RecordStore& records) {
   FAIL_POINT("config-source.read-facts");
-  return facts.ReadAll();
+  return records.ReadAll();
 }
 
-v1::DesiredRecord::State StateOf(const KnownPod& pod) {
+v1::DesiredRecord::State StateOf(const DesiredPod& pod) {
   if (pod.removed) return v1::DesiredRecord::REMOVED;
   if (pod.mirror) return v1::DesiredRecord::MIRROR;
   return pod.unconfirmed ? v1::DesiredRecord::UNCONFIRMED : v1::DesiredRecord::WANTED;
 }
 
-Status SaveFact(const fs::RecordStore& facts, const std::string& key, const std::string& bytes) {
+Status SaveRecord(const fs::RecordStore& records, const std::string& key,
+                  const std::string& bytes) {
   FAIL_POINT("config-source.save-fact.before");
-  RETURN_IF_ERROR(facts.Save(key, bytes, false), "save fact {}", key);
+  RETURN_IF_ERROR(records.Save(key, bytes, false), "save record {}", key);
   FAIL_POINT("config-source.save-fact.after");
   return OkStatus();
 }
 
-Status ForgetFact(const fs::RecordStore& facts, const std::string& key) {
+Status ForgetRecord(const fs::RecordStore& records, const std::string& key) {
   FAIL_POINT("config-source.forget-fact.before");
-  RETURN_IF_ERROR(facts.Forget(key), "forget fact {}", key);
+  RETURN_IF_ERROR(records.Forget(key), "remove record {}", key);
   FAIL_POINT("config-source.forget-fact.after");
   return OkStatus();
 }
@@ -58,8 +59,8 @@ DesiredStore::~DesiredStore() {
 
 void DesiredStore::Load(std::function<void()> done) {
   load_retry_ = 0;
-  deps_.strands.Run(kLoadStrand, [this, facts = deps_.facts, done = std::move(done)] {
-    auto all = ReadFacts(*facts);
+  deps_.strands.Run(kLoadStrand, [this, records = deps_.records, done = std::move(done)] {
+    auto all = ReadRecords(*records);
     deps_.loop.Post([this, a = std::move(all), done] { OnLoaded(a, done); });
   });
 }
@@ -68,17 +69,18 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
                             const std::function<void()>& done) {
   if (!all.ok()) {
     deps_.metrics.record_errors.Increment();
-    const std::string error = fmt::format("read facts: {}", all.status());
-    if (error != load_error_) deps_.log.Error("remembered pods cannot be read", {KV("err", error)});
+    const std::string error = fmt::format("read records: {}", all.status());
+    if (error != load_error_)
+      deps_.log.Error("cannot read saved pods, will retry", {KV("err", error)});
     load_error_ = error;
     load_retry_ = deps_.loop.RunAfter(kRetry, [this, done] { Load(done); });
     return;
   }
   load_error_.clear();
-  for (const auto& fact : all->facts) Remember(fact);
+  for (const auto& saved : all->facts) Restore(saved);
   for (const auto& bad : all->unreadable) {
     deps_.metrics.record_errors.Increment();
-    deps_.log.Error("remembered pod cannot be read",
+    deps_.log.Error("cannot read the saved record of a pod, the pod waits",
                     {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
     if (bad.newer) blocked_.insert(bad.key);
     unreadable_[bad.key] = bad.reason;
@@ -90,22 +92,23 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
   done();
 }
 
-void DesiredStore::Remember(const fs::RecordStore::Fact& fact) {
+void DesiredStore::Restore(const fs::RecordStore::Fact& saved) {
   v1::DesiredRecord record;
-  if (!record.ParseFromString(fact.bytes) || bus::KeyOf(record.uid()) != fact.key ||
+  if (!record.ParseFromString(saved.bytes) || bus::KeyOf(record.uid()) != saved.key ||
       record.uid().empty()) {
     deps_.metrics.record_errors.Increment();
-    deps_.log.Error("remembered pod is no record", {KV("podUID", fact.key)});
-    unreadable_[fact.key] = "no record of this pod";
+    deps_.log.Error("cannot parse the saved record of a pod, the pod waits for its source",
+                    {KV("podUID", saved.key)});
+    unreadable_[saved.key] = "not a record of this pod";
     return;
   }
-  KnownPod& pod = pods_[record.uid()];
+  DesiredPod& pod = pods_[record.uid()];
   pod.name = record.name();
   pod.name_space = record.namespace_();
   pod.source = record.source();
   pod.origin = record.origin();
   pod.removed = record.state() == v1::DesiredRecord::REMOVED;
-  // What another boot knew of a manifest is looked at before it is told; the API may be away long.
+  // A manifest is read again before its pod is put, but the API server may be away for long.
   pod.unconfirmed = !pod.removed && pod.source == kube::kApiSource &&
                     (record.state() == v1::DesiredRecord::UNCONFIRMED ||
                      record.put_at().boot() != deps_.clock.Now().boot);
@@ -117,19 +120,17 @@ void DesiredStore::Remember(const fs::RecordStore::Fact& fact) {
 
 void DesiredStore::PutAside(const std::string& key,
                             std::function<void(StatusOr<std::string>)> done) {
-  if (!unreadable_.contains(key))
-    return done(NotFound("what is remembered of the pod can be read"));
+  if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable record"));
   const auto at = progress_.find(key);
   if (at != progress_.end() && at->second.saving)
-    return done(Unavailable("the file is being written again"));
-  deps_.strands.Run(StrandOf(key), [this, key, done = std::move(done), facts = deps_.facts] {
-    auto path = facts->PutAside(key);
+    return done(Unavailable("the file is being replaced"));
+  deps_.strands.Run(StrandOf(key), [this, key, done = std::move(done), records = deps_.records] {
+    auto path = records->PutAside(key);
     deps_.loop.Post([this, key, done, path = std::move(path)] {
       if (path.ok()) {
         blocked_.erase(key);
         unreadable_.erase(key);
-        deps_.log.Warn("a file that cannot be read was put aside",
-                       {KV("podUID", key), KV("path", *path)});
+        deps_.log.Warn("discarded an unreadable record", {KV("podUID", key), KV("path", *path)});
       }
       done(path);
     });
@@ -156,11 +157,11 @@ bool DesiredStore::IsUnknown(const std::string& uid) const {
   return IsBlocked(uid) || (unreadable_.contains(bus::KeyOf(uid)) && !pods_.contains(uid));
 }
 
-void DesiredStore::Set(const std::string& uid, KnownPod pod) {
+void DesiredStore::Set(const std::string& uid, DesiredPod pod) {
   const bool mirror = pod.mirror;
   pods_.insert_or_assign(uid, std::move(pod));
   if (mirror) return PutDesired(uid);
-  withdrawn_.erase(bus::KeyOf(uid));  // its file is written over
+  withdrawn_.erase(bus::KeyOf(uid));  // the save replaces its file
   Progress& progress = progress_[uid];
   if (progress.saving) {
     progress.changed = true;
@@ -169,13 +170,14 @@ void DesiredStore::Set(const std::string& uid, KnownPod pod) {
   }
 }
 
-void DesiredStore::SetFrom(const std::string& uid, std::shared_ptr<const std::string> from) {
-  pods_.at(uid).from = std::move(from);
+void DesiredStore::SetBaseline(const std::string& uid,
+                               std::shared_ptr<const std::string> baseline) {
+  pods_.at(uid).baseline = std::move(baseline);
 }
 
 void DesiredStore::Confirm(const std::string& uid) {
   if (!pods_.at(uid).unconfirmed) return;
-  KnownPod pod = pods_.at(uid);
+  DesiredPod pod = pods_.at(uid);
   pod.unconfirmed = false;
   Set(uid, std::move(pod));
 }
@@ -187,10 +189,10 @@ void DesiredStore::DropMirror(const std::string& uid, const std::string& tracepa
 }
 
 void DesiredStore::PutAgain(const std::string& uid, const std::string& problem) {
-  KnownPod& pod = pods_.at(uid);
+  DesiredPod& pod = pods_.at(uid);
   if (IsPut(uid) && pod.problem == problem) return;
   pod.problem = problem;
-  // While a save is under way its end puts the record, and not before: the file comes first.
+  // During a save, OnSaved puts the record: the file comes first.
   const auto at = progress_.find(uid);
   if (at == progress_.end() || (!at->second.saving && at->second.retry == 0)) PutDesired(uid);
 }
@@ -200,11 +202,11 @@ void DesiredStore::Save(const std::string& uid) {
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid),
-                    [this, uid, facts = deps_.facts, bytes = RecordOf(uid).SerializeAsString()] {
-                      const Status saved = SaveFact(*facts, bus::KeyOf(uid), bytes);
-                      deps_.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
-                    });
+  deps_.strands.Run(StrandOf(uid), [this, uid, records = deps_.records,
+                                    bytes = RecordOf(uid).SerializeAsString()] {
+    const Status saved = SaveRecord(*records, bus::KeyOf(uid), bytes);
+    deps_.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
+  });
 }
 
 void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
@@ -219,8 +221,7 @@ void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
     progress.error.clear();
     unreadable_.erase(bus::KeyOf(uid));  // a broken file was replaced
   }
-  // That a pod is gone can be read again from its source, so it need not wait for a disk that is
-  // full.
+  // REMOVED does not wait for a full disk: the source shows again that the pod is gone.
   if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
 }
 
@@ -229,7 +230,7 @@ void DesiredStore::RetryLater(const std::string& uid, const Status& status, exec
   Progress& progress = progress_[uid];
   const std::string before = std::exchange(progress.error, ToString(status));
   if (progress.error != before)
-    deps_.log.Error("remembered pod cannot be saved",
+    deps_.log.Error("cannot save the record of a pod, will retry",
                     {KV("podUID", uid), KV("err", progress.error), TraceField(uid)});
   progress.retry = deps_.loop.RunAfter(kRetry, std::move(again));
 }
@@ -239,7 +240,7 @@ void DesiredStore::PutDesired(const std::string& uid) {
   const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
   FAIL_POINT_VOID("config-source.put.after");
   if (!put.ok()) {
-    deps_.log.Error("desired pod cannot be put",
+    deps_.log.Error("cannot put a pod into `desired`",
                     {KV("podUID", uid), KV("err", put), TraceField(uid)});
     return;
   }
@@ -260,8 +261,8 @@ std::string DesiredStore::error() const {
 }
 
 void DesiredStore::Withdraw(const std::string& uid, const std::string& traceparent) {
-  // While the file does not say REMOVED, a start that reads it would take the pod for a wanted one.
-  // Once it does, OnSaved puts the record, and the pod is looked at again.
+  // Until the file says REMOVED, a restart would take the pod for a wanted one. OnSaved puts the
+  // record then, and that leads here again.
   const Progress& progress = progress_[uid];
   if (progress.saving || progress.retry != 0) return;
   const int64_t incarnation = pods_.at(uid).incarnation;
@@ -293,8 +294,8 @@ void DesiredStore::Forget(const std::string& key) {
   deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid), [this, uid, key, facts = deps_.facts] {
-    const Status forgotten = ForgetFact(*facts, key);
+  deps_.strands.Run(StrandOf(uid), [this, uid, key, records = deps_.records] {
+    const Status forgotten = ForgetRecord(*records, key);
     deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
   });
 }
@@ -303,7 +304,7 @@ void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) 
   Progress& progress = progress_[uid];
   progress.saving = false;
   if (progress.changed) {
-    Save(uid);  // it came back meanwhile
+    Save(uid);  // the pod was added again
     return;
   }
   const std::string key = bus::KeyOf(uid);
@@ -316,7 +317,7 @@ void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) 
 }
 
 v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {
-  const KnownPod& pod = pods_.at(uid);
+  const DesiredPod& pod = pods_.at(uid);
   v1::DesiredRecord record;
   record.set_uid(uid);
   record.set_name(pod.name);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Logs each problem once when it comes, and once when it is over, with the reason: what had it can
-/// be used now, or is gone.
+/// Logs each problem once when it appears, and once when it is over: the manifest can be used now,
+/// or is gone.
 /// Threads: one.
 /// Errors: none.
 /// Source: docs/design.md, "Logs and metrics".
@@ -18,7 +18,7 @@ namespace splitlet::config_source {
 
 class ProblemLog {
  public:
-  /// `is_there`: whether there is still a manifest, by Problem::where.
+  /// `is_there`: whether the manifest at Problem::where still exists.
   void Report(const Log& log, const std::string& source, const std::vector<Problem>& problems,
               const std::function<bool(const std::string& where)>& is_there);
 

@@ -5,7 +5,7 @@
 namespace splitlet::config_source {
 namespace {
 
-/// Its manifest goes, its pod ends, and then nobody knows of it any more.
+/// Its manifest is removed, its pod ends, and then no record of it is left.
 void EndAndForgetWeb(TestNode& node, const v1::DesiredRecord& web) {
   node.Delete("/m/web.yaml");
   node.RunFor(1s);
@@ -103,7 +103,7 @@ TEST(ConfigSourceFacts, RootPutsAFactAsideThatNobodyCanRead) {
             std::vector<std::string>{"/state/config-source-discarded/fixed"});
   node.RunFor(1s);
   EXPECT_TRUE(service.Notes().empty());
-  EXPECT_EQ(node.Show(), "web") << "as its source says";
+  EXPECT_EQ(node.Show(), "web") << "as its source delivers it";
   EXPECT_TRUE(node.Complete("file"));
 }
 
@@ -205,8 +205,8 @@ TEST(ConfigSourceFacts, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
   const auto before = node.StartWithWeb();
   node.Kill();
   node.files.SetHook([](std::string_view operation, const std::string& path) {
-    const bool fact = operation == "read" && path.starts_with("/state/");
-    return fact ? ErrnoStatus(EMFILE) : OkStatus();
+    const bool record = operation == "read" && path.starts_with("/state/");
+    return record ? ErrnoStatus(EMFILE) : OkStatus();
   });
   node.Start();
   node.RunFor(10s);
@@ -237,8 +237,8 @@ TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
   EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
-/// Its file says that the pod is wanted until there is room: read by the next start, it would take
-/// the removal back.
+/// Its file says that the pod is wanted until the disk has space: read by the next start, it would
+/// take the removal back.
 TEST(ConfigSourceFacts, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
   TestNode node;
   const auto before = node.StartWithWeb();

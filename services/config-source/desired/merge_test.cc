@@ -1,12 +1,12 @@
-#include "services/config-source/merge.h"
+#include "services/config-source/desired/merge.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "services/config-source/incarnation.h"
-#include "services/config-source/pod_bytes.h"
+#include "services/config-source/desired/incarnation.h"
+#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -40,7 +40,7 @@ SourcePodRef Named(const std::string& uid, const std::string& name) {
   return MakeSourcePod(pod);
 }
 
-KnownPod Known(const SourcePodRef& pod, const std::string& source, bool removed = false) {
+DesiredPod Known(const SourcePodRef& pod, const std::string& source, bool removed = false) {
   return {.name = pod->name,
           .name_space = pod->name_space,
           .source = source,
@@ -70,7 +70,7 @@ TEST(Merge, ASetIsComparedWithWhatIsKnown) {
   const auto a = Named("ua", "a"), b = Named("ub", "b"), c = Named("uc", "c");
   const struct {
     const char* name;
-    KnownPods known;
+    DesiredPods known;
     std::vector<SourcePodRef> set;
     const char* want;
   } cases[] = {
@@ -106,7 +106,7 @@ TEST(Merge, AMirrorPodIsOneFromItsFirstSightToItsLast) {
   mirror.mirror = true;
   const auto seen = std::make_shared<const SourcePod>(mirror);
   EXPECT_EQ(Show(ComputeMerge({}, "api", SetOf({seen}))), "ADD um");
-  KnownPod known = Known(seen, "api");
+  DesiredPod known = Known(seen, "api");
   known.mirror = true;
   EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({seen}))), "");
   EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({}))), "REMOVE um");
@@ -117,7 +117,7 @@ TEST(Merge, AMirrorPodIsOneFromItsFirstSightToItsLast) {
       << "beside its static pod, which has its full name";
 }
 
-/// A status that somebody else has put back to what it was would pass for what is known.
+/// A status that another client has reverted would pass for the stored one.
 TEST(Merge, ALaterVersionOfTheSamePodIsReconciled) {
   const auto of_version = [](const std::string& version) {
     kube::Pod pod = Web();
@@ -137,11 +137,11 @@ TEST(Merge, ALaterVersionOfTheSamePodIsReconciled) {
       {"of more digits", "api", "10", false, "RECONCILE u1"},
       {"none", "api", "", false, ""},
       {"of a file it means nothing", "file", "8", false, ""},
-      {"what nobody has confirmed stays so", "api", "8", true, ""},
+      {"an unconfirmed pod stays unconfirmed", "api", "8", true, ""},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
-    KnownPod known = Known(of_version("7"), c.source);
+    DesiredPod known = Known(of_version("7"), c.source);
     known.from = nullptr;
     SourceSet set;
     set.pods.push_back({.pod = of_version(c.version), .unconfirmed = c.unconfirmed});
@@ -176,7 +176,7 @@ TEST(Merge, AUidStaysWithTheSourceThatHasIt) {
 
 TEST(Merge, AfterARestartTheRememberedPodIsComparedByMeaning) {
   const auto a = Named("ua", "a");
-  KnownPod known = Known(a, "file");
+  DesiredPod known = Known(a, "file");
   known.from = nullptr;
   EXPECT_EQ(Show(ComputeMerge({{"ua", known}}, "file", SetOf({a}))), "");
 }
@@ -267,7 +267,7 @@ TEST(StampPod, AnUpdateKeepsTheTimeOfTheFirst) {
   EXPECT_EQ(out.spec().containers(0).image(), "nginx:2");
 }
 
-/// With an older version a status that somebody else wrote would pass for an answer of the past.
+/// With an older version, a status of another client would pass for an earlier answer.
 TEST(WithStatus, TakesTheStatusAndItsVersionAndNothingElse) {
   kube::Pod wanted = Web(), out;
   wanted.mutable_status()->set_phase("Running");
@@ -299,14 +299,14 @@ TEST(NextNumber, GrowsEvenWhenTheWallClockDoesNot) {
 
 TEST(ChooseLife, EveryMemory) {
   const int64_t now = 1'700'000'000'123, late = now + 1000;
-  const KnownPod known{.removed = true, .incarnation = late, .generation = late + 5};
+  const DesiredPod known{.removed = true, .incarnation = late, .generation = late + 5};
   const WorkerIncarnation working{.incarnation = 7, .generation = 9};
   const WorkerIncarnation ended{
       .incarnation = late, .generation = late, .finished = true, .ended = true};
   const WorkerIncarnation done{.incarnation = 7, .generation = 9, .finished = true, .ended = false};
   const struct {
     const char* name;
-    const KnownPod* known;
+    const DesiredPod* known;
     const WorkerIncarnation* worker;
     Incarnation want;
     int64_t after = 0;
@@ -314,11 +314,14 @@ TEST(ChooseLife, EveryMemory) {
       {"nothing is known", nullptr, nullptr, {now, now}},
       {"it comes after another pod of its place", nullptr, nullptr, {late + 1, now}, late},
       {"what goes on has come already", nullptr, &working, {7, now}, late},
-      {"a new life is later than the last one", &known, nullptr, {late + 1, late + 6}},
+      {"a new incarnation is later than the last one", &known, nullptr, {late + 1, late + 6}},
       {"what a worker works on goes on", nullptr, &working, {7, now}},
-      {"what a worker took away begins a new life", nullptr, &ended, {late + 1, late + 1}},
-      {"what ended by itself does not begin anew", nullptr, &done, {7, now}},
-      {"a removed pod that is known begins a new life", &known, &working, {late + 1, late + 6}},
+      {"a removed pod of a worker begins a new incarnation", nullptr, &ended, {late + 1, late + 1}},
+      {"a pod that ended by itself does not begin again", nullptr, &done, {7, now}},
+      {"a removed pod with a record begins a new incarnation",
+       &known,
+       &working,
+       {late + 1, late + 6}},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
@@ -329,8 +332,8 @@ TEST(ChooseLife, EveryMemory) {
 }
 
 TEST(CatchUp, OnlyWithALaterLife) {
-  const KnownPod wanted{.incarnation = 5, .generation = 6};
-  const KnownPod removed{.removed = true, .incarnation = 5, .generation = 6};
+  const DesiredPod wanted{.incarnation = 5, .generation = 6};
+  const DesiredPod removed{.removed = true, .incarnation = 5, .generation = 6};
   EXPECT_FALSE(
       CatchUp(wanted, {.incarnation = 5, .generation = 9, .finished = true, .ended = true}, kNow));
   EXPECT_FALSE(CatchUp(removed, {.incarnation = 9, .generation = 9}, kNow));
@@ -338,22 +341,22 @@ TEST(CatchUp, OnlyWithALaterLife) {
   ASSERT_TRUE(adopted);
   EXPECT_EQ(adopted->incarnation, 9);
   EXPECT_GT(adopted->generation, 9);
-  const auto anew = CatchUp(wanted, {.incarnation = 9, .generation = 9, .ended = true}, kNow);
-  ASSERT_TRUE(anew);
-  EXPECT_GT(anew->incarnation, 9);
+  const auto next = CatchUp(wanted, {.incarnation = 9, .generation = 9, .ended = true}, kNow);
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->incarnation, 9);
 }
 
 TEST(CatchUp, WhatWentWithTheNodeLivesAgain) {
-  const KnownPod wanted{.incarnation = 5, .generation = 6};
-  const KnownPod removed{.removed = true, .incarnation = 5, .generation = 6};
+  const DesiredPod wanted{.incarnation = 5, .generation = 6};
+  const DesiredPod removed{.removed = true, .incarnation = 5, .generation = 6};
   const WorkerIncarnation over{
-      .incarnation = 5, .generation = 9, .finished = true, .ended = true, .lives_again = true};
-  const auto anew = CatchUp(wanted, over, kNow);
-  ASSERT_TRUE(anew);
-  EXPECT_GT(anew->incarnation, 5);
-  EXPECT_GT(anew->generation, 9);
+      .incarnation = 5, .generation = 9, .finished = true, .ended = true, .resumes = true};
+  const auto next = CatchUp(wanted, over, kNow);
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->incarnation, 5);
+  EXPECT_GT(next->generation, 9);
   EXPECT_FALSE(CatchUp(removed, over, kNow));
-  EXPECT_FALSE(CatchUp({.incarnation = anew->incarnation}, over, kNow)) << "once";
+  EXPECT_FALSE(CatchUp({.incarnation = next->incarnation}, over, kNow)) << "once";
 }
 
 }  // namespace

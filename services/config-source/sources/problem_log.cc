@@ -1,4 +1,4 @@
-#include "services/config-source/problem_log.h"
+#include "services/config-source/sources/problem_log.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "services/config-source/pod_bytes.h"
+#include "services/config-source/sources/pod_bytes.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Pods as bytes that can be compared, hashed and kept: protobuf maps have no order of their own.
+/// Pods as bytes that can be compared, hashed and saved: protobuf maps have no order of their own.
 /// Threads: any.
 /// Errors: none.
 
