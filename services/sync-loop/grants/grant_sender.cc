@@ -110,13 +110,16 @@ bool GrantSender::MayBeGranted(const std::string& key) const {
 NextCall GrantSender::Compare(const std::string& key) const {
   const PodDigest* pod = deps_.known.Pod(key);
   if (pod == nullptr || deps_.store.IsUnreadable(key)) return {};
-  const bool decided = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided;
+  const bool admitted = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided &&
+                        deps_.store.Find(key)->admitted();
+  const bool preempted = admitted && deps_.victims.Contains(key);
   return ComputeNextCall({.pod = pod,
                           .worker = deps_.known.Worker(key),
+                          .admission = preempted  ? Admission::kPreempted
+                                       : admitted ? Admission::kAdmitted
+                                                  : Admission::kNone,
                           .worker_known = deps_.workers.LiveAndComplete(),
-                          .admitted = decided && deps_.store.Find(key)->admitted(),
                           .running = deps_.known.IsRunning(key),
-                          .preempted = deps_.victims.Contains(key),
                           .sync_due = sync_due_.contains(key)});
 }
 

@@ -60,11 +60,13 @@ NextCall ComputeNextCall(const CallInput& input) {
   // after its worker terminated.
   const bool ended_by_others = pod.terminal && granted && worker->state == Worker::kSyncing;
   if (((pod.ending || pod.terminal) && !granted) || ended_by_others) return EndOf(input);
-  if (!input.admitted) return {};
-  if (input.preempted && worker == nullptr)
-    return input.worker_known ? Kill(pod.incarnation) : NextCall{};
-  if (input.preempted) return EndOf(input);
-  return CallForAdmitted(input);
+  switch (input.admission) {
+    case Admission::kNone: return {};
+    case Admission::kAdmitted: return CallForAdmitted(input);
+    case Admission::kPreempted: break;
+  }
+  if (worker != nullptr) return EndOf(input);
+  return input.worker_known ? Kill(pod.incarnation) : NextCall{};
 }
 
 }  // namespace splitlet::sync_loop

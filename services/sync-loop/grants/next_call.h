@@ -21,13 +21,19 @@ struct NextCall {
   bool operator==(const NextCall&) const = default;
 };
 
+/// The saved decision about the wanted incarnation.
+enum class Admission {
+  kNone,  // undecided, waiting or rejected
+  kAdmitted,
+  kPreempted,  // admitted, and then a victim of another pod
+};
+
 struct CallInput {
   const PodDigest* pod = nullptr;        // nullptr: no record in `desired`
   const WorkerDigest* worker = nullptr;  // nullptr: no record in `workers`
+  Admission admission = Admission::kNone;
   bool worker_known = false;  // `workers` is live and complete: no record means no worker
-  bool admitted = false;      // this incarnation
   bool running = false;       // the runtime shows a part of it running
-  bool preempted = false;     // another pod was admitted in its place
   bool sync_due = false;
 };
 

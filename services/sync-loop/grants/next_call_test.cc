@@ -11,7 +11,7 @@
 namespace splitlet::sync_loop {
 namespace {
 
-bool Says(const std::string& text, const std::string& word) {
+bool Has(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
 }
 
@@ -19,14 +19,14 @@ bool Says(const std::string& text, const std::string& word) {
 PodDigest PodAs(const std::string& text) {
   using State = PodDigest::State;
   PodDigest pod;
-  pod.state = Says(text, "wanted")        ? State::kWanted
-              : Says(text, "removed")     ? State::kRemoved
-              : Says(text, "unconfirmed") ? State::kUnconfirmed
-              : Says(text, "mirror")      ? State::kMirror
-                                          : State::kUnknown;
-  pod.ending = Says(text, "ending");
-  pod.terminal = Says(text, "terminal");
-  pod.incarnation = Says(text, "unnumbered") ? 0 : 5;
+  pod.state = Has(text, "wanted")        ? State::kWanted
+              : Has(text, "removed")     ? State::kRemoved
+              : Has(text, "unconfirmed") ? State::kUnconfirmed
+              : Has(text, "mirror")      ? State::kMirror
+                                         : State::kUnknown;
+  pod.ending = Has(text, "ending");
+  pod.terminal = Has(text, "terminal");
+  pod.incarnation = Has(text, "unnumbered") ? 0 : 5;
   pod.generation = 7;
   return pod;
 }
@@ -36,11 +36,11 @@ PodDigest PodAs(const std::string& text) {
 WorkerDigest WorkerAs(const std::string& text) {
   using State = WorkerDigest::State;
   WorkerDigest worker;
-  worker.state = Says(text, "syncing")       ? State::kSyncing
-                 : Says(text, "terminating") ? State::kTerminating
-                 : Says(text, "terminated")  ? State::kTerminated
-                 : Says(text, "finished")    ? State::kFinished
-                                             : State::kUnknown;
+  worker.state = Has(text, "syncing")       ? State::kSyncing
+                 : Has(text, "terminating") ? State::kTerminating
+                 : Has(text, "terminated")  ? State::kTerminated
+                 : Has(text, "finished")    ? State::kFinished
+                                            : State::kUnknown;
   char slash = 0;
   std::string word;
   std::istringstream(text) >> word >> worker.incarnation >> slash >> worker.generation;
@@ -48,6 +48,11 @@ WorkerDigest WorkerAs(const std::string& text) {
   if (const size_t at = text.find("refuses "); at != std::string::npos)
     worker.refused_generation = std::stoll(text.substr(at + std::string("refuses ").size()));
   return worker;
+}
+
+Admission AdmissionIn(const std::string& text) {
+  if (!Has(text, "admitted")) return Admission::kNone;
+  return Has(text, "preempted") ? Admission::kPreempted : Admission::kAdmitted;
 }
 
 std::string Print(const NextCall& call) {
@@ -119,11 +124,10 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
     const std::string more = c.more;
     EXPECT_EQ(Print(ComputeNextCall({.pod = &pod,
                                      .worker = std::string(c.worker).empty() ? nullptr : &worker,
-                                     .worker_known = Says(more, "known"),
-                                     .admitted = Says(more, "admitted"),
-                                     .running = Says(more, "running"),
-                                     .preempted = Says(more, "preempted"),
-                                     .sync_due = Says(more, "due")})),
+                                     .admission = AdmissionIn(more),
+                                     .worker_known = Has(more, "known"),
+                                     .running = Has(more, "running"),
+                                     .sync_due = Has(more, "due")})),
               c.want);
   }
   EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record, no call";
