@@ -42,13 +42,13 @@ ConfigMetrics::ConfigMetrics(prometheus::Registry& registry)
                        .Add({})) {}
 
 void ConfigMetrics::AddSource(const std::string& source,
-                              const std::vector<std::string>& operations) {
+                              const std::vector<std::string>& operation_names) {
   pods.Add({{"source", source}});
   problems.Add({{"source", source}});
   complete.Add({{"source", source}});
   read_seconds.Add({{"source", source}}, kReadBuckets);
-  for (const std::string& operation : operations)
-    this->operations.Add({{"source", source}, {"operation", operation}});
+  for (const std::string& operation : operation_names)
+    operations.Add({{"source", source}, {"operation", operation}});
 }
 
 }  // namespace splitlet::config_source

@@ -48,7 +48,7 @@ DesiredPod Known(const SourcePodRef& pod, const std::string& source, bool remove
           .incarnation = 1,
           .generation = 1,
           .pod = StampPod(*pod->bytes, nullptr, source, kNow),
-          .from = pod->bytes};
+          .baseline = pod->bytes};
 }
 
 SourceSet SetOf(const std::vector<SourcePodRef>& pods) {
@@ -142,7 +142,7 @@ TEST(Merge, ALaterVersionOfTheSamePodIsReconciled) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);
     DesiredPod known = Known(of_version("7"), c.source);
-    known.from = nullptr;
+    known.baseline = nullptr;
     SourceSet set;
     set.pods.push_back({.pod = of_version(c.version), .unconfirmed = c.unconfirmed});
     EXPECT_EQ(Show(ComputeMerge({{"u1", known}}, c.source, set)), c.want);
@@ -177,7 +177,7 @@ TEST(Merge, AUidStaysWithTheSourceThatHasIt) {
 TEST(Merge, AfterARestartTheRememberedPodIsComparedByMeaning) {
   const auto a = Named("ua", "a");
   DesiredPod known = Known(a, "file");
-  known.from = nullptr;
+  known.baseline = nullptr;
   EXPECT_EQ(Show(ComputeMerge({{"ua", known}}, "file", SetOf({a}))), "");
 }
 
