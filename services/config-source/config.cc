@@ -25,7 +25,7 @@ StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig&
                             .static_pod_url = file.static_pod_url,
                             .static_pod_url_header = file.static_pod_url_header,
                             .http_check_frequency = file.http_check_frequency,
-                            .facts_directory = flags.state_dir + "/config-source",
+                            .records_directory = flags.state_dir + "/config-source",
                             .has_objects = !file.splitlet.objects_path.empty(),
                             .kubeconfig = flags.kubeconfig,
                             .api_content = daemon::ApiContentOf(file),

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What config-source takes from flags and KubeletConfiguration.
+/// Settings of config-source, from flags and KubeletConfiguration.
 /// Threads: values.
 /// Errors: INVALID_ARGUMENT that names the key.
 /// Source: docs/behaviour/config-sources.md; docs/behaviour/configuration.md, "Reading the file".
@@ -30,12 +30,12 @@ struct ConfigSourceConfig {
   std::string static_pod_url;  // empty: no source `http`
   std::map<std::string, std::vector<std::string>> static_pod_url_header;
   Duration http_check_frequency = std::chrono::seconds{20};
-  std::string facts_directory;  // for ever
-  bool has_objects = false;     // static pods may name config maps and secrets in variables
-  std::string kubeconfig;       // empty: no source `api`
+  std::string records_directory;  // kept over reboots
+  bool has_objects = false;       // static pods may name config maps and secrets in variables
+  std::string kubeconfig;         // empty: no source `api`
   apiclient::ContentType api_content = apiclient::ContentType::kProtobuf;
   kube::GatesOff gates_off = {};
-  bool offline_start = false;  // remembered pods of the API may start without it
+  bool offline_start = false;  // saved API pods may start without the server
 };
 
 StatusOr<ConfigSourceConfig> LoadConfigSourceConfig(const config::KubeletConfig& file,

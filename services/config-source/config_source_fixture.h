@@ -67,7 +67,7 @@ inline std::string Manifest(const std::string& name, const std::string& image = 
 
 class TestNode {
  public:
-  /// One start of the process.
+  /// The process, from a start to a crash.
   struct Process {
     explicit Process(TestNode& node)
         : owner(node.all.NewOwner("config-source")),
@@ -87,7 +87,7 @@ class TestNode {
   TestNode() {
     config.node_name = "node-a";
     config.static_pod_path = "/m";
-    config.facts_directory = "/state/config-source";
+    config.records_directory = "/state/config-source";
     EXPECT_TRUE(files.MakeDirs("/m", 0755).ok());
     CompleteWorkers();
   }
@@ -136,7 +136,8 @@ class TestNode {
     StartAndRead();
     return Find("web");
   }
-  /// The machine: the others have started anew, and no pod has a worker yet; config-source is down.
+  /// The machine: the other processes have restarted, and no pod has a worker yet; config-source is
+  /// down.
   void Reboot() {
     Kill();
     clock.SetBoot(clock.Now().boot + 1);
@@ -159,7 +160,7 @@ class TestNode {
     std::shared_ptr<const v1::DesiredRecord> found;
     desired.ForEach([&](const std::string&, const auto& record) {
       if (record->name() != name + "-node-a") return;
-      // The record of a pod's newer life, when an older one is still on its way out.
+      // The record of a newer incarnation, while an older one still terminates.
       if (found == nullptr || found->incarnation() < record->incarnation()) found = record;
     });
     return found;

@@ -20,9 +20,9 @@ std::string EventMessage(const SourcePod& pod, const std::string& source, const 
                      kube::FullName(pod.name, pod.name_space), pod.uid, source, why);
 }
 
-constexpr uint64_t kNumbersPassed = 1000;  // at most, of incarnations
+constexpr uint64_t kNumbersSkipped = 1000;  // at most; of incarnations
 constexpr std::string_view kWorkersUnknown =
-    "pod-worker has not said yet which lives of its pods the runtime shows";
+    "table `workers` is incomplete: running incarnations are not known yet";
 
 }  // namespace
 
@@ -33,9 +33,9 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
       store_({.clock = deps_.clock,
               .loop = deps_.loop,
               .strands = deps_.strands,
-              .facts = std::make_shared<fs::RecordStore>(
+              .records = std::make_shared<fs::RecordStore>(
                   deps_.files, deps_.clock,
-                  fs::RecordStore::Options{.directory = config_.facts_directory}),
+                  fs::RecordStore::Options{.directory = config_.records_directory}),
               .table = std::move(deps_.table),
               .log = deps_.log,
               .metrics = metrics_},
@@ -49,83 +49,110 @@ ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConf
 ConfigSourceService::~ConfigSourceService() = default;
 
 void ConfigSourceService::MakeSources() {
-  const auto timer = [this](std::string_view source) {
-    return [this, name = std::string(source)](Duration taken) {
-      metrics_.read_seconds.Add({{"source", name}}, kReadBuckets)
-          .Observe(std::chrono::duration<double>(taken).count());
-    };
+  if (!config_.static_pod_path.empty()) MakeFileSource();
+  if (!config_.static_pod_url.empty()) MakeHttpSource();
+  if (deps_.api != nullptr) MakeApiSource();
+}
+
+std::function<void(Duration)> ConfigSourceService::ReadTimer(std::string_view source) {
+  return [this, name = std::string(source)](Duration taken) {
+    metrics_.read_seconds.Add({{"source", name}}, kReadBuckets)
+        .Observe(std::chrono::duration<double>(taken).count());
   };
-  if (!config_.static_pod_path.empty()) {
-    AddSource(std::make_unique<FileSource>(
-        FileSource::Deps{deps_.clock, deps_.loop, deps_.strands, deps_.files,
-                         std::move(deps_.watcher),
-                         [has_objects = config_.has_objects, off = config_.gates_off](
-                             std::string_view text, Origin origin) {
-                           origin.has_objects = has_objects;
-                           origin.gates_off = off;
-                           return DecodeManifest(text, origin);
-                         },
-                         deps_.log, timer(kube::kFileSource),
-                         [this](bool watched) {
-                           metrics_.watched.Add({{"source", std::string(kube::kFileSource)}})
-                               .Set(watched ? 1 : 0);
-                         }},
-        FileSource::Options{config_.static_pod_path, config_.node_name,
-                            config_.file_check_frequency}));
-  }
-  if (!config_.static_pod_url.empty()) {
-    AddSource(std::make_unique<HttpSource>(
-        HttpSource::Deps{deps_.clock, deps_.loop, deps_.strands, std::move(deps_.fetcher),
-                         deps_.log, timer(kube::kHttpSource)},
-        HttpSource::Options{config_.static_pod_url, config_.static_pod_url_header,
-                            config_.node_name, config_.http_check_frequency, config_.has_objects,
-                            config_.gates_off}));
-  }
-  if (deps_.api != nullptr) {
-    AddSource(std::make_unique<ApiSource>(
-        ApiSource::Deps{.clock = deps_.clock,
-                        .loop = deps_.loop,
-                        .strands = deps_.strands,
-                        .transport = std::move(deps_.api),
-                        .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.metrics),
-                        .log = deps_.log,
-                        .on_watched =
-                            [this](bool watched) {
-                              metrics_.watched.Add({{"source", std::string(kube::kApiSource)}})
-                                  .Set(watched ? 1 : 0);
-                            },
-                        .seed = random_.Next(),
-                        .wait = deps_.api_wait},
-        ApiSource::Options{config_.node_name, config_.kubeconfig, config_.api_content,
-                           config_.offline_start, config_.gates_off}));
-  }
+}
+
+std::function<void(bool)> ConfigSourceService::WatchedGauge(std::string_view source) {
+  return [this, name = std::string(source)](bool watched) {
+    metrics_.watched.Add({{"source", name}}).Set(watched ? 1 : 0);
+  };
+}
+
+void ConfigSourceService::MakeFileSource() {
+  const auto decode = [has_objects = config_.has_objects, off = config_.gates_off](
+                          std::string_view text, Origin origin) {
+    origin.has_objects = has_objects;
+    origin.gates_off = off;
+    return DecodeManifest(text, origin);
+  };
+  AddSource(
+      std::make_unique<FileSource>(FileSource::Deps{.clock = deps_.clock,
+                                                    .loop = deps_.loop,
+                                                    .strands = deps_.strands,
+                                                    .files = deps_.files,
+                                                    .watcher = std::move(deps_.watcher),
+                                                    .decode = decode,
+                                                    .log = deps_.log,
+                                                    .on_read_time = ReadTimer(kube::kFileSource),
+                                                    .on_watched = WatchedGauge(kube::kFileSource)},
+                                   FileSource::Options{.path = config_.static_pod_path,
+                                                       .node_name = config_.node_name,
+                                                       .period = config_.file_check_frequency}));
+}
+
+void ConfigSourceService::MakeHttpSource() {
+  AddSource(
+      std::make_unique<HttpSource>(HttpSource::Deps{.clock = deps_.clock,
+                                                    .loop = deps_.loop,
+                                                    .strands = deps_.strands,
+                                                    .fetcher = std::move(deps_.fetcher),
+                                                    .log = deps_.log,
+                                                    .on_read_time = ReadTimer(kube::kHttpSource)},
+                                   HttpSource::Options{.url = config_.static_pod_url,
+                                                       .headers = config_.static_pod_url_header,
+                                                       .node_name = config_.node_name,
+                                                       .period = config_.http_check_frequency,
+                                                       .has_objects = config_.has_objects,
+                                                       .gates_off = config_.gates_off}));
+}
+
+void ConfigSourceService::MakeApiSource() {
+  AddSource(std::make_unique<ApiSource>(
+      ApiSource::Deps{.clock = deps_.clock,
+                      .loop = deps_.loop,
+                      .strands = deps_.strands,
+                      .transport = std::move(deps_.api),
+                      .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.metrics),
+                      .log = deps_.log,
+                      .on_watched = WatchedGauge(kube::kApiSource),
+                      .seed = random_.Next(),
+                      .wait = deps_.api_wait},
+      ApiSource::Options{.node_name = config_.node_name,
+                         .place = config_.kubeconfig,
+                         .content = config_.api_content,
+                         .offline_start = config_.offline_start,
+                         .gates_off = config_.gates_off}));
 }
 
 void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
-  metrics_.AddSource(source->name());
+  metrics_.AddSource(source->name(), OperationNames());
   const std::string name = source->name();
   sources_[name].source = std::move(source);
 }
 
 void ConfigSourceService::Start() {
   CHECK(deps_.loop.IsCurrent());
-  store_.Load([this] { OnFactsRead(); });
+  store_.Load([this] { OnLoaded(); });
 }
 
-void ConfigSourceService::OnFactsRead() {
-  facts_read_ = true;
-  std::vector<std::pair<std::string, const KnownPod*>> wanted;
+void ConfigSourceService::OnLoaded() {
+  loaded_ = true;
+  std::vector<std::pair<std::string, const DesiredPod*>> wanted;
   for (const auto& [uid, pod] : store_.pods())
     if (!pod.removed) wanted.emplace_back(uid, &pod);
-  // Killed between an edited manifest's new pod and the removal of its old one, both are remembered
-  // for one path: the later is its last good pod.
+  // After a crash between the new pod of an edited manifest and the removal of its old one, both
+  // are saved for one path: the later one is its last good pod.
   std::ranges::sort(wanted, {}, [](const auto& entry) { return entry.second->incarnation; });
   std::map<std::string, std::vector<SourcePodRef>> remembered;
   std::vector<std::string> unconfigured;
   for (const auto& [uid, pod] : wanted) {
     if (!sources_.contains(pod->source)) unconfigured.push_back(uid);
-    remembered[pod->source].push_back(std::make_shared<const SourcePod>(SourcePod{
-        uid, pod->name, pod->name_space, pod->origin, pod->pod, false, pod->unconfirmed}));
+    remembered[pod->source].push_back(
+        std::make_shared<const SourcePod>(SourcePod{.uid = uid,
+                                                    .name = pod->name,
+                                                    .name_space = pod->name_space,
+                                                    .origin = pod->origin,
+                                                    .bytes = pod->pod,
+                                                    .unconfirmed = pod->unconfirmed}));
   }
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {
@@ -139,22 +166,22 @@ void ConfigSourceService::OnFactsRead() {
 void ConfigSourceService::OnSet(SourceState& state, const SourceSet& set) {
   CHECK(deps_.loop.IsCurrent());
   state.set = set;
-  state.heard = true;
-  // A UID that this source gave up may be what another source waits for.
+  state.delivered = true;
+  // Another source may wait for a UID that this source gave up.
   if (Merge(state)) MergeAll();
   PutCompleteness();
 }
 
 void ConfigSourceService::MergeAll() {
   for (auto& [name, state] : sources_)
-    if (state.heard) Merge(state);
+    if (state.delivered) Merge(state);
 }
 
 /// True when a pod was removed.
 bool ConfigSourceService::Merge(SourceState& state) {
   bool removed = false;
   const MergeResult result = ComputeMerge(store_.pods(), state.source->name(), state.set);
-  TakeStanding(state, result);
+  AcceptUnchanged(state, result);
   for (const Change& change : result.changes) {
     if (!Apply(state, change)) continue;
     removed = removed || change.operation == Operation::kRemove;
@@ -172,38 +199,38 @@ bool ConfigSourceService::Merge(SourceState& state) {
 void ConfigSourceService::LogChange(const Change& change) const {
   const auto at = store_.pods().find(change.uid);
   if (at == store_.pods().end()) return;  // a mirror pod has gone
-  const KnownPod& pod = at->second;
+  const DesiredPod& pod = at->second;
   const std::vector<LogField> fields = {KV("operation", OperationName(change.operation)),
                                         KV("pod", kube::PodKey(pod.name_space, pod.name)),
                                         KV("podUID", change.uid),
                                         KV("source", pod.source),
                                         KV("path", pod.origin),
                                         KV(kTraceIdField, TraceIdOf(pod.traceparent))};
-  // What the node itself wrote comes back as a change of the status.
+  // Statuses that the node itself wrote come back as changes.
   if (change.operation == Operation::kReconcile || pod.mirror)
     return deps_.log.Debug("desired pod changed", fields);
   deps_.log.Info("desired pod changed", fields);
 }
 
-/// Pods of the set that mean what is known of them, and the problem each one has.
-void ConfigSourceService::TakeStanding(SourceState& state, const MergeResult& result) {
+/// Pods of the set that mean the same as their records: puts their problems.
+void ConfigSourceService::AcceptUnchanged(SourceState& state, const MergeResult& result) {
   std::set<std::string> skip;
   for (const auto& change : result.changes) skip.insert(change.uid);
   std::set<SourcePodRef> ignored;
   for (const auto& entry : result.ignored) ignored.insert(entry.pod);
-  // Whole before the first put: each put asks whether all of the source are put.
+  // Filled before the first put, because each put asks whether all pods of the source are put.
   state.uids.clear();
   for (const WantedPod& wanted : state.set.pods)
     if (!ignored.contains(wanted.pod)) state.uids.insert(wanted.pod->uid);
   for (const WantedPod& wanted : state.set.pods) {
     if (ignored.contains(wanted.pod) || skip.contains(wanted.pod->uid)) continue;
-    store_.SetFrom(wanted.pod->uid, wanted.pod->bytes);
+    store_.SetBaseline(wanted.pod->uid, wanted.pod->bytes);
     if (!wanted.unconfirmed) store_.Confirm(wanted.pod->uid);
     store_.PutAgain(wanted.pod->uid, wanted.problem);
   }
 }
 
-/// False when it must wait: for what `workers` knows of a new pod, or for ever.
+/// False: a new pod waits for `workers`, or the record of a later version blocks its pod.
 bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
   if (store_.IsBlocked(change.uid)) return false;
   switch (change.operation) {
@@ -232,11 +259,11 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
     if (!pod.origin.empty() && other.source == source && other.origin == pod.origin)
       after = std::max(after, other.incarnation);
   }
-  // With the wall clock set back a pod that is forgotten here could get the number of a life that
-  // pod-worker still remembers as finished. One that was given before the start is not known here:
-  // it is hit only by chance, and a lower number is put right when its worker shows.
+  // If the wall clock was set back, a pod that is forgotten here could get the number of an
+  // incarnation that pod-worker has as finished. Skipping a random count makes that unlikely;
+  // CatchUp corrects a lower number when the worker shows.
   if (NextNumber(0, now) < newest_)
-    after = newest_ + static_cast<int64_t>(random_.Below(kNumbersPassed));
+    after = newest_ + static_cast<int64_t>(random_.Below(kNumbersSkipped));
   const Incarnation numbers = ChooseIncarnation(at == store_.pods().end() ? nullptr : &at->second,
                                                 worker ? &*worker : nullptr, now, after);
   Set(change.uid, {.name = pod.name,
@@ -248,12 +275,12 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
                    .generation = numbers.generation,
                    .seen_at = now,
                    .pod = StampPod(*pod.bytes, nullptr, source, now),
-                   .from = pod.bytes});
+                   .baseline = pod.bytes});
 }
 
 void ConfigSourceService::Remove(const std::string& uid) {
-  KnownPod pod = store_.pods().at(uid);
-  // Nothing runs for it that has to end first.
+  DesiredPod pod = store_.pods().at(uid);
+  // No worker has to terminate it first.
   if (pod.mirror) return store_.DropMirror(uid, MakeTraceparent(random_));
   pod.removed = true;
   pod.unconfirmed = false;
@@ -262,7 +289,7 @@ void ConfigSourceService::Remove(const std::string& uid) {
   Set(uid, std::move(pod));
 }
 
-void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
+void ConfigSourceService::Set(const std::string& uid, DesiredPod pod) {
   Span span = Span::Begin("pod changed", random_);
   span.Set("k8s.pod.uid", uid);
   span.Set("k8s.pod.name", pod.name);
@@ -274,18 +301,18 @@ void ConfigSourceService::Set(const std::string& uid, KnownPod pod) {
 }
 
 void ConfigSourceService::Update(const Change& change) {
-  KnownPod pod = store_.pods().at(change.uid);
+  DesiredPod pod = store_.pods().at(change.uid);
   const WallTime now = deps_.clock.WallNow();
   const bool status_only = change.operation == Operation::kReconcile;
   pod.pod = status_only ? WithStatus(*pod.pod, *change.pod->bytes)
                         : StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
-  pod.from = change.pod->bytes;
+  pod.baseline = change.pod->bytes;
   pod.unconfirmed = false;
   pod.name = change.pod->name;
   pod.name_space = change.pod->name_space;
   pod.origin = change.pod->origin;
   pod.problem.clear();
-  // No change of the pod, and so of its trace: for the node, its status is what it says itself.
+  // The node is the author of the status, so this is no change of the pod and begins no trace.
   if (status_only) return store_.Set(change.uid, std::move(pod));
   pod.generation = NextNumber(pod.generation, now);
   Set(change.uid, std::move(pod));
@@ -312,7 +339,7 @@ void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ig
   });
 }
 
-/// One event for each pod, as long as it is ignored.
+/// Records one event for each pod while it is ignored.
 void ConfigSourceService::RecordDuplicates(SourceState& state,
                                            const std::vector<SourcePodRef>& duplicates) {
   std::set<std::string> uids;
@@ -331,33 +358,33 @@ void ConfigSourceService::RecordDuplicates(SourceState& state,
 }
 
 void ConfigSourceService::OnWorkers() {
-  if (!facts_read_) return;
-  if (!workers_known_ && deps_.workers.LiveAndComplete()) OnWorkersKnown();
+  if (!loaded_) return;
+  if (!workers_known_ && deps_.workers.LiveAndComplete()) OnWorkersComplete();
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : store_.pods()) uids.push_back(uid);
   for (const auto& uid : uids) {
     WithdrawIfFinished(uid);
     CatchUpWith(uid);
   }
-  PutGoneAside();
+  DiscardGone();
 }
 
-/// A broken file is needed no more once no source gives its pod, and neither pod-worker nor the
-/// runtime, which `workers` shows too, has anything of it.
-void ConfigSourceService::PutGoneAside() {
+/// Moves broken files of pods away that no source, no worker and no container needs; `workers`
+/// shows pods that only the runtime has, too.
+void ConfigSourceService::DiscardGone() {
   const bool complete = std::ranges::all_of(
-      sources_, [](const auto& entry) { return entry.second.complete && entry.second.heard; });
-  if (!facts_read_ || !complete || !deps_.workers.LiveAndComplete()) return;
+      sources_, [](const auto& entry) { return entry.second.complete && entry.second.delivered; });
+  if (!loaded_ || !complete || !deps_.workers.LiveAndComplete()) return;
   for (const auto& key : store_.Broken()) {
     if (deps_.workers.Contains(key)) continue;
     store_.PutAside(key, [this](const StatusOr<std::string>& path) {
       if (path.status().code() != StatusCode::kNotFound)
-        deps_.log.LogIfError(path.status(), "put the file of a pod that is gone aside");
+        deps_.log.LogIfError(path.status(), "discard the unreadable record of a pod that is gone");
     });
   }
 }
 
-void ConfigSourceService::OnWorkersKnown() {
+void ConfigSourceService::OnWorkersComplete() {
   if (workers_known_) return;
   workers_known_ = true;
   MergeAll();
@@ -365,10 +392,10 @@ void ConfigSourceService::OnWorkersKnown() {
 }
 
 void ConfigSourceService::OnWorker(const std::string& key) {
-  if (!facts_read_) return;
+  if (!loaded_) return;
   if (!deps_.workers.Contains(key)) store_.Forget(key);
   const auto record = deps_.workers.Find(key);
-  if (record == nullptr) return PutGoneAside();
+  if (record == nullptr) return DiscardGone();
   WithdrawIfFinished(record->uid());
   CatchUpWith(record->uid());
 }
@@ -376,29 +403,28 @@ void ConfigSourceService::OnWorker(const std::string& key) {
 std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
     const std::string& uid) const {
   const auto record = deps_.workers.Find(bus::KeyOf(uid));
-  // Without a number pod-worker does not know it either: its files cannot be read.
+  // Incarnation 0: pod-worker cannot read its own files of the pod.
   if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
   const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
-  // A pod that ended by itself has a terminal status; it is not to run a second time because our
-  // memory is gone.
-  const bool lives_again =
+  const bool resumes =
       !working && record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
-  // An API server gives a UID one life: what its worker has ended does not begin anew.
+  // A pod that ended by itself does not run again when its record here is lost. API UIDs are never
+  // reused: a finished worker stays finished.
   const bool by_itself =
-      !lives_again && (record->evicted() || !record->terminal_status().phase().empty() ||
-                       record->source() == kube::kApiSource);
+      !resumes && (record->evicted() || !record->terminal_status().phase().empty() ||
+                   record->source() == kube::kApiSource);
   return WorkerIncarnation{.incarnation = record->incarnation(),
                            .generation = record->generation(),
                            .finished = record->state() == v1::FINISHED,
-                           .ended = lives_again || (!working && (!by_itself || removed)),
-                           .lives_again = lives_again};
+                           .ended = resumes || (!working && (!by_itself || removed)),
+                           .resumes = resumes};
 }
 
-/// One-way facts may be acted on from any view. Until `workers` shows the pod no more, its file
-/// tells an incarnation that was removed from one that ended by itself and is still wanted.
+/// A finished worker never changes back, so any view will do. Until `workers` drops the pod, its
+/// file distinguishes a removed incarnation from one that ended by itself and is still wanted.
 void ConfigSourceService::WithdrawIfFinished(const std::string& uid) {
   const auto at = store_.pods().find(uid);
   if (at == store_.pods().end() || !at->second.removed) return;
@@ -415,18 +441,18 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
   if (at == store_.pods().end() || !worker) return;
   const auto numbers = CatchUp(at->second, *worker, deps_.clock.WallNow());
   if (!numbers) return;
-  KnownPod pod = at->second;
+  DesiredPod pod = at->second;
   pod.incarnation = numbers->incarnation;
   pod.generation = numbers->generation;
   Set(uid, std::move(pod));
-  if (worker->lives_again) {
+  if (worker->resumes) {
     deps_.log.Info(
-        "pod lives again after the shutdown of the node",
+        "starting pod again after the shutdown of the node",
         {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
     return;
   }
   deps_.log.Warn(
-      "worker is in a later life of the pod than remembered here",
+      "pod-worker has a newer incarnation, adopting it",
       {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
 }
 
@@ -451,9 +477,9 @@ void ConfigSourceService::CountPods() {
   }
 }
 
-/// Also what is remembered and not wanted any more: missing from a complete table before its
-/// REMOVED is put, it would be gone to all readers, and pod-worker would never say finished to that
-/// REMOVED.
+/// Includes saved pods that the source does not want any more. If such a pod were missing from a
+/// complete table, readers would take it for gone before its REMOVED is put, and pod-worker would
+/// never report that incarnation as finished.
 bool ConfigSourceService::AllPut(const SourceState& state) const {
   const auto is_put = [this](const std::string& uid) { return store_.IsPut(uid); };
   return std::ranges::all_of(state.uids, is_put) &&
@@ -463,14 +489,14 @@ bool ConfigSourceService::AllPut(const SourceState& state) const {
 }
 
 std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
-  if (!facts_read_) return "remembered pods are not read yet";
+  if (!loaded_) return "saved pods are not read yet";
   if (!store_.blocked().empty())
-    return fmt::format("pod {} was remembered by a newer version", *store_.blocked().begin());
-  if (!state.heard) return "not read yet";
+    return fmt::format("pod {} was saved by a newer version", *store_.blocked().begin());
+  if (!state.delivered) return "not read yet";
   if (!state.set.complete) return state.set.reason;
-  // New pods of a source that is complete already take nothing from that.
+  // New pods do not make a complete source incomplete.
   if (!state.complete && !AllPut(state))
-    return workers_known_ ? std::string("pods are being remembered") : std::string(kWorkersUnknown);
+    return workers_known_ ? std::string("pods are being saved") : std::string(kWorkersUnknown);
   return {};
 }
 
@@ -482,20 +508,20 @@ void ConfigSourceService::PutCompleteness() {
     if (state.complete) scopes.insert(name);
   }
   others_put_ =
-      others_put_ || (facts_read_ && std::ranges::all_of(store_.pods(), [this](const auto& entry) {
+      others_put_ || (loaded_ && std::ranges::all_of(store_.pods(), [this](const auto& entry) {
                         return sources_.contains(entry.second.source) || store_.IsPut(entry.first);
                       }));
   const bool all = others_put_ && store_.blocked().empty() && scopes.size() == sources_.size();
   if (all) scopes.insert(std::string(bus::kAll));
   store_.SetComplete(std::move(scopes));
-  PutGoneAside();
+  DiscardGone();
 }
 
 daemon::Health ConfigSourceService::GetHealth() const {
   if (const std::string error = store_.error(); !error.empty()) return {false, error};
-  if (!facts_read_) return {false, "remembered pods are not read yet"};
+  if (!loaded_) return {false, "saved pods are not read yet"};
   for (const auto& [name, state] : sources_) {
-    if (!state.heard) return {false, fmt::format("source {} is not read yet", name)};
+    if (!state.delivered) return {false, fmt::format("source {} is not read yet", name)};
   }
   return {};
 }
@@ -519,8 +545,8 @@ std::vector<std::string> ConfigSourceService::Notes() const {
   std::vector<std::string> notes;
   for (const auto& [key, why] : store_.unreadable())
     notes.push_back(
-        fmt::format("the remembered pod {} cannot be read ({}); \"splitletctl record "
-                    "discard {}\" puts it aside",
+        fmt::format("the saved record of pod {} cannot be read ({}); \"splitletctl record "
+                    "discard {}\" moves it away",
                     key, why, key));
   return notes;
 }
@@ -538,19 +564,19 @@ void ConfigSourceService::DiscardRecord(
 
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     const std::string& uid, const std::string& source) const {
-  if (!facts_read_) return Unavailable("remembered pods are not read yet");
+  if (!loaded_) return Unavailable("saved pods are not read yet");
   if (store_.IsPut(uid) && !store_.IsUnknown(uid)) return store_.Get(uid);
   const bool one = sources_.contains(source);
-  // Removed as its file says, and finished: no source that is incomplete can want that life again.
+  // Its file says REMOVED and its worker has finished: no source can want that incarnation again.
   const bool withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid)).has_value();
   for (const auto& [name, state] : sources_) {
     if (!withdrawn && !state.complete && (!one || name == source))
       return Unavailable("the pod is not known, and source {} is not complete: {}", name,
                          WhyIncomplete(state));
     if (state.uids.contains(uid) && !store_.pods().contains(uid))
-      return Unavailable("source {} gives the pod, and {}", name, kWorkersUnknown);
+      return Unavailable("source {} wants the pod, but {}", name, kWorkersUnknown);
   }
-  if (store_.IsUnknown(uid)) return Unavailable("the remembered pod cannot be read");
+  if (store_.IsUnknown(uid)) return Unavailable("the saved record of the pod cannot be read");
   return store_.Get(uid);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Where pods come from: merges the sets of all sources into the table `desired`.
+/// Merges the sets of all sources of pods into the table `desired`.
 /// In:    sets of the sources (files, URL, API server), `workers`.
 /// Owns:  table `desired`: pod UID -> pod, source, incarnation, generation, and whether it is
 /// WANTED, REMOVED, UNCONFIRMED or a MIRROR.
 /// Out:   puts to `desired`; completeness of each source; event FailedValidation.
-/// Killed at any line: facts of every pod are on disk before its record is put; the next start
-/// reads them, reads every source, and removes nothing before its source was read.
+/// Killed at any line: each record is on disk before it is in the table. The next start reads the
+/// records, then every source, and removes no pod before its source was read.
 /// Threads: loop thread only.
 /// Errors: in GetSources and GetHealth.
 /// Source: docs/behaviour/config-sources.md; docs/safety.md, rules 1 to 3, 6 to 9 and 26.
@@ -27,10 +27,10 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/file_watcher.h"
 #include "services/config-source/config.h"
-#include "services/config-source/desired_store.h"
-#include "services/config-source/incarnation.h"
-#include "services/config-source/problem_log.h"
+#include "services/config-source/desired/desired_store.h"
+#include "services/config-source/desired/incarnation.h"
 #include "services/config-source/sources/http/http_fetcher.h"
+#include "services/config-source/sources/problem_log.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::v1 {
@@ -46,17 +46,17 @@ struct ConfigSourceDeps {
   fs::FileSystem& files;
   std::unique_ptr<fs::FileWatcher> watcher;   // for the source `file`
   std::unique_ptr<HttpFetcher> fetcher;       // for the source `http`
-  std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: this node has none
+  std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: no API server
   bus::Table<v1::DesiredRecord> table;
   bus::View<v1::WorkerRecord> workers;
   Log log;
   prometheus::Registry& metrics;
   daemon::EventRecorder& events;
-  uint64_t seed = 1;                        // of trace ids and of numbers passed over
-  apiclient::WaitUntil api_wait = nullptr;  // how strands wait for it; not set: on the real clock
+  uint64_t seed = 1;                        // of trace ids and of skipped numbers
+  apiclient::WaitUntil api_wait = nullptr;  // waits for the server; not set: on the real clock
 };
 
-/// What GetSources shows.
+/// A source in GetSources.
 struct SourceView {
   std::string name, place;
   bool complete = false;
@@ -75,15 +75,15 @@ class ConfigSourceService {
   void Start();
   daemon::Health GetHealth() const;
   std::vector<SourceView> GetSources() const;
-  /// What `desired` has of the pod. nullptr: nobody wants it. Of a pod that is not in `desired`
-  /// UNAVAILABLE, unless every configured source is complete, or the pod was removed here and its
-  /// worker has finished.
+  /// The pod's record in `desired`. nullptr: no source wants the pod. UNAVAILABLE: the pod has no
+  /// record, and a configured source is incomplete. A pod that was removed here and whose worker
+  /// has finished is not wanted even then.
   StatusOr<std::unique_ptr<v1::DesiredRecord>> GetPod(const std::string& uid,
                                                       const std::string& source = "") const;
-  /// Pods whose file cannot be read, a line each.
+  /// A line for each pod whose saved record cannot be read.
   std::vector<std::string> Notes() const;
-  /// Puts that file aside: then the pod is what its source and `workers` say. NOT_FOUND: all can be
-  /// read.
+  /// Moves that file away: then only the source and `workers` decide about the pod. NOT_FOUND: the
+  /// pod has no unreadable record.
   void DiscardRecord(const std::string& uid,
                      std::function<void(StatusOr<std::vector<std::string>>)> done);
 
@@ -91,19 +91,24 @@ class ConfigSourceService {
   struct SourceState {
     std::unique_ptr<Source> source;
     SourceSet set;               // the newest
-    bool heard = false;          // of a set in this start
+    bool delivered = false;      // a set, in this start
     bool complete = false;       // as set in the table
-    std::set<std::string> uids;  // taken from the newest set
+    std::set<std::string> uids;  // of the newest set, without ignored pods
     std::vector<Problem> ignored;
     ProblemLog ignored_log;
     std::set<std::string> events_recorded;  // UIDs
   };
   void MakeSources();
-  void OnFactsRead();
+  std::function<void(Duration)> ReadTimer(std::string_view source);
+  std::function<void(bool)> WatchedGauge(std::string_view source);
+  void MakeFileSource();
+  void MakeHttpSource();
+  void MakeApiSource();
+  void OnLoaded();
   void OnSet(SourceState& state, const SourceSet& set);
   void OnWorkers();
-  void OnWorkersKnown();
-  void PutGoneAside();
+  void OnWorkersComplete();
+  void DiscardGone();
   void OnWorker(const std::string& uid);
   void OnPut(const std::string& uid);
   bool Merge(SourceState& state);
@@ -112,10 +117,10 @@ class ConfigSourceService {
   void Add(const std::string& source, const Change& change);
   void Remove(const std::string& uid);
   void Update(const Change& change);
-  /// A change: it begins a trace.
-  void Set(const std::string& uid, KnownPod pod);
+  /// Sets a pod that changed: begins a trace.
+  void Set(const std::string& uid, DesiredPod pod);
   void LogChange(const Change& change) const;
-  void TakeStanding(SourceState& state, const MergeResult& result);
+  void AcceptUnchanged(SourceState& state, const MergeResult& result);
   void ReportIgnored(SourceState& state, const std::vector<Ignored>& ignored);
   void RecordDuplicates(SourceState& state, const std::vector<SourcePodRef>& duplicates);
   void WithdrawIfFinished(const std::string& uid);
@@ -132,13 +137,13 @@ class ConfigSourceService {
   DesiredStore store_;
   Random random_;
   std::map<std::string, SourceState> sources_;
-  bool facts_read_ = false;
-  // Pods of sources that are no longer configured are removed at the start, and none comes later.
+  bool loaded_ = false;
+  // Pods of sources that are no longer configured are removed at the start; no others follow.
   bool others_put_ = false;
-  // A pod without facts waits until `workers` was complete once: its containers may run, and with
-  // another number than theirs they would be of an earlier incarnation.
+  // A pod without a saved record waits until `workers` was complete once. Its containers may run,
+  // and another number than theirs would make them an earlier incarnation.
   bool workers_known_ = false;
-  int64_t newest_ = 0;  // the highest incarnation that was seen since the start
+  int64_t newest_ = 0;  // the highest incarnation since the start
 };
 
 }  // namespace splitlet::config_source

@@ -227,16 +227,16 @@ TEST_F(ConfigSource, OfAPodRemovedOverARebootNothingIsRememberedWhenItComesBack)
   Reboot();
   Delete("/m/web.yaml");
   StartAndRead(5s);
-  ASSERT_EQ(Show(), "web-") << "whoever finds containers of it is told";
+  ASSERT_EQ(Show(), "web-") << "a process that finds its containers reads this record";
   EXPECT_EQ(Find("web")->incarnation(), before->incarnation());
   PutWorker(*Find("web"), v1::FINISHED);
   RunFor(1s);
   EXPECT_EQ(Show(), "");
   workers.Remove(before->uid());
   RunFor(1s);
-  const auto facts = files.List("/state/config-source");
-  ASSERT_TRUE(facts.ok());
-  EXPECT_TRUE(facts->empty());
+  const auto records = files.List("/state/config-source");
+  ASSERT_TRUE(records.ok());
+  EXPECT_TRUE(records->empty());
   Restart();
   Write("/m/web.yaml", Manifest("web"));
   RunFor(1s);
@@ -542,7 +542,7 @@ TEST_F(ConfigSource, ASourceIsNotCompleteBeforeItsRemovedPodsAreToldSo) {
     node.Start();
     node.RunFor(3s);
     EXPECT_EQ(node.Show(), "web-");
-    EXPECT_EQ(absent, 0) << "a complete table without it said that it was gone";
+    EXPECT_EQ(absent, 0) << "a complete table lacked its record";
     EXPECT_TRUE(node.Complete(std::string(bus::kAll)));
     node.PutWorker(*node.Find("web"), v1::FINISHED);
     node.RunFor(3s);
@@ -571,7 +571,7 @@ TEST_F(ConfigSource, ANewPodWaitsForWhatWorkersKnowsOfItsLives) {
   EXPECT_EQ(Show(), "");
   EXPECT_FALSE(Complete("file"));
   EXPECT_EQ(process->service->GetSources().at(0).reason,
-            "pod-worker has not said yet which lives of its pods the runtime shows");
+            "table `workers` is incomplete: running incarnations are not known yet");
   network.SetCallsFail("pod-worker", false);
   RunFor(5s);
   EXPECT_EQ(Show(), "web");

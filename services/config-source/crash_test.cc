@@ -42,7 +42,7 @@ class Crashes : public TestNode {
       RunFor(10ms);
     }
   }
-  /// What a node does in its life: pods come, change, break, go and come back; workers follow.
+  /// The work of a node: pods are added, changed, broken, removed and added again; workers follow.
   void Live() {
     Write("/m/a.yaml", Manifest("a"));
     Write("/m/fixed.yaml", Manifest("fixed", "nginx:1", "uid-fixed"));
@@ -77,10 +77,10 @@ class Crashes : public TestNode {
                                   pod.spec().containers(0).image(), record->problem()));
     });
     std::sort(lines.begin(), lines.end());
-    const auto facts = files.List("/state/config-source");
+    const auto records = files.List("/state/config-source");
     return fmt::format("{}\ncomplete: {}\nfacts: {}", fmt::join(lines, "\n"),
                        fmt::join(desired.completeness().scopes, " "),
-                       facts.ok() ? facts->size() : 0);
+                       records.ok() ? records->size() : 0);
   }
   const std::vector<std::string>& harm() const { return harm_; }
   FailPoints& points() { return points_; }
@@ -100,7 +100,7 @@ class Crashes : public TestNode {
       followed_.insert(record.uid());
     }
   }
-  /// Workers take back what they said of pods that nobody wants any more.
+  /// pod-worker removes its records of pods that no source wants any more.
   void TakeBack() {
     for (const auto& uid : followed_)
       if (!desired.Contains(bus::KeyOf(uid))) workers.Remove(bus::KeyOf(uid));
@@ -112,7 +112,7 @@ class Crashes : public TestNode {
     if (now.incarnation() < incarnation || now.generation() < generation)
       harm_.push_back(change.key + " went back in time");
     if (now.incarnation() == incarnation && removed && now.state() != v1::DesiredRecord::REMOVED)
-      harm_.push_back(change.key + " is wanted again in a life that was over");
+      harm_.push_back(change.key + " is wanted again in a finished incarnation");
     incarnation = now.incarnation();
     generation = now.generation();
     removed = now.state() == v1::DesiredRecord::REMOVED;

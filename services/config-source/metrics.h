@@ -13,6 +13,7 @@
 #include <prometheus/registry.h>
 
 #include <string>
+#include <vector>
 
 namespace splitlet::config_source {
 
@@ -20,17 +21,18 @@ extern const prometheus::Histogram::BucketBoundaries kReadBuckets;
 
 struct ConfigMetrics {
   explicit ConfigMetrics(prometheus::Registry& registry);
-  /// Makes the series of a source, so that a scrape shows them before anything happens.
-  void AddSource(const std::string& source);
+  /// Makes the series of a source, so that a scrape shows them from the start. `operation_names`:
+  /// all values of the label `operation`.
+  void AddSource(const std::string& source, const std::vector<std::string>& operation_names);
 
   prometheus::Family<prometheus::Gauge>& pods;  // source: wanted
   prometheus::Family<prometheus::Gauge>&
-      problems;  // source: manifests and lists that somebody must mend
+      problems;  // source: manifests and answers that need a correction
   prometheus::Family<prometheus::Gauge>& complete;          // source: 1 or 0
   prometheus::Family<prometheus::Gauge>& watched;           // source: 1 or 0; of files
   prometheus::Family<prometheus::Counter>& operations;      // source, operation
-  prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one look at all of it
-  prometheus::Counter& record_errors;                       // saves, reads and removals that failed
+  prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one read of all of it
+  prometheus::Counter& record_errors;                       // reads, saves and removals that failed
   prometheus::Gauge& removed_pods;                          // REMOVED and not finished yet
 };
 

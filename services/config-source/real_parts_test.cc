@@ -100,7 +100,7 @@ class RealProcess {
     complete.scopes = {std::string(bus::kAll)};
     workers_->SetComplete(complete);
     ConfigSourceConfig config{
-        .node_name = "node-a", .static_pod_path = dir / "m", .facts_directory = dir / "facts"};
+        .node_name = "node-a", .static_pod_path = dir / "m", .records_directory = dir / "records"};
     process_ = ServeConfigSource(
         loop_, std::make_unique<ConfigSourceService>(
                    ConfigSourceDeps{.clock = clock_,
@@ -154,9 +154,9 @@ TEST(RealParts, AManifestIsSeenChangedAndGone) {
     const auto reply = process.GetPod("fixed");
     return reply.ok() && reply->known() && reply->record().state() == v1::DesiredRecord::REMOVED;
   }));
-  const auto nobody = process.GetPod("nobody");
-  ASSERT_TRUE(nobody.ok());
-  EXPECT_FALSE(nobody->known());
+  const auto unknown = process.GetPod("nobody");
+  ASSERT_TRUE(unknown.ok());
+  EXPECT_FALSE(unknown->known());
 }
 
 TEST(RealParts, ADirectoryThatIsMadeAgainIsWatchedAgain) {

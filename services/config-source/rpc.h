@@ -1,7 +1,7 @@
 #pragma once
 
-/// The gRPC service ConfigSource: which sources there are and what ails them, and what is wanted of
-/// one pod.
+/// The gRPC service ConfigSource: the sources with their problems, and the wanted record of one
+/// pod.
 /// Threads: handlers run on gRPC's threads and ask on the loop.
 /// Errors: UNAVAILABLE when the loop does not answer, or a source is not complete.
 /// Source: docs/design.md, "The calls".

@@ -41,7 +41,7 @@ TEST_F(StrayFiles, ASecondManifestOfAFullNameIsAnEventOfItsPod) {
   EXPECT_EQ(events().size(), 1u) << "once";
 }
 
-/// One file that is no manifest says nothing of a pod whose removal was seen.
+/// A file that is no manifest does not bring back a pod whose removal was seen.
 TEST_F(StrayFiles, GetPodSaysOfARemovedPodThatItIsGoneWhateverIsIncomplete) {
   const auto web = StartWithWeb();
   Write("/m/README", "no manifest");

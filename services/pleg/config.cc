@@ -12,7 +12,7 @@ StatusOr<PlegConfig> LoadPlegConfig(const config::KubeletConfig& file, const dae
   config.runtime_endpoint =
       flags.runtime_endpoint.empty() ? file.container_runtime_endpoint : flags.runtime_endpoint;
   config.request_timeout = file.runtime_request_timeout;
-  // A kubelet's default is the listing alone; this node listens unless it is told not to.
+  // Unlike a kubelet, pleg uses event streams unless the gate is set to false.
   config.event_streams = file.gates.Said("EventedPLEG").value_or(true);
   if (config.runtime_endpoint.empty())
     return InvalidArgument("containerRuntimeEndpoint: must not be empty");

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What pleg takes from flags and KubeletConfiguration, and its fixed times.
+/// Settings of pleg, from flags and KubeletConfiguration, and its fixed times.
 /// Threads: values.
 /// Errors: INVALID_ARGUMENT that names the key.
 /// Source: docs/behaviour/relist.md, "Listing"; docs/behaviour/configuration.md, "Reading the
@@ -25,27 +25,27 @@ struct PlegConfig {
   std::string runtime_endpoint;
   bool event_streams = true;  // the feature gate EventedPLEG is not set to false
   Duration request_timeout = std::chrono::minutes{2};   // of a listing
-  Duration inspect_timeout = std::chrono::seconds{10};  // of one look at one pod
+  Duration inspect_timeout = std::chrono::seconds{10};  // of one inspection of one pod
   Duration polling_period = std::chrono::seconds{1};    // from the end of a listing to the next
   Duration streaming_period = std::chrono::seconds{10};
   Duration relist_threshold = std::chrono::minutes{3};
-  Duration status_period = std::chrono::seconds{5};  // once it has been ready
-  /// Before that: a node that starts waits for it, such as for its network.
+  Duration status_period = std::chrono::seconds{5};  // once the runtime was ready
+  /// Before that: a node that starts waits until the runtime and its network are ready.
   Duration first_status_period = std::chrono::milliseconds{200};
-  Duration first_status_time = std::chrono::minutes{2};  // for that long
+  Duration first_status_time = std::chrono::minutes{2};  // how long first_status_period lasts
   Duration unready_status_period = std::chrono::seconds{1};
   Duration status_threshold = std::chrono::seconds{30};
-  Duration probe_period = std::chrono::minutes{1};  // while polling: look for a stream again
-  /// containerd 1.6 sends the event of an exit before its CRI shows it (15 to 25 ms on a quiet
-  /// machine, half a second and more on a very busy one): look again after these when an event
-  /// showed nothing new.
-  std::array<Duration, 9> look_again = {
+  Duration probe_period = std::chrono::minutes{1};  // while polling: try the streams again
+  /// containerd 1.6 sends the event of an exit before its CRI shows it: 15 to 25 ms on a quiet
+  /// machine, half a second and more on a very busy one. Inspect again after these waits while the
+  /// event is not shown.
+  std::array<Duration, 9> inspect_again = {
       std::chrono::milliseconds{5},   std::chrono::milliseconds{10},
       std::chrono::milliseconds{10},  std::chrono::milliseconds{15},
       std::chrono::milliseconds{40},  std::chrono::milliseconds{120},
       std::chrono::milliseconds{225}, std::chrono::milliseconds{600},
       std::chrono::milliseconds{1400}};
-  /// The same for an id that no pod has: list again.
+  /// List again after these waits while no pod has the id of an event.
   std::array<Duration, 3> list_again = {
       std::chrono::milliseconds{20}, std::chrono::milliseconds{80}, std::chrono::milliseconds{320}};
 };

@@ -14,7 +14,7 @@ TEST(PlegConfigOfAFile, EventsAreTakenUnlessTheirGateIsSetToFalse) {
     std::map<std::string, bool> gates;
     bool want;
   } kCases[] = {
-      {"nothing is said", {}, true},
+      {"the gate is not set", {}, true},
       {"off", {{"EventedPLEG", false}}, false},
       {"on", {{"EventedPLEG", true}}, true},
       {"all of alpha is off", {{"AllAlpha", false}}, false},

@@ -1,8 +1,5 @@
 #include "services/pleg/metrics.h"
 
-#include <algorithm>
-#include <string>
-
 namespace splitlet::pleg {
 namespace {
 
@@ -22,41 +19,19 @@ prometheus::Gauge& AddGauge(prometheus::Registry& registry, const char* name, co
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
-const char* NameOf(cri::ContainerState state) {
-  switch (state) {
-    case cri::ContainerState::kCreated: return "created";
-    case cri::ContainerState::kRunning: return "running";
-    case cri::ContainerState::kExited: return "exited";
-    case cri::ContainerState::kUnknown: return "unknown";
-  }
-  UNREACHABLE();
-}
-
 }  // namespace
-
-void PlegMetrics::CountRunning(const Listing& listing) const {
-  const auto running =
-      std::ranges::count_if(listing.pods, [](const auto& entry) { return entry.second.running; });
-  running_pods.Set(static_cast<double>(running));
-  for (const auto state : {cri::ContainerState::kCreated, cri::ContainerState::kRunning,
-                           cri::ContainerState::kExited, cri::ContainerState::kUnknown}) {
-    const auto found = listing.containers.find(state);
-    const size_t count = found == listing.containers.end() ? 0 : found->second;
-    running_containers.Add({{"container_state", NameOf(state)}}).Set(static_cast<double>(count));
-  }
-}
 
 PlegMetrics::PlegMetrics(prometheus::Registry& registry)
     : relist_seconds(AddHistogram(registry, "kubelet_pleg_relist_duration_seconds",
-                                  "Time of one listing of everything in the runtime")),
+                                  "Time of one listing of all sandboxes and containers")),
       relist_interval(AddHistogram(registry, "kubelet_pleg_relist_interval_seconds",
                                    "Time from the start of the last good listing to the next")),
       pod_relist_seconds(AddHistogram(registry, "kubelet_pleg_pod_relist_duration_seconds",
-                                      "Time of one look at a pod")),
+                                      "Time of one inspection of a pod")),
       last_seen(AddGauge(registry, "kubelet_pleg_last_seen_seconds",
                          "Unix time of the last good listing")),
       discarded_events(AddCounter(registry, "kubelet_pleg_discard_events",
-                                  "Events of the runtime dropped because the loop was behind")),
+                                  "Runtime events dropped because too many waited for the loop")),
       running_pods(AddGauge(registry, "kubelet_running_pods", "Pods with a running sandbox")),
       running_containers(prometheus::BuildGauge()
                              .Name("kubelet_running_containers")
@@ -68,14 +43,14 @@ PlegMetrics::PlegMetrics(prometheus::Registry& registry)
                                "Event streams of the runtime that failed or ended")),
       changes(prometheus::BuildCounter()
                   .Name("splitlet_pleg_changes_total")
-                  .Help("What happened to sandboxes and containers")
+                  .Help("Changes of sandboxes and containers, by type")
                   .Register(registry)),
       event_source(prometheus::BuildGauge()
                        .Name("splitlet_pleg_event_source")
-                       .Help("1 for where news of the runtime come from")
+                       .Help("1 for the source of runtime events that is in use")
                        .Register(registry)),
-      inspect_errors(
-          AddCounter(registry, "splitlet_pleg_inspect_errors_total", "Looks at a pod that failed")),
+      inspect_errors(AddCounter(registry, "splitlet_pleg_inspect_errors_total",
+                                "Inspections of a pod that failed")),
       unvouched_pods(AddGauge(registry, "splitlet_pleg_unvouched_pods",
                               "Pods whose record is older than the last listing")) {
   for (const char* state : {"created", "running", "exited", "unknown"}) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// All metrics of pleg, beside those of its runtime calls.
+/// All metrics of pleg, except those of its runtime calls.
 /// Threads: any.
 /// Errors: none.
 /// Source: docs/behaviour/logs-and-metrics.md, "Metrics"; docs/behaviour/relist.md.
@@ -11,25 +11,27 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include "services/pleg/relist.h"
+#include "libs/base/clock.h"
 
 namespace splitlet::pleg {
 
+/// The unit of all durations below.
+inline double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+
 struct PlegMetrics {
   explicit PlegMetrics(prometheus::Registry& registry);
-  void CountRunning(const Listing& listing) const;
 
-  prometheus::Histogram& relist_seconds;      // each listing, failed ones too
+  prometheus::Histogram& relist_seconds;      // each listing, also if it failed
   prometheus::Histogram& relist_interval;     // from the start of the last good listing to this one
-  prometheus::Histogram& pod_relist_seconds;  // each look at one pod
+  prometheus::Histogram& pod_relist_seconds;  // each inspection of one pod
   prometheus::Gauge& last_seen;               // Unix time at which the last good listing began
-  prometheus::Counter& discarded_events;      // of the stream, when the loop was behind
+  prometheus::Counter& discarded_events;      // of the stream, when too many waited
   prometheus::Gauge& running_pods;            // with a ready sandbox
   prometheus::Family<prometheus::Gauge>& running_containers;  // container_state
   prometheus::Counter& stream_opened;
   prometheus::Counter& stream_failed;
-  prometheus::Family<prometheus::Counter>& changes;     // type: what happened to containers
-  prometheus::Family<prometheus::Gauge>& event_source;  // source: 1 for the one in use
+  prometheus::Family<prometheus::Counter>& changes;     // type, see EventType
+  prometheus::Family<prometheus::Gauge>& event_source;  // source: 1 for the source in use
   prometheus::Counter& inspect_errors;
   prometheus::Gauge& unvouched_pods;
 };

@@ -30,7 +30,7 @@ namespace splitlet::pleg {
 
 enum class Streams { kNone, kCri, kContainerd, kAbsent };
 
-/// A call that takes time keeps its strand busy and nobody else.
+/// A call that takes time keeps only its own strand busy.
 class ChargingWaiter final : public cri::Waiter {
  public:
   explicit ChargingWaiter(exec::Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -129,7 +129,7 @@ class PlegTest : public ::testing::Test {
                ? -1
                : record->pod().containers(0).state();
   }
-  /// The table says what the runtime says, and vouches for all of it.
+  /// The table shows what the runtime shows, and vouches for all pods.
   void ExpectTrue() {
     std::set<std::string> uids;
     for (const auto& sandbox : runtime_.Sandboxes()) uids.insert(sandbox.pod_uid);

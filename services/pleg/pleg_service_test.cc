@@ -27,14 +27,14 @@ TEST_F(PlegTest, ABurstIsToldInAFewBeatsAndNotWithEachPod) {
   for (int i = 0; i < kPods; ++i) RunPod(fmt::format("p{}", i));
   Start(Streams::kNone);
   ASSERT_TRUE(view_.LiveAndComplete());
-  int told = 0;
-  view_.OnState([&told] { ++told; });
+  int reported = 0;
+  view_.OnState([&reported] { ++reported; });
   for (int i = 0; i < kPods; ++i)
     ASSERT_TRUE(runtime_.ExitContainer(fmt::format("p{}", i), "app", 1).ok());
   RunFor(1100ms);
   ExpectTrue();
-  EXPECT_GE(told, 2) << "that all are looked at, and that all were";
-  EXPECT_LE(told, 10);
+  EXPECT_GE(reported, 2) << "while all are inspected, and when all were";
+  EXPECT_LE(reported, 10);
 }
 
 TEST_F(PlegTest, ThatItWasForMemoryMayBeKnownAMomentAfterTheExit) {
@@ -127,7 +127,7 @@ TEST_F(PlegTest, PollingFindsEveryChangeWithinAboutASecondAndIsQuietWithoutOne) 
 TEST_F(PlegTest, AStreamThatBreaksIsOpenedAgainAndWhatWasMissedIsListed) {
   Start(Streams::kCri);
   runtime_.EndStreams(Unavailable("restart"));
-  RunPod("web");  // nobody is told
+  RunPod("web");  // no event comes
   RunFor(300ms);
   EXPECT_EQ(StateOf("web"), v1::ContainerRecord::RUNNING);
   EXPECT_EQ(pleg_->service->GetPlegHealth().event_source(), "cri");
@@ -250,7 +250,7 @@ TEST_F(PlegTest, AFailedInspectionIsToldAndRepeatedAndHarmsNoOtherPod) {
   EXPECT_TRUE(Scraped("splitlet_pleg_changes_total{type=\"ContainerDied\"} 2"));
 }
 
-/// While a stream tells what happens, the next listing is 10 s away; what an event named is looked
+/// While a stream is open, the next listing is 10 s away; what an event named is looked
 /// for during 2.5 s.
 TEST_F(PlegTest, AFailedInspectionIsRepeatedWithoutWaitingForTheNextListing) {
   RunPod("web");
@@ -303,7 +303,7 @@ TEST_F(PlegTest, OnePodThatHangsHoldsUpNothing) {
       {.method = "ContainerStatus", .pod = "uid-stuck", .kind = cri::Fault::Kind::kHang});
   Start(Streams::kNone);
   RunFor(2100ms);
-  // Complete all the same, and the stuck one has a record that says so.
+  // The table is complete, and the record of the stuck pod has an error.
   EXPECT_TRUE(view_.LiveAndComplete());
   EXPECT_EQ(view_.completeness().not_vouched, std::set<std::string>{"uid-stuck"});
   EXPECT_NE(Find("stuck")->inspect_error(), "");
@@ -398,7 +398,7 @@ TEST_F(PlegTest, TheRuntimeIsAskedSoonOnlyUntilItWasReady) {
   EXPECT_TRUE(pleg_->service->GetPlegHealth().conditions(1).status());
   EXPECT_NEAR(asked(20s), 4, 1);
   be_ready(false);
-  EXPECT_NEAR(asked(20s), 4, 1) << "it was ready in this life";
+  EXPECT_NEAR(asked(20s), 4, 1) << "it was ready since the start";
 }
 
 TEST_F(PlegTest, AFreshLookIsOneThatBeganAfterTheQuestion) {

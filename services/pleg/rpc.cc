@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxUidBytes = 253;
 constexpr Duration kLoopLimit = std::chrono::seconds{2};
 
-// A pod that cannot be inspected is unknown, whatever the runtime's reason.
+// A pod that cannot be inspected is unknown, whatever code the runtime returned.
 grpc::Status Unknown(const Status& status) {
   return rpc::ToGrpc(status.code() == StatusCode::kResourceExhausted ? status
                                                                      : Unavailable("{}", status));
@@ -29,10 +29,10 @@ class PlegRpc final : public v1::Pleg::Service {
   grpc::Status GetPodStatus(grpc::ServerContext*, const v1::GetRuntimePodRequest* request,
                             v1::RuntimeRecord* reply) override {
     using Record = std::shared_ptr<const v1::RuntimeRecord>;
-    // Pods that somebody else made may have UIDs of any form.
+    // Unmanaged pods may have UIDs of any form.
     if (request->uid().empty() || request->uid().size() > kMaxUidBytes || !IsText(request->uid()))
       return {grpc::StatusCode::INVALID_ARGUMENT, "uid: must be text, and not empty"};
-    // It may wait for one inspection that runs already.
+    // The call may wait for an inspection that is in flight already.
     const Duration limit = 2 * service_.config().inspect_timeout + kLoopLimit;
     const auto record = rpc::OnLoopLater<Record>(
         loop_, limit,

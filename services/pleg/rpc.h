@@ -2,8 +2,8 @@
 
 /// The gRPC service Pleg: a pod inspected now, a listing now, health.
 /// Threads: handlers run on gRPC's threads and ask on the loop.
-/// Errors: UNAVAILABLE when the loop does not answer, and when the runtime does not show the pod
-/// for another reason than its absence.
+/// Errors: UNAVAILABLE when the loop does not answer, or when the pod cannot be inspected. An
+/// absent pod is no error.
 /// Source: docs/design.md, "The calls".
 
 #include <memory>

@@ -16,7 +16,7 @@
 #include "services/pleg/pleg_service.h"
 #include "splitlet/v1/records.pb.h"
 
-/// pleg on real threads: events come from several at once while strands look at pods.
+/// pleg on real threads: events come from several threads while strands inspect pods.
 
 namespace splitlet::pleg {
 namespace {
@@ -27,7 +27,7 @@ constexpr int kPodsOfARunner = 25;
 
 class Threads : public testing::Test {
  protected:
-  /// Of the loop; all of it lives there.
+  /// Used on the loop only.
   struct Node {
     explicit Node(Threads& test)
         : bus(test.network_, "pleg", test.loop_),
@@ -117,7 +117,8 @@ TEST_F(Threads, EventsFromSeveralAtOnceShowTheEndOfEachPod) {
       for (int i = 0; i < kPodsOfARunner; ++i) RunPod(fmt::format("p{}-{}", runner, i));
     });
   for (auto& runner : runners) runner.join();
-  EXPECT_TRUE(AwaitEnds(kRunners * kPodsOfARunner)) << ended_.size() << " pods are told as ended";
+  EXPECT_TRUE(AwaitEnds(kRunners * kPodsOfARunner))
+      << ended_.size() << " pods are reported as ended";
 }
 
 }  // namespace

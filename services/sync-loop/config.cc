@@ -15,7 +15,7 @@ SyncLoopConfig MakeSyncLoopConfig(const daemon::Flags& flags, const config::Kube
   static_cast<void>(::uname(&kernel));  // only fails for a bad address
   return {.node_name = flags.node_name,
           .node_annotation = fs::NodeAnnotationValue(state_id, flags.node_name),
-          .facts_dir = flags.run_dir + "/sync-loop/admission",
+          .admissions_dir = flags.run_dir + "/sync-loop/admission",
           .kernel_release = kernel.release,
           .allowed_unsafe_sysctls = kubelet.allowed_unsafe_sysctls,
           .max_pods = kubelet.max_pods,

@@ -22,14 +22,14 @@ namespace splitlet::sync_loop {
 
 struct SyncLoopConfig {
   std::string node_name;
-  std::string node_annotation;  // splitlet.dev/node of what is made here
-  std::string facts_dir;        // <run>/sync-loop/admission
+  std::string node_annotation;  // splitlet.dev/node of this node's sandboxes
+  std::string admissions_dir;   // <run>/sync-loop/admission
   std::string kernel_release;   // of uname
   std::vector<std::string> allowed_unsafe_sysctls;
   int64_t max_pods = 110;
   bool pod_resources = true;  // the feature gate PodLevelResources
   bool kill_unmanaged_pods = false;
-  bool offline_start = false;  // pods of the API may start before the server has the node
+  bool offline_start = false;  // API pods may start before the server has the node
   uint64_t seed = 1;           // of jitter
 };
 

@@ -63,16 +63,16 @@ TEST(SyncLoop, AnEditThatNeedsWhatTheNodeLacksIsToldOnceAndNotHeldUp) {
   node.Put({.uid = "web", .spec = spec + ", hostNetwork: true", .source = "file", .generation = 2});
   EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "UPDATE web 1/2"}));
   EXPECT_EQ(node.Decision("web"), "admitted");
-  const std::vector<std::string> told = {
+  const std::vector<std::string> recorded = {
       "FailedNodeDeclaredFeaturesCheck: Pod requires node features that are not available: "
       "UserNamespacesHostNetworkSupport"};
-  EXPECT_EQ(node.events.all, told);
+  EXPECT_EQ(node.events.all, recorded);
   node.Put({.uid = "web",
             .spec = spec + ", hostNetwork: true, terminationGracePeriodSeconds: 3",
             .source = "file",
             .generation = 3});
   node.Settle();
-  EXPECT_EQ(node.events.all, told) << "this edit needs nothing new";
+  EXPECT_EQ(node.events.all, recorded) << "this edit needs nothing new";
 }
 
 TEST(Admission, WhatAnEditNeedsAndTheNodeLacks) {

@@ -10,18 +10,22 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <string>
+#include <vector>
+
 namespace splitlet::sync_loop {
 
 struct SyncLoopMetrics {
-  explicit SyncLoopMetrics(prometheus::Registry& registry);
+  /// `reasons`: all values of the label `reason`.
+  SyncLoopMetrics(prometheus::Registry& registry, const std::vector<std::string>& reasons);
 
   prometheus::Family<prometheus::Gauge>& desired_pods;  // static: "" or "true"
   prometheus::Family<prometheus::Gauge>& active_pods;   // static
   prometheus::Gauge& mirror_pods;
-  prometheus::Gauge& waiting_pods;                          // to be decided
-  prometheus::Gauge& unmanaged_pods;                        // in the runtime, made by nobody here
-  prometheus::Family<prometheus::Counter>& rejections;      // reason
-  prometheus::Family<prometheus::Counter>& preemptions;     // preemption_signal
+  prometheus::Gauge& waiting_pods;                       // undecided, or decided to wait
+  prometheus::Gauge& unmanaged_pods;                     // in the runtime, made by another program
+  prometheus::Family<prometheus::Counter>& rejections;   // reason
+  prometheus::Family<prometheus::Counter>& preemptions;  // preemption_signal
   prometheus::Family<prometheus::Counter>& restarted_pods;  // static
   prometheus::Counter& orphans;
   prometheus::Family<prometheus::Counter>& calls;  // operation, code

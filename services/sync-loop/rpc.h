@@ -1,7 +1,7 @@
 #pragma once
 
 /// The gRPC service that sync-loop serves.
-/// Threads: gRPC's; calls go to the loop and wait there.
+/// Threads: gRPC's threads; each call waits for the loop.
 /// Errors: gRPC codes.
 
 #include <memory>

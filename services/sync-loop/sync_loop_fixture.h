@@ -38,7 +38,7 @@ struct Owner {
   bus::Table<Record> table;
 };
 
-/// pod-worker with real state: what it takes shows in its table.
+/// pod-worker with real state: a call that it accepts shows in its table.
 class FakePodWorker {
  public:
   explicit FakePodWorker(Owner<v1::WorkerRecord>& owner, exec::EventLoop& loop)
@@ -49,7 +49,7 @@ class FakePodWorker {
     calls.push_back(fmt::format("{} {} {}/{}", v1::UpdatePodRequest::Kind_Name(request.kind()),
                                 request.uid(), request.incarnation(), request.generation()));
     if (!request.pod().empty()) pods[request.uid()] = request.pod();
-    loop_.Post([this, request] { Take(request); });
+    loop_.Post([this, request] { Accept(request); });
     return OkStatus();
   }
   Status Kill(const v1::KillPodRequest& request) {
@@ -73,11 +73,11 @@ class FakePodWorker {
   std::map<std::string, std::string> pods;
   std::vector<std::string> traces;  // of all calls
   Status failure;
-  bool mute = false;  // takes calls, but its records do not change
+  bool mute = false;  // accepts calls, but its records do not change
   std::function<void()> during_kill = [] {};
 
  private:
-  void Take(const v1::UpdatePodRequest& request) {
+  void Accept(const v1::UpdatePodRequest& request) {
     if (mute) return;
     v1::WorkerRecord record;
     record.set_uid(request.uid());
@@ -135,7 +135,7 @@ class Node {
   ~Node() {
     Crash();
     for (const auto& line : log_sink.lines())
-      EXPECT_NE(line.message, "the room of the node was not what its pods hold");
+      EXPECT_NE(line.message, "allocated resources were wrong, recomputed");
   }
 
   void StartLoop(bool kill_unmanaged = false) {
@@ -165,7 +165,7 @@ class Node {
     service = std::make_unique<SyncLoopService>(
         std::move(deps), SyncLoopConfig{.node_name = "n1",
                                         .node_annotation = kOurs,
-                                        .facts_dir = "/run/sync-loop/admission",
+                                        .admissions_dir = "/run/sync-loop/admission",
                                         .kernel_release = "6.1.0",
                                         .kill_unmanaged_pods = kill_unmanaged,
                                         .offline_start = offline_start});
@@ -242,7 +242,7 @@ class Node {
     container->set_grace_period_seconds(7);
     ASSERT_TRUE(runtime.table.Put(uid, record, traceparent).ok());
   }
-  /// What the table `admission` says, asked through a view of its own.
+  /// The pod's record in the table `admission`, read through a view of its own.
   std::string Decision(const std::string& uid) {
     bus::FakeBus reader(network, "reader", owners);
     auto view = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
@@ -271,8 +271,8 @@ class Node {
   FakeLogSink log_sink;
   FakeEvents events;
   FakePodWorker worker{workers, owners};
-  v1::NodeFeatures features;   // in the node's record when it is put next
-  bool registered = true;      // likewise
+  v1::NodeFeatures features;   // for the next PutNode
+  bool registered = true;      // for the next PutNode
   bool offline_start = false;  // from the next start on
   ConfigAnswer config;
   std::unique_ptr<SyncLoopService> service;

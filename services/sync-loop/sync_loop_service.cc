@@ -10,9 +10,14 @@ namespace splitlet::sync_loop {
 
 SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config)
     : deps_(std::move(deps)),
-      metrics_(deps_.metrics),
-      store_({deps_.clock, deps_.loop, deps_.strands, deps_.files, deps_.table, deps_.log},
-             config.facts_dir, [this](const std::string& key) { OnSaved(key); }),
+      metrics_(deps_.metrics, ReasonLabels()),
+      store_({.clock = deps_.clock,
+              .loop = deps_.loop,
+              .strands = deps_.strands,
+              .files = deps_.files,
+              .table = deps_.table,
+              .log = deps_.log},
+             config.admissions_dir, [this](const std::string& key) { OnSaved(key); }),
       victims_(known_, store_, deps_.events),
       grants_({.clock = deps_.clock,
                .loop = deps_.loop,
@@ -26,20 +31,21 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                .log = deps_.log,
                .on_sent = [this](const std::string& key) { admitter_.OnHolderChanged(key); }},
               config.seed),
-      admitter_({.clock = deps_.clock,
-                 .loop = deps_.loop,
-                 .desired = deps_.desired,
-                 .workers = deps_.workers,
-                 .pressure = deps_.pressure,
-                 .podstatus = deps_.podstatus,
-                 .known = known_,
-                 .store = store_,
-                 .victims = victims_,
-                 .grants = grants_,
-                 .events = deps_.events,
-                 .metrics = metrics_,
-                 .log = deps_.log},
-                config),
+      admitter_(
+          {.clock = deps_.clock,
+           .loop = deps_.loop,
+           .desired = deps_.desired,
+           .workers = deps_.workers,
+           .pressure = deps_.pressure,
+           .podstatus = deps_.podstatus,
+           .known = known_,
+           .store = store_,
+           .victims = victims_,
+           .may_be_granted = [this](const std::string& key) { return grants_.MayBeGranted(key); },
+           .events = deps_.events,
+           .metrics = metrics_,
+           .log = deps_.log},
+          config),
       orphans_({.clock = deps_.clock,
                 .loop = deps_.loop,
                 .strands = deps_.strands,
@@ -54,6 +60,10 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                 .log = deps_.log},
                {config.node_annotation, config.kill_unmanaged_pods}),
       tick_(deps_.loop, kTick, [this] { OnTick(); }) {
+  FollowViews();
+}
+
+void SyncLoopService::FollowViews() {
   deps_.desired.OnChange([this](const auto& change) { OnDesiredChanged(change); });
   deps_.workers.OnChange([this](const auto& change) { OnWorkersChanged(change); });
   deps_.runtime.OnChange([this](const auto& change) { OnRuntimeChanged(change); });
@@ -78,15 +88,15 @@ void SyncLoopService::Start() {
 void SyncLoopService::OnAdmissionsRead() {
   for (const auto& [key, entry] : store_.entries()) {
     admitter_.OnHolderChanged(key);
-    SendToVictims(entry);
+    KillVictims(entry);
     grants_.Check(key);
   }
   admitter_.DecideAllWaiting();
 }
 
 daemon::Health SyncLoopService::GetHealth() const {
-  const std::string why = admitter_.WhyNotDeciding();
-  return {.ready = why.empty(), .reason = why};
+  const auto why = admitter_.WhyNotDeciding();
+  return {.ready = !why, .reason = why ? TextOf(*why) : ""};
 }
 
 LoopView SyncLoopService::GetState() const {
@@ -107,7 +117,7 @@ void SyncLoopService::OnResync() { tick_.Kick(); }
 void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
-  known_.TakeDesired(change);
+  known_.OnDesired(change);
   admitter_.OnHolderChanged(key);
   const PodDigest* pod = known_.Pod(key);
   if (pod == nullptr) {
@@ -117,7 +127,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
     return;
   }
   if (pod->state == PodDigest::State::kUnknown)
-    deps_.log.Error("a record of `desired` cannot be understood",
+    deps_.log.Error("cannot parse a record of `desired`, its pod is left as it is",
                     {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
   const bool edited = change.before != nullptr && change.after != nullptr &&
                       change.before->incarnation() == change.after->incarnation() &&
@@ -131,17 +141,17 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
   if (key == bus::kNodeKey) return admitter_.OnDevices(change.after.get());
-  const bool held_room = admitter_.HoldsRoom(key);
-  known_.TakeWorker(change);
+  const bool held_resources = admitter_.HoldsResources(key);
+  known_.OnWorker(change);
   admitter_.OnHolderChanged(key);
   admitter_.DecideSoon(key);
-  if (held_room && !admitter_.HoldsRoom(key)) admitter_.DecideAllWaiting();
+  if (held_resources && !admitter_.HoldsResources(key)) admitter_.DecideAllWaiting();
   grants_.Check(key);
 }
 
 void SyncLoopService::OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
-  known_.TakeRuntime(change);
+  known_.OnRuntime(change);
   admitter_.OnHolderChanged(change.key);
   const bool work = change.after == nullptr || MakesWork(change.before.get(), *change.after);
   if (!work || known_.Pod(change.key) == nullptr) return;
@@ -153,12 +163,12 @@ void SyncLoopService::OnViewState() { admitter_.DecideAllWaiting(); }
 
 void SyncLoopService::OnSaved(const std::string& key) {
   admitter_.OnSaved(key);
-  SendToVictims(*store_.Find(key));
+  KillVictims(*store_.Find(key));
   grants_.Check(key);
 }
 
-void SyncLoopService::SendToVictims(const AdmissionStore::Entry& entry) {
-  for (const auto& victim : victims_.Take(entry)) {
+void SyncLoopService::KillVictims(const AdmissionStore::Entry& entry) {
+  for (const auto& victim : victims_.Add(entry)) {
     admitter_.OnHolderChanged(victim);
     grants_.Check(victim);
   }
@@ -168,8 +178,8 @@ std::vector<std::string> SyncLoopService::Notes() const {
   std::vector<std::string> notes;
   for (const auto& key : store_.Unreadable())
     notes.push_back(
-        fmt::format("the admission of pod {} cannot be read; \"splitletctl record "
-                    "discard {}\" puts it aside",
+        fmt::format("the saved admission of pod {} cannot be read; \"splitletctl record "
+                    "discard {}\" moves it away",
                     key, key));
   return notes;
 }
@@ -190,7 +200,7 @@ void SyncLoopService::OnTick() {
   grants_.CheckAll();
   admitter_.DecideAllWaiting();
   admitter_.ForgetOldAdmissions();
-  admitter_.CheckRoom();
+  admitter_.CheckAllocated();
   orphans_.OnTick();
   SetGauges();
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Decides which pods may run here and tells pod-worker, by comparing what is wanted with what is.
-/// It routes: each input goes to the parts whose state it changes.
+/// Decides which pods may run on this node, and sends pod-worker the calls that follow. This class
+/// routes: each input goes to the parts whose state it changes.
 /// In:    `desired`, `runtime`, `workers`, `pressure`, the node's record in `podstatus`; a tick
 /// every 2 s; Resync calls.
 /// Owns:  table `admission`: pod UID -> admitted, or rejected or waiting, with reason and message.
-/// The parts own the state: KnownPods, AdmissionStore, Victims, PodAdmitter, GrantSender,
+/// The parts own the state: KnownPods, AdmissionStore, PreemptionVictims, PodAdmitter, GrantSender,
 /// OrphanKiller.
 /// Out:   puts to `admission`; UpdatePod and KillPod to pod-worker; events of rejections.
 /// Killed at any line: a decision is on disk before it is in the table, and in the table before the
@@ -28,12 +28,12 @@
 #include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/admission/pod_admitter.h"
-#include "services/sync-loop/admission/victims.h"
+#include "services/sync-loop/admission/preemption_victims.h"
 #include "services/sync-loop/config.h"
 #include "services/sync-loop/grants/grant_sender.h"
-#include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans/orphan_killer.h"
+#include "services/sync-loop/pods/known_pods.h"
 
 namespace splitlet::sync_loop {
 
@@ -57,10 +57,10 @@ struct SyncLoopDeps {
   daemon::EventRecorder& events;
 };
 
-/// What splitletctl shows.
+/// What GetState returns; splitletctl shows it.
 struct LoopView {
   size_t admitted = 0, rejected = 0, waiting = 0;
-  std::string waiting_reason;                   // of the first one
+  std::string waiting_reason;                   // of the first pod that waits
   std::vector<std::string> orphans, unmanaged;  // UIDs
 };
 
@@ -71,16 +71,17 @@ class SyncLoopService {
   void Start();
   daemon::Health GetHealth() const;
   LoopView GetState() const;
-  /// Pods whose file cannot be read, a line each.
+  /// A line for each pod whose saved admission cannot be read.
   std::vector<std::string> Notes() const;
-  /// Puts that file aside: then the pod is decided as one without an admission. NOT_FOUND: all can
-  /// be read.
+  /// Moves that file away: then the pod is decided as one without an admission. NOT_FOUND: the pod
+  /// has no unreadable admission.
   void DiscardRecord(const std::string& uid,
                      std::function<void(StatusOr<std::vector<std::string>>)> done);
-  /// Compares everything again at once.
+  /// Compares all pods again immediately.
   void OnResync();
 
  private:
+  void FollowViews();
   void OnAdmissionsRead();
   void OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change);
   void OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change);
@@ -88,14 +89,14 @@ class SyncLoopService {
   void OnViewState();
   void OnTick();
   void OnSaved(const std::string& key);
-  void SendToVictims(const AdmissionStore::Entry& entry);
+  void KillVictims(const AdmissionStore::Entry& entry);
   void SetGauges();
 
   SyncLoopDeps deps_;
   SyncLoopMetrics metrics_;
   KnownPods known_;
   AdmissionStore store_;
-  Victims victims_;
+  PreemptionVictims victims_;
   GrantSender grants_;
   PodAdmitter admitter_;
   OrphanKiller orphans_;

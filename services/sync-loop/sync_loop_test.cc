@@ -50,7 +50,7 @@ TEST(SyncLoop, AnAdmissionGoesWithARemovedPodWhateverIsIncomplete) {
   node.desired.table.Remove("web");
   node.StartLoop();
   node.Advance(1min);
-  EXPECT_EQ(node.Decision("web"), "admitted") << "no process says that it was removed";
+  EXPECT_EQ(node.Decision("web"), "admitted") << "no process removed it";
   auto record = node.workers.table.Get("web");
   ASSERT_NE(record, nullptr);
   record->set_removed(true);
@@ -123,7 +123,7 @@ TEST(SyncLoop, StaticPodsDoNotWaitForTheNodeAndApiPodsDo) {
   node.StartLoop();
   node.Put({.uid = "static", .source = "file"});
   node.Put({.uid = "api"});
-  EXPECT_EQ(node.Calls(), Calls{}) << "the node's record may come at once";
+  EXPECT_EQ(node.Calls(), Calls{}) << "the node's record may still come";
   node.Advance(3s);
   EXPECT_EQ(node.Calls(), Calls{"CREATE static 1/1"});
   EXPECT_EQ(node.service->GetState().waiting, 1u);
@@ -201,7 +201,7 @@ TEST(SyncLoop, ARestartKeepsDecisionsAndJudgesRejectedStaticPodsAgain) {
   EXPECT_TRUE(node.Decision("static").starts_with("NodeAffinity"));
   node.PutNode("2", "new");
   node.Advance(1min);
-  EXPECT_TRUE(node.Decision("static").starts_with("NodeAffinity")) << "judged once in a start";
+  EXPECT_TRUE(node.Decision("static").starts_with("NodeAffinity")) << "decided once in a start";
   node.worker.TakeCalls();
   node.Restart();
   EXPECT_EQ(node.Decision("runs"), "admitted");
@@ -220,7 +220,7 @@ TEST(SyncLoop, ARunningPodIsNotRefusedAfterARestartAlthoughItNoLongerFits) {
   ASSERT_TRUE(node.files.RemoveTree("/run/sync-loop").ok());
   node.worker.TakeCalls();
   node.Restart();
-  EXPECT_EQ(node.Decision("web"), "admitted") << "its grant says that it was admitted";
+  EXPECT_EQ(node.Decision("web"), "admitted") << "its grant shows that it was admitted";
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
@@ -287,8 +287,8 @@ TEST(SyncLoop, SyncsComeFromTheRuntimeAndNotFromTime) {
   node.PutRuntime("web", kOurs, /*ready=*/false);
   EXPECT_EQ(node.Calls(), Calls{"SYNC web 1/1"});
   node.Advance(600s);
-  EXPECT_EQ(node.Calls(), Calls{}) << "regular looks are pod-worker's own";
-  node.PutRuntime("stranger", kOurs);
+  EXPECT_EQ(node.Calls(), Calls{}) << "pod-worker resyncs pods by itself";
+  node.PutRuntime("orphan", kOurs);
   EXPECT_EQ(node.Calls(), Calls{}) << "no work for who is not wanted";
 }
 
@@ -300,7 +300,8 @@ TEST(SyncLoop, AFurtherLifeWaitsForTheEndOfTheEarlierOne) {
   node.Settle();
   node.Put({.uid = "web", .source = "file", .incarnation = 2, .generation = 5});
   EXPECT_EQ(node.Calls(), (Calls{"CREATE web 1/1", "KILL web 1"}));
-  EXPECT_EQ(node.service->GetState().waiting_reason, "an earlier life of the pod has not ended");
+  EXPECT_EQ(node.service->GetState().waiting_reason,
+            "an earlier incarnation of the pod has not finished");
   node.worker.Set("web", v1::FINISHED);
   EXPECT_EQ(node.Calls(), Calls{"CREATE web 2/5"});
 }
@@ -323,7 +324,7 @@ TEST(SyncLoop, AnOrphanIsKilledAfterTwoPassesWithTheGraceOfItsAnnotation) {
   EXPECT_EQ(kill.grace_period_seconds(), 7);
 }
 
-// All of them at once would leave pod-worker no place for anybody else.
+// All of them together would leave no call slot of pod-worker to other processes.
 TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
   constexpr size_t kOrphans = 20;
   Node node;
@@ -332,7 +333,7 @@ TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
   size_t most = 0;
   node.worker.during_kill = [&node, &most] {
     const auto answered = std::ranges::count_if(node.log_sink.lines(), [](const auto& line) {
-      return line.message == "killing a pod that nobody wants";
+      return line.message == "killing an orphaned pod";
     });
     most = std::max(most, node.worker.kills.size() + 1 - static_cast<size_t>(answered));
   };

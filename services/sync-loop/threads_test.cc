@@ -57,7 +57,7 @@ class BusySeam final : public peers::GrantClient {
 
 class Threads : public testing::Test {
  protected:
-  /// Of the loop; all of it lives there.
+  /// Used on the loop only.
   struct Parts {
     explicit Parts(Threads& test)
         : desired(test.network_, "config-source", "desired", test.loop_),
@@ -84,7 +84,7 @@ class Threads : public testing::Test {
                    .events = test.events_},
                   {.node_name = "n1",
                    .node_annotation = kOurs,
-                   .facts_dir = "/run/sync-loop/admission",
+                   .admissions_dir = "/run/sync-loop/admission",
                    .kernel_release = "6.1.0"}) {
       desired.Complete();
       workers.Complete();

@@ -31,8 +31,9 @@ class SteppingWaiter final : public cri::Waiter {
 
 /// What an error of a file that cannot be read for a moment leads to.
 constexpr std::string_view kOfDisturbedFiles[] = {
-    "remembered pods cannot be read", "cannot read the files of this process",
-    "admissions cannot be read", "ignoring saved state of a node shutdown that cannot be read"};
+    "cannot read saved pods, will retry", "cannot read the files of this process",
+    "cannot read saved admissions, will retry",
+    "what is remembered of a shutdown of the node cannot be read"};
 
 /// Errors while the API server cannot be reached.
 constexpr std::string_view kOfDisturbedServer[] = {

@@ -52,7 +52,7 @@ class ConfigSource final : public Process {
     config_source::ConfigSourceConfig config;
     config.node_name = kNode;
     config.static_pod_path = "/manifests";
-    config.facts_directory = "/state/config-source";
+    config.records_directory = "/state/config-source";
     config_source::ConfigSourceDeps deps{
         .clock = node.clock(),
         .loop = shell().loop,
@@ -277,7 +277,7 @@ class SyncLoop final : public Process {
     sync_loop::SyncLoopConfig config;
     config.node_name = kNode;
     config.node_annotation = kAnnotation;
-    config.facts_dir = "/run/sync-loop/admission";
+    config.admissions_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
         sync_loop::SyncLoopDeps{.clock = node.clock(),

@@ -309,7 +309,7 @@ TEST(Simulation, ANodeThatTellsTheServerNothingIsFoundOut) {
       {"POST", "/api/v1/namespaces/default/pods", "has no mirror pod"},
       {"PATCH", "/api/v1/nodes", "cannot report the node"},
       {"", "/apis/coordination.k8s.io", "cannot renew the lease"},
-      {"GET", "/api/v1/pods", "pods cannot be watched"},
+      {"GET", "/api/v1/pods", "cannot watch pods"},
       {"", "", "cannot register the node", 401},
   };
   for (const auto& c : kCases) {

@@ -6,7 +6,7 @@
 #include "libs/kube/gated_fields.h"
 #include "libs/kube/names.h"
 #include "libs/kube/validation.h"
-#include "services/config-source/pod_bytes.h"
+#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -28,7 +28,7 @@ Status Complete(kube::Pod& pod, const Document& document, std::vector<std::strin
   const Origin& origin = document.origin;
   if (!pod.metadata().uid().empty())
     RETURN_IF_ERROR(CheckUid(pod.metadata().uid()), "{}", origin.location);
-  kube::EnsureStaticUid(pod, origin);  // of the manifest as it stands, whatever the gates
+  kube::EnsureStaticUid(pod, origin);  // before fields are dropped: gates do not change the UID
   for (std::string& taken : kube::TakeOutGatedFields(pod, origin.gates_off))
     warnings.push_back(std::move(taken));
   const Status status = kube::CompleteStaticPod(pod, origin);
@@ -43,7 +43,7 @@ Status Complete(kube::Pod& pod, const Document& document, std::vector<std::strin
 Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
   const Origin& origin = document.origin;
   if (const Status status = Complete(pod, document, out.warnings); !status.ok()) {
-    // A misspelt field is often why a required one is missing.
+    // A misspelt field is often the reason why a required field is missing.
     std::string reason = Message(status);
     for (const auto& warning : out.warnings) reason += "; " + warning;
     return InvalidArgument("{}", OneLine(reason));
@@ -53,8 +53,11 @@ Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
     return InvalidArgument("{}: the pod takes {} bytes, more than {}", origin.location,
                            bytes->size(), kMaxPodBytes);
   const auto& meta = pod.metadata();
-  out.pods.push_back(std::make_shared<const SourcePod>(
-      SourcePod{meta.uid(), meta.name(), meta.namespace_(), origin.location, std::move(bytes)}));
+  out.pods.push_back(std::make_shared<const SourcePod>(SourcePod{.uid = meta.uid(),
+                                                                 .name = meta.name(),
+                                                                 .name_space = meta.namespace_(),
+                                                                 .origin = origin.location,
+                                                                 .bytes = std::move(bytes)}));
   return OkStatus();
 }
 

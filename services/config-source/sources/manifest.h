@@ -1,7 +1,7 @@
 #pragma once
 
-/// From the text of a manifest to the pods that a source wants: decoded leniently, defaulted, given
-/// their identity, validated, and free of references to API objects.
+/// Turns the text of a manifest into pods: decoded leniently, defaulted, with their identity,
+/// validated, and free of references to API objects.
 /// Threads: any; takes about 2 ms for 10 KB of YAML, so not on a loop thread.
 /// Errors: INVALID_ARGUMENT that names the manifest, and field, reason and line where known.
 /// Source: docs/behaviour/manifests.md.
@@ -18,7 +18,7 @@ namespace splitlet::config_source {
 
 /// A payload that reaches this many bytes is refused.
 inline constexpr uint64_t kMaxConfigBytes = 10 * (1u << 20);
-/// A record holds the pod and a little more, and is limited to 16 MiB.
+/// A record has the pod and a little more, and its limit is 16 MiB.
 inline constexpr size_t kMaxPodBytes = 15u << 20;
 
 using Origin = kube::StaticPodOrigin;

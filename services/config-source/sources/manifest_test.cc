@@ -5,7 +5,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/mutate.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/merge.h"
+#include "services/config-source/desired/merge.h"
 
 namespace splitlet::config_source {
 namespace {

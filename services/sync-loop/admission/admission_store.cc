@@ -9,11 +9,12 @@
 namespace splitlet::sync_loop {
 namespace {
 
-constexpr const char* kReadKey = "(all)";  // no pod: has a character that keys do not have
+constexpr const char* kReadKey = "(all)";  // no pod has this key
 
 std::string FileStrand(const std::string& key) { return "file/" + key; }
 
-Status SaveFact(const fs::RecordStore& store, const std::string& key, const std::string& bytes) {
+Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
+                     const std::string& bytes) {
   FAIL_POINT("sync-loop.save-admission.before");
   RETURN_IF_ERROR(store.Save(key, bytes, /*sync=*/false), "admission");
   FAIL_POINT("sync-loop.save-admission.after");
@@ -47,37 +48,37 @@ void AdmissionStore::Read(std::function<void()> done) {
 void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
     const Duration wait = backoff_.Next(kReadKey);
-    deps_.log.Error("admissions cannot be read",
+    deps_.log.Error("cannot read saved admissions, will retry",
                     {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
     retries_.Add(kReadKey, wait);
     return;
   }
   for (const auto& broken : all->unreadable) {
     unreadable_[broken.key] = broken.newer;
-    deps_.log.Error("admission of a pod cannot be used",
+    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
                     {KV("podUID", broken.key), KV("err", broken.reason)});
   }
-  for (const auto& fact : all->records) Take(fact);
+  for (const auto& saved : all->records) Restore(saved);
   read_ = true;
   deps_.table.SetComplete({.scopes = {std::string(bus::kAll)}});
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionStore::Take(const fs::RecordStore::Record& fact) {
+void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
   Entry entry{.saved = true, .earlier = true};
   kube::Pod pod;
   const bool parsed =
-      entry.fact.ParseFromString(fact.bytes) && pod.ParseFromString(entry.fact.pod());
+      entry.admission.ParseFromString(saved.bytes) && pod.ParseFromString(entry.admission.pod());
   auto requests = RequestsOf(pod);
   if (!parsed || !requests.ok()) {
-    unreadable_[fact.key] = false;
-    deps_.log.Error("admission of a pod cannot be used",
-                    {KV("podUID", fact.key), KV("err", "not a record of ours")});
+    unreadable_[saved.key] = false;
+    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
+                    {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
     return;
   }
   if (entry.admitted()) entry.requests = std::move(*requests);
-  PutAdmission(fact.key, entry);
-  entries_[fact.key] = std::move(entry);
+  PutAdmission(saved.key, entry);
+  entries_[saved.key] = std::move(entry);
 }
 
 std::vector<std::string> AdmissionStore::Broken() const {
@@ -95,14 +96,13 @@ std::vector<std::string> AdmissionStore::Unreadable() const {
 
 void AdmissionStore::PutAside(const std::string& key,
                               std::function<void(StatusOr<std::string>)> done) {
-  if (!unreadable_.contains(key)) return done(NotFound("the admission of the pod can be read"));
+  if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable admission"));
   deps_.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
     auto path = store_.PutAside(key);
     deps_.loop.Post([this, key, done, path = std::move(path)] {
       if (path.ok()) {
         unreadable_.erase(key);
-        deps_.log.Warn("a file that cannot be read was put aside",
-                       {KV("podUID", key), KV("path", *path)});
+        deps_.log.Warn("discarded an unreadable admission", {KV("podUID", key), KV("path", *path)});
       }
       done(path);
     });
@@ -121,12 +121,13 @@ AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnati
   return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
 }
 
-void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission fact,
+void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission admission,
                             const PodRequests& requests, const std::string& traceparent) {
   Entry& entry = entries_[key];
-  const bool waited = entry.waiting() && entry.incarnation() == fact.record().incarnation();
+  const bool waited = entry.waiting() && entry.incarnation() == admission.record().incarnation();
   const bool announced = waited && (entry.saved || entry.announced);
-  entry = {.fact = std::move(fact), .version = ++last_version_, .traceparent = traceparent};
+  entry = {
+      .admission = std::move(admission), .version = ++last_version_, .traceparent = traceparent};
   if (entry.admitted()) entry.requests = requests;
   entry.announced = announced && entry.waiting();
   Save(key);
@@ -135,8 +136,8 @@ void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission fact,
 void AdmissionStore::Save(const std::string& key) {
   const Entry& entry = entries_.at(key);
   deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
-                                      bytes = entry.fact.SerializeAsString()] {
-    const Status status = SaveFact(store_, key, bytes);
+                                      bytes = entry.admission.SerializeAsString()] {
+    const Status status = SaveAdmission(store_, key, bytes);
     deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
   });
 }
@@ -144,10 +145,10 @@ void AdmissionStore::Save(const std::string& key) {
 void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Status& status) {
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.version != version)
-    return;  // forgotten or decided anew meanwhile
+    return;  // forgotten or decided again during the save
   if (!status.ok()) {
     const Duration wait = backoff_.Next(key);
-    deps_.log.Warn("admission not saved",
+    deps_.log.Warn("cannot save an admission, will retry",
                    {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
                     KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
     retries_.Add(key, wait);
@@ -161,7 +162,7 @@ void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Sta
 
 void AdmissionStore::PutAdmission(const std::string& key, const Entry& entry) {
   FAIL_POINT_VOID("sync-loop.put-admission.before");
-  deps_.log.LogIfError(deps_.table.Put(key, entry.fact.record(), entry.traceparent),
+  deps_.log.LogIfError(deps_.table.Put(key, entry.admission.record(), entry.traceparent),
                        "put admission");
   FAIL_POINT_VOID("sync-loop.put-admission.after");
 }
@@ -180,7 +181,7 @@ void AdmissionStore::Forget(const std::string& key) {
   backoff_.Reset(key);
   deps_.table.Remove(key, traceparent);
   deps_.strands.Run(FileStrand(key), [this, key] {
-    // A file that stays is read by the next start, and forgotten then.
+    // If this fails, the next start reads the file and forgets it.
     deps_.log.LogIfError(store_.Forget(key), "forget admission");
   });
 }

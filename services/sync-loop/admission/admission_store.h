@@ -3,12 +3,12 @@
 /// The admissions of this boot: on disk first, then in the table `admission`.
 /// In:    decisions, from PodAdmitter; the files of this boot, once.
 /// Owns:  the admission of each pod, and its file.
-/// Out:   puts to `admission`; `saved` for each that came to be on disk and in the table.
+/// Out:   puts to `admission`; `saved` for each decision that is on disk and in the table.
 /// Killed after the file was written: the next start reads it and puts the record.
 /// Killed before: the pod is decided again.
 /// Threads: loop thread; files on strands.
-/// Errors: a file that cannot be written is tried again; one that cannot be read makes its pod
-/// unknown.
+/// Errors: a save that fails is retried. A pod whose file cannot be read is neither started nor
+/// stopped.
 /// Source: docs/safety.md, rules 3, 12 and 15.
 
 #include <functional>
@@ -28,8 +28,8 @@ namespace splitlet::sync_loop {
 
 /// How far the admission of one incarnation has come.
 enum class AdmissionState {
-  kWaiting,  // not decided yet, or decided to wait; it is tried again
-  kSaving,   // decided and not on disk: nobody may act on it
+  kWaiting,  // undecided, or decided to wait
+  kSaving,   // decided and not on disk: no grant may follow from it
   kDecided,  // on disk and in the table
 };
 
@@ -44,47 +44,48 @@ class AdmissionStore {
     const Log& log;
   };
   struct Entry {
-    v1::SavedAdmission fact;
-    PodRequests requests;    // of an admitted pod: what it takes once it is granted
-    bool saved = false;      // on disk, and in the table
+    v1::SavedAdmission admission;
+    PodRequests requests;    // of an admitted pod
+    bool saved = false;      // on disk and in the table
     bool earlier = false;    // from an earlier start of this process
-    bool announced = false;  // its event was recorded with an earlier decision of the same kind
-    uint64_t version = 0;    // of the decisions of this start
+    bool announced = false;  // an earlier WAITING decision recorded the event
+    uint64_t version = 0;    // counts the decisions of this start
     std::string traceparent;
-    int64_t incarnation() const { return fact.record().incarnation(); }
-    bool admitted() const { return fact.record().decision() == v1::AdmissionRecord::ADMITTED; }
-    bool rejected() const { return fact.record().decision() == v1::AdmissionRecord::REJECTED; }
-    bool waiting() const { return fact.record().decision() == v1::AdmissionRecord::WAITING; }
+    int64_t incarnation() const { return admission.record().incarnation(); }
+    bool admitted() const { return admission.record().decision() == v1::AdmissionRecord::ADMITTED; }
+    bool rejected() const { return admission.record().decision() == v1::AdmissionRecord::REJECTED; }
+    bool waiting() const { return admission.record().decision() == v1::AdmissionRecord::WAITING; }
   };
-  /// `saved`: called for each decision that came to be on disk and in the table.
+  /// `saved`: called for each decision that is on disk and in the table.
   AdmissionStore(const Deps& deps, std::string directory,
                  std::function<void(const std::string& key)> saved);
 
-  /// Reads the files on a strand; tries again until it worked, then `done`. Puts the records, and
-  /// makes the table complete.
+  /// Reads the files on a strand, again until it succeeds. Puts the records, makes the table
+  /// complete, then calls `done`.
   void Read(std::function<void()> done);
   bool was_read() const { return read_; }
-  /// Pods whose file cannot be used: nothing is started or stopped for them.
+  /// The pod's file cannot be read: the pod is neither started nor stopped.
   bool IsUnreadable(const std::string& key) const { return unreadable_.contains(key); }
   std::vector<std::string> Unreadable() const;
-  /// On the loop: the pod has no admission from then on. NOT_FOUND: its file can be read.
+  /// Moves the unreadable file away: then the pod has no admission. `done` runs on the loop.
+  /// NOT_FOUND: the pod has no unreadable file.
   void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
-  /// Those of them whose file no version can read: it may go with its pod.
+  /// The unreadable pods whose file no version can read: it may be removed with its pod.
   std::vector<std::string> Broken() const;
   AdmissionState StateOf(const std::string& key, int64_t incarnation) const;
   /// nullptr: no decision.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  /// Stands from now on, before anything is on disk.
-  void Decide(const std::string& key, v1::SavedAdmission fact, const PodRequests& requests,
+  /// The decision stands immediately, before it is on disk.
+  void Decide(const std::string& key, v1::SavedAdmission admission, const PodRequests& requests,
               const std::string& traceparent);
-  /// What takes its pod away: the removal of the record carries that trace.
+  /// The removal of the record will carry this trace.
   void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
 
  private:
   void OnRead(const StatusOr<fs::RecordStore::All>& all);
-  void Take(const fs::RecordStore::Record& fact);
+  void Restore(const fs::RecordStore::Record& saved);
   void Save(const std::string& key);
   void OnSaved(const std::string& key, uint64_t version, const Status& status);
   void PutAdmission(const std::string& key, const Entry& entry);

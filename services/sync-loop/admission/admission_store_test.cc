@@ -23,17 +23,17 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   auto table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
   FakeLogSink sink;
   const Log log{sink};
-  std::vector<std::string> told;
+  std::vector<std::string> published;
   AdmissionStore store({clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
                        [&](const std::string& key) {
-                         told.push_back(v1::AdmissionRecord::Decision_Name(
-                             store.Find(key)->fact.record().decision()));
+                         published.push_back(v1::AdmissionRecord::Decision_Name(
+                             store.Find(key)->admission.record().decision()));
                        });
   const auto decide = [&store](v1::AdmissionRecord::Decision decision) {
-    v1::SavedAdmission fact;
-    fact.mutable_record()->set_incarnation(1);
-    fact.mutable_record()->set_decision(decision);
-    store.Decide("web", std::move(fact), {}, "");
+    v1::SavedAdmission admission;
+    admission.mutable_record()->set_incarnation(1);
+    admission.mutable_record()->set_decision(decision);
+    store.Decide("web", std::move(admission), {}, "");
   };
   int writes = 0;
   files.SetHook([&writes](std::string_view operation, const std::string&) {
@@ -46,11 +46,11 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   });
   scheduler.Advance(10s);
   EXPECT_GT(writes, 1);
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(published.empty());
   EXPECT_EQ(table.Get("web"), nullptr);
   files.SetHook(nullptr);
   scheduler.Advance(1min);
-  EXPECT_EQ(told, std::vector<std::string>{"ADMITTED"});
+  EXPECT_EQ(published, std::vector<std::string>{"ADMITTED"});
 }
 
 TEST(SyncLoop, RootPutsAnAdmissionAsideThatNobodyCanRead) {

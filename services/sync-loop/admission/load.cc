@@ -5,57 +5,57 @@ namespace {
 
 using Worker = WorkerDigest::State;
 
-/// Somebody has said that this incarnation is over.
-bool Ends(const LoadQuestion& question) {
-  const WorkerDigest& worker = *question.worker;
+/// Its source or its worker ends this incarnation.
+bool Ends(const LoadInput& input) {
+  const WorkerDigest& worker = *input.worker;
   if (worker.state == Worker::kTerminating) return true;
-  if (question.pod == nullptr) return false;
-  const PodDigest& pod = *question.pod;
+  if (input.pod == nullptr) return false;
+  const PodDigest& pod = *input.pod;
   if (pod.incarnation != worker.incarnation) return pod.incarnation > worker.incarnation;
   return pod.state == PodDigest::State::kRemoved || pod.ending || pod.terminal;
 }
 
-/// Another version of the pod or of pod-worker may come; what runs meanwhile takes room.
-bool IsRefused(const LoadQuestion& question) {
-  const WorkerDigest* worker = question.worker;
-  const PodDigest& pod = *question.pod;
-  return !question.running && worker != nullptr && worker->incarnation == pod.incarnation &&
+/// A running part still holds its resources: pod-worker may take a later version of the pod.
+bool IsRefused(const LoadInput& input) {
+  const WorkerDigest* worker = input.worker;
+  const PodDigest& pod = *input.pod;
+  return !input.running && worker != nullptr && worker->incarnation == pod.incarnation &&
          worker->Refuses(pod.generation);
 }
 
 /// It will be granted as soon as pod-worker answers.
-bool WillBeGranted(const LoadQuestion& question) {
-  if (question.admitted_incarnation == 0 || question.pod == nullptr) return false;
-  const PodDigest& pod = *question.pod;
+bool WillBeGranted(const LoadInput& input) {
+  if (input.admitted_incarnation == 0 || input.pod == nullptr) return false;
+  const PodDigest& pod = *input.pod;
   if (pod.state == PodDigest::State::kUnknown) return true;
-  if (IsRefused(question)) return false;
+  if (IsRefused(input)) return false;
   return pod.state == PodDigest::State::kWanted && !pod.ending && !pod.terminal &&
-         pod.incarnation == question.admitted_incarnation;
+         pod.incarnation == input.admitted_incarnation;
 }
 
-Standing Ungranted(const LoadQuestion& question) {
-  const bool will = WillBeGranted(question);
-  return {.counts = will || question.called, .ends = question.called && !will};
+Standing Ungranted(const LoadInput& input) {
+  const bool will = WillBeGranted(input);
+  return {.counts = will || input.called, .ends = input.called && !will};
 }
 
 }  // namespace
 
-Standing ComputeStanding(const LoadQuestion& question) {
-  const WorkerDigest* worker = question.worker;
-  if (worker == nullptr) return Ungranted(question);
+Standing ComputeStanding(const LoadInput& input) {
+  const WorkerDigest* worker = input.worker;
+  if (worker == nullptr) return Ungranted(input);
   if (worker->state == Worker::kUnknown) return {.counts = true};
   const bool stopped = worker->state == Worker::kTerminated || worker->state == Worker::kFinished;
-  if (worker->granted && !stopped) return {.counts = true, .ends = Ends(question)};
-  const bool later = question.admitted_incarnation > worker->incarnation;
+  if (worker->granted && !stopped) return {.counts = true, .ends = Ends(input)};
+  const bool later = input.admitted_incarnation > worker->incarnation;
   const bool same =
-      question.admitted_incarnation == worker->incarnation && worker->state == Worker::kSyncing;
-  return later || same ? Ungranted(question) : Standing{};
+      input.admitted_incarnation == worker->incarnation && worker->state == Worker::kSyncing;
+  return later || same ? Ungranted(input) : Standing{};
 }
 
-NodeLoad WithAwaited(const NodeLoad& load, const Room& room) {
+NodeLoad WithReserved(const NodeLoad& load, const Allocation& allocation) {
   NodeLoad sum = load;
-  // Keys of their own: the earlier incarnation of one that waits may still hold something.
-  for (const auto& [key, requests] : room.awaited) sum.Set("awaited/" + key, requests);
+  // A prefix, because the earlier incarnation of a waiting pod may still hold resources.
+  for (const auto& [key, requests] : allocation.reserved) sum.Set("reserved/" + key, requests);
   return sum;
 }
 

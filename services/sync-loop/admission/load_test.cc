@@ -61,14 +61,15 @@ const struct {
 } kStandings[] = {
     {"granted and running", kWanted, WorkerAs(Worker::kSyncing), 5, kCounts},
     {"granted, and its file is gone", kWanted, WorkerAs(Worker::kSyncing), 0, kCounts},
-    {"granted, and nobody shows the pod", std::nullopt, WorkerAs(Worker::kSyncing), 0, kCounts},
-    {"removed, and its worker has not begun", kRemoved, WorkerAs(Worker::kSyncing), 5, kEnds},
+    {"granted, and no source wants the pod", std::nullopt, WorkerAs(Worker::kSyncing), 0, kCounts},
+    {"removed, and its worker does not know yet", kRemoved, WorkerAs(Worker::kSyncing), 5, kEnds},
     {"deleted in the API", Ending(kWanted), WorkerAs(Worker::kSyncing), 5, kEnds},
     {"over in the API", Terminal(kWanted), WorkerAs(Worker::kSyncing), 5, kEnds},
-    {"a later life is wanted", PodAs(Pod::kWanted, 6), WorkerAs(Worker::kSyncing), 5, kEnds},
-    {"an earlier life is shown", PodAs(Pod::kRemoved, 4), WorkerAs(Worker::kSyncing), 5, kCounts},
+    {"a later incarnation is wanted", PodAs(Pod::kWanted, 6), WorkerAs(Worker::kSyncing), 5, kEnds},
+    {"an earlier incarnation is shown", PodAs(Pod::kRemoved, 4), WorkerAs(Worker::kSyncing), 5,
+     kCounts},
     {"terminating", kWanted, WorkerAs(Worker::kTerminating), 5, kEnds},
-    {"terminating, and nobody shows it", std::nullopt, WorkerAs(Worker::kTerminating), 5, kEnds},
+    {"terminating, and no source wants it", std::nullopt, WorkerAs(Worker::kTerminating), 5, kEnds},
     {"terminated", kRemoved, WorkerAs(Worker::kTerminated), 5, kNothing},
     {"finished", kRemoved, WorkerAs(Worker::kFinished), 5, kNothing},
     {"finished by itself, and wanted still", kWanted, WorkerAs(Worker::kFinished), 5, kNothing},
@@ -77,8 +78,9 @@ const struct {
     {"admitted, and found running without a grant", kWanted, WorkerAs(Worker::kSyncing, false), 5,
      kCounts},
     {"found running without a grant", kWanted, WorkerAs(Worker::kSyncing, false), 0, kNothing},
-    {"admitted after an earlier life", kWanted, WorkerAs(Worker::kFinished, true, 4), 5, kCounts},
-    {"admitted in an earlier life only", kWanted, std::nullopt, 4, kNothing},
+    {"admitted after an earlier incarnation", kWanted, WorkerAs(Worker::kFinished, true, 4), 5,
+     kCounts},
+    {"admitted in an earlier incarnation only", kWanted, std::nullopt, 4, kNothing},
     {"admitted, and removed before its grant", kRemoved, std::nullopt, 5, kNothing},
     {"the same, and a grant may be on its way", kRemoved, std::nullopt, 5, kEnds, true},
     {"admitted, deleted before its grant", Ending(kWanted), std::nullopt, 5, kNothing},
@@ -94,9 +96,10 @@ const struct {
      Refusing(7, WorkerAs(Worker::kSyncing, false)), 5, kCounts},
     {"granted, and its change is refused", Of(8, kWanted), Refusing(8, WorkerAs(Worker::kSyncing)),
      5, kCounts},
-    {"admitted after an earlier life that was refused", Of(7, kWanted),
+    {"admitted after an earlier incarnation that was refused", Of(7, kWanted),
      Refusing(7, WorkerAs(Worker::kFinished, false, 4)), 5, kCounts},
-    {"the worker knows a later life", kRemoved, WorkerAs(Worker::kFinished, true, 6), 5, kNothing},
+    {"the worker knows a later incarnation", kRemoved, WorkerAs(Worker::kFinished, true, 6), 5,
+     kNothing},
 };
 
 TEST(Load, IsWhatIsGrantedAndNotTerminatedAndWhatIsAdmittedAndNotGranted) {
@@ -113,13 +116,13 @@ TEST(Load, IsWhatIsGrantedAndNotTerminatedAndWhatIsAdmittedAndNotGranted) {
 }
 
 TEST(Load, WhatIsAwaitedIsAddedBesideWhatAnEarlierLifeHolds) {
-  Room room;
-  room.held.Set("web", {.amounts = {{"cpu", 300}}, .ports = {}});
-  room.awaited.emplace_back("web", PodRequests{.amounts = {{"cpu", 500}}, .ports = {}});
-  const NodeLoad sum = WithAwaited(room.held, room);
+  Allocation allocation;
+  allocation.held.Set("web", {.amounts = {{"cpu", 300}}, .ports = {}});
+  allocation.reserved.emplace_back("web", PodRequests{.amounts = {{"cpu", 500}}, .ports = {}});
+  const NodeLoad sum = WithReserved(allocation.held, allocation);
   EXPECT_EQ(sum.Used("cpu"), 800);
   EXPECT_EQ(sum.pods(), 2u);
-  EXPECT_EQ(room.held.Used("cpu"), 300);
+  EXPECT_EQ(allocation.held.Used("cpu"), 300);
 }
 
 }  // namespace

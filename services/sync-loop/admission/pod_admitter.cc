@@ -14,17 +14,6 @@ namespace {
 /// For the queue of waits: no pod has this key.
 constexpr std::string_view kAllKeys = "(all)";
 
-StatusOr<PodRequests> RequestsIn(const PodDigest& digest) {
-  kube::Pod pod;
-  if (digest.record == nullptr || !pod.ParseFromString(digest.record->pod()))
-    return InvalidArgument("its record cannot be understood");
-  return RequestsOf(pod);
-}
-
-bool LacksRoom(const std::optional<Refusal>& refusal) {
-  return refusal && refusal->ground == Refusal::Ground::kResources;
-}
-
 std::vector<std::string> ConditionsOf(const v1::PressureRecord* record) {
   if (record == nullptr) return {};
   std::vector<std::string> conditions(record->conditions().begin(), record->conditions().end());
@@ -32,7 +21,7 @@ std::vector<std::string> ConditionsOf(const v1::PressureRecord* record) {
   return conditions;
 }
 
-/// Label of the metric, from a closed set.
+/// Value of the metric's label, from a closed set.
 std::string SignalOf(const std::string& resource) {
   for (const char* known : {"cpu", "memory", "ephemeral-storage", "pods"}) {
     if (resource == known) return resource;
@@ -40,32 +29,42 @@ std::string SignalOf(const std::string& resource) {
   return "other";
 }
 
-/// The scope of `desired` that says whether its pod is still wanted; of a pod that was refused,
-/// all.
+/// The scope of `desired` that has to be complete before the pod is known to be gone. A refused pod
+/// is saved without its source: all scopes.
 std::string SourceOf(const AdmissionStore::Entry& entry) {
   kube::Pod pod;
-  if (entry.fact.pod().empty() || !pod.ParseFromString(entry.fact.pod()))
+  if (entry.admission.pod().empty() || !pod.ParseFromString(entry.admission.pod()))
     return std::string(bus::kAll);
   const auto& annotations = pod.metadata().annotations();
   const auto source = annotations.find(std::string(kube::kConfigSource));
   return source == annotations.end() ? std::string(bus::kAll) : source->second;
 }
 
+v1::AdmissionRecord::Decision ToProto(Decision::Outcome outcome) {
+  switch (outcome) {
+    case Decision::Outcome::kAdmitted: return v1::AdmissionRecord::ADMITTED;
+    case Decision::Outcome::kRejected: return v1::AdmissionRecord::REJECTED;
+    case Decision::Outcome::kWaiting: return v1::AdmissionRecord::WAITING;
+    case Decision::Outcome::kUndecided: return v1::AdmissionRecord::DECISION_UNSPECIFIED;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
     : deps_(deps),
-      sysctls_(config.kernel_release, config.allowed_unsafe_sysctls),
-      node_name_(config.node_name),
-      max_pods_(config.max_pods),
-      pod_resources_(config.pod_resources),
-      offline_start_(config.offline_start),
-      room_({deps_.known, deps_.store, deps_.victims, deps_.grants}),
+      settings_({.sysctls = {config.kernel_release, config.allowed_unsafe_sysctls},
+                 .node_name = config.node_name,
+                 .max_pods = config.max_pods,
+                 .pod_resources = config.pod_resources,
+                 .offline_start = config.offline_start}),
+      allocated_(AllocationOf()),
       waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
 
 void PodAdmitter::Start() {
   started_ = deps_.clock.Now();
-  // Static pods wait no longer for the node's record.
+  // From then on static pods are decided without the node's record.
   waits_.Add(std::string(kAllKeys), kNodeWait);
 }
 
@@ -73,7 +72,7 @@ void PodAdmitter::DecideSoon(const std::string& key) {
   if (deps_.known.Pod(key) != nullptr) pending_.insert(key);
   if (turn_posted_ || pending_.empty()) return;
   turn_posted_ = true;
-  // Later: what comes with the same list is decided together, in its order.
+  // Posted, so that all pods of one list are decided together, in their order.
   deps_.loop.Post([this] {
     turn_posted_ = false;
     DecidePending();
@@ -103,7 +102,7 @@ void PodAdmitter::OnDevices(const v1::WorkerRecord* record) {
 void PodAdmitter::OnDesired(const std::string& key) {
   removed_.erase(key);
   DecideSoon(key);
-  // An admission that was not granted yet holds nothing any more.
+  // A pod that is not wanted any more and was not granted holds nothing.
   if (deps_.known.Pod(key)->state != PodDigest::State::kWanted) DecideAllWaiting();
 }
 
@@ -125,14 +124,14 @@ void PodAdmitter::OnEdited(const std::string& key, const v1::DesiredRecord& befo
 
 void PodAdmitter::OnDesiredGone(const std::string& key) {
   waiting_.erase(key);
-  removed_.insert(key);  // its admission goes with the next tick, when the worker has finished
+  removed_.insert(key);  // ForgetOldAdmissions forgets it once its worker has finished
   DecideAllWaiting();
 }
 
 void PodAdmitter::OnSaved(const std::string& key) {
   const auto* entry = deps_.store.Find(key);
   if (entry->admitted() || entry->announced || deps_.known.Pod(key) == nullptr) return;
-  const auto& record = entry->fact.record();
+  const auto& record = entry->admission.record();
   deps_.events.Record({.warning = true,
                        .reason = record.reason(),
                        .message = record.message(),
@@ -149,45 +148,44 @@ void PodAdmitter::OnWaitOver(const std::string& key) {
   }
 }
 
-std::string PodAdmitter::WhyNotDeciding() const {
-  if (!deps_.store.was_read()) return "the admissions of this boot are not read";
-  if (!deps_.workers.LiveAndComplete()) return "pod-worker has not told of all its workers";
-  return "";
+std::optional<Wait> PodAdmitter::WhyNotDeciding() const {
+  if (!deps_.store.was_read()) return Wait{.cause = Wait::Cause::kAdmissionsUnread};
+  if (!deps_.workers.LiveAndComplete()) return Wait{.cause = Wait::Cause::kWorkersIncomplete};
+  return std::nullopt;
 }
 
 std::string PodAdmitter::WaitingReason() const {
-  return waiting_.empty() ? "" : waiting_.begin()->second.why;
+  return waiting_.empty() ? "" : TextOf(waiting_.begin()->second.why);
 }
 
-bool PodAdmitter::HoldsRoom(const std::string& key) const {
-  return StandingOf(LoadOfNode(), key).counts;
+bool PodAdmitter::HoldsResources(const std::string& key) const {
+  return StandingOf(AllocationOf(), key).counts;
 }
 
 void PodAdmitter::DecidePending() {
-  const std::string why_not = WhyNotDeciding();
+  const auto why_not = WhyNotDeciding();
   const bool any = std::any_of(pending_.begin(), pending_.end(), [this](const std::string& key) {
     const PodDigest* pod = deps_.known.Pod(key);
     return pod != nullptr && NeedsDecision(key, *pod);
   });
-  // A new pod does not get ahead of older ones that wait.
+  // Older pods that wait are decided before a new one.
   if (any)
     for (const auto& [key, waiting] : waiting_) pending_.insert(key);
   const std::vector<std::string> turn = TakePending();
-  if (any && why_not.empty()) room_.BeginTurn();
+  if (any && !why_not) allocated_.BeginTurn();
   for (const std::string& key : turn) {
-    const bool undecided = NeedsDecision(key, *deps_.known.Pod(key));
-    std::string why = !undecided || why_not.empty() ? TryDecide(key) : why_not;
-    if (why.empty()) {
+    const PodDigest& digest = *deps_.known.Pod(key);
+    if (!NeedsDecision(key, digest)) {
       waiting_.erase(key);
-    } else {
-      waiting_[key].why = std::move(why);
+      continue;
     }
+    CarryOut(key, digest, why_not ? Undecided(*why_not) : DecideOne(key, digest));
   }
 }
 
 std::vector<std::string> PodAdmitter::TakePending() {
   struct Turn {
-    bool fresh;  // pods that run are counted first
+    bool fresh;  // pods that run come first
     int64_t order_ms;
     std::string key;
     auto operator<=>(const Turn&) const = default;
@@ -213,7 +211,7 @@ bool PodAdmitter::NeedsDecision(const std::string& key, const PodDigest& digest)
   const bool known = worker != nullptr && worker->incarnation == digest.incarnation;
   const bool granted = known && worker->granted;
   if ((digest.ending || digest.terminal) && !granted) return false;
-  // Its worker ended it without any grant: there is nothing left to decide.
+  // Killed without a grant: there is nothing left to decide.
   if (known && !granted && worker->state != WorkerDigest::State::kSyncing) return false;
   const auto* entry = deps_.store.Find(key);
   if (entry == nullptr || entry->incarnation() < digest.incarnation) return true;
@@ -234,35 +232,19 @@ bool PodAdmitter::IsSourceKnown(const PodDigest& digest) {
   return true;
 }
 
-std::string PodAdmitter::WhyWaits(const std::string& key, const PodDigest& digest) {
-  if (deps_.store.IsUnreadable(key)) return "the file of its admission cannot be used";
-  const WorkerDigest* worker = deps_.known.Worker(key);
-  if (worker != nullptr && worker->state == WorkerDigest::State::kUnknown)
-    return "the record of its worker cannot be understood";
-  if (worker != nullptr && worker->incarnation < digest.incarnation &&
-      worker->state != WorkerDigest::State::kFinished) {
-    if (const auto requests = RequestsIn(digest); requests.ok()) room_.Await(key, *requests);
-    return "an earlier life of the pod has not ended";
-  }
-  const bool begun = worker != nullptr && worker->incarnation == digest.incarnation;
-  if (!begun && !deps_.known.IsRunning(key) && !IsSourceKnown(digest))
-    return fmt::format("the other pods of source {} are not known yet", digest.source);
-  return "";
-}
-
-std::string PodAdmitter::TryDecide(const std::string& key) {
-  const PodDigest& digest = *deps_.known.Pod(key);
-  if (!NeedsDecision(key, digest)) return "";
-  if (std::string why = WhyWaits(key, digest); !why.empty()) return why;
-  const WorkerDigest* worker = deps_.known.Worker(key);
-  if (worker != nullptr && worker->incarnation == digest.incarnation && worker->granted) {
-    // Granted in this boot, and the file is gone: it runs, so it is admitted.
-    const auto requests = RequestsIn(digest);
-    if (!requests.ok()) return ToString(requests.status());
-    Decide(key, digest, {.requests = *requests});
-    return "";
-  }
-  return TryDecideByNode(key, digest);
+Decision PodAdmitter::DecideOne(const std::string& key, const PodDigest& digest) {
+  const auto* entry = deps_.store.Find(key);
+  const auto waiting = waiting_.find(key);
+  PodInput input{.pod = digest,
+                 .worker = deps_.known.Worker(key),
+                 .running = deps_.known.IsRunning(key),
+                 .unreadable = deps_.store.IsUnreadable(key),
+                 .recorded = entry == nullptr ? nullptr : &entry->admission.record()};
+  if (waiting != waiting_.end()) input.mismatch_since = waiting->second.mismatch_since;
+  if (auto decision = DecideByRecords(input)) return *std::move(decision);
+  if (NeedsWholeSource(input) && !IsSourceKnown(digest))
+    return Undecided({Wait::Cause::kSourceIncomplete, digest.source});
+  return DecideByNodeNow(key, input);
 }
 
 std::shared_ptr<const v1::PressureRecord> PodAdmitter::Pressure() const {
@@ -272,148 +254,58 @@ std::shared_ptr<const v1::PressureRecord> PodAdmitter::Pressure() const {
   return known ? std::move(record) : nullptr;
 }
 
-/// A pod of the API server is judged by what the server says of the node. Where such pods may start
-/// without the server, config-source has not let them come before it was away for long.
-std::string PodAdmitter::WhyNodeUnknown(const PodDigest& digest) const {
-  if (digest.is_static) {
-    const bool wait = !node_ && deps_.clock.Now() - started_ < kNodeWait;
-    return wait ? "the node's record is not known yet" : "";
-  }
-  if (!node_) return "the node's record is not known";
-  return node_->registered || offline_start_ ? "" : "the API server does not have this node yet";
-}
-
-std::string PodAdmitter::TryDecideByNode(const std::string& key, const PodDigest& digest) {
-  if (std::string why = WhyNodeUnknown(digest); !why.empty()) return why;
-  kube::Pod pod;
-  if (!pod.ParseFromString(digest.record->pod())) return "its record cannot be understood";
-  const auto requests = RequestsOf(pod);
-  if (!requests.ok()) return ToString(requests.status());
-  if (AsksForAbilities(pod) && !(node_ && node_->abilities.known))
-    return "what the runtime can enforce is not known yet";
+Decision PodAdmitter::DecideByNodeNow(const std::string& key, const PodInput& input) const {
   const auto pressure = Pressure();
   const auto conditions = ConditionsOf(pressure.get());
-  // A static pod is held up by nobody who waits only.
-  const Room& room = room_.room();
-  std::optional<NodeLoad> with_awaited;
-  if (!digest.is_static && !room.awaited.empty()) with_awaited = WithAwaited(room.held, room);
-  const NodeLoad& load = with_awaited ? *with_awaited : room.held;
-  const AdmissionInput input{.pod = pod,
-                             .requests = *requests,
-                             .node = node_ ? &*node_ : nullptr,
-                             .pressure = conditions,
-                             .shutting_down = pressure != nullptr && pressure->shutting_down(),
-                             .sysctls = sysctls_,
-                             .node_name = node_name_,
-                             .max_pods = max_pods_,
-                             .devices = &devices_,
-                             .pod_resources = pod_resources_};
-  Decision decision{.refusal = FindRefusal(input, load), .requests = *requests};
-  if (decision.refusal) {
-    const bool lacks_room = LacksRoom(decision.refusal);
-    if (std::string why = WhyRefusalWaits(key, digest, *decision.refusal); !why.empty()) {
-      if (lacks_room) room_.Await(key, *requests);
-      return why;
-    }
-    if (lacks_room) return TryDecideWithoutRoom(key, digest, input, decision);
-  }
-  Decide(key, digest, decision);
-  return "";
-}
-
-std::string PodAdmitter::TryDecideWithoutRoom(const std::string& key, const PodDigest& digest,
-                                              const AdmissionInput& input, Decision& decision) {
-  const bool critical = kube::IsCritical(input.pod);
-  const Room& room = room_.room();
-  const NodeLoad later = digest.is_static ? WithoutNamesakes(room.held, deps_.known, key)
-                         : critical       ? WithAwaited(room.held, room)
-                                          : WithAwaited(room.later, room);
-  const bool comes = !LacksRoom(FindRefusal(input, later));
-  if (!comes && critical && decision.refusal->reason.starts_with("OutOf")) {
-    if (std::string why = MakeRoom(input, later, decision); !why.empty()) {
-      room_.Await(key, input.requests);
-      return why;
-    }
-  }
-  if (!decision.refusal || (!digest.is_static && !comes)) {
-    Decide(key, digest, decision);
-    return "";
-  }
-  // What would not fit on an empty node keeps nobody away.
-  if (!LacksRoom(FindRefusal(input, NodeLoad()))) room_.Await(key, input.requests);
-  const std::string why = fmt::format("{}, until there is room", decision.refusal->reason);
-  if (!digest.is_static) return why;
-  const auto* entry = deps_.store.Find(key);
-  const bool same = entry != nullptr && entry->waiting() &&
-                    entry->incarnation() == digest.incarnation &&
-                    entry->fact.record().reason() == decision.refusal->reason &&
-                    entry->fact.record().message() == decision.refusal->message;
-  decision.waits = true;
-  if (!same) Decide(key, digest, decision);
-  return why;
-}
-
-std::string PodAdmitter::MakeRoom(const AdmissionInput& input, const NodeLoad& load,
-                                  Decision& decision) {
-  // Recorded victims count as freed for their preemptor only, so the next one waits for their end.
-  if (deps_.victims.AreEnding()) return "the victims of another pod have not ended";
-  const Needs needs = FindNeeds(input, load);
-  auto victims = deps_.victims.Choose(needs, input.pod);
-  if (!victims) {
-    decision.refusal = {Refusal::Ground::kResources, "UnexpectedAdmissionError",
-                        NoVictimsMessage(needs)};
-    return "";
-  }
-  decision.refusal.reset();
-  decision.victims = std::move(*victims);
-  for (const ActivePod& victim : decision.victims) {
-    deps_.metrics.preemptions.Add({{"preemption_signal", SignalOf(needs.front().first)}})
-        .Increment();
-    deps_.log.Info("preempting a pod",
-                   {KV("podUID", victim.key), KV("for", kube::PodKey(input.pod)),
-                    KV("resource", needs.front().first),
-                    KV(kTraceIdField, TraceIdOf(deps_.store.Find(victim.key)->traceparent))});
-  }
-  return "";
-}
-
-std::string PodAdmitter::WhyRefusalWaits(const std::string& key, const PodDigest& digest,
-                                         const Refusal& refusal) {
-  switch (refusal.ground) {
-    case Refusal::Ground::kPod:
-    case Refusal::Ground::kPressure: return "";
-    case Refusal::Ground::kResources: {
-      const bool certain = deps_.desired.live() && deps_.workers.live();
-      return certain
-                 ? ""
-                 : fmt::format("{}, but the pods of this node are not all known", refusal.reason);
-    }
-    case Refusal::Ground::kNodeLabels: break;
-  }
-  if (!digest.is_static && !node_->registered)
-    return fmt::format("{}, but the API server has not said what the node is", refusal.reason);
+  const Allocation& allocation = allocated_.now();
   const Clock::Time now = deps_.clock.Now();
-  std::optional<Clock::Time>& since = waiting_[key].mismatch_since;
-  if (!since) since = now;
-  if (now - *since < kLabelsWait) {
-    waits_.Add(key, kLabelsWait - (now - *since));
-    return fmt::format("{}, but the node's record may be old", refusal.reason);
+  return DecideByNode(
+      input,
+      {.settings = settings_,
+       .node = node_ ? &*node_ : nullptr,
+       .certainty = {.node_awaited = now - started_ < kNodeWait,
+                     .node_live = deps_.podstatus.live(),
+                     .pods_live = deps_.desired.live() && deps_.workers.live()},
+       .pressure = conditions,
+       .shutting_down = pressure != nullptr && pressure->shutting_down(),
+       .devices = devices_,
+       .allocation = allocation,
+       .preempting = deps_.victims.AreEnding(),
+       .now = now,
+       .load_without_namesakes =
+           [this, &allocation, &key] {
+             return WithoutNamesakes(allocation.held, deps_.known, key);
+           },
+       .preemptable =
+           [this](const kube::Pod& critical) { return deps_.victims.Candidates(critical); }});
+}
+
+void PodAdmitter::CarryOut(const std::string& key, const PodDigest& digest,
+                           const Decision& decision) {
+  if (decision.reserves) allocated_.Reserve(key, decision.requests);
+  if (decision.outcome != Decision::Outcome::kUndecided) Save(key, digest, decision);
+  if (!decision.wait) {
+    waiting_.erase(key);
+    return;
   }
-  return deps_.podstatus.live() ? ""
-                                : fmt::format("{}, but the node's record is old", refusal.reason);
+  Waiting& waiting = waiting_[key];
+  waiting.why = *decision.wait;
+  if (decision.mismatch_since) waiting.mismatch_since = decision.mismatch_since;
+  if (decision.retry_after) waits_.Add(key, *decision.retry_after);
 }
 
-void PodAdmitter::Decide(const std::string& key, const PodDigest& digest,
-                         const Decision& decision) {
+void PodAdmitter::Save(const std::string& key, const PodDigest& digest, const Decision& decision) {
+  ReportVictims(digest, decision);
   ReportDecision(key, digest, decision);
-  if (!decision.refusal) room_.Admit(key, decision.requests);
-  deps_.store.Decide(key, MakeFact(digest, decision), decision.requests, digest.traceparent);
-  room_.OnChanged(key);
+  if (decision.outcome == Decision::Outcome::kAdmitted) allocated_.Admit(key, decision.requests);
+  deps_.store.Decide(key, MakeAdmission(digest, decision), decision.requests, digest.traceparent);
+  allocated_.OnChanged(key);
 }
 
-v1::SavedAdmission PodAdmitter::MakeFact(const PodDigest& digest, const Decision& decision) const {
-  v1::SavedAdmission fact;
-  auto& record = *fact.mutable_record();
+v1::SavedAdmission PodAdmitter::MakeAdmission(const PodDigest& digest,
+                                              const Decision& decision) const {
+  v1::SavedAdmission admission;
+  auto& record = *admission.mutable_record();
   record.set_uid(digest.uid);
   record.set_name(digest.name);
   record.set_namespace_(digest.name_space);
@@ -423,40 +315,50 @@ v1::SavedAdmission PodAdmitter::MakeFact(const PodDigest& digest, const Decision
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
-  record.set_decision(!decision.refusal ? v1::AdmissionRecord::ADMITTED
-                      : decision.waits  ? v1::AdmissionRecord::WAITING
-                                        : v1::AdmissionRecord::REJECTED);
-  if (decision.refusal) {
-    record.set_reason(decision.refusal->reason);
-    record.set_message(decision.refusal->message);
+  record.set_decision(ToProto(decision.outcome));
+  if (decision.outcome == Decision::Outcome::kAdmitted) {
+    admission.set_pod(digest.record->pod());
   } else {
-    fact.set_pod(digest.record->pod());
+    record.set_reason(decision.refusal.reason);
+    record.set_message(decision.refusal.message);
   }
   for (const ActivePod& victim : decision.victims) {
-    auto& recorded = *fact.add_victims();
+    auto& recorded = *admission.add_victims();
     recorded.set_key(victim.key);
     recorded.set_incarnation(victim.incarnation);
   }
-  return fact;
+  return admission;
 }
 
 void PodAdmitter::ReportDecision(const std::string& key, const PodDigest& digest,
                                  const Decision& decision) {
   const std::string pod = kube::PodKey(digest.name_space, digest.name);
-  const LogField trace = KV(kTraceIdField, TraceIdOf(digest.traceparent));
-  if (const auto& refusal = decision.refusal; refusal) {
-    if (!decision.waits)
-      deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal->reason)}}).Increment();
-    deps_.log.Info(decision.waits ? "pod waits for room" : "pod rejected",
-                   {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal->reason),
-                    KV("message", refusal->message), trace});
+  const std::string trace = TraceIdOf(digest.traceparent);
+  if (decision.outcome != Decision::Outcome::kAdmitted) {
+    const Refusal& refusal = decision.refusal;
+    const bool waits = decision.outcome == Decision::Outcome::kWaiting;
+    if (!waits) deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal)}}).Increment();
+    deps_.log.Info(waits ? "pod waits for resources" : "pod rejected",
+                   {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal.reason),
+                    KV("message", refusal.message), KV(kTraceIdField, trace)});
     return;
   }
   const auto* earlier = deps_.store.Find(key);
   if (earlier != nullptr && earlier->incarnation() < digest.incarnation)
     deps_.metrics.restarted_pods.Add({{"static", digest.is_static ? "true" : ""}}).Increment();
   deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", digest.uid),
-                                  KV("incarnation", digest.incarnation), trace});
+                                  KV("incarnation", digest.incarnation), KV(kTraceIdField, trace)});
+}
+
+void PodAdmitter::ReportVictims(const PodDigest& preemptor, const Decision& decision) {
+  for (const ActivePod& victim : decision.victims) {
+    deps_.metrics.preemptions.Add({{"preemption_signal", SignalOf(decision.lacking)}}).Increment();
+    deps_.log.Info(
+        "preempting pod",
+        {KV("podUID", victim.key), KV("for", kube::PodKey(preemptor.name_space, preemptor.name)),
+         KV("resource", decision.lacking),
+         KV(kTraceIdField, TraceIdOf(deps_.store.Find(victim.key)->traceparent))});
+  }
 }
 
 bool PodAdmitter::IsOver(const std::string& key) const {
@@ -465,8 +367,8 @@ bool PodAdmitter::IsOver(const std::string& key) const {
   return worker == nullptr || worker->state == WorkerDigest::State::kFinished;
 }
 
-void PodAdmitter::CheckRoom() {
-  if (!room_.Check()) deps_.log.Error("the room of the node was not what its pods hold", {});
+void PodAdmitter::CheckAllocated() {
+  if (!allocated_.Check()) deps_.log.Error("allocated resources were wrong, recomputed", {});
 }
 
 void PodAdmitter::ForgetOldAdmissions() {
@@ -475,7 +377,7 @@ void PodAdmitter::ForgetOldAdmissions() {
   if (!known) return;
   std::vector<std::string> old;
   for (const auto& [key, entry] : deps_.store.entries()) {
-    if (!IsOver(key)) continue;  // before its pod is parsed: nearly all are wanted
+    if (!IsOver(key)) continue;  // first, since SourceOf parses the pod
     const WorkerDigest* worker = deps_.known.Worker(key);
     const bool removed = removed_.contains(key) || (worker != nullptr && worker->removed &&
                                                     entry.incarnation() <= worker->incarnation);
@@ -487,7 +389,7 @@ void PodAdmitter::ForgetOldAdmissions() {
   for (const auto& key : old) {
     deps_.store.Forget(key);
     deps_.victims.Forget(key);
-    room_.OnChanged(key);
+    allocated_.OnChanged(key);
   }
   std::erase_if(removed_,
                 [this](const std::string& key) { return deps_.store.Find(key) == nullptr; });

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kAnnotation = "container.apparmor.security.beta.kubernetes.io/";
 
-/// What the annotation of old says for a static pod: whether there is a profile; nothing where it
-/// says nothing that anybody understands.
+/// The old annotation, for static pods: whether the container has a profile; nothing when the value
+/// is absent or unknown.
 std::optional<bool> ProfileOfAnnotation(const kube::Pod& pod, const std::string& container) {
   const auto& annotations = pod.metadata().annotations();
   const auto found = annotations.find(std::string(kAnnotation) + container);

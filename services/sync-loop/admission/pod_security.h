@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a pod asks the host and the runtime to enforce, and the refusal when they cannot: decided
-/// once, here, so that nothing runs with less isolation than it asked for. Reasons and messages are
-/// the kubelet's where it has any.
+/// The isolation that a pod asks the host and the runtime to enforce. rules.h refuses a pod that
+/// the node cannot isolate, so no pod runs with less isolation than it asks for. Reasons and
+/// messages are the kubelet's where it has any.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Source: docs/safety.md, rule 29; docs/behaviour/admission.md, "The checks".
@@ -13,26 +13,26 @@
 
 namespace splitlet::sync_loop {
 
-/// What the node can enforce, as its record says.
+/// The features in the node's record.
 struct NodeAbilities {
-  bool known = false;  // false: the runtime has not been asked yet
+  bool known = false;  // false: the runtime has not answered yet
   bool strict_groups = false;
   bool apparmor = false;
-  /// Of the runtime's handlers. Which one a runtime class means is not known here: pod-worker
-  /// refuses a sandbox whose own handler cannot.
+  /// Whether handlers of the runtime have a feature. Only pod-worker knows the handler of a runtime
+  /// class, and refuses a sandbox whose handler lacks the feature.
   struct Handlers {
-    bool first = false, any = false;  // the default one; some one
+    bool first = false, any = false;  // the default handler; some handler
   };
   Handlers user_namespaces;
 };
 
 bool AsksForStrictGroups(const kube::Pod& pod);
-/// Some container shall run under a profile.
+/// Some container is to run under a profile.
 bool AsksForAppArmor(const kube::Pod& pod);
-/// It cannot be decided before the node's abilities are known.
+/// The pod cannot be decided before the node's abilities are known.
 bool AsksForAbilities(const kube::Pod& pod);
 
-/// The pod's handler has an ability, or may have it.
+/// The pod's handler has the ability, or may have it.
 bool MayHave(const NodeAbilities::Handlers& handlers, const kube::Pod& pod);
 
 }  // namespace splitlet::sync_loop

@@ -19,7 +19,7 @@ int64_t RequestOf(const ActivePod& pod, const std::string& resource) {
   return it == pod.requests.end() ? 0 : it->second;
 }
 
-/// What is still missing once these are gone.
+/// The amounts that are still missing without the pods in `gone`.
 Needs Without(const Needs& needs, const Pods& gone) {
   Needs left;
   for (const auto& [resource, amount] : needs) {
@@ -30,7 +30,7 @@ Needs Without(const Needs& needs, const Pods& gone) {
   return left;
 }
 
-/// 0: this pod alone makes the room. Each resource that it gives nothing of adds 1.
+/// 0: this pod alone frees enough. Each resource that it does not hold adds 1.
 double Distance(const ActivePod& pod, const Needs& needs) {
   double distance = 0;
   for (const auto& [resource, amount] : needs) {
@@ -41,8 +41,8 @@ double Distance(const ActivePod& pod, const Needs& needs) {
   return distance;
 }
 
-/// Repeatedly the pod that comes nearest; of equal ones the one that loses least. The candidates
-/// suffice.
+/// Takes the nearest pod again and again; of equally near pods the smallest. All candidates
+/// together must free enough.
 Pods Nearest(Pods candidates, Needs needs) {
   Pods chosen;
   while (!needs.empty() && !candidates.empty()) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which pods have to go so that a critical pod finds room.
+/// Which pods a critical pod preempts, so that its resources become free.
 /// Threads: pure functions, any.
-/// Errors: none; no answer means that no set of pods makes the room.
+/// Errors: none; no answer means that no set of pods frees enough.
 /// Source: docs/behaviour/admission.md, "Preemption".
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace splitlet::sync_loop {
 
-/// A pod that counts now.
+/// A pod that holds resources now.
 struct ActivePod {
   std::string key;
   int64_t incarnation = 0;
@@ -26,14 +26,15 @@ struct ActivePod {
   Amounts requests;
 };
 
-/// What is missing of each resource, in the order in which lacks are reported; "pods" too.
+/// The missing amount of each resource, in the order in which they are reported; "pods" too.
 using Needs = std::vector<std::pair<std::string, int64_t>>;
 Needs FindNeeds(const AdmissionInput& input, const NodeLoad& load);
 
-/// A critical pod may push out one that is not; else a higher priority a lower one.
+/// A critical pod may preempt a pod that is not critical, and a pod of lower priority.
 bool MayPreempt(const kube::Pod& pod, const ActivePod& other);
 
-/// BestEffort first, then Burstable, then Guaranteed; as few of the better classes as possible.
+/// Prefers BestEffort, then Burstable, then Guaranteed pods, and as few of a better class as
+/// possible. Nothing: all candidates together free too little.
 std::optional<std::vector<ActivePod>> ChooseVictims(const Needs& needs,
                                                     const std::vector<ActivePod>& candidates);
 

@@ -41,8 +41,8 @@ TEST(ChooseVictims, TakesAsFewOfTheBetterClassesAsPossible) {
        {middle, middle_lighter},
        {"middle-lighter"}},
       {"all together are not enough", {{"cpu", 5000}}, {big, small}, {"impossible"}},
-      {"nobody is there", {{"cpu", 1}}, {}, {"impossible"}},
-      {"room for one more pod", {{"pods", 1}}, {big, none}, {"none"}},
+      {"no candidates", {{"cpu", 1}}, {}, {"impossible"}},
+      {"one more pod", {{"pods", 1}}, {big, none}, {"none"}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a pod takes of the node, and the sum over the pods that count.
+/// The resources that a pod requests, and their sum over the pods that hold resources.
 /// Threads: values; one at a time.
-/// Errors: INVALID_ARGUMENT for a quantity that does not parse.
-/// Units: cpu in millicores, everything else in whole units, rounded up per pod as schedulers do.
+/// Errors: INVALID_ARGUMENT for a quantity that cannot be parsed.
+/// Units: cpu in millicores, all others in whole units, rounded up per pod as a scheduler does.
 /// Source: docs/behaviour/admission.md, "The checks"; docs/behaviour/resources.md.
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct PodRequests {
 
 StatusOr<PodRequests> RequestsOf(const kube::Pod& pod);
 
-/// One quantity in the unit of its resource.
+/// A quantity in the unit of its resource.
 StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quantity);
 
 /// Extended resources belong to device plugins: a name with a domain of its own.
@@ -41,13 +41,13 @@ bool IsExtended(const std::string& resource);
 
 class NodeLoad {
  public:
-  /// Replaces what the pod had.
+  /// Replaces the requests of the pod.
   void Set(const std::string& pod, PodRequests requests);
   void Erase(const std::string& pod);
   size_t pods() const { return pods_.size(); }
   int64_t Used(const std::string& resource) const;
   bool IsFree(const HostPort& port) const;
-  /// The same pods have the same.
+  /// The same pods with the same requests.
   bool operator==(const NodeLoad& other) const { return pods_ == other.pods_; }
 
  private:

@@ -38,13 +38,13 @@ bool IsDevice(const AdmissionInput& input, const std::string& resource) {
   return input.devices != nullptr && input.devices->contains(resource);
 }
 
-/// Whoever ran this node then gave it what it needs.
+/// The pod was admitted before, by this program or by a kubelet.
 bool HasRun(const kube::Pod& pod) {
   const std::string& phase = pod.status().phase();
   return !phase.empty() && phase != "Pending";
 }
 
-/// What this node declares nowhere, and API servers let nobody ask for without being told to.
+/// Features that this node does not declare. API servers refuse them unless their gates are set.
 std::vector<std::string_view> LackingFeatures(const kube::PodSpec& spec) {
   std::vector<std::string_view> lacking;
   if (spec.resource_claims_size() > 0) lacking.emplace_back(kClaims);
@@ -72,7 +72,7 @@ std::optional<Refusal> FeatureRefusal(const AdmissionInput& input, const NodeLoa
   return Refusal{Ground::kPod, "PodFeatureUnsupported", LackText(lacking)};
 }
 
-/// Critical ones too.
+/// Refuses critical pods too.
 std::optional<Refusal> ShutdownRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (!input.shutting_down) return std::nullopt;
   return Refusal{Ground::kPressure, "NodeShutdown",
@@ -85,7 +85,7 @@ std::optional<Refusal> SysctlRefusal(const AdmissionInput& input, const NodeLoad
   return Refusal{Ground::kPod, "SysctlForbidden", std::move(why)};
 }
 
-/// No process allocates devices: a resource that has some would be none of pod-worker's.
+/// pod-worker allocates no devices: a resource with healthy devices belongs to another program.
 std::optional<Refusal> DeviceRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
   if (input.devices == nullptr || HasRun(input.pod)) return std::nullopt;
   for (const auto& [resource, requested] : input.requests.amounts) {
@@ -128,7 +128,7 @@ std::optional<Refusal> GroupsRefusal(const AdmissionInput& input, const NodeLoad
 }
 
 std::optional<Refusal> AppArmorRefusal(const AdmissionInput& input, const NodeLoad& /*load*/) {
-  if (HasRun(input.pod)) return std::nullopt;  // it was enforced then
+  if (HasRun(input.pod)) return std::nullopt;  // the profile was enforced when it started
   if (!AsksForAppArmor(input.pod) || AbilitiesOf(input).apparmor) return std::nullopt;
   return Refusal{Ground::kPod, "AppArmor",
                  "Cannot enforce AppArmor: AppArmor is not enabled on the host"};
@@ -152,7 +152,7 @@ std::optional<Refusal> LackOf(const AdmissionInput& input, const NodeLoad& load,
                               const std::string& resource, int64_t requested) {
   const auto it = input.node->allocatable.find(resource);
   if (IsDevice(input, resource)) return std::nullopt;
-  // Of a resource that the node does not know somebody else takes care (cluster-level resources).
+  // Cluster-level resources, which the node does not list, are not the node's to check.
   if (it == input.node->allocatable.end() && IsExtended(resource)) return std::nullopt;
   const int64_t capacity = it == input.node->allocatable.end() ? 0 : it->second;
   const int64_t used = load.Used(resource);
@@ -193,7 +193,7 @@ std::optional<Refusal> PlacementRefusal(const AdmissionInput& input, const NodeL
   const auto& ports = input.requests.ports;
   if (!std::all_of(ports.begin(), ports.end(),
                    [&load](const HostPort& port) { return load.IsFree(port); }))
-    return PredicateFailed(Ground::kResources, "NodePorts",
+    return PredicateFailed(Ground::kHostPorts, "NodePorts",
                            "node(s) didn't have free ports for the requested pod ports");
   if (input.node == nullptr || kube::IsStatic(input.pod)) return std::nullopt;
   for (const kube::Taint& taint : input.node->taints) {
@@ -241,7 +241,7 @@ std::optional<Refusal> FindRefusal(const AdmissionInput& input, const NodeLoad& 
                                 OsRefusal,        GroupsRefusal,   ResourceRefusal,
                                 PlacementRefusal, AppArmorRefusal, PodResourcesRefusal,
                                 FeatureRefusal,   ShutdownRefusal, UserNamespaceRefusal};
-  // For a critical pod room could be made; so what cannot be mended is reported first.
+  // Preemption can free resources for a critical pod, so refusals that it cannot mend come first.
   if (kube::IsCritical(input.pod)) {
     const auto resources = std::find(order.begin(), order.end(), &ResourceRefusal);
     std::rotate(resources, resources + 1, order.end());
@@ -273,9 +273,10 @@ constexpr std::array<std::string_view, 15> kKept = {"AppArmor",
 
 }  // namespace
 
-std::string ReasonLabel(const std::string& reason) {
-  if (std::find(kKept.begin(), kKept.end(), reason) != kKept.end()) return reason;
-  return std::string(reason.starts_with("OutOf") ? kExtended : kOther);
+std::string ReasonLabel(const Refusal& refusal) {
+  const bool kept = std::find(kKept.begin(), kKept.end(), refusal.reason) != kKept.end();
+  if (kept) return refusal.reason;
+  return std::string(refusal.ground == Ground::kResources ? kExtended : kOther);
 }
 
 std::vector<std::string> ReasonLabels() {

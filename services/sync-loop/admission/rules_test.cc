@@ -85,7 +85,7 @@ TEST(Admission, ResourcesAreToldInOrderWithExactNumbers) {
       {"too little cpu", "cpu: 500m",
        "OutOfcpu: Node didn't have enough resource: cpu, requested: 500, used: 600, capacity: "
        "1000"},
-      {"cpu is told before memory", "cpu: 500m, memory: 1Gi",
+      {"cpu is reported before memory", "cpu: 500m, memory: 1Gi",
        "OutOfcpu: Node didn't have enough resource: cpu, requested: 500, used: 600, capacity: "
        "1000"},
       {"too little memory", "memory: 1Gi",
@@ -287,7 +287,7 @@ TEST(Admission, NobodyBeginsOnANodeThatShutsDown) {
   EXPECT_EQ(world.Judge("spec: {priority: 2000000000, containers: [{name: c, resources: "
                         "{requests: {cpu: 2}}}]}"),
             refused)
-      << "no room is made for it";
+      << "no preemption for it";
   world.pressure = {"DiskPressure"};
   EXPECT_EQ(world.Judge(Wants("cpu: 1m")), "Evicted: The node had condition: [DiskPressure]. ")
       << "the kubelet's order";
@@ -309,7 +309,7 @@ TEST(Admission, DevicesOfAFormerKubeletAreGivenToNoPod) {
       {"what a user set in the status of the Node", Wants("example.com/fpga: 1"), "admitted"},
       {"a pod that ran before", "status: {phase: Running}\n" + Wants("example.com/gpu: 5"),
        "admitted"},
-      {"before room is made", Wants("example.com/gpu: 1, cpu: 9"), refused},
+      {"before a preemption", Wants("example.com/gpu: 1, cpu: 9"), refused},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -376,9 +376,9 @@ TEST(Admission, SysctlsAreSafeAllowedOrForbidden) {
 }
 
 TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
-  // A counter that is born with its first refusal has not increased, for whoever watches.
+  // Without a series at 0, the first refusal would not show as an increase.
   prometheus::Registry registry;
-  const SyncLoopMetrics metrics(registry);
+  const SyncLoopMetrics metrics(registry, ReasonLabels());
   std::vector<std::string> reasons;
   for (const auto& family : registry.Collect()) {
     if (family.name != "kubelet_admission_rejections_total") continue;
@@ -394,10 +394,11 @@ TEST(Admission, EveryReasonIsCountedFromTheBeginning) {
 }
 
 TEST(Admission, ReasonLabelsAreAClosedSet) {
-  EXPECT_EQ(ReasonLabel("OutOfcpu"), "OutOfcpu");
-  EXPECT_EQ(ReasonLabel("PodFeatureUnsupported"), "PodFeatureUnsupported");
-  EXPECT_EQ(ReasonLabel("OutOfexample.com/gpu"), "OutOfExtendedResources");
-  EXPECT_EQ(ReasonLabel("NodePorts"), "Other");
+  using enum Refusal::Ground;
+  EXPECT_EQ(ReasonLabel({kResources, "OutOfcpu", ""}), "OutOfcpu");
+  EXPECT_EQ(ReasonLabel({kPod, "PodFeatureUnsupported", ""}), "PodFeatureUnsupported");
+  EXPECT_EQ(ReasonLabel({kResources, "OutOfexample.com/gpu", ""}), "OutOfExtendedResources");
+  EXPECT_EQ(ReasonLabel({kHostPorts, "NodePorts", ""}), "Other");
 }
 
 TEST(NodeLoad, AReplacedClaimCountsOnce) {
@@ -466,7 +467,7 @@ TEST(Admission, WhatCannotBeEnforcedIsRefused) {
       {"an annotation that wants none",
        annotation + "unconfined}}\nspec: {containers: [{name: c}], " + own + "RuntimeDefault}}}",
        "admitted"},
-      {"an annotation that says nothing", annotation + "x}}\nspec: {containers: [{name: c}]}",
+      {"an annotation with an unknown value", annotation + "x}}\nspec: {containers: [{name: c}]}",
        "admitted"},
       {"a user namespace", "spec: {containers: [{name: c}], hostUsers: false}",
        "UserNamespacesNotSupported: can't set `spec.hostUsers: false`, runtime does not support "

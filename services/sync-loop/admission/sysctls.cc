@@ -33,7 +33,7 @@ const struct {
 };
 
 /// "net/ipv4/conf/eth0.1/rp_filter" and "net.ipv4.conf.eth0/1.rp_filter" are the same setting:
-/// whichever separator comes first separates, the other one belongs to a name.
+/// the separator that comes first separates, the other belongs to a name.
 std::string WithDots(std::string name) {
   const size_t first = name.find_first_of("./");
   if (first == std::string::npos || name[first] == '.') return name;
@@ -60,7 +60,7 @@ bool IsIpc(const std::string& name) {
 SysctlPolicy::SysctlPolicy(std::string_view kernel_release,
                            const std::vector<std::string>& allowed) {
   Version kernel{0, 0};
-  // A release that cannot be read has the oldest settings only.
+  // An unreadable release counts as the oldest kernel.
   if (std::sscanf(std::string(kernel_release).c_str(), "%d.%d", &kernel.first, &kernel.second) != 2)
     kernel = {0, 0};
   for (const auto& safe : kSafe) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which kernel settings a pod may ask for: safe ones of this kernel, and what the operator allows.
+/// Which sysctls a pod may set: the safe ones of this kernel, and those that the operator allows.
 /// Threads: immutable.
-/// Errors: none here; bad patterns are refused with the configuration.
+/// Errors: none; the configuration refuses bad patterns.
 /// Source: docs/behaviour/admission.md, "The checks".
 
 #include <string>
@@ -18,7 +18,7 @@ class SysctlPolicy {
   /// `kernel_release` as uname prints it ("6.1.0-13-amd64"); `allowed` names, or prefixes that end
   /// in '*'.
   SysctlPolicy(std::string_view kernel_release, const std::vector<std::string>& allowed);
-  /// Why the first one that may not be set may not; empty when all may.
+  /// Why the first forbidden sysctl is forbidden; empty when there is none.
   std::string WhyForbidden(const kube::PodSpec& spec) const;
 
  private:

@@ -9,7 +9,7 @@ namespace splitlet::sync_loop {
 namespace {
 
 template <class Containers>
-void TakeResources(const Containers& from, Containers& to) {
+void CopyResources(const Containers& from, Containers& to) {
   std::map<std::string, const kube::Container*> by_name;
   for (const auto& container : from) by_name[container.name()] = &container;
   for (auto& container : to) {
@@ -24,9 +24,9 @@ StatusOr<std::string> WithAllocated(const std::string& wanted, const std::string
   if (wanted == admitted) return wanted;
   kube::Pod pod, as_admitted;
   if (!pod.ParseFromString(wanted) || !as_admitted.ParseFromString(admitted))
-    return InvalidArgument("not a pod");
-  TakeResources(as_admitted.spec().containers(), *pod.mutable_spec()->mutable_containers());
-  TakeResources(as_admitted.spec().init_containers(),
+    return InvalidArgument("its record in `desired` or its saved admission is not a pod");
+  CopyResources(as_admitted.spec().containers(), *pod.mutable_spec()->mutable_containers());
+  CopyResources(as_admitted.spec().init_containers(),
                 *pod.mutable_spec()->mutable_init_containers());
   if (as_admitted.spec().has_resources())
     *pod.mutable_spec()->mutable_resources() = as_admitted.spec().resources();

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The pod that goes to pod-worker: the wanted one, with the resources it was admitted with.
+/// The pod in a grant: the wanted pod with the resources that it was admitted with.
 /// Threads: pure, any.
-/// Errors: INVALID_ARGUMENT when one of the two does not parse.
-/// Source: docs/behaviour/admission.md, "What pod-worker is told".
+/// Errors: INVALID_ARGUMENT when one of the two pods cannot be parsed.
+/// Source: docs/behaviour/admission.md, "Calls to pod-worker".
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace splitlet::sync_loop {
 
-/// Both and the result are serialised pods. A container that was not there at admission keeps its
+/// Both pods and the result are serialised. A container that was added after admission keeps its
 /// own resources.
 StatusOr<std::string> WithAllocated(const std::string& wanted, const std::string& admitted);
 

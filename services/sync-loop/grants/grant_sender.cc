@@ -13,8 +13,8 @@ namespace {
 
 using Kind = NextCall::Kind;
 
-/// In a row, of one pod.
-constexpr int kRacesUntold = 2;
+/// Races of one pod in a row that are logged at debug level only.
+constexpr int kRacesNotLogged = 2;
 
 v1::UpdatePodRequest::Kind ToProto(Kind kind) {
   switch (kind) {
@@ -38,14 +38,14 @@ std::string OperationOf(Kind kind) {
   UNREACHABLE();
 }
 
-/// The grant is wrong, whenever it comes.
+/// pod-worker would refuse the same grant at any time.
 bool IsRefusedForGood(Kind kind, const Status& status) {
   return (kind == Kind::kCreate || kind == Kind::kUpdate) &&
          (status.code() == StatusCode::kInvalidArgument ||
           status.code() == StatusCode::kPermissionDenied);
 }
 
-/// The pod changed between two messages, and the next try has the newer one.
+/// The pod changed between two messages; the next call carries the newer version.
 bool IsRace(const Status& status) { return status.code() == StatusCode::kFailedPrecondition; }
 
 Status UpdatePod(peers::GrantClient& client, const v1::UpdatePodRequest& request,
@@ -110,13 +110,16 @@ bool GrantSender::MayBeGranted(const std::string& key) const {
 NextCall GrantSender::Compare(const std::string& key) const {
   const PodDigest* pod = deps_.known.Pod(key);
   if (pod == nullptr || deps_.store.IsUnreadable(key)) return {};
-  const bool decided = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided;
+  const bool admitted = deps_.store.StateOf(key, pod->incarnation) == AdmissionState::kDecided &&
+                        deps_.store.Find(key)->admitted();
+  const bool preempted = admitted && deps_.victims.Contains(key);
   return ComputeNextCall({.pod = pod,
                           .worker = deps_.known.Worker(key),
+                          .admission = preempted  ? Admission::kPreempted
+                                       : admitted ? Admission::kAdmitted
+                                                  : Admission::kNone,
                           .worker_known = deps_.workers.LiveAndComplete(),
-                          .admitted = decided && deps_.store.Find(key)->admitted(),
                           .running = deps_.known.IsRunning(key),
-                          .preempted = deps_.victims.Contains(key),
                           .sync_due = sync_due_.contains(key)});
 }
 
@@ -127,7 +130,8 @@ void GrantSender::OnDue(const std::string& key) {
   }
   const NextCall what = Compare(key);
   const WorkerDigest* worker = deps_.known.Worker(key);
-  // The record says so now; another version of pod-worker, without it, is asked at once.
+  // From here on the record keeps the refusal. Another version of pod-worker drops it from the
+  // record: then the call goes out immediately.
   if (worker != nullptr && worker->refused_generation != 0) sent_.erase(key);
   if (what.kind == Kind::kNone) return;
   const auto sent = sent_.find(key);
@@ -145,7 +149,7 @@ void GrantSender::OnDue(const std::string& key) {
   if (auto call = Build(key, what)) Send(key, std::move(*call));
 }
 
-void GrantSender::FillPlaces() {
+void GrantSender::FillCallSlots() {
   while (!waiting_.empty() && in_flight_.size() < peers::kGrantsAtOnce) {
     const std::string key = std::move(waiting_.front());
     waiting_.pop_front();
@@ -158,7 +162,7 @@ v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarn
   v1::KillPodRequest kill;
   kill.set_uid(deps_.known.Pod(key)->uid);
   kill.set_incarnation(incarnation);
-  // The same for every try of this start and every later one: the answer is the same too.
+  // The same id for every try, also after a restart: pod-worker answers all of them alike.
   kill.set_request_id(fmt::format("sync-loop/end/{}/{}", key, incarnation));
   if (deps_.victims.Contains(key)) {
     kill.set_request_id(fmt::format("sync-loop/preempt/{}/{}", key, incarnation));
@@ -189,10 +193,11 @@ std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, cons
   call.update.mutable_sent_at()->set_boot(now.boot);
   call.update.mutable_sent_at()->set_monotonic_ns(now.monotonic.count());
   if (what.kind == Kind::kSync) return call;
-  auto pod = WithAllocated(digest.record->pod(), deps_.store.Find(key)->fact.pod());
+  auto pod = WithAllocated(digest.record->pod(), deps_.store.Find(key)->admission.pod());
   if (!pod.ok()) {
-    deps_.log.Error("a pod cannot be granted", {KV("podUID", key), KV("err", pod.status()),
-                                                KV(kTraceIdField, TraceIdOf(digest.traceparent))});
+    deps_.log.Error("cannot build the grant of a pod, will try when it changes",
+                    {KV("podUID", key), KV("err", pod.status()),
+                     KV(kTraceIdField, TraceIdOf(digest.traceparent))});
     return std::nullopt;
   }
   call.update.set_pod(std::move(*pod));
@@ -211,7 +216,7 @@ void GrantSender::Send(const std::string& key, Call call) {
                 : UpdatePod(deps_.client, shared->update, shared->traceparent, deadline);
         deps_.loop.Post([this, key, shared, status] {
           OnAnswered(key, *shared, status);
-          FillPlaces();
+          FillCallSlots();
         });
       });
 }
@@ -226,10 +231,11 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
   if (status.ok()) {
     backoff_.Reset(key);
     failures_.erase(key);
-    sent_[key] = {call.what, deps_.clock.Now()};
+    sent_[key] = {.what = call.what, .at = deps_.clock.Now()};
   } else {
     wait = OnFailed(key, call, status);
-    if (IsRefusedForGood(kind, status)) sent_[key] = {call.what, deps_.clock.Now(), true};
+    if (IsRefusedForGood(kind, status))
+      sent_[key] = {.what = call.what, .at = deps_.clock.Now(), .refused = true};
   }
   if (deps_.known.Pod(key) == nullptr) return ForgetSent(key);
   if (!status.ok() && kind == Kind::kSync && !sync_due_.contains(key))
@@ -243,10 +249,10 @@ Duration GrantSender::OnFailed(const std::string& key, const Call& call, const S
   if (failures.code != status.code()) failures = {.code = status.code()};
   ++failures.times;
   const bool race = IsRace(status);
-  const bool told = failures.times == (race ? kRacesUntold + 1 : 1);
-  if (race || told)
+  const bool warn = failures.times == (race ? kRacesNotLogged + 1 : 1);
+  if (race || warn)
     deps_.log.At(
-        told ? LogLevel::kWarn : LogLevel::kDebug, "pod-worker did not take a call",
+        warn ? LogLevel::kWarn : LogLevel::kDebug, "call to pod-worker failed, will retry",
         {KV("podUID", key), KV("operation", OperationOf(call.what.kind)), KV("err", status),
          KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});
   return wait;

@@ -1,20 +1,20 @@
 #pragma once
 
-/// Sends pod-worker what it has to know of each pod: grants, updates, "look again" and kills. The
-/// regular looks are pod-worker's own: nothing is sent while nothing changes.
-/// At most one call is in flight per pod, always the one that a fresh comparison asks for, and at
-/// most kGrantsAtOnce are for all pods: more wait in line, each pod once. A call whose effect does
-/// not show within kEcho is sent again; one that failed waits for its back-off. A grant that
-/// is refused as no retry can change it is sent again after kRefusedRetry, or when another is due.
+/// Sends grants, updates, syncs and kills to pod-worker. pod-worker resyncs each pod by itself, so
+/// sync-loop sends nothing while nothing changes.
+/// - One call is in flight for each pod: the one that a fresh comparison asks for.
+/// - kGrantsAtOnce calls are in flight for all pods. More pods wait in line, each once.
+/// - A call whose effect does not show within kEcho is sent again. A call that failed waits for its
+///   back-off. A grant that is refused for good waits for kRefusedRetry, or until another is due.
 /// In:    keys to compare, from SyncLoopService; the answers of pod-worker.
-/// Owns:  what was sent and when, what is in flight, who waits for a place, back-offs, which pods
-/// are due for a sync.
+/// Owns:  the last call of each pod, the calls in flight, the pods that wait for a call slot,
+/// back-offs, the pods that are due for a sync.
 /// Out:   UpdatePod and KillPod to pod-worker.
 /// Killed at any line: nothing is lost; the next start compares every pod and sends what is
 /// missing.
 /// Threads: loop thread; the calls run on strands.
-/// Errors: logged once for each code, counted, tried again. That a pod changed between two messages
-///         is logged as a warning when it comes a third time in a row.
+/// Errors: logged once for each code, counted, tried again. A race (the pod changed between two
+/// messages) is logged as a warning when it comes a third time in a row.
 /// Source: docs/design.md, "The calls"; docs/safety.md, rules 14 and 15.
 
 #include <deque>
@@ -31,15 +31,15 @@
 #include "libs/exec/work_queue.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
-#include "services/sync-loop/admission/victims.h"
+#include "services/sync-loop/admission/preemption_victims.h"
 #include "services/sync-loop/grants/next_call.h"
-#include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
+#include "services/sync-loop/pods/known_pods.h"
 #include "splitlet/v1/services.pb.h"
 
 namespace splitlet::sync_loop {
 
-/// What a worker took shows in its record long before this.
+/// The effect of a call shows in the worker's record long before this.
 inline constexpr Duration kEcho = std::chrono::seconds{3};
 /// The same version of pod-worker would refuse the same bytes again.
 inline constexpr Duration kRefusedRetry = std::chrono::seconds{60};
@@ -54,12 +54,12 @@ class GrantSender {
     const bus::View<v1::WorkerRecord>& workers;
     const KnownPods& known;
     const AdmissionStore& store;
-    const Victims& victims;
+    const PreemptionVictims& victims;
     SyncLoopMetrics& metrics;
     const Log& log;
-    std::function<void(const std::string& key)> on_sent;  // it may be granted from now on
+    std::function<void(const std::string& key)> on_sent;  // MayBeGranted is true from now on
   };
-  /// `seed`: of jitter.
+  /// `seed`: for jitter.
   GrantSender(const Deps& deps, uint64_t seed);
 
   void Start();
@@ -67,15 +67,15 @@ class GrantSender {
   void Check(const std::string& key);
   /// Checks each pod that needs a call.
   void CheckAll();
-  /// The worker of `key` is to look at its pod again with the next call. `traceparent`: of what
-  /// made it so; may be empty.
+  /// The worker of `key` is to sync its pod with the next call. `traceparent`: of the change that
+  /// makes it due; may be empty.
   void MakeSyncDue(const std::string& key, const std::string& traceparent);
-  /// Its record is gone.
+  /// The pod's record is gone.
   void Forget(const std::string& key);
-  /// A pod was sent as new, and what pod-worker made of it may not show yet.
+  /// pod-worker may have taken a grant of the pod that its record does not show yet.
   bool MayBeGranted(const std::string& key) const;
   size_t in_flight() const { return in_flight_.size(); }
-  /// Entries that are kept between calls.
+  /// The number of entries that are kept between calls.
   size_t remembered() const {
     return sent_.size() + backoff_.size() + failures_.size() + sync_due_.size() + waiting_.size();
   }
@@ -91,19 +91,19 @@ class GrantSender {
   struct Sent {
     NextCall what;
     Clock::Time at;
-    bool refused = false;  // as no retry can change
+    bool refused = false;  // for good: a retry would be refused too
     Duration Quiet() const { return refused ? kRefusedRetry : kEcho; }
   };
-  /// In a row, with the same code.
+  /// Failures in a row with the same code.
   struct Failures {
     StatusCode code = StatusCode::kOk;
     int times = 0;
   };
   void OnDue(const std::string& key);
-  /// After an answer: those that wait longest are compared again, and called.
-  void FillPlaces();
+  /// After an answer: compares and calls the pods that wait longest.
+  void FillCallSlots();
   NextCall Compare(const std::string& key) const;
-  /// nullopt: it cannot be sent now.
+  /// nullopt: the call cannot be built now.
   std::optional<Call> Build(const std::string& key, const NextCall& what);
   v1::KillPodRequest BuildKill(const std::string& key, int64_t incarnation) const;
   void Send(const std::string& key, Call call);
@@ -122,9 +122,9 @@ class GrantSender {
   std::map<std::string, Failures> failures_;
   std::set<std::string> in_flight_;
   std::set<std::string> again_;      // to be compared after the call in flight
-  std::deque<std::string> waiting_;  // for a place; each once
+  std::deque<std::string> waiting_;  // for a call slot; each once
   std::set<std::string> waiting_keys_;
-  std::map<std::string, std::string> sync_due_;  // key -> trace of what made it due; may be empty
+  std::map<std::string, std::string> sync_due_;  // key -> trace of the change; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
 };

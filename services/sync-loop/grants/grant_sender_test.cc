@@ -1,4 +1,4 @@
-// Calls to pod-worker: how many at once, and what is kept between them.
+// Calls to pod-worker: how many are in flight, and what is kept between them.
 
 #include "services/sync-loop/grants/grant_sender.h"
 
@@ -46,14 +46,14 @@ struct CallsRig {
       record.set_incarnation(1);
       record.set_generation(generation);
       record.set_state(v1::DesiredRecord::WANTED);
-      known.TakeDesired({.key = uid,
-                         .present_after = true,
-                         .after = std::make_shared<v1::DesiredRecord>(record)});
-      v1::SavedAdmission fact;
-      fact.mutable_record()->set_uid(uid);
-      fact.mutable_record()->set_incarnation(1);
-      fact.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
-      store.Decide(uid, std::move(fact), {}, "");
+      known.OnDesired({.key = uid,
+                       .present_after = true,
+                       .after = std::make_shared<v1::DesiredRecord>(record)});
+      v1::SavedAdmission admission;
+      admission.mutable_record()->set_uid(uid);
+      admission.mutable_record()->set_incarnation(1);
+      admission.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
+      store.Decide(uid, std::move(admission), {}, "");
     });
     scheduler.Advance(1s);
   }
@@ -68,16 +68,32 @@ struct CallsRig {
   bus::Table<v1::AdmissionRecord> table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
   bus::View<v1::WorkerRecord> view = *bus::ViewOf<v1::WorkerRecord>(bus, "workers");
   prometheus::Registry registry;
-  SyncLoopMetrics metrics{registry};
+  SyncLoopMetrics metrics{registry, {}};
   FakeLogSink sink;
   Log log{sink};
   FakeEvents events;
   Client client;
   KnownPods known;
-  AdmissionStore store{{clock, loop, strands, files, table, log}, "/run/admission", [](auto&) {}};
-  Victims victims{known, store, events};
-  GrantSender calls{{clock, loop, strands, client, view, known, store, victims, metrics, log,
-                     [](const std::string&) {}},
+  AdmissionStore store{{.clock = clock,
+                        .loop = loop,
+                        .strands = strands,
+                        .files = files,
+                        .table = table,
+                        .log = log},
+                       "/run/admission",
+                       [](auto&) {}};
+  PreemptionVictims victims{known, store, events};
+  GrantSender calls{{.clock = clock,
+                     .loop = loop,
+                     .strands = strands,
+                     .client = client,
+                     .workers = view,
+                     .known = known,
+                     .store = store,
+                     .victims = victims,
+                     .metrics = metrics,
+                     .log = log,
+                     .on_sent = [](const std::string&) {}},
                     1};
   void Check(const std::string& uid = "web") {
     loop.Post([this, uid] { calls.Check(uid); });
@@ -93,7 +109,7 @@ TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
     rig.client.during = [&rig, &called] {
       ++called;
       rig.loop.Post([&rig] {
-        rig.known.TakeDesired({.key = "web"});
+        rig.known.OnDesired({.key = "web"});
         rig.calls.Forget("web");
       });
     };
@@ -116,7 +132,7 @@ TEST(WorkerCalls, APodThatChangedBetweenTwoMessagesIsNoTrouble) {
     rig.scheduler.Advance(10min);
     std::vector<LogLevel> levels;
     for (const auto& line : rig.sink.lines())
-      if (line.message == "pod-worker did not take a call") levels.push_back(line.level);
+      if (line.message == "call to pod-worker failed, will retry") levels.push_back(line.level);
     return levels;
   };
   using enum LogLevel;
@@ -176,7 +192,7 @@ TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
     if (++called > 1) return;
     rig.loop.Post([&] {
       for (size_t i = 0; i + 1 < kPods; ++i) {
-        rig.known.TakeDesired({.key = uid(i)});
+        rig.known.OnDesired({.key = uid(i)});
         rig.calls.Forget(uid(i));
       }
     });

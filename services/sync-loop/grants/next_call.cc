@@ -10,7 +10,7 @@ using Worker = WorkerDigest::State;
 
 NextCall Kill(int64_t incarnation) { return {.kind = Kind::kKill, .incarnation = incarnation}; }
 
-/// For a pod that must not run: one kill to its worker, unless it ends the pod already.
+/// For a pod that must not run: a kill to its worker, unless the worker terminates the pod already.
 NextCall EndOf(const CallInput& input) {
   const bool syncs = input.worker != nullptr && input.worker->state == Worker::kSyncing;
   const bool unknown_there = input.worker == nullptr && input.worker_known && input.running;
@@ -24,7 +24,7 @@ NextCall CallForAdmitted(const CallInput& input) {
   const WorkerDigest* worker = input.worker;
   if (worker == nullptr) return input.worker_known ? create : NextCall{};
   if (worker->incarnation < pod.incarnation)
-    return create;  // the earlier incarnation is finished, see the caller
+    return create;  // ComputeNextCall returns before if the earlier incarnation is not finished
   if (worker->state == Worker::kTerminated || worker->state == Worker::kFinished) return {};
   const bool refused = worker->Refuses(pod.generation);
   if (!worker->granted) return refused ? NextCall{} : create;
@@ -54,16 +54,19 @@ NextCall ComputeNextCall(const CallInput& input) {
   if (worker != nullptr && worker->incarnation < pod.incarnation &&
       worker->state != Worker::kFinished)
     return EndOf(input);
-  const bool begun = worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
-  // A phase that the node itself has told comes back after its worker has ended; this one is
-  // somebody else's word.
-  const bool ended_by_others = pod.terminal && begun && worker->state == Worker::kSyncing;
-  if (((pod.ending || pod.terminal) && !begun) || ended_by_others) return EndOf(input);
-  if (!input.admitted) return {};
-  if (input.preempted && worker == nullptr)
-    return input.worker_known ? Kill(pod.incarnation) : NextCall{};
-  if (input.preempted) return EndOf(input);
-  return CallForAdmitted(input);
+  const bool granted =
+      worker != nullptr && worker->incarnation == pod.incarnation && worker->granted;
+  // While the worker still syncs, another client wrote the terminal phase: this node writes it only
+  // after its worker terminated.
+  const bool ended_by_others = pod.terminal && granted && worker->state == Worker::kSyncing;
+  if (((pod.ending || pod.terminal) && !granted) || ended_by_others) return EndOf(input);
+  switch (input.admission) {
+    case Admission::kNone: return {};
+    case Admission::kAdmitted: return CallForAdmitted(input);
+    case Admission::kPreempted: break;
+  }
+  if (worker != nullptr) return EndOf(input);
+  return input.worker_known ? Kill(pod.incarnation) : NextCall{};
 }
 
 }  // namespace splitlet::sync_loop

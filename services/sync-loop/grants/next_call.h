@@ -1,15 +1,15 @@
 #pragma once
 
-/// Which call pod-worker needs about a pod, found by comparing what is wanted and admitted with
-/// what the worker says.
+/// Which call pod-worker needs about a pod: the records in `desired` and `admission` are compared
+/// with the one in `workers`.
 /// Threads: pure functions, any.
 /// Errors: none.
-/// Source: docs/behaviour/admission.md, "What pod-worker is told"; docs/safety.md, rules 7, 8, 14
+/// Source: docs/behaviour/admission.md, "Calls to pod-worker"; docs/safety.md, rules 7, 8, 14
 /// and 15.
 
 #include <cstdint>
 
-#include "services/sync-loop/pod_digests.h"
+#include "services/sync-loop/pods/pod_digests.h"
 
 namespace splitlet::sync_loop {
 
@@ -21,17 +21,23 @@ struct NextCall {
   bool operator==(const NextCall&) const = default;
 };
 
+/// The saved decision about the wanted incarnation.
+enum class Admission {
+  kNone,  // undecided, waiting or rejected
+  kAdmitted,
+  kPreempted,  // admitted, and then a victim of another pod
+};
+
 struct CallInput {
   const PodDigest* pod = nullptr;        // nullptr: no record in `desired`
   const WorkerDigest* worker = nullptr;  // nullptr: no record in `workers`
+  Admission admission = Admission::kNone;
   bool worker_known = false;  // `workers` is live and complete: no record means no worker
-  bool admitted = false;      // in this incarnation
-  bool running = false;       // the runtime shows something running
-  bool preempted = false;     // another pod was admitted in its place
+  bool running = false;       // the runtime shows a part of it running
   bool sync_due = false;
 };
 
-/// An absent record in `desired` makes no call: see orphans/orphan_watch.h.
+/// A pod without a record in `desired` needs no call: see orphans/orphan_watch.h.
 NextCall ComputeNextCall(const CallInput& input);
 
 }  // namespace splitlet::sync_loop

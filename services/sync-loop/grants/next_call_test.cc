@@ -11,7 +11,7 @@
 namespace splitlet::sync_loop {
 namespace {
 
-bool Says(const std::string& text, const std::string& word) {
+bool Has(const std::string& text, const std::string& word) {
   return text.find(word) != std::string::npos;
 }
 
@@ -19,14 +19,14 @@ bool Says(const std::string& text, const std::string& word) {
 PodDigest PodAs(const std::string& text) {
   using State = PodDigest::State;
   PodDigest pod;
-  pod.state = Says(text, "wanted")        ? State::kWanted
-              : Says(text, "removed")     ? State::kRemoved
-              : Says(text, "unconfirmed") ? State::kUnconfirmed
-              : Says(text, "mirror")      ? State::kMirror
-                                          : State::kUnknown;
-  pod.ending = Says(text, "ending");
-  pod.terminal = Says(text, "terminal");
-  pod.incarnation = Says(text, "unnumbered") ? 0 : 5;
+  pod.state = Has(text, "wanted")        ? State::kWanted
+              : Has(text, "removed")     ? State::kRemoved
+              : Has(text, "unconfirmed") ? State::kUnconfirmed
+              : Has(text, "mirror")      ? State::kMirror
+                                         : State::kUnknown;
+  pod.ending = Has(text, "ending");
+  pod.terminal = Has(text, "terminal");
+  pod.incarnation = Has(text, "unnumbered") ? 0 : 5;
   pod.generation = 7;
   return pod;
 }
@@ -36,11 +36,11 @@ PodDigest PodAs(const std::string& text) {
 WorkerDigest WorkerAs(const std::string& text) {
   using State = WorkerDigest::State;
   WorkerDigest worker;
-  worker.state = Says(text, "syncing")       ? State::kSyncing
-                 : Says(text, "terminating") ? State::kTerminating
-                 : Says(text, "terminated")  ? State::kTerminated
-                 : Says(text, "finished")    ? State::kFinished
-                                             : State::kUnknown;
+  worker.state = Has(text, "syncing")       ? State::kSyncing
+                 : Has(text, "terminating") ? State::kTerminating
+                 : Has(text, "terminated")  ? State::kTerminated
+                 : Has(text, "finished")    ? State::kFinished
+                                            : State::kUnknown;
   char slash = 0;
   std::string word;
   std::istringstream(text) >> word >> worker.incarnation >> slash >> worker.generation;
@@ -48,6 +48,11 @@ WorkerDigest WorkerAs(const std::string& text) {
   if (const size_t at = text.find("refuses "); at != std::string::npos)
     worker.refused_generation = std::stoll(text.substr(at + std::string("refuses ").size()));
   return worker;
+}
+
+Admission AdmissionIn(const std::string& text) {
+  if (!Has(text, "admitted")) return Admission::kNone;
+  return Has(text, "preempted") ? Admission::kPreempted : Admission::kAdmitted;
 }
 
 std::string Print(const NextCall& call) {
@@ -66,13 +71,13 @@ const struct {
     {"a missing worker is unknown", "wanted", "", "admitted", ""},
     {"not admitted", "wanted", "", "known", ""},
     {"without an incarnation, not admitted", "wanted unnumbered", "", "known", ""},
-    {"admitted in an earlier life only", "wanted", "finished 4/3", "known", ""},
+    {"admitted in an earlier incarnation only", "wanted", "finished 4/3", "known", ""},
     {"not granted", "wanted", "syncing 5/0", "admitted", "create 5/7"},
     {"not granted, and refused whenever it comes", "wanted", "syncing 5/0 refuses 7",
      "admitted known", ""},
     {"an older generation was refused", "wanted", "syncing 5/0 refuses 6", "admitted known",
      "create 5/7"},
-    {"an earlier life was refused", "wanted", "finished 4/0 refuses 9", "admitted known",
+    {"an earlier incarnation was refused", "wanted", "finished 4/0 refuses 9", "admitted known",
      "create 5/7"},
     {"refused, and removed", "removed", "syncing 5/0 refuses 7", "admitted known", "kill 5/0"},
     {"an update that is refused", "wanted", "syncing 5/6 refuses 7", "admitted known", ""},
@@ -85,10 +90,10 @@ const struct {
     {"terminating, lower generation", "wanted ending", "terminating 5/6", "admitted", "update 5/7"},
     {"terminated", "wanted", "terminated 5/6", "admitted due", ""},
     {"finished", "wanted ending", "finished 5/6", "admitted due", ""},
-    {"an earlier life still runs", "wanted", "syncing 4/3", "known running", "kill 4/0"},
-    {"an earlier life ends", "wanted", "terminating 4/3", "admitted running", ""},
-    {"an earlier life has ended", "wanted", "finished 4/3", "admitted", "create 5/7"},
-    {"the worker knows a later life", "removed", "syncing 6/9", "admitted running", ""},
+    {"an earlier incarnation still runs", "wanted", "syncing 4/3", "known running", "kill 4/0"},
+    {"an earlier incarnation ends", "wanted", "terminating 4/3", "admitted running", ""},
+    {"an earlier incarnation has ended", "wanted", "finished 4/3", "admitted", "create 5/7"},
+    {"the worker knows a later incarnation", "removed", "syncing 6/9", "admitted running", ""},
     {"removed, worker syncs", "removed", "syncing 5/7", "admitted running", "kill 5/0"},
     {"removed, worker ends it", "removed", "terminating 5/7", "admitted running", ""},
     {"removed, never granted", "removed", "", "known", ""},
@@ -98,9 +103,9 @@ const struct {
     {"deleted while granted", "wanted ending", "syncing 5/6", "admitted", "update 5/7"},
     {"terminal in the API, nothing runs", "wanted terminal", "", "known", ""},
     {"terminal in the API, and it runs", "wanted terminal", "", "known running", "kill 5/0"},
-    {"somebody else says it has failed", "wanted terminal", "syncing 5/7", "admitted running",
+    {"another client wrote that it failed", "wanted terminal", "syncing 5/7", "admitted running",
      "kill 5/0"},
-    {"as it said itself", "wanted terminal", "terminated 5/7", "admitted", ""},
+    {"as status wrote", "wanted terminal", "terminated 5/7", "admitted", ""},
     {"terminal, and ends", "wanted ending terminal", "terminating 5/6", "admitted", "update 5/7"},
     {"preempted", "wanted", "syncing 5/7", "admitted preempted", "kill 5/0"},
     {"preempted before its grant", "wanted", "", "admitted known preempted", "kill 5/0"},
@@ -119,14 +124,13 @@ TEST(NextCall, EveryDifferenceBetweenWantedAndWorker) {
     const std::string more = c.more;
     EXPECT_EQ(Print(ComputeNextCall({.pod = &pod,
                                      .worker = std::string(c.worker).empty() ? nullptr : &worker,
-                                     .worker_known = Says(more, "known"),
-                                     .admitted = Says(more, "admitted"),
-                                     .running = Says(more, "running"),
-                                     .preempted = Says(more, "preempted"),
-                                     .sync_due = Says(more, "due")})),
+                                     .admission = AdmissionIn(more),
+                                     .worker_known = Has(more, "known"),
+                                     .running = Has(more, "running"),
+                                     .sync_due = Has(more, "due")})),
               c.want);
   }
-  EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record says nothing";
+  EXPECT_EQ(Print(ComputeNextCall({})), "") << "no record, no call";
 }
 
 TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {

@@ -18,13 +18,13 @@ std::string KillId(const OrphanWatch::Suspect& suspect) {
   return fmt::format("sync-loop/orphan/{}/{}/{}", suspect.key, suspect.incarnation, HexHash(ids));
 }
 
-/// Asks again, then kills. FAILED_PRECONDITION: it was not killed.
+/// Asks config-source first (docs/safety.md, rule 8). FAILED_PRECONDITION: the pod was not killed.
 Status KillUnlessWanted(peers::DesiredOwner& config_source, peers::GrantClient& worker,
                         const v1::KillPodRequest& request, const Deadline& deadline) {
   FAIL_POINT("sync-loop.kill-orphan.before");
   ASSIGN_OR_RETURN(const bool known, config_source.Knows(request.uid(), deadline),
                    "ask config-source");
-  if (known) return FailedPrecondition("config-source wants it");
+  if (known) return FailedPrecondition("config-source wants the pod");
   RETURN_IF_ERROR(worker.KillPod(request, deadline, /*traceparent=*/""), "KillPod");
   FAIL_POINT("sync-loop.kill-orphan.after");
   return OkStatus();
@@ -36,7 +36,7 @@ OrphanKiller::OrphanKiller(const Deps& deps, OrphanOptions options)
     : deps_(deps), options_(std::move(options)) {}
 
 void OrphanKiller::OnTick() {
-  LookForOrphans();
+  FindOrphans();
   ReportUnmanaged();
 }
 
@@ -46,7 +46,7 @@ std::vector<OrphanWatch::Suspect> OrphanKiller::Suspects() const {
     if (deps_.desired.Contains(key) || deps_.known.Worker(key) != nullptr ||
         deps_.store.IsUnreadable(key))
       continue;
-    if (!pod.running || !pod.looked_at || deps_.runtime.completeness().not_vouched.contains(key))
+    if (!pod.running || !pod.inspected || deps_.runtime.completeness().not_vouched.contains(key))
       continue;
     auto sandboxes = OwnSandboxes(pod, options_);
     if (!sandboxes.empty()) suspects.push_back({.key = key, .sandboxes = std::move(sandboxes)});
@@ -58,7 +58,7 @@ std::vector<OrphanWatch::Suspect> OrphanKiller::Suspects() const {
   return suspects;
 }
 
-void OrphanKiller::LookForOrphans() {
+void OrphanKiller::FindOrphans() {
   const bool all_known = deps_.desired.LiveAndComplete() && deps_.workers.LiveAndComplete() &&
                          deps_.runtime.LiveAndComplete() && deps_.store.was_read();
   if (!all_known) {
@@ -96,14 +96,14 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
 void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& status) {
   killing_.erase(suspect.key);
   watch_.Restart(suspect.key);
-  LookForOrphans();  // the next ones
+  FindOrphans();  // a kill has ended: the next suspect may be killed
   if (!status.ok()) {
-    deps_.log.Warn("a pod that nobody wants is not killed",
+    deps_.log.Warn("killing an orphaned pod failed, will retry",
                    {KV("podUID", suspect.key), KV("err", status)});
     return;
   }
   if (suspect.incarnation == 0) deps_.metrics.orphans.Increment();
-  deps_.log.Info("killing a pod that nobody wants",
+  deps_.log.Info("killing an orphaned pod",
                  {KV("podUID", suspect.key), KV("sandboxes", suspect.sandboxes.size())});
 }
 
@@ -117,7 +117,7 @@ void OrphanKiller::ReportUnmanaged() {
   for (const auto& key : unmanaged_) {
     if (reported_unmanaged_.contains(key)) continue;
     const RuntimeDigest& pod = deps_.known.runtime().at(key);
-    deps_.log.Warn("a pod that was not made here is left alone",
+    deps_.log.Warn("ignoring unmanaged pod",
                    {KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", pod.uid)});
   }
   reported_unmanaged_ = unmanaged_;

@@ -1,9 +1,10 @@
 #pragma once
 
-/// Kills what runs although nobody wants it, and reports what runs here and was made elsewhere.
+/// Kills orphans (pods that run although no source wants them) and reports unmanaged pods (pods in
+/// the runtime that another program made).
 /// In:    a tick of SyncLoopService; answers of config-source and pod-worker.
-/// Owns:  the suspects of the last passes (OrphanWatch), kills in flight, the foreign pods.
-/// Out:   KillPod to pod-worker, after config-source said that it does not know the pod.
+/// Owns:  the suspects of the last passes (OrphanWatch), kills in flight, the unmanaged pods.
+/// Out:   KillPod to pod-worker, after config-source answered that it does not want the pod.
 /// Killed at any line: nothing is lost; the next start makes two passes again.
 /// Threads: loop thread; the calls run on strands.
 /// Errors: logged; a pod that was not killed is a suspect again.
@@ -19,9 +20,9 @@
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/sync-loop/admission/admission_store.h"
-#include "services/sync-loop/known_pods.h"
 #include "services/sync-loop/metrics.h"
 #include "services/sync-loop/orphans/orphan_watch.h"
+#include "services/sync-loop/pods/known_pods.h"
 
 namespace splitlet::sync_loop {
 
@@ -44,13 +45,13 @@ class OrphanKiller {
   OrphanKiller(const Deps& deps, OrphanOptions options);
 
   void OnTick();
-  /// What this pass suspects; the views may be stale or incomplete.
+  /// The suspects of this pass. The caller checks that the views are live and complete.
   std::vector<OrphanWatch::Suspect> Suspects() const;
-  /// Keys of runtime pods that nobody here made.
+  /// Keys of runtime pods that another program made.
   const std::set<std::string>& unmanaged() const { return unmanaged_; }
 
  private:
-  void LookForOrphans();
+  void FindOrphans();
   void Kill(const OrphanWatch::Suspect& suspect);
   void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
   void ReportUnmanaged();

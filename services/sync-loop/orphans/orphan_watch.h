@@ -1,10 +1,10 @@
 #pragma once
 
-/// Which pods run although nobody wants them: runtime pods without any record, and workers without
-/// one in `desired`. It takes two passes, and then OrphanKiller asks config-source again.
-/// In:    the suspects of a pass; a pass may only be made while every view it rests on is live and
-/// complete.
-/// Owns:  since when each suspect has been the same.
+/// Which pods are orphans: runtime pods without any record, and workers without a record in
+/// `desired`. A suspect is certain when two passes show the same; then OrphanKiller asks
+/// config-source.
+/// In:    the suspects of a pass. A pass needs live and complete views.
+/// Owns:  since when each suspect is the same.
 /// Threads: one at a time.
 /// Errors: none.
 /// Source: docs/safety.md, rules 8 and 10.
@@ -16,33 +16,33 @@
 #include <vector>
 
 #include "libs/base/clock.h"
-#include "services/sync-loop/pod_digests.h"
+#include "services/sync-loop/pods/pod_digests.h"
 
 namespace splitlet::sync_loop {
 
 inline constexpr Duration kBetweenPasses = std::chrono::seconds{2};
 
 struct OrphanOptions {
-  std::string node_annotation;  // of sandboxes made here
+  std::string node_annotation;  // the value that the sandboxes of this node have
   bool kill_unmanaged = false;
 };
 
-/// The ids of the sandboxes that may be killed: made here, or any with kill_unmanaged.
+/// The ids of the sandboxes that may be killed: those of this node; with kill_unmanaged all.
 std::vector<std::string> OwnSandboxes(const RuntimeDigest& pod, const OrphanOptions& options);
 
 class OrphanWatch {
  public:
   struct Suspect {
     std::string key;
-    int64_t incarnation = 0;             // of the worker; 0: a runtime pod
-    std::vector<std::string> sandboxes;  // of a runtime pod
+    int64_t incarnation = 0;             // of the worker; 0: a pod without a worker
+    std::vector<std::string> sandboxes;  // of a pod without a worker
     bool operator==(const Suspect&) const = default;
   };
-  /// The suspects of a pass that were the same in an earlier pass, at least kBetweenPasses ago.
+  /// The suspects that were the same in an earlier pass, at least kBetweenPasses ago.
   std::vector<Suspect> Pass(const std::vector<Suspect>& suspects, Clock::Time now);
-  /// The views do not allow a pass: counting starts anew.
+  /// The views do not allow a pass: two passes are needed again.
   void Reset() { seen_.clear(); }
-  /// Acted on: it takes two more passes to be certain again.
+  /// A kill was sent: two more passes are needed before the next one.
   void Restart(const std::string& key) { seen_.erase(key); }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "services/config-source/sources/api/api_node.h"
+#include "services/config-source/sources/api/api_fixture.h"
 
 /// Killed at each of its fail points while pods of an API server come, change and go, config-source
 /// ends in the same state as one that was never killed, and never shows what was over as wanted.

@@ -9,15 +9,15 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"
 #include "libs/kube/names.h"
-#include "services/config-source/pod_bytes.h"
 #include "services/config-source/sources/manifest.h"
+#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
 
 namespace pb = google::protobuf;
 
-/// Of the value at `i` of a repeated field; of a single one for -1.
+/// `i`: of a repeated field; -1 for a single field.
 std::string StringAt(const pb::Message& message, const pb::FieldDescriptor& field, int i) {
   const pb::Reflection& reflection = *message.GetReflection();
   return i < 0 ? reflection.GetString(message, &field)
@@ -30,7 +30,8 @@ const pb::Message& MessageAt(const pb::Message& message, const pb::FieldDescript
                : reflection.GetRepeatedMessage(message, &field, i);
 }
 
-/// The first string below `message` that is no text: "metadata.labels.value"; empty for none.
+/// The path of the first string in `message` that is not text: "metadata.labels.value"; empty:
+/// none.
 std::string FindNoText(const pb::Message& message) {
   std::vector<const pb::FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
@@ -57,8 +58,8 @@ Status CheckField(const char* path, const std::string& value, const std::string&
 
 }  // namespace
 
-StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& off,
-                                  std::vector<std::string>& taken_out) {
+StatusOr<SourcePodRef> AcceptApiPod(const kube::Pod& pod, const kube::GatesOff& off,
+                                    std::vector<std::string>& dropped) {
   const auto& meta = pod.metadata();
   Status good = CheckField("metadata.uid", meta.uid(), kube::CheckUid(meta.uid()));
   if (good.ok())
@@ -67,14 +68,14 @@ StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& of
     good =
         CheckField("metadata.namespace", meta.namespace_(), kube::CheckDnsLabel(meta.namespace_()));
   if (!good.ok()) return good;
-  kube::Pod taken = pod;
-  taken.mutable_metadata()->clear_managed_fields();
-  taken_out = kube::TakeOutGatedFields(taken, off);
-  if (const size_t size = taken.ByteSizeLong(); size > kMaxPodBytes)
+  kube::Pod accepted = pod;
+  accepted.mutable_metadata()->clear_managed_fields();
+  dropped = kube::TakeOutGatedFields(accepted, off);
+  if (const size_t size = accepted.ByteSizeLong(); size > kMaxPodBytes)
     return InvalidArgument("the pod takes {} bytes, more than {}", size, kMaxPodBytes);
-  if (const std::string field = FindNoText(taken); !field.empty())
+  if (const std::string field = FindNoText(accepted); !field.empty())
     return InvalidArgument("{}: is not UTF-8 without NUL", field);
-  auto bytes = std::make_shared<const std::string>(SerializeStable(taken));
+  auto bytes = std::make_shared<const std::string>(SerializeStable(accepted));
   return std::make_shared<const SourcePod>(SourcePod{.uid = meta.uid(),
                                                      .name = meta.name(),
                                                      .name_space = meta.namespace_(),

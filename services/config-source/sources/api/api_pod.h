@@ -1,8 +1,8 @@
 #pragma once
 
-/// A pod as an API server gives it: taken as it is, since the server has defaulted and validated
-/// it. Only what would harm this node is looked at: UID and names, which name files, text that is
-/// no text, and its size.
+/// Accepts a pod of an API server. The server has defaulted and validated it, so only properties
+/// that would harm this node are checked: UID and names (they name files), strings that are not
+/// UTF-8, and the size.
 /// Threads: pure, any; about 30 us for 5 KB.
 /// Errors: INVALID_ARGUMENT that names the field.
 /// Source: docs/behaviour/config-sources.md, "API server"; docs/safety.md, rule 27.
@@ -17,9 +17,9 @@
 
 namespace splitlet::config_source {
 
-/// Without managed fields, which nobody here reads, and without fields whose gate is off, which
-/// `taken_out` is told of.
-StatusOr<SourcePodRef> TakeApiPod(const kube::Pod& pod, const kube::GatesOff& off,
-                                  std::vector<std::string>& taken_out);
+/// The result has no managed fields, and no fields whose feature gate is off. `dropped` gets a text
+/// for each of the latter.
+StatusOr<SourcePodRef> AcceptApiPod(const kube::Pod& pod, const kube::GatesOff& off,
+                                    std::vector<std::string>& dropped);
 
 }  // namespace splitlet::config_source

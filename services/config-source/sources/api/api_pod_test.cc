@@ -23,11 +23,11 @@ kube::Pod WebOfTheServer() {
 }
 
 StatusOr<SourcePodRef> Taken(const kube::Pod& pod) {
-  std::vector<std::string> taken_out;
-  return TakeApiPod(pod, {}, taken_out);
+  std::vector<std::string> dropped;
+  return AcceptApiPod(pod, {}, dropped);
 }
 
-TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
+TEST(AcceptApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
   using Edit = std::function<void(kube::Pod&)>;
   const struct {
     const char* name;
@@ -35,7 +35,7 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
     const char* want;
   } cases[] = {
       {"as it is", [](kube::Pod&) {}, ""},
-      {"a field that nobody here validates",
+      {"a field that config-source does not validate",
        [](kube::Pod& p) { p.mutable_spec()->set_restart_policy("Sometimes"); }, ""},
       {"no UID", [](kube::Pod& p) { p.mutable_metadata()->clear_uid(); }, "metadata.uid"},
       {"a UID that names another directory",
@@ -62,24 +62,24 @@ TEST(TakeApiPod, OnlyWhatWouldHarmThisNodeIsRefused) {
     SCOPED_TRACE(c.name);
     kube::Pod pod = WebOfTheServer();
     c.edit(pod);
-    const auto taken = Taken(pod);
-    EXPECT_EQ(taken.ok(), *c.want == 0) << taken.status();
-    if (!taken.ok()) {
-      EXPECT_TRUE(Message(taken.status()).starts_with(c.want)) << taken.status();
+    const auto accepted = Taken(pod);
+    EXPECT_EQ(accepted.ok(), *c.want == 0) << accepted.status();
+    if (!accepted.ok()) {
+      EXPECT_TRUE(Message(accepted.status()).starts_with(c.want)) << accepted.status();
     }
   }
 }
 
-TEST(TakeApiPod, KeepsStatusAndDropsManagedFields) {
+TEST(AcceptApiPod, KeepsStatusAndDropsManagedFields) {
   kube::Pod pod = WebOfTheServer(), out;
   pod.mutable_metadata()->add_managed_fields()->set_manager("kubectl");
-  const auto taken = Taken(pod);
-  ASSERT_TRUE(taken.ok());
-  ASSERT_TRUE(out.ParseFromString(*(*taken)->bytes));
+  const auto accepted = Taken(pod);
+  ASSERT_TRUE(accepted.ok());
+  ASSERT_TRUE(out.ParseFromString(*(*accepted)->bytes));
   EXPECT_EQ(out.status().phase(), "Pending");
   EXPECT_EQ(out.metadata().managed_fields_size(), 0);
-  EXPECT_EQ((*taken)->origin, "");
-  EXPECT_FALSE((*taken)->mirror);
+  EXPECT_EQ((*accepted)->origin, "");
+  EXPECT_FALSE((*accepted)->mirror);
   (*pod.mutable_metadata()->mutable_annotations())["kubernetes.io/config.mirror"] = "h";
   EXPECT_TRUE((*Taken(pod))->mirror);
 }
@@ -100,19 +100,19 @@ TEST(WhyNotOffline, ThoseThatMayBeGoneOrElsewhereWait) {
   EXPECT_NE(WhyNotOffline(pod), "");
 }
 
-TEST(TakeApiPod, FieldsWhoseGateIsOffAreTakenOutAndNamed) {
+TEST(AcceptApiPod, FieldsWhoseGateIsOffAreTakenOutAndNamed) {
   kube::Pod pod;
   pod.mutable_metadata()->set_uid("uid-1");
   pod.mutable_metadata()->set_name("web");
   pod.mutable_metadata()->set_namespace_("default");
   pod.mutable_spec()->set_hostname_override("other");
-  std::vector<std::string> taken_out;
-  const auto taken = TakeApiPod(pod, {.hostname_override = true}, taken_out);
-  ASSERT_TRUE(taken.ok()) << taken.status();
+  std::vector<std::string> dropped;
+  const auto accepted = AcceptApiPod(pod, {.hostname_override = true}, dropped);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
   kube::Pod out;
-  ASSERT_TRUE(out.ParseFromString(*(*taken)->bytes));
+  ASSERT_TRUE(out.ParseFromString(*(*accepted)->bytes));
   EXPECT_FALSE(out.spec().has_hostname_override());
-  EXPECT_EQ(taken_out,
+  EXPECT_EQ(dropped,
             std::vector<std::string>{"hostnameOverride: the feature gate HostnameOverride is off"});
 }
 

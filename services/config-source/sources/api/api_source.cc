@@ -35,11 +35,11 @@ ApiSource::~ApiSource() {
   deps_.loop.CancelTimer(offline_timer_);
 }
 
-void ApiSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
+void ApiSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
   on_set_ = std::move(on_set);
-  for (auto& pod : remembered) {
+  for (auto& pod : saved) {
     const bool unconfirmed = pod->unconfirmed;
-    remembered_.insert(pod->uid);
+    saved_.insert(pod->uid);
     const std::string key = kube::PodKey(pod->name_space, pod->name);
     pods_[key] = {
         .pod = std::move(pod), .problem = {}, .problem_since = {}, .unconfirmed = unconfirmed};
@@ -48,10 +48,10 @@ void ApiSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
   PutSet();
   if (options_.offline_start)
     offline_timer_ = deps_.loop.RunAfter(kOfflineWait, [this] { OnOfflineTimer(); });
-  AskForNode();
+  GetNode();
 }
 
-void ApiSource::AskForNode() {
+void ApiSource::GetNode() {
   node_timer_ = 0;
   deps_.strands.Run(kApiStrand,
                     [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
@@ -63,23 +63,23 @@ void ApiSource::AskForNode() {
 }
 
 void ApiSource::OnNode(const Status& status) {
-  NoteReach(status);
+  RecordReach(status);
   if (status.ok()) {
-    SetTrouble({});
+    SetProblem({});
     Watch();
     return;
   }
-  const std::string before = trouble_;
-  SetTrouble(status.code() == StatusCode::kNotFound
+  const std::string before = problem_;
+  SetProblem(status.code() == StatusCode::kNotFound
                  ? fmt::format("the API server does not have node {} yet", options_.node_name)
-                 : fmt::format("the node cannot be read: {}", Message(status)));
-  // status registers the node in the same moment.
+                 : fmt::format("cannot get the Node: {}", Message(status)));
+  // status registers the node at the same time.
   const bool usual = status.code() == StatusCode::kNotFound;
-  if (trouble_ != before && !IsAwaited(status))
+  if (problem_ != before && !IsAwaited(status))
     deps_.log.At(usual ? LogLevel::kInfo : LogLevel::kWarn,
-                 "pods of the API server are not known yet",
-                 {KV("node", options_.node_name), KV("err", trouble_)});
-  node_timer_ = deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { AskForNode(); });
+                 "cannot get the Node, will list pods once the API server has it",
+                 {KV("node", options_.node_name), KV("err", problem_)});
+  node_timer_ = deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { GetNode(); });
 }
 
 void ApiSource::Watch() {
@@ -113,9 +113,9 @@ void ApiSource::OnList(const std::vector<apiclient::Reflector::Object>& objects)
   CHECK(deps_.loop.IsCurrent());
   const Entries before = std::exchange(pods_, {});
   unusable_.clear();
-  for (const auto& object : objects) Take(static_cast<const kube::Pod&>(*object), before);
+  for (const auto& object : objects) Accept(static_cast<const kube::Pod&>(*object), before);
   listed_ = true;
-  remembered_.clear();
+  saved_.clear();
   PutSetSoon();
 }
 
@@ -124,7 +124,7 @@ void ApiSource::OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod)
   const std::string key = kube::PodKey(pod);
   switch (event) {
     case apiclient::Reflector::Event::kAdded:
-    case apiclient::Reflector::Event::kModified: Take(pod, pods_); break;
+    case apiclient::Reflector::Event::kModified: Accept(pod, pods_); break;
     case apiclient::Reflector::Event::kDeleted: {
       unusable_.erase(key);
       const auto at = pods_.find(key);
@@ -135,20 +135,20 @@ void ApiSource::OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod)
   PutSetSoon();
 }
 
-void ApiSource::Take(const kube::Pod& pod, const Entries& before) {
+void ApiSource::Accept(const kube::Pod& pod, const Entries& before) {
   const std::string key = kube::PodKey(pod);
-  std::vector<std::string> taken_out;
-  auto taken = TakeApiPod(pod, options_.gates_off, taken_out);
-  if (taken.ok()) {
-    if (!taken_out.empty() && !before.contains(key))
-      deps_.log.Warn("fields of a pod are passed over",
+  std::vector<std::string> dropped;
+  auto accepted = AcceptApiPod(pod, options_.gates_off, dropped);
+  if (accepted.ok()) {
+    if (!dropped.empty() && !before.contains(key))
+      deps_.log.Warn("dropping fields of a pod whose feature gates are off",
                      {KV("pod", key), KV("podUID", pod.metadata().uid()),
-                      KV("fields", fmt::format("{}", fmt::join(taken_out, "; ")))});
+                      KV("fields", fmt::format("{}", fmt::join(dropped, "; ")))});
     unusable_.erase(key);
-    pods_[key] = {.pod = *std::move(taken), .problem = {}, .problem_since = {}};
+    pods_[key] = {.pod = *std::move(accepted), .problem = {}, .problem_since = {}};
     return;
   }
-  const std::string problem = Message(taken.status());
+  const std::string problem = Message(accepted.status());
   const WallTime now = deps_.clock.WallNow();
   const auto at = before.find(key);
   if (at == before.end() || at->second.pod->uid != pod.metadata().uid()) {
@@ -164,20 +164,19 @@ void ApiSource::Take(const kube::Pod& pod, const Entries& before) {
 }
 
 void ApiSource::OnSync(const Status& status) {
-  NoteReach(status);
+  RecordReach(status);
   deps_.on_watched(status.ok());
-  SetTrouble(status.ok() ? std::string()
-                         : fmt::format("pods cannot be watched: {}", Message(status)));
+  SetProblem(status.ok() ? std::string() : fmt::format("cannot watch pods: {}", Message(status)));
 }
 
-void ApiSource::SetTrouble(std::string trouble) {
-  if (trouble == trouble_) return;
-  trouble_ = std::move(trouble);
-  trouble_since_ = deps_.clock.WallNow();
+void ApiSource::SetProblem(std::string problem) {
+  if (problem == problem_) return;
+  problem_ = std::move(problem);
+  problem_since_ = deps_.clock.WallNow();
   PutSetSoon();
 }
 
-void ApiSource::NoteReach(const Status& status) {
+void ApiSource::RecordReach(const Status& status) {
   if (!apiclient::IsOutOfReach(status)) {
     away_since_.reset();
   } else if (!away_since_) {
@@ -200,16 +199,16 @@ void ApiSource::StartOffline() {
     kube::Pod pod;
     const std::string why = pod.ParseFromString(*entry.pod->bytes)
                                 ? WhyNotOffline(pod)
-                                : std::string("what is remembered of it cannot be read");
+                                : std::string("its saved record cannot be parsed");
     if (why.empty()) {
       entry.unconfirmed = false;
       ++started;
       continue;
     }
-    deps_.log.Warn("a remembered pod waits for the API server",
+    deps_.log.Warn("a saved pod waits for the API server",
                    {KV("pod", key), KV("podUID", entry.pod->uid), KV("reason", why)});
   }
-  deps_.log.Warn("remembered pods start without the API server", {KV("pods", started)});
+  deps_.log.Warn("starting saved pods without the API server", {KV("pods", started)});
   PutSetSoon();
 }
 
@@ -219,16 +218,16 @@ void ApiSource::PutSetSoon() {
 }
 
 std::string ApiSource::WhyIncomplete() const {
-  if (!listed_) return trouble_.empty() ? std::string("pods are not listed yet") : trouble_;
+  if (!listed_) return problem_.empty() ? std::string("pods are not listed yet") : problem_;
   return unusable_.empty() ? std::string() : unusable_.begin()->second.reason;
 }
 
 void ApiSource::PutSet() {
   set_posted_ = false;
-  SourceSet set{.undecided = remembered_};
+  SourceSet set{.undecided = saved_};
   set.reason = WhyIncomplete();
   set.complete = set.reason.empty();
-  if (!trouble_.empty()) set.problems.push_back({options_.place, trouble_, trouble_since_});
+  if (!problem_.empty()) set.problems.push_back({options_.place, problem_, problem_since_});
   for (const auto& [key, problem] : unusable_) set.problems.push_back(problem);
   set.pods.reserve(pods_.size());
   for (const auto& [key, entry] : pods_) {

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The source `api`: the pods that an API server has bound to this node, listed and watched once
-/// the server has the node. What was listed stays wanted while the server is away; what a list or a
-/// watch does not have any more goes.
-/// In:    the node's object, until it is there; pods of the server.
-/// Out:   sets of pods, one for all that comes in a turn of the loop.
-/// Killed at any line: nothing is lost; the next start lists, and what is remembered stands until
+/// The source `api`: the pods that an API server has bound to this node. It lists and watches them
+/// once the server has the node. Listed pods stay wanted while the server is away; a pod leaves the
+/// set when a list or the watch shows that it is gone.
+/// In:    the Node object, until the server has it; pods of the server.
+/// Out:   sets of pods, one set for each turn of the loop.
+/// Killed at any line: nothing is lost; the next start lists, and saved pods stay wanted until
 /// then.
-/// Threads: loop thread; the node is asked for on a strand.
+/// Threads: loop thread; a strand gets the Node.
 /// Errors: in the sets.
 /// Source: docs/behaviour/config-sources.md, "API server"; docs/safety.md, rules 6 and 9.
 
@@ -40,9 +40,9 @@ class ApiSource final : public Source {
     std::unique_ptr<apiclient::Transport> transport;    // for this source alone
     std::shared_ptr<apiclient::ClientMetrics> metrics;  // null: none
     Log log;
-    std::function<void(bool)> on_watched;  // changes are told at once, or no more
+    std::function<void(bool)> on_watched;  // whether the watch is open
     uint64_t seed = 1;                     // of jitter
-    apiclient::WaitUntil wait = nullptr;   // of strands; not set: on the real clock
+    apiclient::WaitUntil wait = nullptr;   // waits of strands; not set: on the real clock
   };
   struct Options {
     std::string node_name;
@@ -56,7 +56,7 @@ class ApiSource final : public Source {
 
   const std::string& name() const override { return name_; }
   const std::string& place() const override { return options_.place; }
-  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+  void Start(std::vector<SourcePodRef> saved, OnSet on_set) override;
 
  private:
   struct Entry {
@@ -67,18 +67,18 @@ class ApiSource final : public Source {
   };
   using Entries = std::map<std::string, Entry>;  // by "namespace/name"
 
-  void AskForNode();
+  void GetNode();
   void OnNode(const Status& status);
   void Watch();
   void OnList(const std::vector<apiclient::Reflector::Object>& objects);
   void OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod);
   void OnSync(const Status& status);
-  /// `before`: where its last good version is, if any.
-  void Take(const kube::Pod& pod, const Entries& before);
-  /// Empty: none any more.
-  void SetTrouble(std::string trouble);
-  /// Whether the server was there at all.
-  void NoteReach(const Status& status);
+  /// `before`: has the last good version of the pod, if any.
+  void Accept(const kube::Pod& pod, const Entries& before);
+  /// Empty: the problem is over.
+  void SetProblem(std::string problem);
+  /// Records whether the server answered at all.
+  void RecordReach(const Status& status);
   void OnOfflineTimer();
   void StartOffline();
   void PutSetSoon();
@@ -93,13 +93,13 @@ class ApiSource final : public Source {
   apiclient::Client client_;
   OnSet on_set_;
   Entries pods_;
-  std::map<std::string, Problem> unusable_;  // likewise; without a good version
-  std::set<std::string> remembered_;         // UIDs; empty once the pods are listed
+  std::map<std::string, Problem> unusable_;  // by "namespace/name"; pods without a good version
+  std::set<std::string> saved_;              // UIDs; empty once the pods are listed
   bool listed_ = false;                      // in this start
   bool set_posted_ = false;
-  std::string trouble_;
-  WallTime trouble_since_;
-  std::optional<Clock::Time> away_since_;  // the server gives no answer at all
+  std::string problem_;
+  WallTime problem_since_;
+  std::optional<Clock::Time> away_since_;  // the server does not answer at all
   exec::TimerId node_timer_ = 0, offline_timer_ = 0;
   std::unique_ptr<apiclient::Reflector> reflector_;  // once the server has the node
 };

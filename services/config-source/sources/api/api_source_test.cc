@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/config-source/sources/api/api_node.h"
+#include "services/config-source/sources/api/api_fixture.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -155,7 +155,7 @@ TEST_F(ApiSourceTest, AWatchThatIsTooOldIsListedAgainAndRemovesNothing) {
   EXPECT_GE(Count(server.TakeSeen(), /*watch=*/false), 1);
 }
 
-/// What was there between the two lists is gone; that something was, the version says.
+/// A pod that existed only between the two lists is gone; the version shows that there was one.
 TEST_F(ApiSourceTest, AStatusThatSomebodyPutBackIsOfTheLaterVersion) {
   StartWithApiPod();
   const auto first = FindApi("web");
@@ -206,9 +206,9 @@ TEST_F(ApiSourceTest, AMirrorPodIsShownAsOneAndGoesAtOnce) {
   Restart();
   RunFor(5s);
   EXPECT_EQ(ShowApi(), "local-node-a=");
-  const auto facts = files.List("/state/config-source");
-  ASSERT_TRUE(facts.ok());
-  EXPECT_EQ(facts->size(), 1u) << "that of its static pod";
+  const auto records = files.List("/state/config-source");
+  ASSERT_TRUE(records.ok());
+  EXPECT_EQ(records->size(), 1u) << "that of its static pod";
   server.Remove(PathOf("local-node-a"));
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "") << "nothing has to end first";
@@ -227,7 +227,7 @@ TEST_F(ApiSourceTest, AfterARestartWithoutTheServerItsPodsStand) {
   server.Remove(PathOf("web"));
   server.SetAway(false);
   RunFor(1min);
-  EXPECT_EQ(ShowApi(), "web-") << "what was deleted meanwhile goes";
+  EXPECT_EQ(ShowApi(), "web-") << "a pod that was deleted during the absence is removed";
 }
 
 TEST_F(ApiSourceTest, PodsOfAnotherBootAreUnconfirmedUntilTheServerHasThem) {
@@ -326,7 +326,7 @@ TEST_F(ApiSourceTest, APodThatCannotBeUsedKeepsItsLastGoodVersion) {
   PutPod(bad);
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "web!");
-  EXPECT_FALSE(Complete("api")) << "it may run from an earlier life";
+  EXPECT_FALSE(Complete("api")) << "an earlier incarnation may run";
   server.Remove(PathOf("new"));
   bad = AtServer("web");
   bad.mutable_spec()->mutable_containers(0)->set_image("nginx:2");

@@ -14,7 +14,7 @@ std::string WhyNotOffline(const kube::Pod& pod) {
     return owner.kind() == "StatefulSet";
   });
   if (stateful && kube::AnnotationOf(pod, kOfflineStart) != "true")
-    return "it is of a StatefulSet, whose pod of this name may run elsewhere by now";
+    return "it belongs to a StatefulSet, and its successor may run on another node";
   return {};
 }
 

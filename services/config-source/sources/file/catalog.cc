@@ -9,7 +9,7 @@
 
 namespace splitlet::config_source {
 
-void FileCatalog::Remember(const SourcePodRef& pod) {
+void FileCatalog::Restore(const SourcePodRef& pod) {
   files_[pod->origin].good = pod;
   ++version_;
 }
@@ -26,7 +26,7 @@ void FileCatalog::OnListing(const Listing& listing, Clock::Time now) {
     case Listing::Outcome::kMissing: OnPathMissing(now); break;
     case Listing::Outcome::kUnreadable:
       unreadable_ = Message(listing.status);
-      for (auto& [path, file] : files_) file.judged = true;
+      for (auto& [path, file] : files_) file.inspected = true;
       break;
   }
   if (before != std::pair(outcome_, unreadable_)) ++version_;
@@ -34,7 +34,7 @@ void FileCatalog::OnListing(const Listing& listing, Clock::Time now) {
 
 void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
   const std::set<std::string> there(listing.paths.begin(), listing.paths.end());
-  FindRemembered(there);
+  MatchRestored(there);
   for (auto at = files_.begin(); at != files_.end();) {
     if (!there.contains(at->first)) {
       at = OnAbsent(at, now);
@@ -48,15 +48,15 @@ void FileCatalog::OnListed(const Listing& listing, Clock::Time now) {
   }
 }
 
-/// A remembered pod names its manifest as text; what is no text stands for it there.
-void FileCatalog::FindRemembered(const std::set<std::string>& there) {
+/// A saved pod names its manifest as text. A path that is not text matches by its text form.
+void FileCatalog::MatchRestored(const std::set<std::string>& there) {
   for (const auto& path : there) {
     const std::string text = ToText(path);
     if (text == path || there.contains(text) || files_.contains(path)) continue;
-    auto remembered = files_.extract(text);
-    if (remembered.empty()) continue;
-    remembered.key() = path;
-    files_.insert(std::move(remembered));
+    auto restored = files_.extract(text);
+    if (restored.empty()) continue;
+    restored.key() = path;
+    files_.insert(std::move(restored));
   }
 }
 
@@ -91,18 +91,18 @@ bool FileCatalog::AreOfOnePod(const File& one, const File& other) {
   return a.uid == b.uid || (a.name == b.name && a.name_space == b.name_space);
 }
 
-void FileCatalog::OnLook(const Look& look, const SeenAt& at) {
-  auto file = files_.find(look.path);
-  if (look.found == Look::Found::kNone) {
+void FileCatalog::OnInspected(const Inspection& inspection, const SeenAt& at) {
+  auto file = files_.find(inspection.path);
+  if (inspection.found == Inspection::Found::kNone) {
     if (file != files_.end()) OnAbsent(file, at.now);
     return;
   }
   if (file == files_.end()) {
-    file = files_.try_emplace(look.path).first;
+    file = files_.try_emplace(inspection.path).first;
     ++version_;
   }
   OnPresent(file->second);
-  OnRead(look.read, at);
+  OnRead(inspection.read, at);
 }
 
 void FileCatalog::OnPathMissing(Clock::Time now) {
@@ -110,8 +110,8 @@ void FileCatalog::OnPathMissing(Clock::Time now) {
   if (!path_missing_since_) path_missing_since_ = now;
   if (now - path_missing_since_ >= kPathMissingGap) files_.clear();
   for (auto at = files_.begin(); at != files_.end(); ++at) {
-    at->second.judged = true;
-    // A folder that is made again may take a while to be filled.
+    at->second.inspected = true;
+    // A directory that is made again may take a while to be filled.
     SetMissing(at, now);
     at->second.gap = kPathMissingGap;
   }
@@ -122,24 +122,24 @@ void FileCatalog::OnRead(const ReadFile& read, const SeenAt& seen_at) {
   const auto at = files_.find(read.path);
   if (at == files_.end()) return;
   File& file = at->second;
-  const bool same = file.judged && file.content == read.content;
-  file.judged = true;
+  const bool same = file.inspected && file.content == read.content;
+  file.inspected = true;
   file.content = read.content;
   if (read.pod.ok()) {
     if (same && file.problem.empty() && file.good == *read.pod) return;
     file.good = *read.pod;
     file.problem.clear();
     file.problem_since = seen_at.wall;
-    file.bad_looks = file.restless_looks = 0;
-    file.look_again = {};
+    file.bad_reads = file.restless_reads = 0;
+    file.retry_at = {};
   } else {
     const std::string problem = Message(read.pod.status());
     const bool reported = same && file.problem == problem;
-    file.bad_looks = reported ? file.bad_looks + 1 : 0;
-    file.restless_looks = reported ? 0 : file.restless_looks + 1;
-    const int looks = std::clamp(std::max(file.bad_looks, file.restless_looks - 1), 0, 20);
-    file.look_again = seen_at.now + kBrokenRetry * (1 << looks);
-    if (reported && file.bad_looks == 1) ++version_;
+    file.bad_reads = reported ? file.bad_reads + 1 : 0;
+    file.restless_reads = reported ? 0 : file.restless_reads + 1;
+    const int inspections = std::clamp(std::max(file.bad_reads, file.restless_reads - 1), 0, 20);
+    file.retry_at = seen_at.now + kBrokenRetry * (1 << inspections);
+    if (reported && file.bad_reads == 1) ++version_;
     if (reported) return;
     if (file.problem.empty()) file.problem_since = seen_at.wall;
     file.problem = problem;
@@ -152,26 +152,26 @@ SourceSet FileCatalog::Set() const {
   SourceSet set;
   std::map<std::string, std::string> taken;  // full name or UID -> path
   for (const auto& [path, file] : files_) {
-    // It did not give its pod while it was there, and does not begin to now.
+    // A shadowed manifest did not deliver its pod before, and does not begin to.
     if (!file.missing_since || !file.shadowed) AddPod(path, set, taken);
   }
   AddCompleteness(set);
   return set;
 }
 
-/// A manifest that is missing and not yet gone keeps its pod from its copies: it may be back at the
-/// second look.
+/// A missing manifest that is not dropped yet keeps its pod from its copies: the second inspection
+/// may find it again.
 void FileCatalog::AddPod(const std::string& path, SourceSet& set,
                          std::map<std::string, std::string>& taken) const {
   const File& file = files_.at(path);
-  const bool reported = file.bad_looks > 0 || file.restless_looks >= kRestlessLooks;
+  const bool reported = file.bad_reads > 0 || file.restless_reads >= kRestlessReads;
   const std::string problem = reported ? file.problem : std::string();
   if (!problem.empty()) set.problems.push_back({path, problem, file.problem_since});
   for (const auto& warning : file.warnings)
     set.problems.push_back({path, warning, file.problem_since});
   if (file.good == nullptr) return;
   const SourcePod& pod = *file.good;
-  if (!file.judged) {
+  if (!file.inspected) {
     set.undecided.insert(pod.uid);
     return;
   }
@@ -183,7 +183,7 @@ void FileCatalog::AddPod(const std::string& path, SourceSet& set,
     return;
   }
   const auto& winner = new_uid ? by_name->second : by_uid->second;
-  // One that has just come may be the other under its new name.
+  // A manifest that just appeared may be the missing one under its new name.
   if (file.missing_since || (files_.at(winner).missing_since && !file.copy)) return;
   if (!new_name) set.duplicates.push_back(file.good);
   set.problems.push_back({path,
@@ -198,12 +198,12 @@ void FileCatalog::AddCompleteness(SourceSet& set) const {
     return;
   }
   if (outcome_ == Listing::Outcome::kMissing && !files_.empty()) {
-    set.reason = "path does not exist; the pods known from it stay for now";
+    set.reason = "path does not exist; its pods are kept for now";
     return;
   }
   for (const auto& [path, file] : files_) {
     if (file.missing_since) continue;
-    if (!file.judged) {
+    if (!file.inspected) {
       set.reason = fmt::format("{}: not read yet", path);
       return;
     }
@@ -220,27 +220,27 @@ bool FileCatalog::IsThere(const std::string& path) const {
   return at != files_.end() && !at->second.missing_since;
 }
 
-Duration FileCatalog::NextLook(Clock::Time now) const {
+Duration FileCatalog::NextInspection(Clock::Time now) const {
   Duration wait = period_;
   if (outcome_ != Listing::Outcome::kListed) wait = std::min(wait, kNoListingRetry);
   if (outcome_ == Listing::Outcome::kMissing && !files_.empty())
     wait = std::min(wait, std::max(Duration{0}, kPathMissingGap - (now - path_missing_since_)));
   for (const auto& [path, file] : files_)
-    if (const auto next = NextLookAt(file, now)) wait = std::min(wait, *next);
+    if (const auto next = NextInspectionOf(file, now)) wait = std::min(wait, *next);
   return wait;
 }
 
 std::vector<std::string> FileCatalog::Due(Clock::Time now) const {
   std::vector<std::string> paths;
   for (const auto& [path, file] : files_)
-    if (NextLookAt(file, now) == Duration{0}) paths.push_back(path);
+    if (NextInspectionOf(file, now) == Duration{0}) paths.push_back(path);
   return paths;
 }
 
-/// Without a listing a look finds nothing out; it comes again by the retry of the listing.
-std::optional<Duration> FileCatalog::NextLookAt(const File& file, Clock::Time now) const {
+/// Without a listing an inspection shows nothing; the retry of the listing follows.
+std::optional<Duration> FileCatalog::NextInspectionOf(const File& file, Clock::Time now) const {
   if (!IsListed()) return std::nullopt;
-  const Clock::Time at = file.missing_since ? file.missing_since + file.gap : file.look_again;
+  const Clock::Time at = file.missing_since ? file.missing_since + file.gap : file.retry_at;
   if (!at) return std::nullopt;
   return std::max(Duration{0}, at - now);
 }

@@ -29,10 +29,10 @@ struct Catalog {
     files.OnRead({path, content, PodFrom(path, uid, name), {}}, {kStart, kWall});
   }
   void Nothing(const std::string& path, Clock::Time at) {
-    Look look;
-    look.path = path;
-    look.found = Look::Found::kNone;
-    files.OnLook(look, {at, kWall});
+    Inspection inspection;
+    inspection.path = path;
+    inspection.found = Inspection::Found::kNone;
+    files.OnInspected(inspection, {at, kWall});
   }
   void Bad(const std::string& path, uint64_t content = 2) {
     BadOnce(path, content);
@@ -111,7 +111,7 @@ TEST(FileCatalog, ABrokenManifestThatWasNeverGoodMakesTheSourceIncomplete) {
 
 TEST(FileCatalog, ARememberedPodIsUndecidedUntilItsManifestIsRead) {
   Catalog c;
-  c.files.Remember(PodFrom("/m/a", "u1", "a"));
+  c.files.Restore(PodFrom("/m/a", "u1", "a"));
   c.files.OnListing(Listed({"/m/a"}), kStart);
   EXPECT_EQ(c.Show(), "(u1) incomplete: /m/a: not read yet");
   c.Bad("/m/a");
@@ -125,7 +125,7 @@ TEST(FileCatalog, AVanishedManifestGoesWhenASecondLookMissesItToo) {
   c.Good("/m/b", "u2", "b");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s);
   EXPECT_EQ(c.Show(), "u1 u2 complete");
-  EXPECT_EQ(c.files.NextLook(kStart + 1s), kVanishedGap);
+  EXPECT_EQ(c.files.NextInspection(kStart + 1s), kVanishedGap);
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap / 2);
   EXPECT_EQ(c.Show(), "u1 u2 complete");
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap);
@@ -139,7 +139,7 @@ TEST(FileCatalog, AnEditorMayMoveAManifestAwayForAMoment) {
   c.files.OnListing(Listed({}), kStart + 1s);
   c.files.OnListing(Listed({"/m/a"}), kStart + 1s + kVanishedGap * 2);
   EXPECT_EQ(c.Show(), "u1 complete");
-  EXPECT_EQ(c.files.NextLook(kStart + 2s), 20s);
+  EXPECT_EQ(c.files.NextInspection(kStart + 2s), 20s);
 }
 
 TEST(FileCatalog, ARenamedManifestTakesOverAfterTheSecondLook) {
@@ -150,7 +150,7 @@ TEST(FileCatalog, ARenamedManifestTakesOverAfterTheSecondLook) {
   c.Good("/m/b", "u2", "web");
   EXPECT_EQ(c.Show(), "u1 complete");
   EXPECT_TRUE(c.files.Set().problems.empty()) << "which is not in two files";
-  EXPECT_EQ(c.files.NextLook(kStart + 1s), kVanishedGap);
+  EXPECT_EQ(c.files.NextInspection(kStart + 1s), kVanishedGap);
   c.files.OnListing(Listed({"/m/b"}), kStart + 1s + kVanishedGap);
   EXPECT_EQ(c.Show(), "u2 complete");
 }
@@ -164,10 +164,10 @@ TEST(FileCatalog, ACopyDoesNotTakeOverWhileAManifestIsAwayForAMoment) {
   c.Nothing("/m/a", kStart + 1s);
   EXPECT_EQ(c.Show(), "u1 complete");
   EXPECT_EQ(c.files.Set().problems.size(), 1u) << "of the copy, as before";
-  c.files.OnLook({.path = "/m/a",
-                  .found = Look::Found::kManifest,
-                  .read = {"/m/a", 1, PodFrom("/m/a", "u1", "web"), {}}},
-                 {kStart + 1s + kVanishedGap * 2, kWall});
+  c.files.OnInspected({.path = "/m/a",
+                       .found = Inspection::Found::kManifest,
+                       .read = {"/m/a", 1, PodFrom("/m/a", "u1", "web"), {}}},
+                      {kStart + 1s + kVanishedGap * 2, kWall});
   EXPECT_EQ(c.Show(), "u1 complete");
   EXPECT_EQ(c.files.Set().problems.size(), 1u);
 }
@@ -196,7 +196,7 @@ TEST(FileCatalog, AMissingPathRemovesOnlyAfterTwoLooksFarApart) {
   c.Good("/m/a", "u1", "a");
   c.files.OnListing(Missing(), kStart + 1s);
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
-  EXPECT_EQ(c.files.NextLook(kStart + 1s), kNoListingRetry);
+  EXPECT_EQ(c.files.NextInspection(kStart + 1s), kNoListingRetry);
   c.files.OnListing(Missing(), kStart + 20s);
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
   c.files.OnListing(Missing(), kStart + 21s);
@@ -210,7 +210,7 @@ TEST(FileCatalog, APathThatComesBackUnreadableIsLookedAtNowAndThen) {
   c.files.OnListing(Missing(), kStart + 1s);
   for (int second = 2; second < 60; ++second) {
     c.files.OnListing(Unreadable(), kStart + std::chrono::seconds(second));
-    EXPECT_EQ(c.files.NextLook(kStart + std::chrono::seconds(second)), kNoListingRetry);
+    EXPECT_EQ(c.files.NextInspection(kStart + std::chrono::seconds(second)), kNoListingRetry);
     EXPECT_EQ(c.Show(), "u1 incomplete: no permission");
   }
 }
@@ -241,7 +241,7 @@ TEST(FileCatalog, APathThatComesBackEmptyIsGivenTimeToBeFilled) {
 
 TEST(FileCatalog, AMissingPathAfterARestartKeepsTheRememberedPods) {
   Catalog c;
-  c.files.Remember(PodFrom("/m/a", "u1", "a"));
+  c.files.Restore(PodFrom("/m/a", "u1", "a"));
   c.files.OnListing(Missing(), kStart);
   EXPECT_TRUE(c.Show().starts_with("u1 incomplete"));
   c.files.OnListing(Missing(), kStart + 20s);
@@ -250,7 +250,7 @@ TEST(FileCatalog, AMissingPathAfterARestartKeepsTheRememberedPods) {
 
 TEST(FileCatalog, WhatCannotBeReadIsIncompleteNeverEmpty) {
   Catalog c;
-  c.files.Remember(PodFrom("/m/a", "u1", "a"));
+  c.files.Restore(PodFrom("/m/a", "u1", "a"));
   c.files.OnListing(Unreadable(), kStart);
   EXPECT_EQ(c.Show(), "u1 incomplete: no permission");
   c.files.OnListing(Unreadable(), kStart + 1h);
@@ -293,13 +293,13 @@ TEST(FileCatalog, ABrokenManifestIsLookedAtSoonThenSlower) {
   std::vector<Duration> waits;
   for (int i = 0; i < 10; ++i) {
     c.BadOnce("/m/a");
-    waits.push_back(c.files.NextLook(kStart));
+    waits.push_back(c.files.NextInspection(kStart));
   }
   EXPECT_EQ(waits[0], 100ms);
   EXPECT_EQ(waits[1], 200ms);
   EXPECT_EQ(waits[9], 20s);
   c.BadOnce("/m/a", 3);
-  EXPECT_EQ(c.files.NextLook(kStart), 100ms);
+  EXPECT_EQ(c.files.NextInspection(kStart), 100ms);
 }
 
 TEST(FileCatalog, AManifestThatIsBrokenAnewAtEachLookIsLookedAtSlowerToo) {
@@ -309,8 +309,8 @@ TEST(FileCatalog, AManifestThatIsBrokenAnewAtEachLookIsLookedAtSlowerToo) {
   std::vector<Duration> waits;
   for (uint64_t content = 2; content < 12; ++content) {
     c.BadOnce("/m/a", content);
-    waits.push_back(c.files.NextLook(kStart));
-    EXPECT_EQ(c.Show(), waits.size() < kRestlessLooks ? "u1 complete" : "u1! complete");
+    waits.push_back(c.files.NextInspection(kStart));
+    EXPECT_EQ(c.Show(), waits.size() < kRestlessReads ? "u1 complete" : "u1! complete");
   }
   EXPECT_EQ(waits[0], 100ms);
   EXPECT_EQ(waits[1], 200ms);
@@ -318,7 +318,7 @@ TEST(FileCatalog, AManifestThatIsBrokenAnewAtEachLookIsLookedAtSlowerToo) {
   c.Good("/m/a", "u1", "a", 20);
   EXPECT_EQ(c.Show(), "u1 complete");
   c.BadOnce("/m/a", 21);
-  EXPECT_EQ(c.files.NextLook(kStart), 100ms);
+  EXPECT_EQ(c.files.NextInspection(kStart), 100ms);
 }
 
 TEST(FileCatalog, WhatMeansTheSameIsNoNewVersion) {

@@ -8,11 +8,11 @@
 namespace splitlet::config_source {
 namespace {
 
-/// So many manifests are handed over together: the first pods start while the last ones are still
-/// read.
+/// This many manifests are delivered together: the first pods start while the last ones are read.
 constexpr size_t kBatch = 16;
 const char* const kStrand = "source-file";
-/// The first hints are followed at once, also those of a file that is written beside and renamed.
+/// The first hints are followed immediately, also those of a file that is written aside and
+/// renamed.
 constexpr exec::Backoff::Options kHints{.initial = std::chrono::milliseconds{1},
                                         .max = std::chrono::milliseconds{100}};
 constexpr exec::Backoff::Options kWatching{.initial = std::chrono::seconds{1},
@@ -36,15 +36,15 @@ FileSource::~FileSource() {
   deps_.loop.CancelTimer(watch_timer_);
 }
 
-void FileSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
+void FileSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
   on_set_ = std::move(on_set);
-  for (const auto& pod : remembered) catalog_.Remember(pod);
+  for (const auto& pod : saved) catalog_.Restore(pod);
   Watch();
-  StartLook();
+  StartInspection();
 }
 
-/// On the strand of the looks: it touches the file system, which may hang, and the first look comes
-/// after it, so that it sees what the watch has not seen.
+/// On the strand of the inspections: the file system may hang, and the first inspection has to
+/// follow the watch to see the changes before it.
 void FileSource::Watch() {
   deps_.strands.Run(kStrand, [this] {
     const Status watched = deps_.watcher->Start(
@@ -60,14 +60,14 @@ void FileSource::OnWatched(const Status& watched) {
   deps_.on_watched(true);
   if (std::exchange(unwatched_, {}).empty()) return;
   deps_.log.Info("manifests are watched again", {KV("path", options_.path)});
-  OnHint(fs::Hint::Anything());  // what changed meanwhile
+  OnHint(fs::Hint::Anything());  // changes during the gap
 }
 
-/// The periodic look still finds everything, only later.
+/// The resync still finds every change, only later.
 void FileSource::OnWatchLost(const Status& why) {
   const std::string before = std::exchange(unwatched_, ToString(why));
   if (unwatched_ != before)
-    deps_.log.Warn("manifests are not watched; changes are found by the periodic look only",
+    deps_.log.Warn("cannot watch manifests, only the periodic read finds changes",
                    {KV("path", options_.path), KV("err", why)});
   deps_.on_watched(false);
   deps_.loop.CancelTimer(watch_timer_);
@@ -79,7 +79,7 @@ void FileSource::OnWatchLost(const Status& why) {
 
 void FileSource::OnHint(const fs::Hint& hint) {
   if (hint.anything()) hinted_.Add(hint);
-  // Behind a hidden name may be what links lead to.
+  // Links may lead to files behind a hidden name.
   for (const auto& name : hint.names())
     if (links_ || !name.starts_with('.')) hinted_.Add(name);
   if (!reading_ && !hinted_.empty()) Arm();
@@ -88,30 +88,30 @@ void FileSource::OnHint(const fs::Hint& hint) {
 void FileSource::Arm() {
   deps_.loop.CancelTimer(std::exchange(timer_, 0));
   const Clock::Time now = deps_.clock.Now();
-  Duration wait = std::min(catalog_.NextLook(now), std::max(Duration{0}, regular_at_ - now));
+  Duration wait = std::min(catalog_.NextInspection(now), std::max(Duration{0}, resync_at_ - now));
   if (!hinted_.empty()) wait = std::min(wait, hints_.Remaining(kHintKey));
-  if (wait == Duration{0}) return StartLook();
+  if (wait == Duration{0}) return StartInspection();
   timer_ = deps_.loop.RunAfter(wait, [this] {
     timer_ = 0;
-    StartLook();
+    StartInspection();
   });
 }
 
-void FileSource::StartLook() {
+void FileSource::StartInspection() {
   using Which = ManifestReader::Which;
   const Clock::Time now = deps_.clock.Now();
   const fs::Hint hint = std::exchange(hinted_, {});
   if (!hint.empty()) hints_.Next(kHintKey);
   deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(kLookLimit, [this] { OnStuck(); });
+  timer_ = deps_.loop.RunAfter(kInspectionLimit, [this] { OnStuck(); });
   reading_ = true;
-  if (now >= regular_at_ || !catalog_.IsListed()) return LookAtAll(Which::kAll);
-  auto paths = PathsToLookAt(hint, now);
-  if (paths.empty()) return LookAtAll(hint.empty() ? Which::kAll : Which::kChanged);
-  LookAt(std::move(paths));
+  if (now >= resync_at_ || !catalog_.IsListed()) return InspectAll(Which::kAll);
+  auto paths = PathsToInspect(hint, now);
+  if (paths.empty()) return InspectAll(hint.empty() ? Which::kAll : Which::kChanged);
+  Inspect(std::move(paths));
 }
 
-std::vector<std::string> FileSource::PathsToLookAt(const fs::Hint& hint, Clock::Time now) const {
+std::vector<std::string> FileSource::PathsToInspect(const fs::Hint& hint, Clock::Time now) const {
   if (hint.anything() || links_) return {};
   std::vector<std::string> paths = catalog_.Due(now);
   for (const auto& name : hint.names()) paths.push_back(options_.path + "/" + name);
@@ -120,26 +120,27 @@ std::vector<std::string> FileSource::PathsToLookAt(const fs::Hint& hint, Clock::
   return paths;
 }
 
-void FileSource::LookAt(std::vector<std::string> paths) {
+void FileSource::Inspect(std::vector<std::string> paths) {
   deps_.strands.Run(kStrand, [this, reader = reader_, paths = std::move(paths), at = Now()] {
-    std::vector<Look> looks;
-    for (const auto& path : paths) looks.push_back(reader->LookAt(path, at.wall));
-    deps_.loop.Post([this, looks = std::move(looks), at] {
-      OnLooks(looks);
-      OnLookDone(at.now);
+    std::vector<Inspection> inspections;
+    for (const auto& path : paths) inspections.push_back(reader->Inspect(path, at.wall));
+    deps_.loop.Post([this, inspections = std::move(inspections), at] {
+      OnInspections(inspections);
+      OnInspectionDone(at.now);
     });
   });
 }
 
-void FileSource::OnLooks(const std::vector<Look>& looks) {
-  const bool unclear = std::ranges::any_of(
-      looks, [](const Look& look) { return look.found == Look::Found::kUnclear; });
+void FileSource::OnInspections(const std::vector<Inspection>& inspections) {
+  const bool unclear = std::ranges::any_of(inspections, [](const Inspection& inspection) {
+    return inspection.found == Inspection::Found::kUnclear;
+  });
   if (unclear || !catalog_.IsListed()) return hinted_.Add(fs::Hint::Anything());
-  for (const Look& look : looks) catalog_.OnLook(look, Now());
+  for (const Inspection& inspection : inspections) catalog_.OnInspected(inspection, Now());
   PutSet();
 }
 
-void FileSource::LookAtAll(ManifestReader::Which which) {
+void FileSource::InspectAll(ManifestReader::Which which) {
   deps_.strands.Run(kStrand, [this, reader = reader_, which, at = Now()] {
     Listing listing = reader->List();
     reader->Collect(listing);
@@ -153,8 +154,8 @@ void FileSource::LookAtAll(ManifestReader::Which which) {
     }
     deps_.loop.Post([this, b = std::move(batch), at, which] {
       OnRead(b);
-      if (which == ManifestReader::Which::kAll) regular_at_ = deps_.clock.Now() + options_.period;
-      OnLookDone(at.now);
+      if (which == ManifestReader::Which::kAll) resync_at_ = deps_.clock.Now() + options_.period;
+      OnInspectionDone(at.now);
     });
   });
 }
@@ -169,10 +170,10 @@ void FileSource::OnListing(const Listing& listing) {
   const bool unreadable = listing.outcome == Listing::Outcome::kUnreadable;
   const std::string before = std::exchange(unlisted_, unreadable ? ToString(listing.status) : "");
   if (unreadable && unlisted_ != before)
-    deps_.log.Warn("manifests cannot be listed; the pods known from them stay",
+    deps_.log.Warn("cannot list manifests, their pods are kept",
                    {KV("path", options_.path), KV("err", listing.status)});
   if (!unreadable && !before.empty())
-    deps_.log.Info("manifests are listed again", {KV("path", options_.path)});
+    deps_.log.Info("manifests can be listed again", {KV("path", options_.path)});
   catalog_.OnListing(listing, deps_.clock.Now());
 }
 
@@ -186,13 +187,14 @@ void FileSource::OnStuck() {
   Listing stuck;
   stuck.status =
       DeadlineExceeded("{}: no answer for {} s", options_.path,
-                       std::chrono::duration_cast<std::chrono::seconds>(kLookLimit).count());
-  deps_.log.Warn("manifests cannot be read", {KV("path", options_.path), KV("err", stuck.status)});
+                       std::chrono::duration_cast<std::chrono::seconds>(kInspectionLimit).count());
+  deps_.log.Warn("reading manifests hangs, their pods are kept",
+                 {KV("path", options_.path), KV("err", stuck.status)});
   catalog_.OnListing(stuck, deps_.clock.Now());
   PutSet();
 }
 
-void FileSource::OnLookDone(Clock::Time started) {
+void FileSource::OnInspectionDone(Clock::Time started) {
   reading_ = false;
   deps_.on_read_time(deps_.clock.Now() - started);
   Arm();

@@ -1,11 +1,13 @@
 #pragma once
 
-/// The source `file`: a directory of manifests, or one. Looks at all of them every period, whatever
-/// comes between; at those that the watcher names when it does; and soon again at one that vanished
-/// or could not be used. Hints without pause are followed ever more slowly, down to ten looks a
-/// second. A watch that is lost is set again with back-off; until then the period alone finds what
-/// changes.
-/// In:    the watcher's hints, the period, what the strand has read.
+/// The source `file`: a directory of manifests, or one manifest.
+/// - The resync opens all manifests every period, whatever comes between.
+/// - A hint of the watcher leads to an inspection of the files that it names. Hints without pause
+/// are
+///   followed more and more slowly, down to ten inspections a second.
+/// - A manifest that vanished or could not be used is inspected again soon.
+/// - A lost watch is set again with back-off; until then only the resync finds changes.
+/// In:    the watcher's hints, the period, the results of the strand.
 /// Out:   sets of pods; whether the path is watched.
 /// Killed at any line: nothing is lost; the next start reads everything.
 /// Threads: loop thread; the watcher's callbacks on any.
@@ -20,14 +22,14 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/file_watcher.h"
-#include "services/config-source/problem_log.h"
 #include "services/config-source/sources/file/catalog.h"
 #include "services/config-source/sources/file/reader.h"
+#include "services/config-source/sources/problem_log.h"
 
 namespace splitlet::config_source {
 
-/// A look that takes longer makes the source incomplete: a network file system is away.
-inline constexpr Duration kLookLimit = std::chrono::seconds{30};
+/// An inspection that takes longer makes the source incomplete: a network file system may hang.
+inline constexpr Duration kInspectionLimit = std::chrono::seconds{30};
 
 class FileSource final : public Source {
  public:
@@ -39,8 +41,8 @@ class FileSource final : public Source {
     std::unique_ptr<fs::FileWatcher> watcher;
     ManifestReader::Decode decode;
     Log log;
-    std::function<void(Duration)> on_read_time;  // of one pass
-    std::function<void(bool)> on_watched;        // whether changes are noticed at once
+    std::function<void(Duration)> on_read_time;  // of one inspection
+    std::function<void(bool)> on_watched;        // whether changes are noticed immediately
   };
   struct Options {
     std::string path;
@@ -52,7 +54,7 @@ class FileSource final : public Source {
 
   const std::string& name() const override { return name_; }
   const std::string& place() const override { return options_.path; }
-  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+  void Start(std::vector<SourcePodRef> saved, OnSet on_set) override;
   /// Something may have changed.
   void OnHint(const fs::Hint& hint);
 
@@ -60,19 +62,19 @@ class FileSource final : public Source {
   void Watch();
   void OnWatched(const Status& watched);
   void OnWatchLost(const Status& why);
-  void StartLook();
-  /// What else is due, and what was named; nothing: a look at all is needed.
-  std::vector<std::string> PathsToLookAt(const fs::Hint& hint, Clock::Time now) const;
-  void LookAtAll(ManifestReader::Which which);
-  void LookAt(std::vector<std::string> paths);
+  void StartInspection();
+  /// The manifests that are due or named by the hint; empty: all have to be inspected.
+  std::vector<std::string> PathsToInspect(const fs::Hint& hint, Clock::Time now) const;
+  void InspectAll(ManifestReader::Which which);
+  void Inspect(std::vector<std::string> paths);
   void OnListing(const Listing& listing);
   void OnRead(const std::vector<ReadFile>& batch);
-  void OnLooks(const std::vector<Look>& looks);
-  void OnLookDone(Clock::Time started);
+  void OnInspections(const std::vector<Inspection>& inspections);
+  void OnInspectionDone(Clock::Time started);
   void OnStuck();
   void PutSet();
   SeenAt Now() const { return {deps_.clock.Now(), deps_.clock.WallNow()}; }
-  /// The next look, for whatever comes first.
+  /// Sets the timer of the next inspection.
   void Arm();
 
   const std::string name_;
@@ -85,15 +87,15 @@ class FileSource final : public Source {
   std::vector<std::string> skipped_;
   uint64_t reported_version_ = 0;
   bool reading_ = false;
-  fs::Hint hinted_;      // what to look at next
-  exec::Backoff hints_;  // of looks for hints
-  // The directory may have some: a name does not tell which manifest changed.
+  fs::Hint hinted_;      // to be inspected next
+  exec::Backoff hints_;  // of inspections for hints
+  // The directory may have links: then a name does not show which manifest changed.
   bool links_ = true;
-  Clock::Time regular_at_;   // when all are opened again
-  exec::TimerId timer_ = 0;  // the next look, or, while one runs, the end of patience with it
+  Clock::Time resync_at_;    // when all manifests are opened again
+  exec::TimerId timer_ = 0;  // the next inspection, or the limit of the one in flight
   exec::Backoff watching_;
-  std::string unlisted_;   // why, while they cannot be listed
-  std::string unwatched_;  // why; empty while the path is watched
+  std::string unlisted_;   // why the path cannot be listed; empty: it can
+  std::string unwatched_;  // why the path is not watched; empty: it is
   exec::TimerId watch_timer_ = 0;
 };
 

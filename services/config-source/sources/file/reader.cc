@@ -61,7 +61,7 @@ Status ManifestReader::AddEntry(const fs::DirEntry& entry, Listing& listing) {
   listing.links = listing.links || kind == fs::FileInfo::Kind::kSymlink;
   if (kind != fs::FileInfo::Kind::kFile) {
     const auto info = files_.Stat(path, true);
-    // A link that leads nowhere is a manifest that cannot be used; reading it says why.
+    // A dangling link is a manifest that cannot be used; reading it gives the reason.
     kind = info.ok() ? info->kind : fs::FileInfo::Kind::kFile;
   }
   if (kind == fs::FileInfo::Kind::kFile) {
@@ -127,27 +127,27 @@ std::optional<ReadFile> ManifestReader::Read(const std::string& path, Which whic
   return read;
 }
 
-Look ManifestReader::LookAt(const std::string& path, WallTime now) {
+Inspection ManifestReader::Inspect(const std::string& path, WallTime now) {
   using Kind = fs::FileInfo::Kind;
-  Look look;
-  look.path = path;
+  Inspection inspection;
+  inspection.path = path;
   const auto info = files_.Stat(path, false);
-  if (info.ok() && info->kind == Kind::kSymlink) return look;
+  if (info.ok() && info->kind == Kind::kSymlink) return inspection;
   if (info.ok() && info->kind == Kind::kFile) {
     if (auto read = Read(path, Which::kAll, now)) {
-      look.found = Look::Found::kManifest;
-      look.read = *std::move(read);
-      return look;
+      inspection.found = Inspection::Found::kManifest;
+      inspection.read = *std::move(read);
+      return inspection;
     }
   } else if (!info.ok() && info.status().code() != StatusCode::kNotFound) {
-    return look;
+    return inspection;
   }
-  // Of a directory that is away all manifests are, and for longer.
+  // If the directory itself is away, all manifests are missing, and kPathMissingGap applies.
   const auto directory = files_.Stat(path_, true);
-  if (!directory.ok() || directory->kind != Kind::kDirectory) return look;
-  look.found = Look::Found::kNone;
+  if (!directory.ok() || directory->kind != Kind::kDirectory) return inspection;
+  inspection.found = Inspection::Found::kNone;
   cache_.erase(path);
-  return look;
+  return inspection;
 }
 
 void ManifestReader::Collect(const Listing& listing) {

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Reads the configured path: which manifests there are, and each one, or a few, as a pod. Content
-/// that was seen before is not decoded again.
+/// Reads the configured path: lists the manifests, and reads them as pods. Content that was read
+/// before is not decoded again.
 /// Threads: one at a time (the strand of the file source); calls block on files.
-/// Errors: in what is returned.
+/// Errors: in the results.
 /// Source: docs/behaviour/config-sources.md, "Manifest files".
 
 #include <functional>
@@ -25,14 +25,14 @@ class ManifestReader {
   ManifestReader(fs::FileSystem& files, std::string path, std::string node_name, Decode decode);
 
   Listing List();
-  /// nullopt: the file went away meanwhile. `kChanged` does not open a file again that looks as it
-  /// did when it was read, unless it had been written just before: its next change could look the
-  /// same. What keeps inode, size and time is found by `kAll`.
+  /// nullopt: the file is gone. kAll opens every file. kChanged opens a file only if its inode,
+  /// size or time of change differs from when it was read. It also opens a file that was written
+  /// just before it was read, because a further change may leave all three the same.
   enum class Which { kAll, kChanged };
   std::optional<ReadFile> Read(const std::string& path, Which which, WallTime now);
-  /// What one entry of the directory is now; a file is opened.
-  Look LookAt(const std::string& path, WallTime now);
-  /// Drops what is kept of files that are not in `listing`.
+  /// Inspects one entry of the directory; a file is opened.
+  Inspection Inspect(const std::string& path, WallTime now);
+  /// Drops the cache of files that are not in `listing`.
   void Collect(const Listing& listing);
 
  private:
@@ -55,7 +55,7 @@ class ManifestReader {
   struct Known {
     ReadFile read;
     Stamp stamp;
-    bool settled = false;  // it had not been written just before
+    bool settled = false;  // it was not written just before it was read
   };
   std::map<std::string, Known> cache_;  // by path
 };

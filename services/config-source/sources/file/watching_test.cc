@@ -24,8 +24,7 @@ class Watching : public testing::Test, public TestNode {
     return -1;
   }
   size_t Warnings() {
-    return LogLines("manifests are not watched; changes are found by the periodic look only")
-        .size();
+    return LogLines("cannot watch manifests, only the periodic read finds changes").size();
   }
   int listed = 0;
   std::map<std::string, int> opened;
@@ -156,7 +155,7 @@ TEST_F(Watching, AWatchThatIsLostIsToldAndSetAgainAndTheLooksGoOn) {
   RunFor(1s);
   EXPECT_EQ(Find("late"), nullptr);
   RunFor(20s);
-  EXPECT_NE(Find("late"), nullptr) << "the periodic look";
+  EXPECT_NE(Find("late"), nullptr) << "the periodic read";
   const int before = process->watcher->starts();
   RunFor(200s);
   EXPECT_GE(process->watcher->starts(), before + 9);

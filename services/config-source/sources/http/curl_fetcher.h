@@ -10,7 +10,7 @@
 
 namespace splitlet::config_source {
 
-/// `clock`: for what is left of a deadline.
+/// `clock`: for the rest of a deadline.
 std::unique_ptr<HttpFetcher> MakeCurlFetcher(const Clock& clock);
 
 }  // namespace splitlet::config_source

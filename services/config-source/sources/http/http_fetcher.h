@@ -3,7 +3,7 @@
 /// One GET of a URL. CurlFetcher is in curl_fetcher.h, FakeHttpFetcher in fake_http_fetcher.h.
 /// Threads: one call at a time; it blocks until answer or deadline.
 /// Errors: UNAVAILABLE, DEADLINE_EXCEEDED from the transport; RESOURCE_EXHAUSTED for a body that is
-/// too long; a status other than 200 is an answer, no error.
+/// too long. A status other than 200 is an answer and no error.
 /// Source: docs/behaviour/config-sources.md, "URL".
 
 #include <map>

@@ -4,13 +4,12 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/sources/file/catalog.h"
 
 namespace splitlet::config_source {
 namespace {
 
 const char* const kHttpStrand = "source-http";
-constexpr int kToldFailures = 3;
+constexpr int kLoggedFailures = 3;
 
 StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Deadline deadline) {
   FAIL_POINT("config-source.fetch.before");
@@ -48,9 +47,9 @@ HttpSource::HttpSource(Deps deps, Options options)
 
 HttpSource::~HttpSource() { deps_.loop.CancelTimer(timer_); }
 
-void HttpSource::Start(std::vector<SourcePodRef> remembered, OnSet on_set) {
+void HttpSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
   on_set_ = std::move(on_set);
-  pods_ = std::move(remembered);
+  pods_ = std::move(saved);
   Poll();
 }
 
@@ -60,8 +59,12 @@ void HttpSource::Poll() {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
     const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
     PollResult result = InterpretReply(reply, last,
-                                       {std::string(kube::kHttpSource), options_.node_name, place_,
-                                        options_.url, options_.has_objects, options_.gates_off});
+                                       {.source = std::string(kube::kHttpSource),
+                                        .node_name = options_.node_name,
+                                        .location = place_,
+                                        .identity = options_.url,
+                                        .has_objects = options_.has_objects,
+                                        .gates_off = options_.gates_off});
     deps_.loop.Post([this, r = std::move(result), started] {
       deps_.on_read_time(deps_.clock.Now() - started);
       OnPolled(r);
@@ -89,14 +92,14 @@ void HttpSource::OnPolled(const PollResult& result) {
   timer_ = deps_.loop.RunAfter(options_.period, [this] { Poll(); });
 }
 
-/// A server that starts, or a disk that is full, answers so too.
+/// A server that is starting, or whose disk is full, may answer like this too.
 void HttpSource::OnEmpty() {
   const std::string reason = fmt::format("zero-length data received from {}", place_);
   OnFailure(reason);
   const Clock::Time now = deps_.clock.Now();
   if (!empty_since_) empty_since_ = now;
   if (!pods_.empty() && now - empty_since_ < kPathMissingGap)
-    return PutSet(false, reason + "; the pods known from it stay for now", {});
+    return PutSet(false, reason + "; its pods are kept for now", {});
   pods_.clear();
   PutSet(true, reason, {});
 }
@@ -104,10 +107,11 @@ void HttpSource::OnEmpty() {
 void HttpSource::OnFailure(const std::string& reason) {
   ++failures_;
   const std::vector<LogField> fields = {KV("url", place_), KV("err", reason)};
-  if (failures_ <= kToldFailures) {
+  if (failures_ <= kLoggedFailures) {
     deps_.log.Warn("cannot read pods from the URL", fields);
-  } else if (failures_ == kToldFailures + 1) {
-    deps_.log.Warn("cannot read pods from the URL, told from now on at debug level only", fields);
+  } else if (failures_ == kLoggedFailures + 1) {
+    deps_.log.Warn("cannot read pods from the URL, further failures are logged at debug level",
+                   fields);
   } else {
     deps_.log.Debug("cannot read pods from the URL", fields);
   }

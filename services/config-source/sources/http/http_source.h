@@ -1,9 +1,9 @@
 #pragma once
 
-/// The source `http`: one URL that answers with a Pod or a PodList, asked every period after the
-/// end of the last answer. Only an answer that can be used changes what is wanted; an empty 200
-/// wants nothing, once two of them kPathMissingGap apart say so. User, password and query of the
-/// URL are for the server alone: logs, records and errors have it without them.
+/// The source `http`: one URL that answers with a Pod or a PodList. It is polled every period after
+/// the last answer. Only an answer that can be used changes the wanted pods. Two empty answers with
+/// code 200, kPathMissingGap apart, mean that no pod is wanted. Only the server sees user, password
+/// and query of the URL: logs, records and errors leave them out.
 /// In:    answers of the URL.
 /// Out:   sets of pods.
 /// Killed at any line: nothing is lost; the next start asks again.
@@ -28,15 +28,15 @@ namespace splitlet::config_source {
 
 inline constexpr Duration kHttpTimeout = std::chrono::seconds{10};
 
-/// What one poll says.
+/// The result of one poll.
 struct PollResult {
-  bool unchanged = false;      // the body that is wanted already
-  std::string body;            // to compare the next one with; empty after an empty answer
-  StatusOr<DecodedPods> pods;  // an error leaves what was wanted before
-  bool empty = false;          // a 200 without a body: nothing is wanted, and somebody should know
+  bool unchanged = false;      // the same body as the last one that was used
+  std::string body;            // the last body that was used; empty after an empty answer
+  StatusOr<DecodedPods> pods;  // after an error the wanted pods stay
+  bool empty = false;          // code 200 without a body
 };
 
-/// Pure: `reply` against the body that was taken last.
+/// Pure: compares `reply` with the body that was used last.
 PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
                           const Origin& origin, decltype(DecodePayload)& decode = DecodePayload);
 
@@ -63,7 +63,7 @@ class HttpSource final : public Source {
 
   const std::string& name() const override { return name_; }
   const std::string& place() const override { return place_; }
-  void Start(std::vector<SourcePodRef> remembered, OnSet on_set) override;
+  void Start(std::vector<SourcePodRef> saved, OnSet on_set) override;
 
  private:
   void Poll();
@@ -84,7 +84,7 @@ class HttpSource final : public Source {
   std::string problem_;
   WallTime problem_since_;
   int failures_ = 0;
-  Clock::Time empty_since_;  // the first empty answer after one with pods; no time: none
+  Clock::Time empty_since_;  // the first of the empty answers; no time: the last had pods
   exec::TimerId timer_ = 0;
 };
 

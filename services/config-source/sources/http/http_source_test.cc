@@ -58,7 +58,8 @@ TEST(HttpSource, AFailureChangesNothingAndIsLoggedFourTimes) {
   }
   EXPECT_EQ(node.LogLines("cannot read pods from the URL").size(), 4u);
   EXPECT_EQ(
-      node.LogLines("cannot read pods from the URL, told from now on at debug level only").size(),
+      node.LogLines("cannot read pods from the URL, further failures are logged at debug level")
+          .size(),
       1u);
   node.fetcher.AnswerBody(List({"a", "b"}));
   node.RunFor(20s);
@@ -97,9 +98,9 @@ TEST(HttpSource, AnEmptyAnswerRemovesAllAndTheSameBodyBringsThemBack) {
   EXPECT_EQ(node.Show(), "a") << "a server that starts may answer so";
   EXPECT_FALSE(node.Complete("http"));
   EXPECT_EQ(node.SourceNamed("http").problems[0].reason,
-            "zero-length data received from http://host/pods; the pods known from it stay for now");
+            "zero-length data received from http://host/pods; its pods are kept for now");
   node.RunFor(20s);
-  EXPECT_EQ(node.Show(), "a-") << "the second look says so too";
+  EXPECT_EQ(node.Show(), "a-") << "the second answer is empty too";
   EXPECT_TRUE(node.Complete("http"));
   EXPECT_EQ(node.SourceNamed("http").problems[0].reason,
             "zero-length data received from http://host/pods");

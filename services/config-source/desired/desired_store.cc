@@ -1,0 +1,353 @@
+#include "services/config-source/desired/desired_store.h"
+
+#include <functional>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/base/text.h"
+#include "libs/base/trace.h"
+#include "libs/kube/pod_types.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::config_source {
+namespace {
+
+constexpr Duration kRetry = std::chrono::seconds{1};
+const char* const kLoadStrand = "records";
+
+/// A few strands for all pods, so that a node whose pods all change uses few threads.
+std::string StrandOf(const std::string& uid) {
+  constexpr size_t kWriters = 16;
+  return fmt::format("records/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
+}
+
+StatusOr<fs::RecordStore::All> ReadRecords(const fs::RecordStore& records) {
+  FAIL_POINT("config-source.read-facts");
+  return records.ReadAll();
+}
+
+v1::DesiredRecord::State StateOf(const DesiredPod& pod) {
+  if (pod.removed) return v1::DesiredRecord::REMOVED;
+  if (pod.mirror) return v1::DesiredRecord::MIRROR;
+  return pod.unconfirmed ? v1::DesiredRecord::UNCONFIRMED : v1::DesiredRecord::WANTED;
+}
+
+Status SaveRecord(const fs::RecordStore& records, const std::string& key,
+                  const std::string& bytes) {
+  FAIL_POINT("config-source.save-fact.before");
+  RETURN_IF_ERROR(records.Save(key, bytes, false), "save record {}", key);
+  FAIL_POINT("config-source.save-fact.after");
+  return OkStatus();
+}
+
+Status ForgetRecord(const fs::RecordStore& records, const std::string& key) {
+  FAIL_POINT("config-source.forget-fact.before");
+  RETURN_IF_ERROR(records.Forget(key), "remove record {}", key);
+  FAIL_POINT("config-source.forget-fact.after");
+  return OkStatus();
+}
+
+}  // namespace
+
+DesiredStore::DesiredStore(Deps deps, std::function<void(const std::string& uid)> on_put)
+    : deps_(std::move(deps)), on_put_(std::move(on_put)) {}
+
+DesiredStore::~DesiredStore() {
+  deps_.loop.CancelTimer(load_retry_);
+  for (const auto& [uid, progress] : progress_) deps_.loop.CancelTimer(progress.retry);
+}
+
+void DesiredStore::Load(std::function<void()> done) {
+  load_retry_ = 0;
+  deps_.strands.Run(kLoadStrand, [this, records = deps_.records, done = std::move(done)] {
+    auto all = ReadRecords(*records);
+    deps_.loop.Post([this, a = std::move(all), done] { OnLoaded(a, done); });
+  });
+}
+
+void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
+                            const std::function<void()>& done) {
+  if (!all.ok()) {
+    deps_.metrics.record_errors.Increment();
+    const std::string error = fmt::format("read records: {}", all.status());
+    if (error != load_error_)
+      deps_.log.Error("cannot read saved pods, will retry", {KV("err", error)});
+    load_error_ = error;
+    load_retry_ = deps_.loop.RunAfter(kRetry, [this, done] { Load(done); });
+    return;
+  }
+  load_error_.clear();
+  for (const auto& saved : all->records) Restore(saved);
+  for (const auto& bad : all->unreadable) {
+    deps_.metrics.record_errors.Increment();
+    deps_.log.Error("cannot read the saved record of a pod, the pod waits",
+                    {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
+    if (bad.newer) blocked_.insert(bad.key);
+    unreadable_[bad.key] = bad.reason;
+  }
+  std::vector<std::string> removed;  // a put may withdraw the pod
+  for (const auto& [uid, pod] : pods_)
+    if (pod.removed) removed.push_back(uid);
+  for (const auto& uid : removed) PutDesired(uid);
+  done();
+}
+
+void DesiredStore::Restore(const fs::RecordStore::Record& saved) {
+  v1::DesiredRecord record;
+  if (!record.ParseFromString(saved.bytes) || bus::KeyOf(record.uid()) != saved.key ||
+      record.uid().empty()) {
+    deps_.metrics.record_errors.Increment();
+    deps_.log.Error("cannot parse the saved record of a pod, the pod waits for its source",
+                    {KV("podUID", saved.key)});
+    unreadable_[saved.key] = "not a record of this pod";
+    return;
+  }
+  DesiredPod& pod = pods_[record.uid()];
+  pod.name = record.name();
+  pod.name_space = record.namespace_();
+  pod.source = record.source();
+  pod.origin = record.origin();
+  pod.removed = record.state() == v1::DesiredRecord::REMOVED;
+  // A manifest is read again before its pod is put, but the API server may be away for long.
+  pod.unconfirmed = !pod.removed && pod.source == kube::kApiSource &&
+                    (record.state() == v1::DesiredRecord::UNCONFIRMED ||
+                     record.put_at().boot() != deps_.clock.Now().boot);
+  pod.incarnation = record.incarnation();
+  pod.generation = record.generation();
+  pod.seen_at = WallFromNanos(record.seen_at_wall_ns());
+  pod.pod = std::make_shared<const std::string>(std::move(*record.mutable_pod()));
+}
+
+void DesiredStore::PutAside(const std::string& key,
+                            std::function<void(StatusOr<std::string>)> done) {
+  if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable record"));
+  const auto at = progress_.find(key);
+  if (at != progress_.end() && at->second.saving)
+    return done(Unavailable("the file is being replaced"));
+  deps_.strands.Run(StrandOf(key), [this, key, done = std::move(done), records = deps_.records] {
+    auto path = records->PutAside(key);
+    deps_.loop.Post([this, key, done, path = std::move(path)] {
+      if (path.ok()) {
+        blocked_.erase(key);
+        unreadable_.erase(key);
+        deps_.log.Warn("discarded an unreadable record", {KV("podUID", key), KV("path", *path)});
+      }
+      done(path);
+    });
+  });
+}
+
+bool DesiredStore::IsPut(const std::string& uid) const {
+  const auto at = progress_.find(uid);
+  return at != progress_.end() && at->second.put;
+}
+
+bool DesiredStore::IsBlocked(const std::string& uid) const {
+  return blocked_.contains(bus::KeyOf(uid));
+}
+
+std::vector<std::string> DesiredStore::Broken() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, why] : unreadable_)
+    if (!blocked_.contains(key) && !pods_.contains(key)) keys.push_back(key);
+  return keys;
+}
+
+bool DesiredStore::IsUnknown(const std::string& uid) const {
+  return IsBlocked(uid) || (unreadable_.contains(bus::KeyOf(uid)) && !pods_.contains(uid));
+}
+
+void DesiredStore::Set(const std::string& uid, DesiredPod pod) {
+  const bool mirror = pod.mirror;
+  pods_.insert_or_assign(uid, std::move(pod));
+  if (mirror) return PutDesired(uid);
+  withdrawn_.erase(bus::KeyOf(uid));  // the save replaces its file
+  Progress& progress = progress_[uid];
+  if (progress.saving) {
+    progress.changed = true;
+  } else {
+    Save(uid);
+  }
+}
+
+void DesiredStore::SetBaseline(const std::string& uid,
+                               std::shared_ptr<const std::string> baseline) {
+  pods_.at(uid).baseline = std::move(baseline);
+}
+
+void DesiredStore::Confirm(const std::string& uid) {
+  if (!pods_.at(uid).unconfirmed) return;
+  DesiredPod pod = pods_.at(uid);
+  pod.unconfirmed = false;
+  Set(uid, std::move(pod));
+}
+
+void DesiredStore::DropMirror(const std::string& uid, const std::string& traceparent) {
+  CHECK(pods_.at(uid).mirror);
+  RemoveDesired(uid, traceparent);
+  on_put_(uid);
+}
+
+void DesiredStore::PutAgain(const std::string& uid, const std::string& problem) {
+  DesiredPod& pod = pods_.at(uid);
+  if (IsPut(uid) && pod.problem == problem) return;
+  pod.problem = problem;
+  // During a save, OnSaved puts the record: the file comes first.
+  const auto at = progress_.find(uid);
+  if (at == progress_.end() || (!at->second.saving && at->second.retry == 0)) PutDesired(uid);
+}
+
+void DesiredStore::Save(const std::string& uid) {
+  Progress& progress = progress_[uid];
+  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  progress.saving = true;
+  progress.changed = false;
+  deps_.strands.Run(StrandOf(uid), [this, uid, records = deps_.records,
+                                    bytes = RecordOf(uid).SerializeAsString()] {
+    const Status saved = SaveRecord(*records, bus::KeyOf(uid), bytes);
+    deps_.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
+  });
+}
+
+void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
+  Progress& progress = progress_[uid];
+  progress.saving = false;
+  if (progress.changed) {
+    Save(uid);
+    return;
+  }
+  if (!saved.ok()) RetryLater(uid, saved, [this, uid] { Save(uid); });
+  if (saved.ok()) {
+    progress.error.clear();
+    unreadable_.erase(bus::KeyOf(uid));  // a broken file was replaced
+  }
+  // REMOVED does not wait for a full disk: the source shows again that the pod is gone.
+  if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
+}
+
+void DesiredStore::RetryLater(const std::string& uid, const Status& status, exec::Task again) {
+  deps_.metrics.record_errors.Increment();
+  Progress& progress = progress_[uid];
+  const std::string before = std::exchange(progress.error, ToString(status));
+  if (progress.error != before)
+    deps_.log.Error("cannot save the record of a pod, will retry",
+                    {KV("podUID", uid), KV("err", progress.error), TraceField(uid)});
+  progress.retry = deps_.loop.RunAfter(kRetry, std::move(again));
+}
+
+void DesiredStore::PutDesired(const std::string& uid) {
+  FAIL_POINT_VOID("config-source.put.before");
+  const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
+  FAIL_POINT_VOID("config-source.put.after");
+  if (!put.ok()) {
+    deps_.log.Error("cannot put a pod into `desired`",
+                    {KV("podUID", uid), KV("err", put), TraceField(uid)});
+    return;
+  }
+  progress_[uid].put = true;
+  on_put_(uid);
+}
+
+LogField DesiredStore::TraceField(const std::string& uid) const {
+  const auto at = pods_.find(uid);  // a pod that is being forgotten is none of them
+  return KV(kTraceIdField, at == pods_.end() ? std::string() : TraceIdOf(at->second.traceparent));
+}
+
+std::string DesiredStore::error() const {
+  if (!load_error_.empty()) return load_error_;
+  for (const auto& [uid, progress] : progress_)
+    if (!progress.error.empty()) return progress.error;
+  return {};
+}
+
+void DesiredStore::Withdraw(const std::string& uid, const std::string& traceparent) {
+  // Until the file says REMOVED, a restart would take the pod for a wanted one. OnSaved puts the
+  // record then, and that leads here again.
+  const Progress& progress = progress_[uid];
+  if (progress.saving || progress.retry != 0) return;
+  const int64_t incarnation = pods_.at(uid).incarnation;
+  RemoveDesired(uid, traceparent);
+  withdrawn_[bus::KeyOf(uid)] = {uid, incarnation};
+  on_put_(uid);
+}
+
+void DesiredStore::RemoveDesired(const std::string& uid, const std::string& traceparent) {
+  FAIL_POINT_VOID("config-source.remove.before");
+  deps_.table.Remove(bus::KeyOf(uid), traceparent);
+  FAIL_POINT_VOID("config-source.remove.after");
+  progress_.erase(uid);
+  pods_.erase(uid);
+}
+
+std::optional<int64_t> DesiredStore::WithdrawnIncarnation(const std::string& key) const {
+  const auto at = withdrawn_.find(key);
+  if (at == withdrawn_.end()) return std::nullopt;
+  return at->second.incarnation;
+}
+
+void DesiredStore::Forget(const std::string& key) {
+  const auto at = withdrawn_.find(key);
+  if (at == withdrawn_.end()) return;
+  const std::string uid = at->second.uid;
+  Progress& progress = progress_[uid];
+  if (progress.saving) return;
+  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  progress.saving = true;
+  progress.changed = false;
+  deps_.strands.Run(StrandOf(uid), [this, uid, key, records = deps_.records] {
+    const Status forgotten = ForgetRecord(*records, key);
+    deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
+  });
+}
+
+void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) {
+  Progress& progress = progress_[uid];
+  progress.saving = false;
+  if (progress.changed) {
+    Save(uid);  // the pod was added again
+    return;
+  }
+  const std::string key = bus::KeyOf(uid);
+  if (!forgotten.ok()) {
+    RetryLater(uid, forgotten, [this, key] { Forget(key); });
+    return;
+  }
+  withdrawn_.erase(key);
+  progress_.erase(uid);
+}
+
+v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {
+  const DesiredPod& pod = pods_.at(uid);
+  v1::DesiredRecord record;
+  record.set_uid(uid);
+  record.set_name(pod.name);
+  record.set_namespace_(pod.name_space);
+  record.set_source(pod.source);
+  record.set_origin(ToText(pod.origin));  // file names are any bytes
+  record.set_incarnation(pod.incarnation);
+  record.set_generation(pod.generation);
+  record.set_state(StateOf(pod));
+  record.set_pod(*pod.pod);
+  record.set_seen_at_wall_ns(ToNanos(pod.seen_at));
+  record.set_problem(ToText(pod.problem));
+  const Clock::Time now = deps_.clock.Now();
+  record.mutable_put_at()->set_boot(now.boot);
+  record.mutable_put_at()->set_monotonic_ns(now.monotonic.count());
+  return record;
+}
+
+std::unique_ptr<v1::DesiredRecord> DesiredStore::Get(const std::string& uid) const {
+  if (!pods_.contains(uid)) return nullptr;
+  if (auto put = deps_.table.Get(bus::KeyOf(uid))) return put;
+  return std::make_unique<v1::DesiredRecord>(RecordOf(uid));
+}
+
+void DesiredStore::SetComplete(std::set<std::string> scopes) {
+  if (deps_.table.completeness().scopes == scopes) return;
+  FAIL_POINT_VOID("config-source.complete.before");
+  bus::Completeness completeness;
+  completeness.scopes = std::move(scopes);
+  deps_.table.SetComplete(std::move(completeness));
+}
+
+}  // namespace splitlet::config_source

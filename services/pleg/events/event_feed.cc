@@ -1,0 +1,128 @@
+#include "services/pleg/events/event_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace splitlet::pleg {
+
+EventFeed::EventFeed(Deps deps) : deps_(std::move(deps)) { ShowSource(); }
+
+EventFeed::~EventFeed() {
+  *alive_ = false;
+  deps_.loop.CancelTimer(timer_);
+  for (auto& source : deps_.sources) source.stream->Stop();
+}
+
+std::string EventFeed::name() const { return open_ ? deps_.sources[index_].name : "polling"; }
+
+void EventFeed::ShowSource() {
+  const std::string in_use = name();
+  for (const char* source : {"cri", "containerd", "polling"}) {
+    deps_.metrics.event_source.Add({{"source", source}}).Set(in_use == source ? 1 : 0);
+  }
+}
+
+void EventFeed::Try(size_t index) {
+  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  if (index != index_) breaks_ = 0;
+  index_ = index;
+  open_ = false;
+  const uint64_t attempt = ++attempt_;
+  ShowSource();
+  if (index == deps_.sources.size()) {
+    TryLater(0, deps_.probe_period);
+    return;
+  }
+  const auto post = [loop = &deps_.loop, alive = alive_](exec::Task task) {
+    loop->Post([alive, task = std::move(task)] {
+      if (*alive) task();
+    });
+  };
+  cri::EventSource::Callbacks on;
+  on.on_open = [this, post, attempt] { post([this, attempt] { OnOpen(attempt); }); };
+  on.on_end = [this, post, attempt](const Status& status) {
+    post([this, attempt, status] { OnEnd(attempt, status); });
+  };
+  on.on_event = [this, post, attempt, waiting = waiting_](const cri::ContainerEvent& event) {
+    const int now_waiting = waiting->fetch_add(1);
+    if (now_waiting > kMaxWaiting) {
+      waiting->fetch_sub(1);
+      deps_.metrics.discarded_events.Increment();
+      return;
+    }
+    // The event that fills the queue reports the gap of all that are dropped behind it.
+    const bool full = now_waiting == kMaxWaiting;
+    post([this, attempt, event, full] {
+      waiting_->fetch_sub(1);
+      OnEvent(attempt, event);
+      if (full) deps_.on_gap();
+    });
+  };
+  deps_.sources[index].stream->Start(std::move(on), kOpenLimit);
+}
+
+void EventFeed::TryLater(size_t index, Duration delay) {
+  deps_.loop.CancelTimer(timer_);
+  timer_ = deps_.loop.RunAfter(delay, [this, index] { Try(index); });
+}
+
+void EventFeed::Probe() {
+  if (index_ == deps_.sources.size()) Try(0);
+}
+
+void EventFeed::OnOpen(uint64_t attempt) {
+  if (attempt != attempt_) return;
+  open_ = true;
+  opened_at_ = deps_.clock.Now();
+  deps_.metrics.stream_opened.Increment();
+  // A stream that keeps breaking opens as often.
+  if (!broken_.contains(name())) deps_.log.Info("event stream opened", {KV("source", name())});
+  ShowSource();
+  deps_.on_gap();
+}
+
+bool EventFeed::Lasted() const { return deps_.clock.Now() - opened_at_ >= kLongEnough; }
+
+void EventFeed::OnEvent(uint64_t attempt, const cri::ContainerEvent& event) {
+  if (attempt != attempt_) return;
+  if (!broken_.empty() && Lasted() && broken_.erase(name()) > 0)
+    deps_.log.Info("event stream lasts again", {KV("source", name())});
+  deps_.on_event(event);
+}
+
+void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
+  if (attempt != attempt_) return;
+  const bool was_open = std::exchange(open_, false);
+  const std::string& source = deps_.sources[index_].name;
+  const bool lasted = was_open && Lasted();
+  if (lasted) {
+    absent_.erase(source);
+    broken_.erase(source);
+  }
+  ShowSource();
+  if (status.code() == StatusCode::kUnimplemented) {
+    if (absent_.insert(source).second)
+      deps_.log.Info("event stream not available, trying the next source",
+                     {KV("source", source), KV("reason", Message(status))});
+    Try(index_ + 1);
+    return;
+  }
+  deps_.metrics.stream_failed.Increment();
+  breaks_ = lasted ? 0 : breaks_ + 1;
+  if (was_open) {
+    if (!broken_.contains(source))
+      deps_.log.Warn("event stream ended, will open it again",
+                     {KV("source", source), KV("err", status)});
+    deps_.on_gap();
+  }
+  if (breaks_ >= kMaxBreaks) {
+    if (broken_.insert(source).second)
+      deps_.log.Warn("event stream given up, further tries are not logged",
+                     {KV("source", source), KV("err", status)});
+    Try(index_ + 1);
+    return;
+  }
+  TryLater(index_, std::chrono::milliseconds{100 << breaks_});
+}
+
+}  // namespace splitlet::pleg

@@ -1,0 +1,184 @@
+// The decision about one pod: what it waits for, and when it preempts.
+
+#include "services/sync-loop/admission/decision.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/codec.h"
+#include "libs/kube/pod_types.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::sync_loop {
+namespace {
+
+using Cause = Wait::Cause;
+using Outcome = Decision::Outcome;
+
+/// A node with one CPU, of which another pod holds 800m, and a pod that asks for it.
+struct DecisionWorld {
+  explicit DecisionWorld(const std::string& spec, bool is_static = false) {
+    kube::Pod wanted;
+    const std::string source = is_static ? "file" : "api";
+    const std::string yaml =
+        "metadata: {name: web, namespace: default, uid: web, annotations: "
+        "{kubernetes.io/config.source: " +
+        source + "}}\nspec: {" + spec + "}";
+    EXPECT_TRUE(kube::DecodeInto(yaml, "web", kube::Strictness::kStrict, wanted).ok());
+    v1::DesiredRecord record;
+    record.set_uid("web");
+    record.set_name("web");
+    record.set_namespace_("default");
+    record.set_source(source);
+    record.set_incarnation(1);
+    record.set_generation(1);
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_pod(wanted.SerializeAsString());
+    pod = DigestOf(std::make_shared<const v1::DesiredRecord>(record));
+    node.registered = true;
+    node.allocatable = {{"cpu", 1000}, {"pods", 110}};
+    allocation.held.Set("old", {.amounts = {{"cpu", 800}}, .ports = {}});
+    allocation.later.Set("old", {.amounts = {{"cpu", 800}}, .ports = {}});
+  }
+  Decision Decide() const {
+    const PodInput input{.pod = pod, .recorded = recorded};
+    return DecideByNode(input, {.settings = settings,
+                                .node = node_known ? &node : nullptr,
+                                .certainty = {.node_live = true, .pods_live = pods_live},
+                                .pressure = pressure,
+                                .devices = devices,
+                                .allocation = allocation,
+                                .preempting = preempting,
+                                .now = {},
+                                .load_without_namesakes = [this] { return allocation.held; },
+                                .preemptable = [this](const kube::Pod&) { return preemptable; }});
+  }
+
+  PodDigest pod;
+  NodeDigest node;
+  Allocation allocation;
+  bool node_known = true, pods_live = true, preempting = false;
+  const v1::AdmissionRecord* recorded = nullptr;
+  std::vector<ActivePod> preemptable;
+  const std::vector<std::string> pressure;
+  const Amounts devices;
+  const NodeSettings settings{.sysctls = {"6.1.0", {}}, .node_name = "n1"};
+};
+
+std::string PodThatAsks(const std::string& cpu, const std::string& more = "") {
+  return more + "containers: [{name: c, resources: {requests: {cpu: " + cpu + "}}}]";
+}
+
+const char* const kCriticalPriority = "priority: 2000001000, ";
+
+TEST(Decision, IsAdmittedWhenThePodFits) {
+  const Decision decision = DecisionWorld(PodThatAsks("200m")).Decide();
+  EXPECT_EQ(decision.outcome, Outcome::kAdmitted);
+  EXPECT_FALSE(decision.wait.has_value());
+  EXPECT_EQ(decision.requests.amounts.at("cpu"), 200);
+}
+
+TEST(Decision, AnApiPodIsRejectedWhenTerminatingPodsFreeTooLittle) {
+  DecisionWorld world(PodThatAsks("300m"));
+  const Decision rejected = world.Decide();
+  EXPECT_EQ(rejected.outcome, Outcome::kRejected);
+  EXPECT_EQ(rejected.refusal.reason, "OutOfcpu");
+  world.allocation.later.Erase("old");
+  const Decision waits = world.Decide();
+  EXPECT_EQ(waits.outcome, Outcome::kUndecided);
+  EXPECT_EQ(TextOf(*waits.wait), "OutOfcpu, until resources are free");
+  EXPECT_TRUE(waits.reserves);
+}
+
+TEST(Decision, AStaticPodIsSavedAsWaitingOnce) {
+  DecisionWorld world(PodThatAsks("300m"), /*is_static=*/true);
+  world.allocation.held.Set("old", {.amounts = {{"cpu", 800}}, .ports = {}});
+  const Decision first = world.Decide();
+  EXPECT_EQ(first.outcome, Outcome::kWaiting);
+  v1::AdmissionRecord record;
+  record.set_decision(v1::AdmissionRecord::WAITING);
+  record.set_incarnation(1);
+  record.set_reason(first.refusal.reason);
+  record.set_message(first.refusal.message);
+  world.recorded = &record;
+  const Decision second = world.Decide();
+  EXPECT_EQ(second.outcome, Outcome::kUndecided);
+  EXPECT_EQ(second.wait->cause, first.wait->cause);
+}
+
+TEST(Decision, ACriticalPodPreemptsForResourcesAndNotForHostPorts) {
+  DecisionWorld world(PodThatAsks("300m", kCriticalPriority));
+  world.preemptable = {{.key = "old", .incarnation = 7, .requests = {{"cpu", 800}}}};
+  const Decision decision = world.Decide();
+  EXPECT_EQ(decision.outcome, Outcome::kAdmitted);
+  ASSERT_EQ(decision.victims.size(), 1u);
+  EXPECT_EQ(decision.victims[0].key, "old");
+  EXPECT_EQ(decision.lacking, "cpu");
+  DecisionWorld port(std::string(kCriticalPriority) +
+                     "containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]");
+  port.allocation.held.Set(
+      "old", {.amounts = {}, .ports = {{.port = 80, .protocol = "TCP", .ip = "0.0.0.0"}}});
+  port.preemptable = world.preemptable;
+  const Decision refused = port.Decide();
+  EXPECT_EQ(refused.outcome, Outcome::kRejected);
+  EXPECT_EQ(refused.refusal.reason, "NodePorts");
+}
+
+TEST(Decision, ASecondPreemptionWaitsForTheVictimsOfTheFirst) {
+  DecisionWorld world(PodThatAsks("300m", kCriticalPriority));
+  world.preempting = true;
+  const Decision decision = world.Decide();
+  EXPECT_EQ(decision.outcome, Outcome::kUndecided);
+  EXPECT_EQ(decision.wait->cause, Cause::kPreemption);
+  EXPECT_TRUE(decision.reserves);
+}
+
+TEST(Decision, WithoutVictimsACriticalPodIsRejectedWithTheKubeletsError) {
+  const Decision decision = DecisionWorld(PodThatAsks("300m", kCriticalPriority)).Decide();
+  EXPECT_EQ(decision.outcome, Outcome::kRejected);
+  EXPECT_EQ(decision.refusal.reason, "UnexpectedAdmissionError");
+}
+
+TEST(Decision, ARefusalWaitsWhileItsInputIsUncertain) {
+  DecisionWorld stale(PodThatAsks("300m"));
+  stale.pods_live = false;
+  EXPECT_EQ(stale.Decide().wait->cause, Cause::kTablesStale);
+  DecisionWorld unknown(PodThatAsks("200m"));
+  unknown.node_known = false;
+  EXPECT_EQ(unknown.Decide().wait->cause, Cause::kNodeUnknown);
+  DecisionWorld labels(PodThatAsks("200m", "nodeSelector: {zone: b}, "));
+  const Decision unsettled = labels.Decide();
+  EXPECT_EQ(unsettled.wait->cause, Cause::kLabelsUnsettled);
+  EXPECT_EQ(unsettled.retry_after, kLabelsWait);
+  EXPECT_TRUE(unsettled.mismatch_since.has_value());
+}
+
+TEST(Decision, RecordsComeFirst) {
+  const DecisionWorld world(PodThatAsks("200m"));
+  WorkerDigest worker{.state = WorkerDigest::State::kUnknown, .uid = "web"};
+  PodInput input{.pod = world.pod, .worker = &worker};
+  EXPECT_EQ(DecideByRecords(input)->wait->cause, Cause::kWorkerUnreadable);
+  worker.state = WorkerDigest::State::kTerminating;
+  worker.incarnation = 0;
+  const auto earlier = DecideByRecords(input);
+  EXPECT_EQ(earlier->wait->cause, Cause::kEarlierIncarnation);
+  EXPECT_TRUE(earlier->reserves);
+  worker = {
+      .state = WorkerDigest::State::kSyncing, .uid = "web", .incarnation = 1, .granted = true};
+  EXPECT_EQ(DecideByRecords(input)->outcome, Outcome::kAdmitted);
+  EXPECT_FALSE(NeedsWholeSource(input));
+  worker.granted = false;
+  EXPECT_FALSE(DecideByRecords(input).has_value());
+  input.worker = nullptr;
+  EXPECT_TRUE(NeedsWholeSource(input));
+  input.unreadable = true;
+  EXPECT_EQ(DecideByRecords(input)->wait->cause, Cause::kAdmissionUnreadable);
+}
+
+}  // namespace
+}  // namespace splitlet::sync_loop
