@@ -33,7 +33,7 @@ class SteppingWaiter final : public cri::Waiter {
 constexpr std::string_view kOfDisturbedFiles[] = {
     "cannot read saved pods, will retry", "cannot read the files of this process",
     "cannot read saved admissions, will retry",
-    "what is remembered of a shutdown of the node cannot be read"};
+    "ignoring saved state of a node shutdown that cannot be read"};
 
 /// Errors while the API server cannot be reached.
 constexpr std::string_view kOfDisturbedServer[] = {
