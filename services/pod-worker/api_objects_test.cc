@@ -47,7 +47,21 @@ class ApiObjects : public testing::Test, public TestNode {
         .value_or("");
   }
 
-  apiclient::FakeApiServer server{clock};
+  /// All lines of the log that an operator would read, one in a line.
+  std::string Warnings() const {
+    std::string found;
+    for (const auto& line : sink.lines())
+      if (line.level >= LogLevel::kWarn) found += line.message + "\n";
+    return found;
+  }
+  /// A start of pod-worker that gets no answer to its lists of these.
+  void StartWithoutAnswer(const std::string& path) {
+    Kill();
+    server.Inject({.prefix = path, .hang = true});
+    Start();
+  }
+
+  apiclient::FakeApiServer server{clock, {.ticks = true}};
 };
 
 const char* const kRuns = "app/0=running sandbox/0=ready";
@@ -93,6 +107,49 @@ TEST_F(ApiObjects, ServicesAreVariablesOnceTheyAreKnown) {
   RunFor(1min);
   EXPECT_EQ(Show(), kRuns);
   EXPECT_EQ(host, "10.0.0.1");
+}
+
+TEST_F(ApiObjects, APodThatOnlyWaitsForTheFirstListOfServicesIsNoFailure) {
+  StartWithoutAnswer("/api/v1/services");
+  ASSERT_TRUE(RunApiPod(PodOfApi("[]")).ok());
+  RunFor(9s);
+  EXPECT_EQ(Show(), "");
+  server.ClearFaults();
+  RunFor(10ms);
+  EXPECT_EQ(Show(), kRuns) << "the answer wakes it";
+  EXPECT_EQ(Warnings(), "");
+  EXPECT_EQ(events.Count("Failed"), 0);
+}
+
+TEST_F(ApiObjects, AFirstListOfServicesThatDoesNotComeIsReportedAfterTenSeconds) {
+  StartWithoutAnswer("/api/v1/services");
+  ASSERT_TRUE(RunApiPod(PodOfApi("[]")).ok());
+  RunFor(9s);
+  EXPECT_EQ(NoteOf("app").message(), "");
+  RunFor(2s);
+  EXPECT_EQ(NoteOf("app").message(),
+            "services have not yet been read at least once, cannot construct envvars");
+  EXPECT_EQ(Warnings(), "sync pod failed\n");
+  server.ClearFaults();
+  RunFor(10ms);
+  EXPECT_EQ(Show(), kRuns) << "the answer wakes it";
+}
+
+TEST_F(ApiObjects, AStaticPodThatOnlyWaitsForTheFirstListOfRuntimeClassesIsNoFailure) {
+  server.PutJson("/apis/node.k8s.io/v1/runtimeclasses/vm",
+                 R"({"apiVersion":"node.k8s.io/v1","kind":"RuntimeClass",)"
+                 R"("metadata":{"name":"vm"},"handler":"kata"})");
+  StartWithoutAnswer("/apis/node.k8s.io/v1/runtimeclasses");
+  auto pod = TestPod{}.Make();
+  pod.mutable_spec()->set_runtime_class_name("vm");
+  ASSERT_TRUE(RunPod(pod).ok());
+  RunFor(9s);
+  EXPECT_EQ(Show(), "");
+  server.ClearFaults();
+  RunFor(10ms);
+  EXPECT_EQ(Show(), kRuns) << "the answer wakes it";
+  EXPECT_EQ(Warnings(), "");
+  EXPECT_EQ(events.Count("FailedCreatePodSandBox"), 0);
 }
 
 TEST_F(ApiObjects, ASecretVolumeFollowsItsSecret) {

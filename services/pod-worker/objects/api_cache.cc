@@ -84,7 +84,8 @@ void ApiCache::Hold(const kube::Pod& pod, int64_t order) {
   Pod& held = pods_[meta.uid()];
   held.name_space = meta.namespace_();
   held.names = names;
-  held.has_class = !pod.spec().runtime_class_name().empty();
+  held.needs_services = true;
+  held.needs_classes = !pod.spec().runtime_class_name().empty();
   held.accounts.clear();
   if (needs_account_ && needs_account_(pod))
     held.accounts.insert(pod.spec().service_account_name());
@@ -97,6 +98,8 @@ void ApiCache::Hold(const kube::Pod& pod, int64_t order) {
   pull_accounts_.Hold(meta.uid());
 }
 
+void ApiCache::HoldStatic(const std::string& uid) { pods_[uid] = {.needs_classes = true}; }
+
 void ApiCache::Release(const std::string& uid) {
   if (pods_.erase(uid) == 0) return;
   config_maps_.Release(uid);
@@ -105,6 +108,11 @@ void ApiCache::Release(const std::string& uid) {
   claims_.Release(uid);
   tokens_.Release(uid);
   pull_accounts_.Release(uid);
+}
+
+bool ApiCache::AreListed(const Pod& pod) const {
+  return (!pod.needs_services || services_.answered()) &&
+         (!pod.needs_classes || runtime_classes_.answered());
 }
 
 /// Who the account is does not change while its pod runs: what else changes of it, pulls ask for.
@@ -118,8 +126,9 @@ bool ApiCache::RefreshAccounts(const std::string& uid, const Pod& pod, bool is_n
 
 Duration ApiCache::Prepare(const std::string& uid, bool is_new) {
   Pod& pod = pods_.at(uid);
-  bool all = services_.answered() && (!pod.has_class || runtime_classes_.answered());
-  // Each is asked, whatever the others say.
+  const bool listed = AreListed(pod);
+  bool all = listed;
+  // No `&&` may skip a Refresh.
   all = config_maps_.Refresh(uid) && all;
   all = secrets_.Refresh(uid) && all;
   all = claims_.Refresh(uid) && all;
@@ -128,7 +137,7 @@ Duration ApiCache::Prepare(const std::string& uid, bool is_new) {
   all = all && tokens;
   const Clock::Time now = context_.clock.Now();
   if (!all && !pod.waits_since) pod.waits_since = now;
-  const Duration most = is_new && !tokens ? kTokenWait : kWait;
+  const Duration most = is_new && !(listed && tokens) ? kFirstWait : kWait;
   const Duration left = all ? Duration{0} : *pod.waits_since + most - now;
   if (left > Duration{0}) return left;
   pod.waits_since.reset();

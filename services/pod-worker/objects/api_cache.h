@@ -31,10 +31,12 @@ namespace splitlet::pod_worker {
 
 class ApiCache {
  public:
-  /// A sync waits so long for answers, then goes on with what is known. For a token, without which
-  /// no pod of a service account starts, its first one longer: a server with much to do is no
-  /// trouble to tell of.
-  static constexpr Duration kWait = 1s, kTokenWait = 10s;
+  /// A sync waits at most so long for answers, then goes on with what is known.
+  static constexpr Duration kWait = 1s;
+  /// The first sync of a new pod waits at most so long for its tokens and for the first list of
+  /// services and runtime classes. No container starts without them, and a slow server is no
+  /// failure to report.
+  static constexpr Duration kFirstWait = 10s;
   using OnChange = std::function<void(const std::string& uid)>;
 
   /// Whether a plugin may be told of the pod's service account.
@@ -49,10 +51,12 @@ class ApiCache {
   /// What the pod names is held from now on. `order`: of two pods that both want what is for one
   /// the lower one has it.
   void Hold(const kube::Pod& pod, int64_t order);
+  /// A static pod holds nothing here; it only waits for the first list of runtime classes.
+  void HoldStatic(const std::string& uid);
   void Release(const std::string& uid);
   bool Holds(const std::string& uid) const { return pods_.contains(uid); }
-  /// A sync is about to begin: asks for what is too old. How long it has to wait for that at most;
-  /// 0: not at all. `is_new`: nothing of the pod runs.
+  /// Before a sync: asks for what is too old. Returns how long the sync has to wait at most; 0: not
+  /// at all. `is_new`: nothing of the pod runs.
   Duration Prepare(const std::string& uid, bool is_new);
   /// For a pod that is held.
   std::shared_ptr<const ObjectSource> View(const std::string& uid);
@@ -67,12 +71,13 @@ class ApiCache {
     std::string name_space;
     References names;
     std::set<std::string> accounts;  // its own, if plugins may be told of it
-    bool has_class = false;
+    bool needs_services = false, needs_classes = false;
     std::optional<Clock::Time> waits_since;
   };
   void OnAnswer(const std::string& uid, bool changed);
   void OnCollection();
 
+  bool AreListed(const Pod& pod) const;
   bool RefreshAccounts(const std::string& uid, const Pod& pod, bool is_new);
 
   const ApiContext context_;

@@ -198,6 +198,86 @@ TEST_F(ApiCacheTest, ATokenIsWaitedForLongerThanTheRestByAPodOfWhichNothingRuns)
   EXPECT_EQ(Prepare("uid-old", false), 1s) << "it goes on soon with the one it has";
 }
 
+TEST_F(ApiCacheTest, ANewPodWaitsLongerForTheFirstListOfServicesAndOfItsRuntimeClass) {
+  const struct {
+    const char *name, *path, *runtime_class;
+    Duration wait;
+  } kCases[] = {
+      {"services", "/api/v1/services", "", 10s},
+      {"runtime classes, and the pod names one", "/apis/node.k8s.io/v1/runtimeclasses", "vm", 10s},
+      {"runtime classes, and the pod names none", "/apis/node.k8s.io/v1/runtimeclasses", "", 0s},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    api_.Inject({.prefix = c.path, .hang = true});
+    Use(ChangeDetection::kWatch);
+    auto pod = PodThatNames("[]");
+    pod.mutable_spec()->set_runtime_class_name(c.runtime_class);
+    cache_->Hold(pod, 1);
+    EXPECT_EQ(Prepare(), c.wait);
+    api_.ClearFaults();
+    loop_.RunUntilIdle();
+    EXPECT_EQ(TakeChanged(), kWeb) << "the answer wakes it";
+    EXPECT_EQ(Prepare(), Duration{0});
+  }
+}
+
+TEST_F(ApiCacheTest, AFirstListIsWaitedForTenSecondsAtMost) {
+  api_.Inject({.prefix = "/api/v1/services", .hang = true});
+  Use(ChangeDetection::kWatch);
+  cache_->Hold(PodThatNames("[]"), 1);
+  EXPECT_EQ(Prepare(), 10s);
+  loop_.Advance(9s);
+  EXPECT_EQ(Prepare(), 1s);
+  loop_.Advance(1s);
+  EXPECT_EQ(Prepare(), Duration{0});
+  cache_->Hold(PodThatNames("[]", "uid-old"), 2);
+  EXPECT_EQ(Prepare("uid-old", false), 1s) << "its containers run already";
+}
+
+TEST_F(ApiCacheTest, AFirstListThatFailsIsNotWaitedFor) {
+  api_.Inject({.prefix = "/api/v1/services", .code = 500});
+  Use(ChangeDetection::kWatch);
+  cache_->Hold(PodThatNames("[]"), 1);
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
+/// As HTTPS while a TLS bootstrap is making the kubeconfig.
+class NoKubeconfigYet final : public apiclient::Transport {
+ public:
+  void Begin(apiclient::Request, Deadline, Done done) override {
+    done(Awaited(NotFound("no kubeconfig")));
+  }
+  void BeginStream(apiclient::Request, Deadline, OnData, Done done) override {
+    done(Awaited(NotFound("no kubeconfig")));
+  }
+};
+
+TEST_F(ApiCacheTest, AFirstListWithoutAKubeconfigThatIsAwaitedIsNoFailure) {
+  NoKubeconfigYet transport;
+  ApiCache cache(ApiContext{clock_, loop_, strands_, transport, random_, Log(sink_)},
+                 ChangeDetection::kWatch);
+  cache.Start([](const std::string&) {});
+  loop_.RunUntilIdle();
+  cache.Hold(PodThatNames("[]"), 1);
+  EXPECT_EQ(cache.Prepare("uid-web", true), 10s);
+}
+
+TEST_F(ApiCacheTest, AStaticPodWaitsForTheFirstListOfRuntimeClassesAlone) {
+  api_.Inject({.prefix = "/api/v1/services", .hang = true});
+  Use(ChangeDetection::kWatch);
+  cache_->HoldStatic("uid-web");
+  EXPECT_EQ(Prepare(), Duration{0});
+  api_.Inject({.prefix = "/apis/node.k8s.io/v1/runtimeclasses", .hang = true});
+  Use(ChangeDetection::kWatch);
+  cache_->HoldStatic("uid-web");
+  EXPECT_EQ(Prepare(), 10s);
+  api_.ClearFaults();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(TakeChanged().empty()) << "the answer wakes it";
+  EXPECT_EQ(Prepare(), Duration{0});
+}
+
 /// A real server's authorizer learns of a pod after its watchers do.
 TEST_F(ApiCacheTest, ARefusalIsToldWhenItLasts) {
   const struct {

@@ -5,18 +5,31 @@
 namespace splitlet::pod_worker {
 
 Duration PodObjects::Prepare(const Worker& worker) {
-  if (api_ == nullptr || worker.traits.is_static || !worker.grant) return Duration{0};
-  const std::pair life{worker.grant->incarnation, worker.grant->generation};
+  if (api_ == nullptr || !worker.grant) return Duration{0};
+  // A pod that an earlier run of pod-worker granted may run, and its tokens may be good.
+  const bool is_new = !worker.synced_once && worker.granted_at;
+  if (worker.traits.is_static && !is_new) return Duration{0};
+  Hold(worker);
+  return api_->Holds(worker.uid) ? api_->Prepare(worker.uid, is_new) : Duration{0};
+}
+
+void PodObjects::Hold(const Worker& worker) {
+  const std::pair granted{worker.grant->incarnation, worker.grant->generation};
   auto& held = held_[worker.uid];
   kube::Pod pod;
-  if (held != life && pod.ParseFromString(worker.grant->pod)) {
-    held = life;
+  if (held == granted || !pod.ParseFromString(worker.grant->pod)) return;
+  held = granted;
+  if (!worker.traits.is_static) {
     api_->Hold(pod, worker.incarnation);
+  } else if (AwaitsClass(pod)) {
+    api_->HoldStatic(worker.uid);
   }
-  if (!api_->Holds(worker.uid)) return Duration{0};
-  // One that was granted to an earlier life of this process may run, and its token may be good.
-  const bool is_new = !worker.synced_once && worker.granted_at;
-  return api_->Prepare(worker.uid, is_new);
+}
+
+bool PodObjects::AwaitsClass(const kube::Pod& static_pod) const {
+  const std::string& name = static_pod.spec().runtime_class_name();
+  const auto folder = folder_ ? folder_() : nullptr;
+  return !name.empty() && (folder == nullptr || !folder->GetRuntimeClass(name).ok());
 }
 
 void PodObjects::Forget(const std::string& uid) {
@@ -24,9 +37,9 @@ void PodObjects::Forget(const std::string& uid) {
 }
 
 std::shared_ptr<const ObjectSource> PodObjects::View(const Worker& worker) const {
-  auto own = own_ ? own_() : nullptr;
-  if (api_ == nullptr) return own;
-  if (worker.traits.is_static) return api_->ViewBeside(std::move(own));
+  auto folder = folder_ ? folder_() : nullptr;
+  if (api_ == nullptr) return folder;
+  if (worker.traits.is_static) return api_->ViewBeside(std::move(folder));
   return api_->Holds(worker.uid) ? api_->View(worker.uid) : nullptr;
 }
 

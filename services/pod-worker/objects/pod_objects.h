@@ -1,10 +1,11 @@
 #pragma once
 
-/// Which objects a pod of this node sees: those of the API server it comes from, or the node's own.
-/// In:      pods that are about to be synced; pods that are over.
-/// Owns:    of which life and spec of a pod the API cache holds what it names.
-/// Out:     what a pod names to the API cache.
-/// Killed:  the first sync of each pod says it again.
+/// Which API objects a pod of this node sees: those of the API server that the pod comes from, or
+/// those of this node's folder.
+/// In:      pods before each sync, and pods of which nothing is left.
+/// Owns:    which incarnation and generation of each pod the API cache holds references for.
+/// Out:     holds and releases in the API cache.
+/// Killed:  the first sync of each pod holds its references again.
 /// Threads: the loop's.
 /// Errors:  none.
 /// Source:  docs/behaviour/objects.md.
@@ -22,19 +23,22 @@ namespace splitlet::pod_worker {
 
 class PodObjects {
  public:
-  using OwnView = std::function<std::shared_ptr<const ObjectSource>()>;
-  /// `own`: of the node; empty: it has none. `api`: null: this node has no API server.
-  PodObjects(OwnView own, ApiCache* api) : own_(std::move(own)), api_(api) {}
+  using FolderView = std::function<std::shared_ptr<const ObjectSource>()>;
+  /// `folder`: empty: this node has none. `api`: null: this node has no API server.
+  PodObjects(FolderView folder, ApiCache* api) : folder_(std::move(folder)), api_(api) {}
 
-  /// Before a sync. How long that has to wait for an answer, at most; 0: not at all.
+  /// Before a sync. Returns how long the sync has to wait for an answer at most; 0: not at all.
   Duration Prepare(const Worker& worker);
   /// Nothing of the pod is left.
   void Forget(const std::string& uid);
-  /// As they are now; null: there are none for it.
+  /// The objects as they are now; null: there are none for this pod.
   std::shared_ptr<const ObjectSource> View(const Worker& worker) const;
 
  private:
-  const OwnView own_;
+  void Hold(const Worker& worker);
+  bool AwaitsClass(const kube::Pod& static_pod) const;
+
+  const FolderView folder_;
   ApiCache* const api_;
   std::map<std::string, std::pair<int64_t, int64_t>> held_;  // UID -> incarnation, generation
 };

@@ -34,12 +34,13 @@ class WatchedCollection {
   WatchedCollection(const ApiContext& context, Options options);
   ~WatchedCollection();
 
-  /// `on_answer`: also when it is known why nothing is.
+  /// `on_answer`: also when the first list fails.
   void Start(std::function<void()> on_answer);
   /// As they are now; null: not known yet.
   std::shared_ptr<const Objects> objects() const { return objects_; }
-  /// It is known what there is, or why not.
-  bool answered() const { return objects_ != nullptr || !trouble_.ok(); }
+  /// The first list came or failed. A list without a kubeconfig, which a TLS bootstrap is still
+  /// making, is no failure.
+  bool answered() const { return objects_ != nullptr || (!trouble_.ok() && !IsAwaited(trouble_)); }
   const Status& trouble() const { return trouble_; }
 
  private:
