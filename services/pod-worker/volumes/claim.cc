@@ -114,9 +114,7 @@ StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod&
 Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name) {
   const auto& affinity = volume.spec().node_affinity();
   if (!affinity.has_required() || MayBeHere(affinity.required(), node_name)) return OkStatus();
-  return FailedPrecondition(
-      "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
-      volume.metadata().name());
+  return FailedPrecondition("no matching NodeSelectorTerms");
 }
 
 }  // namespace splitlet::pod_worker

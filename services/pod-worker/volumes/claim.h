@@ -25,7 +25,7 @@ struct BoundVolume {
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects);
 
-/// Errors: "MountVolume.NodeAffinity check failed for volume ...".
+/// FAILED_PRECONDITION: no term of the volume's node affinity matches this node.
 Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name);
 
 }  // namespace splitlet::pod_worker

@@ -23,8 +23,8 @@ class EmptyDirVolume final : public VolumePlugin {
   EmptyDirVolume(VolumeDirs& dirs, int64_t allocatable) : dirs_(dirs), allocatable_(allocatable) {}
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~empty-dir"; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:

@@ -20,8 +20,8 @@ class HostPathVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override;
   std::string name() const override { return "kubernetes.io/host-path"; }
   StatusOr<std::string> HostPath(const VolumeSpec& spec, const VolumePlace& place) const override;
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace&) override { return Progress::kDone; }
 
  private:

@@ -25,9 +25,8 @@ using FileKind = fs::FileInfo::Kind;
 constexpr const char* kReadOnly = "ro";
 constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
 
-Status NoMounter(const std::string& volume, const std::string& why) {
-  return FailedPrecondition("MountVolume.NewMounter initialization failed for volume \"{}\" : {}",
-                            volume, why);
+SetUpResult NoMounter(const std::string& why) {
+  return {VolumeStep::kMakeMounter, FailedPrecondition("{}", why)};
 }
 
 StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
@@ -63,21 +62,19 @@ bool AnotherPodHas(const std::vector<std::string>& points, const std::string& pa
 
 }  // namespace
 
-Status CheckLocal(const std::string& volume, const std::string& directory,
-                  const StatusOr<fs::FileInfo>& there) {
+SetUpResult CheckLocal(const std::string& directory, const StatusOr<fs::FileInfo>& there) {
   if (kube::HasParentStep(directory))
     return InvalidArgument("invalid path: {} must not contain '..'", directory);
   if (there.status().code() == StatusCode::kNotFound)
-    return NoMounter(volume, fmt::format("path \"{}\" does not exist", directory));
-  if (!there.ok())
-    return NoMounter(volume, fmt::format("{}: {}", directory, Message(there.status())));
-  if (there->kind == FileKind::kDirectory) return OkStatus();
+    return NoMounter(fmt::format("path \"{}\" does not exist", directory));
+  if (!there.ok()) return NoMounter(fmt::format("{}: {}", directory, Message(there.status())));
+  if (there->kind == FileKind::kDirectory) return Progress::kDone;
   if (there->kind != FileKind::kBlockDevice)
-    return NoMounter(volume, "only directory and block device are supported");
-  return NoMounter(volume,
-                   fmt::format("block device {} is neither formatted nor mounted here: mount it on "
-                               "the host and name the directory",
-                               directory));
+    return NoMounter("only directory and block device are supported");
+  return NoMounter(
+      fmt::format("block device {} is neither formatted nor mounted here: mount it on the host and "
+                  "name the directory",
+                  directory));
 }
 
 bool LocalVolume::Takes(const VolumeSpec& spec) const {
@@ -129,8 +126,8 @@ Status LocalVolume::SetOptions(const std::vector<std::string>& options,
       "mount options");
 }
 
-StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                      const VolumePlace& place) {
+SetUpResult LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                               const VolumePlace& place) {
   const std::string& directory = spec.source()->local().path();
   const std::string& path = place.path;
   const auto options = OptionsOf(spec);
@@ -138,7 +135,7 @@ StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput&
   if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound)
     return Annotate(mounted.status(), "look for its mount");
   if (!mounted.ok() || !*mounted) {
-    const Status usable = CheckLocal(spec.name(), directory, deps_.files.Stat(directory, true));
+    auto usable = CheckLocal(directory, deps_.files.Stat(directory, true));
     if (!usable.ok()) return usable;
     const bool read_only = std::ranges::find(options, kReadOnly) != options.end();
     if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in, place), "group");

@@ -7,8 +7,7 @@
 /// Threads: any, one call for a volume at a time; blocks on files, mounts and, where there are
 ///          mount options, mount(8).
 /// Errors:  `path "/x" does not exist`, "only directory and block device are supported" and the
-///          like, with "MountVolume.NewMounter initialization failed" before them; what the kernel
-///          says of a mount.
+///          like, at step kMakeMounter; what the kernel says of a mount.
 /// Source:  docs/behaviour/volumes.md, "Local volumes"; kubelet plugin local.
 
 #include <cstdint>
@@ -45,8 +44,8 @@ class LocalVolume final : public VolumePlugin {
   std::string_view folder() const override { return kFolder; }
   BlockMapper* block() override { return &device_; }
   bool takes_mount_options() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
@@ -60,10 +59,9 @@ class LocalVolume final : public VolumePlugin {
   LocalDevice device_;
 };
 
-/// Whether what is `there` can be the volume: a directory. A block device would have to be
-/// formatted first, which nobody can take back.
-Status CheckLocal(const std::string& volume, const std::string& directory,
-                  const StatusOr<fs::FileInfo>& there);
+/// Only a directory can be the volume. A block device would have to be formatted first, which
+/// cannot be taken back.
+SetUpResult CheckLocal(const std::string& directory, const StatusOr<fs::FileInfo>& there);
 
 struct GroupCheck {
   fs::FileSystem& files;

@@ -12,17 +12,12 @@ namespace {
 
 constexpr uint32_t kDeviceFolderMode = 0750;
 
-Status NoDevice(const std::string& volume, const std::string& why) {
-  return FailedPrecondition("MapVolume.SetUpDevice failed for volume \"{}\" : {}", volume, why);
-}
-
-Status CheckDevice(const std::string& volume, const std::string& device,
-                   const StatusOr<fs::FileInfo>& there) {
+Status CheckDevice(const std::string& device, const StatusOr<fs::FileInfo>& there) {
   if (kube::HasParentStep(device))
-    return NoDevice(volume, fmt::format("invalid path: {} must not contain '..'", device));
-  if (!there.ok()) return NoDevice(volume, fmt::format("{}: {}", device, Message(there.status())));
+    return FailedPrecondition("invalid path: {} must not contain '..'", device);
+  if (!there.ok()) return FailedPrecondition("{}: {}", device, Message(there.status()));
   if (there->kind == fs::FileInfo::Kind::kBlockDevice) return OkStatus();
-  return NoDevice(volume, fmt::format("{} is not a block device", device));
+  return FailedPrecondition("{} is not a block device", device);
 }
 
 }  // namespace
@@ -39,10 +34,10 @@ Status LocalDevice::Link(const std::string& device, const std::string& path) con
   return Annotate(deps_.files.MakeSymlink(device, path), "link");
 }
 
-StatusOr<Progress> LocalDevice::Map(const VolumeSpec& spec, const VolumePlace& place) {
+SetUpResult LocalDevice::Map(const VolumeSpec& spec, const VolumePlace& place) {
   const std::string& device = spec.source()->local().path();
-  const Status usable = CheckDevice(spec.name(), device, deps_.files.Stat(device, true));
-  if (!usable.ok()) return usable;
+  const Status usable = CheckDevice(device, deps_.files.Stat(device, true));
+  if (!usable.ok()) return {VolumeStep::kSetUpDevice, usable};
   const std::string shared = SharedDir(place);
   RETURN_IF_ERROR(deps_.files.MakeDirs(fs::ParentOf(place.device), kDeviceFolderMode),
                   "make directory");

@@ -4,7 +4,7 @@
 /// file of its own for each pod too, as a kubelet does.
 /// Killed at any line: the link is made first and goes last: whoever finds it takes the rest away.
 /// Threads: any, one call for a volume of a pod at a time; blocks on files and mounts.
-/// Errors:  "/x is not a block device" and the like, after "MapVolume.SetUpDevice failed".
+/// Errors:  "/x is not a block device" and the like, at step kSetUpDevice.
 /// Source:  docs/behaviour/volumes.md, "Block devices"; kubelet plugin local.
 
 #include <string>
@@ -23,7 +23,7 @@ class LocalDevice final : public BlockMapper {
     std::string folder;  // of the plugin
   };
   explicit LocalDevice(Deps deps) : deps_(std::move(deps)) {}
-  StatusOr<Progress> Map(const VolumeSpec& spec, const VolumePlace& place) override;
+  SetUpResult Map(const VolumeSpec& spec, const VolumePlace& place) override;
   StatusOr<Progress> Unmap(const VolumePlace& place) override;
 
  private:

@@ -153,30 +153,35 @@ TEST_F(Local, IsBoundIntoThePodAndOutlivesIt) {
 
 TEST(CheckLocal, OnlyADirectoryCanBeAVolume) {
   using Kind = fs::FileInfo::Kind;
-  const std::string begin = "MountVolume.NewMounter initialization failed for volume \"disk\" : ";
   const struct {
     const char *name, *path;
     StatusOr<fs::FileInfo> there;
     std::string want;
+    std::optional<VolumeStep> step = VolumeStep::kMakeMounter;
   } kCases[] = {
-      {"a directory", "/srv/disk", fs::FileInfo{.kind = Kind::kDirectory}, ""},
+      {"a directory", "/srv/disk", fs::FileInfo{.kind = Kind::kDirectory}, "", {}},
       {"nothing", "/srv/disk", NotFound("No such file or directory"),
-       begin + "path \"/srv/disk\" does not exist"},
+       "path \"/srv/disk\" does not exist"},
       {"what cannot be looked at", "/srv/disk", PermissionDenied("Permission denied"),
-       begin + "/srv/disk: Permission denied"},
+       "/srv/disk: Permission denied"},
       {"a file", "/srv/disk", fs::FileInfo{.kind = Kind::kFile},
-       begin + "only directory and block device are supported"},
+       "only directory and block device are supported"},
       {"a character device", "/dev/null", fs::FileInfo{.kind = Kind::kCharDevice},
-       begin + "only directory and block device are supported"},
+       "only directory and block device are supported"},
       {"a block device is not formatted", "/dev/sdb", fs::FileInfo{.kind = Kind::kBlockDevice},
-       begin + "block device /dev/sdb is neither formatted nor mounted here: mount it on the host "
-               "and name the directory"},
-      {"a path that leads up", "/srv/../etc", fs::FileInfo{.kind = Kind::kDirectory},
-       "invalid path: /srv/../etc must not contain '..'"},
+       "block device /dev/sdb is neither formatted nor mounted here: mount it on the host "
+       "and name the directory"},
+      {"a path that leads up",
+       "/srv/../etc",
+       fs::FileInfo{.kind = Kind::kDirectory},
+       "invalid path: /srv/../etc must not contain '..'",
+       {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(Message(CheckLocal("disk", c.path, c.there)), c.want);
+    const SetUpResult checked = CheckLocal(c.path, c.there);
+    EXPECT_EQ(Message(checked.status()), c.want);
+    EXPECT_EQ(checked.step(), c.step);
   }
 }
 

@@ -81,8 +81,7 @@ StatusOr<Progress> NfsVolume::Mount(const VolumeSpec& spec, const VolumePlace& p
   return Progress::kDone;
 }
 
-StatusOr<Progress> NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
-                                    const VolumePlace& place) {
+SetUpResult NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace& place) {
   const auto key = MountKey(place);
   if (!deps_.programs->Knows(key)) {
     // Begun for the end of the pod's life before, which nobody waits for any more.

@@ -28,8 +28,8 @@ class NfsVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~nfs"; }
   bool takes_mount_options() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> Release(const VolumePlace& folder) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 

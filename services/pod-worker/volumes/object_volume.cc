@@ -68,8 +68,8 @@ bool ShowsObjects(const kube::Pod& pod) {
   });
 }
 
-StatusOr<Progress> ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                       const VolumePlace& place) {
+SetUpResult ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                const VolumePlace& place) {
   const kube::Volume& volume = spec.volume;
   const std::string& path = place.path;
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});

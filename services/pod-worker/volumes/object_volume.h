@@ -35,8 +35,8 @@ class ObjectVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override { return kind_.takes(spec.own()); }
   std::string_view folder() const override { return kind_.folder; }
   bool refreshes() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:

@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "libs/base/clock.h"
@@ -91,14 +92,17 @@ class VolumeManager {
     bool as_device = false;
   };
   /// With what is behind a claim; any other volume as it is.
-  StatusOr<VolumeSpec> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
+  std::variant<VolumeSpec, VolumeFailure> Resolve(const kube::Volume& volume,
+                                                  const VolumeInput& in) const;
   /// Null: no plugin takes it.
   VolumePlugin* PluginOf(const VolumeSpec& spec) const;
-  StatusOr<Choice> Choose(const kube::Volume& volume, const VolumeInput& in,
-                          const std::string& pod_dir) const;
-  StatusOr<Progress> Make(const Choice& choice, const VolumeInput& in) const;
+  std::variant<Choice, VolumeFailure> Choose(const kube::Volume& volume, const VolumeInput& in,
+                                             const std::string& pod_dir) const;
+  SetUpResult Make(const Choice& choice, const VolumeInput& in) const;
   StatusOr<Progress> TakeDown(VolumePlugin& plugin, const VolumePlace& place) const;
-  StatusOr<Progress> Map(const Choice& choice) const;
+  SetUpResult Map(const Choice& choice) const;
+  SetUpResult MakeFor(const Choice& choice, const VolumeInput& in,
+                      const std::string& pod_dir) const;
   /// All that it has of the pod.
   StatusOr<Progress> UnmapAll(VolumePlugin& plugin, const std::string& pod_dir) const;
   StatusOr<Progress> TakeDownAll(VolumePlugin& plugin, const std::string& uid,

@@ -7,14 +7,17 @@
 /// Errors:  what the event FailedMount shows behind "MountVolume.SetUp failed for volume".
 /// Source:  docs/behaviour/volumes.md, "Plugins".
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/volumes/slow_walk.h"
 #include "services/pod-worker/volumes/volume_spec.h"
+#include "services/pod-worker/volumes/volume_step.h"
 
 namespace splitlet::pod_worker {
 
@@ -36,6 +39,20 @@ inline StatusOr<Progress> Done(Status status) {
   return Progress::kDone;
 }
 
+/// How far a set-up has come, or why it failed and, where that is not the call's own step, at which
+/// step.
+class [[nodiscard]] SetUpResult : public StatusOr<Progress> {
+ public:
+  SetUpResult(Progress progress) : StatusOr<Progress>(progress) {}
+  SetUpResult(Status why) : StatusOr<Progress>(std::move(why)) {}
+  SetUpResult(StatusOr<Progress> result) : StatusOr<Progress>(std::move(result)) {}
+  SetUpResult(VolumeStep step, Status why) : StatusOr<Progress>(std::move(why)), step_(step) {}
+  std::optional<VolumeStep> step() const { return step_; }
+
+ private:
+  std::optional<VolumeStep> step_;
+};
+
 /// Where a plugin puts what it makes for a volume of a pod.
 struct VolumePlace {
   std::string path;         // "<pod>/volumes/<folder>/<name>"
@@ -50,8 +67,8 @@ struct VolumePlace {
 class BlockMapper {
  public:
   virtual ~BlockMapper() = default;
-  /// `place.device` leads to the device then. Idempotent.
-  virtual StatusOr<Progress> Map(const VolumeSpec& spec, const VolumePlace& place) = 0;
+  /// Afterwards `place.device` leads to the device. Its own step is kMapDevice. Idempotent.
+  virtual SetUpResult Map(const VolumeSpec& spec, const VolumePlace& place) = 0;
   /// Idempotent.
   virtual StatusOr<Progress> Unmap(const VolumePlace& place) = 0;
 };
@@ -78,9 +95,9 @@ class VolumePlugin {
   virtual BlockMapper* block() { return nullptr; }
   /// Those of a persistent volume are for it.
   virtual bool takes_mount_options() const { return false; }
-  /// Idempotent, and goes on where a killed process left off.
-  virtual StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                   const VolumePlace& place) = 0;
+  /// Its own step is kSetUp. Idempotent, and goes on where a killed process left off.
+  virtual SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                            const VolumePlace& place) = 0;
   /// Before anybody looks into the folder, where its volumes of a pod are: what could hang is
   /// unmounted. Idempotent.
   virtual StatusOr<Progress> Release(const VolumePlace& /*folder*/) { return Progress::kDone; }
