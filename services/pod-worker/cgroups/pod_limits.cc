@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// By every container, or by the pod as a whole.
+/// Every container has a limit of the resource, or the pod as a whole has one.
 bool IsLimited(const kube::Pod& pod, std::string_view name) {
   const std::string key(name);
   const auto limits = [&key](const auto& holder) {

@@ -31,7 +31,7 @@ StatusOr<int> PortOf(const k8s::io::apimachinery::pkg::util::intstr::IntOrString
   return CheckPort(*number);
 }
 
-/// Variables with a literal value only; others stay as they are written.
+/// Replaces $(NAME) only for variables with a literal value.
 std::vector<std::string> ExpandedCommand(const core::ExecAction& exec,
                                          const kube::Container& container) {
   std::map<std::string, std::string> known;

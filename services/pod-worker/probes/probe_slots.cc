@@ -1,10 +1,10 @@
-#include "services/pod-worker/probes/places.h"
+#include "services/pod-worker/probes/probe_slots.h"
 
 #include <utility>
 
 namespace splitlet::pod_worker {
 
-bool Places::Enter(bool slow, Start start) {
+bool ProbeSlots::Enter(bool slow, Start start) {
   if (closed_) return true;
   Lane& lane = slow ? slow_ : fast_;
   if (lane.waiting.size() >= limits_.waiting) return false;
@@ -13,12 +13,12 @@ bool Places::Enter(bool slow, Start start) {
   return true;
 }
 
-void Places::Leave(bool slow) {
+void ProbeSlots::Leave(bool slow) {
   --(slow ? slow_ : fast_).running;
   StartNext();
 }
 
-void Places::StartNext() {
+void ProbeSlots::StartNext() {
   const auto next = [this]() -> Lane* {
     if (fast_.running + slow_.running >= limits_.at_once) return nullptr;
     if (!fast_.waiting.empty()) return &fast_;
@@ -33,7 +33,7 @@ void Places::StartNext() {
   }
 }
 
-void Places::Close() {
+void ProbeSlots::Close() {
   closed_ = true;
   fast_.waiting.clear();
   slow_.waiting.clear();

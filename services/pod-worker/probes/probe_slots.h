@@ -1,8 +1,8 @@
 #pragma once
 
-/// So many runs of probes at a time; others wait in order. A probe that was slow when it last ran
-/// may have only half of the places: those whose containers hang never take the last from those
-/// whose containers answer.
+/// Slots for probes and hooks that run at the same time; further runs wait in order. A probe whose
+/// last run was slow may use only half of the slots. So containers that hang leave slots for
+/// containers that answer.
 /// Threads: the loop's.
 /// Errors:  none.
 /// Units:   Duration.
@@ -15,23 +15,23 @@
 
 namespace splitlet::pod_worker {
 
-/// From when a run holds its place so long that it is slow.
+/// A run that holds its slot for so long is slow.
 inline constexpr Duration kSlowProbe = std::chrono::milliseconds{500};
 
-class Places {
+class ProbeSlots {
  public:
   struct Limits {
     size_t at_once = 0;
     size_t waiting = 0;
   };
-  explicit Places(Limits limits) : limits_(limits) {}
+  explicit ProbeSlots(Limits limits) : limits_(limits) {}
 
   using Start = std::function<void()>;
-  /// Runs `start` at once or when there is a place. False: too many wait.
+  /// Runs `start` immediately, or when a slot is free. False: too many runs wait.
   bool Enter(bool slow, Start start);
-  /// Of a run that was started.
+  /// At the end of a run that was started.
   void Leave(bool slow);
-  /// Those that wait are dropped, and none is started any more.
+  /// Drops the runs that wait, and starts no other.
   void Close();
 
  private:
