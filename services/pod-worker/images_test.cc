@@ -115,7 +115,7 @@ TEST_F(Pulls, OneAfterTheOtherAndTheLaterOnesSayThatTheyWaited) {
   process->calls.hold = true;
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(RunPod(AlwaysPulling(name)).ok());
   for (const size_t n : {0, 1, 2}) {
-    ASSERT_EQ(process->calls.pulls.size(), n + 1) << "no two at once";
+    ASSERT_EQ(process->calls.pulls.size(), n + 1) << "no two at the same time";
     Bring(n);
   }
   Texts texts;
@@ -218,7 +218,7 @@ TEST_F(Pulls, APullOfAnEarlierLifeAnswersNothing) {
   ASSERT_EQ(Record()->incarnation(), 2);
   process->calls.pulls[0](std::string("sha256:earlier"));
   RunFor(5s);
-  EXPECT_EQ(Show(), "sandbox/0=dead sandbox/1=ready") << "the answer is not of this life";
+  EXPECT_EQ(Show(), "sandbox/0=dead sandbox/1=ready") << "the answer is for an earlier incarnation";
   ASSERT_EQ(process->calls.pulls.size(), 2u) << "which pulls for itself";
   EXPECT_EQ(events.Count("Pulled"), 0);
   runtime.AddImage("new:1");
@@ -392,7 +392,7 @@ class WaitingPulls : public PrivateImages {
   }
   /// The one before them ends.
   void GoOn() {
-    ASSERT_EQ(process->calls.pulls.size(), 1u) << "nothing else has begun";
+    ASSERT_EQ(process->calls.pulls.size(), 1u) << "no other pull runs";
     process->calls.hold = false;
     process->calls.pulls[0](NotFound("no such image"));
     Settle();
@@ -652,7 +652,7 @@ TEST_F(PrivateImages, ARuntimeThatDoesNotAnswerAtTheStartIsAskedAgain) {
   runtime.AddFault({.method = "ListImages"});
   Start();
   RunFor(20s);
-  EXPECT_EQ(Files("pulled"), 1u) << "nobody knows what is there";
+  EXPECT_EQ(Files("pulled"), 1u) << "the images of the runtime are not known";
   runtime.ClearFaults();
   RunFor(11s);
   EXPECT_EQ(Files("pulled"), 0u);
@@ -667,7 +667,7 @@ TEST_F(PrivateImages, TheIntentOfAPullThatIsUnderWayStays) {
   ASSERT_TRUE(RunPod(PodOf("b", {"team"}, "Always")).ok());
   ASSERT_EQ(Files("pulling"), 1u);
   RunFor(6min);
-  EXPECT_EQ(Files("pulling"), 1u) << "killed now, nobody would know whose the image is";
+  EXPECT_EQ(Files("pulling"), 1u) << "a kill now would lose whose image this is";
   EXPECT_EQ(Files("pulled"), 1u);
 }
 
