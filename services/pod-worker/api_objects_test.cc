@@ -83,7 +83,7 @@ TEST_F(ApiObjects, APodWaitsForTheConfigMapItNamesAndRunsWhenItComes) {
   };
   PutConfigMap(server, "settings", "blue");
   RunFor(10ms);
-  EXPECT_EQ(Show(), kRuns) << "at once";
+  EXPECT_EQ(Show(), kRuns) << "immediately";
   EXPECT_EQ(value, "blue");
 }
 
@@ -162,7 +162,7 @@ TEST_F(ApiObjects, ASecretVolumeFollowsItsSecret) {
   EXPECT_EQ(ReadFile("K", "secret"), "one");
   PutSecret(server, "login", "dHdv");
   RunFor(10ms);
-  EXPECT_EQ(ReadFile("K", "secret"), "two") << "at once";
+  EXPECT_EQ(ReadFile("K", "secret"), "two") << "immediately";
   server.Remove(PathOf("secrets", "login"));
   RunFor(3min);
   EXPECT_EQ(ReadFile("K", "secret"), "two") << "it keeps what it had";
@@ -220,7 +220,7 @@ TEST_F(ApiObjects, ATokenIsRenewedInTimeWithoutARestart) {
   EXPECT_FALSE(first.empty());
   RunFor(469s);
   EXPECT_EQ(ReadFile("token"), first);
-  RunFor(105s);  // by the next regular look
+  RunFor(105s);  // by the next resync
   EXPECT_NE(ReadFile("token"), first);
   EXPECT_EQ(Show(), kRuns);
   EXPECT_EQ(events.Count("FailedMount"), 0);
@@ -235,7 +235,7 @@ TEST_F(ApiObjects, ATokenIsRenewedInTimeUnderALongInitContainer) {
   EXPECT_FALSE(first.empty());
   RunFor(469s);
   EXPECT_EQ(ReadFile("token"), first);
-  RunFor(105s);  // by the next regular look
+  RunFor(105s);  // by the next resync
   EXPECT_NE(ReadFile("token"), first);
   EXPECT_EQ(Show(), "sandbox/0=ready wait/0=running");
 }

@@ -84,7 +84,7 @@ TEST_F(Objects, AVolumeWaitsForItsObjectFollowsItAndGoesWithThePod) {
   const std::string dir = "/kubelet/pods/uid-web/volumes/kubernetes.io~configmap/v";
   EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "blue");
   Put("settings.yaml", MapOf("settings", "red"));
-  EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "at once";
+  EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "immediately";
   ASSERT_TRUE(files.Remove("/objects/settings.yaml").ok());
   Settle();
   EXPECT_EQ(files.Read(dir + "/K", 10).value_or(""), "red") << "it keeps what it had";
@@ -166,7 +166,7 @@ TEST_F(Objects, AVolumeOfAPodTakenOverFromAKubeletFollowsItsObjectWithoutARestar
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
 }
 
-/// Else what is optional would be left out of a container that starts before the first look.
+/// Otherwise a container that starts before the folder was read would lack its optional objects.
 TEST_F(Objects, BeforeTheFirstLookNobodyKnows) {
   const FolderObjects fresh(
       FolderObjects::Deps{process->loop, process->strands, files,
@@ -186,7 +186,7 @@ TEST_F(Objects, TheFolderIsFollowed) {
   EXPECT_EQ(ValueOf("a"), "before");
   EXPECT_EQ(folder_->Notes(),
             std::vector<std::string>{
-                "/objects/1.yaml: ConfigMap default/a is in a file before it, which counts"});
+                "/objects/1.yaml: ConfigMap default/a is ignored, an earlier file has it"});
   ASSERT_TRUE(files.Remove("/objects/0.yaml").ok());
   Settle();
   EXPECT_EQ(ValueOf("a"), "two");

@@ -22,7 +22,7 @@ std::string ServiceKey(const Proto& object) {
   return meta.namespace_() + "/" + meta.name();
 }
 
-/// A cluster has thousands, and variables are made of little.
+/// Keeps only what variables are made of: a cluster may have thousands of services.
 WatchedCollection::Object PartOfService(const Proto& object) {
   const auto& whole = static_cast<const Service&>(object);
   auto part = std::make_shared<Service>();
@@ -50,7 +50,7 @@ ApiCache::ApiCache(ApiContext context, ChangeDetection strategy, NeedsAccount ne
       secrets_({context_, calls_, strategy,
                 [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
                ReferencedObjects::Secrets()),
-      // A node may read one of its pods', and not watch it.
+      // The API server lets a node read its pods' service accounts, but not watch them.
       accounts_({context_, calls_, ChangeDetection::kCache,
                  [this](const std::string& uid, bool changed) { OnAnswer(uid, changed); }},
                 ReferencedObjects::ServiceAccounts()),
@@ -115,7 +115,7 @@ bool ApiCache::AreListed(const Pod& pod) const {
          (!pod.needs_classes || runtime_classes_.answered());
 }
 
-/// Who the account is does not change while its pod runs: what else changes of it, pulls ask for.
+/// Not again for a running pod: the UID of its account stays, and pulls read the annotations.
 bool ApiCache::RefreshAccounts(const std::string& uid, const Pod& pod, bool is_new) {
   const auto is_known = [this, &pod](const std::string& name) {
     return accounts_.Find({pod.name_space, name}).ok();
@@ -149,7 +149,7 @@ void ApiCache::OnAnswer(const std::string& uid, bool changed) {
   if (pod != pods_.end() && (changed || pod->second.waits_since)) on_change_(uid);
 }
 
-/// Those that wait, or were refused because it was not known.
+/// All pods: some wait for the list, others failed because it was missing.
 void ApiCache::OnCollection() {
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : pods_) uids.push_back(uid);

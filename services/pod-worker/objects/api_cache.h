@@ -1,12 +1,11 @@
 #pragma once
 
-/// What pods of this node name at an API server, and no more: config maps, secrets, claims and
-/// tokens while a pod names them; services and runtime classes, which no pod names by themselves.
-/// In:      which pods there are; answers of the API server.
-/// Owns:    nothing by itself: each kind is in a class of its own.
-/// Out:     the callback of Start for a pod that waits for an answer, or of which something has
-///          changed.
-/// Killed:  the next start reads everything again; what pods have mounted stays.
+/// The API server's objects that pods of this node need: config maps, secrets, claims and tokens
+/// while a pod references them; all services and runtime classes.
+/// In:      the pods of this node; answers of the API server.
+/// Owns:    the references of each pod. The objects are in one member for each kind.
+/// Out:     the callback of Start, for each pod that waits for an answer or whose objects changed.
+/// Killed:  the next start reads all objects again; mounted volumes keep their content.
 /// Threads: the loop's; a view is a value for any.
 /// Errors:  those of ObjectSource, in a kubelet's words.
 /// Source:  docs/behaviour/objects.md, "From an API server".
@@ -39,7 +38,7 @@ class ApiCache {
   static constexpr Duration kFirstWait = 10s;
   using OnChange = std::function<void(const std::string& uid)>;
 
-  /// Whether a plugin may be told of the pod's service account.
+  /// A credential provider plugin may need the pod's service account.
   using NeedsAccount = std::function<bool(const kube::Pod& pod)>;
 
   ApiCache(ApiContext context, ChangeDetection strategy, NeedsAccount needs_account = {});
@@ -48,8 +47,8 @@ class ApiCache {
   ApiCache& operator=(const ApiCache&) = delete;
 
   void Start(OnChange on_change);
-  /// What the pod names is held from now on. `order`: of two pods that both want what is for one
-  /// the lower one has it.
+  /// Holds the objects that the pod references, until Release or another Hold. `order`: the lower
+  /// of two pods gets a volume that is for one pod.
   void Hold(const kube::Pod& pod, int64_t order);
   /// A static pod holds nothing here; it only waits for the first list of runtime classes.
   void HoldStatic(const std::string& uid);
@@ -58,19 +57,19 @@ class ApiCache {
   /// Before a sync: asks for what is too old. Returns how long the sync has to wait at most; 0: not
   /// at all. `is_new`: nothing of the pod runs.
   Duration Prepare(const std::string& uid, bool is_new);
-  /// For a pod that is held.
+  /// For a held pod.
   std::shared_ptr<const ObjectSource> View(const std::string& uid);
-  /// For a static pod: services and runtime classes, and what `own` says of all else, which may be
-  /// null.
+  /// For a static pod: services and runtime classes of the API server, and all other objects of
+  /// `own`, which may be null.
   std::shared_ptr<const ObjectSource> ViewBeside(std::shared_ptr<const ObjectSource> own) const;
-  /// Of pods that are held, for credential provider plugins.
+  /// Service accounts of held pods, for credential provider plugins.
   AccountSource& accounts() { return pull_accounts_; }
 
  private:
   struct Pod {
     std::string name_space;
     References names;
-    std::set<std::string> accounts;  // its own, if plugins may be told of it
+    std::set<std::string> accounts;  // its service account, if a plugin may need it
     bool needs_services = false, needs_classes = false;
     std::optional<Clock::Time> waits_since;
   };

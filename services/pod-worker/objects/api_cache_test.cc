@@ -157,7 +157,7 @@ TEST_F(ApiCacheTest, WhileTheServerIsAwayWhatIsKnownStays) {
   api_.SetAway(true);
   loop_.Advance(1min);
   EXPECT_EQ(ValueOf("m"), "one");
-  EXPECT_EQ(Prepare(), Duration{0}) << "a container that starts again waits for nobody";
+  EXPECT_EQ(Prepare(), Duration{0}) << "a container that starts again does not wait";
   cache_->Hold(PodOfMap("next", "uid-new"), 2);
   Prepare("uid-new");
   loop_.Advance(5s);
@@ -337,7 +337,7 @@ TEST_F(ApiCacheTest, WhatWasRefusedIsNotAskedForWhenNobodyNamesItAnyMore) {
 TEST_F(ApiCacheTest, OnlyARefusalIsEarly) {
   api_.Inject({.prefix = "/api/v1/namespaces/default/configmaps", .code = 500});
   Hold(PodOfMap("m"));
-  EXPECT_EQ(TakeChanged(), kWeb) << "told at once";
+  EXPECT_EQ(TakeChanged(), kWeb) << "reported immediately";
   EXPECT_EQ(Prepare(), Duration{0});
 }
 
@@ -417,9 +417,9 @@ TEST_F(ApiCacheTest, ServicesOfThePodsNamespaceAndNoMore) {
   api_.SetAway(false);
   loop_.Advance(1min);
   EXPECT_EQ(names("default"), "a=10.0.0.1 b=10.0.0.2");
-  EXPECT_FALSE(TakeChanged().empty()) << "those that were refused are looked at again";
+  EXPECT_FALSE(TakeChanged().empty()) << "pods that lacked services are synced again";
   EXPECT_TRUE((*cache_->View("uid-web")->Services("default"))[0]->spec().selector().empty())
-      << "what nobody needs is not held";
+      << "unneeded parts are not held";
   put("/api/v1/namespaces/default/services/b", "10.0.0.9");
   api_.Remove("/api/v1/namespaces/default/services/a");
   loop_.RunUntilIdle();
@@ -473,7 +473,7 @@ TEST_F(Claims, AreAskedForUntilTheyAreBound) {
   loop_.Advance(2s);
   TakeChanged();
   Prepare();
-  EXPECT_EQ(TakeChanged(), kWeb) << "what changed is looked at at once";
+  EXPECT_EQ(TakeChanged(), kWeb) << "a change wakes the pod";
   EXPECT_EQ(Phase(), "Pending");
   loop_.Advance(2s);
   Prepare();

@@ -40,10 +40,10 @@ void ApiCalls::Begin(apiclient::Request request, std::shared_ptr<Message> into, 
   apiclient::ClientMetrics::Call call{.method = request.method,
                                       .host = context_.transport.host(),
                                       .sent_bytes = request.body.size()};
-  const Clock::Time begun = context_.clock.Now();
-  auto answered = [this, begun, call = std::move(call), into = std::move(into),
+  const Clock::Time began = context_.clock.Now();
+  auto answered = [this, began, call = std::move(call), into = std::move(into),
                    done = std::move(done)](const Answer& answer) mutable {
-    call.took = context_.clock.Now() - begun;
+    call.took = context_.clock.Now() - began;
     call.code = answer.ok() ? answer->code : 0;
     call.received_bytes = answer.ok() ? answer->body.size() : 0;
     if (context_.metrics != nullptr) context_.metrics->NoteCall(call);
@@ -51,7 +51,7 @@ void ApiCalls::Begin(apiclient::Request request, std::shared_ptr<Message> into, 
   };
   auto& loop = context_.loop;  // outlives every call
   context_.transport.Begin(
-      std::move(request), {begun + kTimeout},
+      std::move(request), {began + kTimeout},
       [&loop, alive = std::weak_ptr<const bool>(alive_), answered](Answer answer) {
         if (alive.expired()) return;
         loop.Post([alive, answered, kept = std::make_shared<Answer>(std::move(answer))]() mutable {

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Short calls to an API server that hold no thread: begun on the loop, answered there.
-/// In:      what its owner asks for.
-/// Out:     one request each; answers on the loop.
+/// Short calls to an API server. A call begins and ends on the loop, and holds no thread.
+/// In:      calls of the owner.
+/// Out:     one request for each call; answers on the loop.
 /// Threads: the loop's.
-/// Errors:  those of the transport and of apiclient::StatusOf. Nothing is tried again here.
-/// Killed:  nobody waits for an answer; the next start asks again.
+/// Errors:  those of the transport and of apiclient::StatusOf. No call is retried here.
+/// Killed:  the answers are lost; the next start calls again.
 
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@ class ClientMetrics;
 
 namespace splitlet::pod_worker {
 
-/// What reaches an API server from here.
+/// The means to reach the API server.
 struct ApiContext {
   const Clock& clock;
   exec::EventLoop& loop;
@@ -35,7 +35,7 @@ struct ApiContext {
   std::shared_ptr<apiclient::ClientMetrics> metrics = nullptr;  // null: none
 };
 
-/// With which a watch of objects is made.
+/// For a watch of objects.
 inline apiclient::Reflector::Deps WatchDeps(const ApiContext& context) {
   return {.clock = context.clock,
           .loop = context.loop,
@@ -50,17 +50,17 @@ class ApiCalls {
  public:
   using Message = google::protobuf::Message;
   using Done = std::function<void(const Status& status)>;
-  /// After it a call has failed.
+  /// A call without an answer fails after this time.
   static constexpr Duration kTimeout = 10s;
 
   /// `context` outlives it.
   explicit ApiCalls(const ApiContext& context) : context_(context) {}
-  /// No answer comes after it.
+  /// No `done` runs afterwards.
   ~ApiCalls() = default;
   ApiCalls(const ApiCalls&) = delete;
   ApiCalls& operator=(const ApiCalls&) = delete;
 
-  /// `into`: filled before `done` when that gets OK.
+  /// Fills `into` before `done` gets OK.
   void Get(const std::string& path, std::shared_ptr<Message> into, Done done);
   void Post(const std::string& path, const apiclient::Content& content,
             std::shared_ptr<Message> into, Done done);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// An API server in memory with objects that pods name, for tests.
+/// Objects for pods on an API server in memory, for tests.
 /// Threads: one.
 /// Errors:  of the test.
 
@@ -18,7 +18,7 @@ inline std::string PathOf(const std::string& collection, const std::string& name
   return "/api/v1/namespaces/default/" + collection + "/" + name;
 }
 
-/// Of namespace default, with the value of K.
+/// In namespace default; `value` has the key K.
 inline void PutConfigMap(apiclient::FakeApiServer& api, const std::string& name,
                          const std::string& value, bool immutable = false) {
   api.PutJson(PathOf("configmaps", name),
@@ -43,7 +43,7 @@ inline void PutAccount(apiclient::FakeApiServer& api, const std::string& name) {
                           name));
 }
 
-/// Requests since the last call whose method and path begin so.
+/// Counts the requests since the last call whose method and path begin like this.
 inline int TakeCount(apiclient::FakeApiServer& api, const std::string& method,
                      const std::string& prefix) {
   int count = 0;

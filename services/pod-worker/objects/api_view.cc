@@ -114,7 +114,7 @@ StatusOr<ObjectPtr<PersistentVolume>> StaticView::GetPersistentVolume(
               : NoneHere<PersistentVolume>("persistentvolume", name);
 }
 
-/// The node's own come last, and count.
+/// The node's own services come last, so they win over the API server's.
 StatusOr<std::vector<ObjectPtr<Service>>> StaticView::Services(
     const std::string& name_space) const {
   auto services = api_->Services(name_space);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one pod sees of an API server's objects, at one time.
+/// The API server's objects that one pod sees, at one point in time.
 /// Threads: values, any.
 /// Errors:  those of ObjectSource.
 /// Source:  docs/behaviour/objects.md, "From an API server".
@@ -16,12 +16,12 @@
 
 namespace splitlet::pod_worker {
 
-/// Of an API pod.
+/// For a pod of the API server.
 class ApiView final : public ObjectSource {
  public:
   using Known = std::map<std::string, StatusOr<apiclient::Reflector::Object>>;  // by name
   struct Content {
-    Known config_maps, secrets, accounts;  // of the pod's namespace, as claims and tokens
+    Known config_maps, secrets, accounts;  // of the pod's namespace
     std::map<std::string, ClaimLookups::Found> claims;
     PodTokens::Values tokens;
     std::shared_ptr<const WatchedCollection::Objects> services, runtime_classes;  // null: unknown
@@ -43,10 +43,10 @@ class ApiView final : public ObjectSource {
   const Content content_;
 };
 
-/// Of a static pod beside an API server: it waits for nothing of that but its runtime class.
+/// For a static pod of a node with an API server. Only a missing runtime class makes it wait.
 class StaticView final : public ObjectSource {
  public:
-  /// `own`: of the node; may be null. `api`: services and runtime classes are taken from it.
+  /// `own`: the node's folder; may be null. `api`: the source of services and runtime classes.
   StaticView(std::shared_ptr<const ObjectSource> own, std::shared_ptr<const ObjectSource> api)
       : own_(std::move(own)), api_(std::move(api)) {}
 

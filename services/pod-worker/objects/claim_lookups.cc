@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kClaimRetry = 1s;
 
-/// What a pod may notice of an answer.
+/// The part of an answer that matters to a pod.
 std::string Digest(const ClaimLookups::Found& found) {
   const auto& [claim, volume, may_use] = found;
   return fmt::format("{} {} {}", claim.ok() ? (*claim)->status().phase() : Message(claim.status()),
@@ -48,7 +48,7 @@ void ClaimLookups::Hold(const Pod& pod, const std::set<std::string>& names) {
       entries_.erase(found);
     } else if (entry.user == pod.uid) {
       entry.user.clear();
-      Tell(entry, true);
+      Report(entry, true);
     }
   }
   if (wanted.empty()) names_.erase(pod.uid);
@@ -90,16 +90,16 @@ ClaimLookups::Entry* ClaimLookups::Find(const ObjectName& name, uint64_t number)
   return found == entries_.end() || found->second.number != number ? nullptr : &found->second;
 }
 
-/// While the server is away, what was known stays.
+/// An error does not replace a known claim.
 void ClaimLookups::OnClaim(const ObjectName& name, uint64_t number,
                            StatusOr<ObjectPtr<Claim>> claim) {
   Entry* const entry = Find(name, number);
   if (entry == nullptr) return;
-  const bool says = claim.ok() || claim.status().code() == StatusCode::kNotFound;
-  if (says || !entry->found.claim.ok()) entry->found.claim = std::move(claim);
+  const bool answered = claim.ok() || claim.status().code() == StatusCode::kNotFound;
+  if (answered || !entry->found.claim.ok()) entry->found.claim = std::move(claim);
   const auto& known = entry->found.claim;
   const std::string volume = known.ok() ? (*known)->spec().volume_name() : std::string();
-  if (!says || volume.empty()) return OnAnswered(*entry);
+  if (!answered || volume.empty()) return OnAnswered(*entry);
   auto into = std::make_shared<PersistentVolume>();
   deps_.calls.Get("/api/v1/persistentvolumes/" + apiclient::Escaped(volume), into,
                   [this, name, number, into](const Status& status) {
@@ -121,12 +121,12 @@ void ClaimLookups::OnAnswered(Entry& entry) {
   entry.answered = true;
   entry.answered_at = deps_.context.clock.Now();
   std::string now = Digest(entry.found);
-  const bool changed = entry.told != now;
-  entry.told = std::move(now);
-  Tell(entry, changed);
+  const bool changed = entry.reported != now;
+  entry.reported = std::move(now);
+  Report(entry, changed);
 }
 
-void ClaimLookups::Tell(const Entry& entry, bool changed) {
+void ClaimLookups::Report(const Entry& entry, bool changed) {
   const auto pods = entry.pods;
   for (const auto& [uid, order] : pods) deps_.on_answer(uid, changed);
 }

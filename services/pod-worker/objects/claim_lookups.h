@@ -1,10 +1,10 @@
 #pragma once
 
-/// Claims that pods of this node name, with the volumes that they are bound to: read by name, since
-/// nobody lists those of a node, until the binding stands. Then it stays as it is.
-/// In:      what pods name; answers of the API server.
-/// Owns:    claims and volumes, and which pod has a volume that is for one pod.
-/// Out:     a GET or two; on_answer for each pod that names the claim.
+/// The claims that pods of this node reference, and the volumes that they are bound to. Each claim
+/// is read by name until it is bound; a binding does not change.
+/// In:      the references of pods; answers of the API server.
+/// Owns:    claims and volumes, and which pod uses a volume that is for one pod.
+/// Out:     a GET of the claim, then of its volume; on_answer for each pod that references the claim.
 /// Killed:  the next start reads them again.
 /// Threads: the loop's.
 /// Errors:  of the answers; UNAVAILABLE: not known yet.
@@ -26,7 +26,7 @@ class ClaimLookups {
     StatusOr<ObjectPtr<Claim>> claim = Unavailable("the API server has not answered yet");
     StatusOr<ObjectPtr<PersistentVolume>> volume =
         Unavailable("the API server has not answered yet");
-    bool may_use = true;  // false: another pod has it
+    bool may_use = true;  // false: another pod uses it
   };
   struct Deps {
     const ApiContext& context;
@@ -37,14 +37,14 @@ class ClaimLookups {
 
   struct Pod {
     std::string uid, name_space;
-    int64_t order = 0;  // of two that came together the lower one has what is for one pod
+    int64_t order = 0;  // the lower of two pods gets a volume that is for one pod
   };
-  /// These and no others are what the pod names from now on.
+  /// Replaces the names of the pod's claims.
   void Hold(const Pod& pod, const std::set<std::string>& names);
   void Release(const std::string& uid) { Hold({.uid = uid}, {}); }
-  /// Asks for what is not bound yet. False: a first answer is waited for.
+  /// Reads the claims that are not bound yet. False: a first answer is missing.
   bool Refresh(const std::string& uid);
-  /// By name of the claim. What is for one pod, and nobody has, has one from now on.
+  /// By name of the claim. Gives a free volume that is for one pod to a pod.
   std::map<std::string, Found> Of(const std::string& uid);
 
  private:
@@ -54,8 +54,8 @@ class ClaimLookups {
     Found found;
     bool asking = false, answered = false;
     Clock::Time answered_at;
-    std::string told;  // what pods know of it
-    std::string user;  // UID of the pod that has it, if it is for one
+    std::string reported;  // digest of the answer that pods know
+    std::string user;      // UID of the pod that uses a volume for one pod
   };
   static bool IsBound(const Entry& entry);
   void Ask(const ObjectName& name, Entry& entry);
@@ -64,7 +64,7 @@ class ClaimLookups {
                 StatusOr<ObjectPtr<PersistentVolume>> volume);
   Entry* Find(const ObjectName& name, uint64_t number);
   void OnAnswered(Entry& entry);
-  void Tell(const Entry& entry, bool changed);
+  void Report(const Entry& entry, bool changed);
 
   const Deps deps_;
   std::map<ObjectName, Entry> entries_;

@@ -78,7 +78,7 @@ TEST(ReadObjects, WhatCannotBeUsedIsNamedAndNothingOfASecretShown) {
        "metadata.namespace: Invalid value"},
       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: "
        "ConfigMap\nmetadata: {name: a}\n",
-       "default/a stands there twice"},
+       "default/a is in the file twice"},
       {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "Pod"},
       {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {K: hunter2!}\n",
        "f.yaml: a secret cannot be read"},
@@ -109,9 +109,8 @@ TEST(ObjectSet, TheFirstOfTwoWithOneNameCounts) {
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: "
       "ConfigMap\nmetadata: {name: b}\n",
       "2");
-  EXPECT_EQ(
-      set.Add(other, "2"),
-      std::vector<std::string>{"2: ConfigMap default/a is in a file before it, which counts"});
+  EXPECT_EQ(set.Add(other, "2"),
+            std::vector<std::string>{"2: ConfigMap default/a is ignored, an earlier file has it"});
   EXPECT_EQ((*set.GetConfigMap({"default", "a"}))->data().size(), 1u);
   EXPECT_TRUE(set.GetConfigMap({"default", "b"}).ok());
 }

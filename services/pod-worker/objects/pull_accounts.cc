@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-Status PodIsOver(const TokenOwner& pod) {
+Status NotHeld(const TokenOwner& pod) {
   return NotFound("pod {}/{} has no service account here", pod.name_space, pod.name);
 }
 
@@ -23,11 +23,11 @@ void PullAccounts::Release(const std::string& uid) {
   const auto waiting = std::move(pod->second.waiting);
   pods_.erase(pod);
   tokens_.Release(uid);
-  for (const auto& one : waiting) one.done(NotFound("the pod is over"));
+  for (const auto& one : waiting) one.done(NotFound("the pod has ended"));
 }
 
 void PullAccounts::GetAccount(const TokenOwner& pod, OnAccount done) {
-  if (!pods_.contains(pod.uid)) return done(PodIsOver(pod));
+  if (!pods_.contains(pod.uid)) return done(NotHeld(pod));
   using Account = k8s::io::api::core::v1::ServiceAccount;
   auto into = std::make_shared<Account>();
   calls_.Get(
@@ -43,7 +43,7 @@ void PullAccounts::GetAccount(const TokenOwner& pod, OnAccount done) {
 void PullAccounts::GetToken(const TokenOwner& pod, const std::string& account,
                             const std::string& audience, OnToken done) {
   const auto held = pods_.find(pod.uid);
-  if (held == pods_.end()) return done(PodIsOver(pod));
+  if (held == pods_.end()) return done(NotHeld(pod));
   const TokenWish wish{audience, kTokenSeconds, account};
   std::erase_if(held->second.wishes, [&](const auto& one) { return one.account != account; });
   held->second.wishes.insert(wish);
@@ -53,7 +53,7 @@ void PullAccounts::GetToken(const TokenOwner& pod, const std::string& account,
   held->second.waiting.push_back({wish, std::move(done)});
 }
 
-/// Those who are told may ask again, or end the pod.
+/// A callback may request again, or release the pod.
 void PullAccounts::OnAnswer(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
@@ -70,7 +70,7 @@ void PullAccounts::OnAnswer(const std::string& uid) {
 StatusOr<std::string> PullAccounts::ValueOf(const std::string& uid, const TokenWish& wish) const {
   const auto values = tokens_.Of(uid);
   const auto found = values.find(wish);
-  if (found == values.end()) return NotFound("the service account was made anew");
+  if (found == values.end()) return NotFound("the service account was replaced");
   return found->second;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Service accounts and their tokens for pulls: asked for when a credential provider plugin is
-/// about to be run for a pod, and not before.
-/// In:      which pods there are (Hold, Release); what plugins need (AccountSource).
-/// Owns:    tokens, in memory only, until their pod is over; who waits for one.
-/// Out:     a GET of the account for each question, a TokenRequest where no token is good.
-/// Killed:  nobody waits for an answer; the next pull asks again.
+/// Service accounts and their tokens for pulls, requested only when a credential provider plugin is
+/// about to run for a pod.
+/// In:      the pods of this node (Hold, Release); requests for plugins (AccountSource).
+/// Owns:    tokens, in memory only, until Release of their pod; the callers that wait for a token.
+/// Out:     a GET of the account for each request; a TokenRequest where no token is valid.
+/// Killed:  the tokens are lost; the next pull requests others.
 /// Threads: the loop's.
-/// Errors:  of AccountSource.
+/// Errors:  those of AccountSource.
 /// Source:  docs/behaviour/images.md, "Tokens for plugins".
 
 #include <list>
@@ -22,17 +22,17 @@ namespace splitlet::pod_worker {
 
 class PullAccounts final : public AccountSource {
  public:
-  /// Asked for without a time, a token lasts so long (TokenRequest's default).
+  /// The default of TokenRequest.
   static constexpr int64_t kTokenSeconds = 3600;
 
-  /// Both outlive it.
+  /// Both outlive this object.
   PullAccounts(const ApiContext& context, ApiCalls& calls)
       : calls_(calls), tokens_({context, calls, [this](const std::string& uid, bool /*changed*/) {
                                   OnAnswer(uid);
                                 }}) {}
 
   void Hold(const std::string& uid) { pods_.try_emplace(uid); }
-  /// Who still waits for a token of the pod gets none.
+  /// Callers that wait for a token of the pod get NOT_FOUND.
   void Release(const std::string& uid);
 
   void GetAccount(const TokenOwner& pod, OnAccount done) override;

@@ -72,10 +72,10 @@ TEST_F(PullAccountsTest, ATokenIsAskedForOnceForAllWhoWaitAndKeptUntilItIsOld) {
   std::set<std::string> different(tokens_.begin(), tokens_.end());
   EXPECT_EQ(different.size(), 2u) << "one for each audience";
   AskToken("reg.io");
-  ASSERT_EQ(tokens_.size(), 4u) << "at once";
+  ASSERT_EQ(tokens_.size(), 4u) << "immediately";
   EXPECT_TRUE(different.contains(tokens_[3]));
   loop_.Advance(3h);
-  EXPECT_EQ(TakeRequests(), 0) << "what nobody pulls with is not renewed";
+  EXPECT_EQ(TakeRequests(), 0) << "a token that no pull uses is not renewed";
   AskToken("reg.io");
   loop_.RunUntilIdle();
   ASSERT_EQ(tokens_.size(), 5u);
@@ -117,7 +117,7 @@ TEST_F(PullAccountsTest, ARefusalIsToldAndAskedAgainLater) {
 TEST_F(PullAccountsTest, WhoWaitsForAPodThatEndsIsTold) {
   AskToken("reg.io");
   accounts_.Release("uid-web");
-  EXPECT_EQ(tokens_, std::vector<std::string>{"error: the pod is over"});
+  EXPECT_EQ(tokens_, std::vector<std::string>{"error: the pod has ended"});
   loop_.RunUntilIdle();
   EXPECT_EQ(tokens_.size(), 1u);
   AskToken("reg.io");

@@ -17,11 +17,11 @@ using Proto = google::protobuf::Message;
 using Meta = k8s::io::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 constexpr Duration kTtl = 60s;
-/// A sync that begins takes what was read for it.
+/// An object that was read for a sync is fresh enough for it.
 constexpr Duration kJustRead = 1s;
 constexpr Duration kRetry = 1s;
-/// The server's authorizer knows of a pod a little later than its watchers do. What is refused in
-/// that time is asked for again so often; all of it is within what a sync waits (ApiCache::kWait).
+/// The server's authorizer learns of a pod a little later than its watchers do. A refusal in that
+/// time is retried after kSoon. All of it is within the wait of a sync (ApiCache::kWait).
 constexpr Duration kEarly = 800ms, kSoon = 200ms;
 
 template <class T>
@@ -42,15 +42,15 @@ ReferencedObjects::Kind KindOf(std::string_view name, std::string_view path) {
 }  // namespace
 
 struct ReferencedObjects::Entry {
-  uint64_t number = 0;         // a later one of the same name is another
+  uint64_t number = 0;         // tells entries of the same name apart
   std::set<std::string> pods;  // UIDs; never empty
   std::unique_ptr<apiclient::Reflector> watch;
-  bool known = false;  // `object` says what there is
-  Object object;       // null: there is none
-  Status trouble;      // why the last question was not answered
+  bool known = false;  // `object` is an answer of the server
+  Object object;       // null: there is no such object
+  Status trouble;      // error of the last read
   bool asking = false;
   std::optional<Clock::Time> read_at, failed_at;
-  std::optional<Clock::Time> refused_at;  // first, and nothing was known
+  std::optional<Clock::Time> refused_at;  // of the first refusal, while nothing is known
 };
 
 ReferencedObjects::Kind ReferencedObjects::ConfigMaps() {
@@ -87,7 +87,7 @@ void ReferencedObjects::Hold(const std::string& uid, const std::string& name_spa
       entry->number = ++last_number_;
     }
     const bool joins = entry->pods.insert(uid).second;
-    // What a new pod reads first is not older than it.
+    // A new pod must not get an object that is older than the pod.
     if (joins) entry->read_at.reset();
     if (is_new) Begin(name, *entry);
     before.erase(name);
@@ -132,7 +132,7 @@ void ReferencedObjects::Watch(const ObjectName& name, Entry& entry) {
   entry.watch->Start();
 }
 
-/// What does not change is not watched; the watch ends when it has told all that it has to.
+/// The watch of an immutable object ends, after this callback has returned.
 void ReferencedObjects::OnObject(const ObjectName& name, Object object) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
@@ -148,19 +148,19 @@ void ReferencedObjects::OnObject(const ObjectName& name, Object object) {
   if (entry.watch != nullptr && entry.object != nullptr && kind_.immutable(*entry.object))
     deps_.context.loop.Post(
         [watch = std::shared_ptr<apiclient::Reflector>(std::move(entry.watch))] {});
-  Tell(entry, !same);
+  Report(entry, !same);
 }
 
 void ReferencedObjects::OnTrouble(const ObjectName& name, const Status& status) {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return;
   Entry& entry = *found->second;
-  if (AsksSoon(name, entry, status)) return;
+  if (ReadsSoonAgain(name, entry, status)) return;
   entry.trouble = status;
-  if (!status.ok() && !entry.known) Tell(entry, false);
+  if (!status.ok() && !entry.known) Report(entry, false);
 }
 
-bool ReferencedObjects::AsksSoon(const ObjectName& name, Entry& entry, const Status& status) {
+bool ReferencedObjects::ReadsSoonAgain(const ObjectName& name, Entry& entry, const Status& status) {
   if (entry.known || status.code() != StatusCode::kPermissionDenied) return false;
   if (entry.asking) return true;
   const Clock::Time now = deps_.context.clock.Now();
@@ -199,25 +199,25 @@ void ReferencedObjects::OnRead(const ObjectName& name, uint64_t number, const St
   if (found == entries_.end() || found->second->number != number) return;
   Entry& entry = *found->second;
   entry.asking = false;
-  // The watch has said more since.
+  // The watch is newer than this read.
   if (deps_.strategy == ChangeDetection::kWatch && entry.known) return;
-  if (AsksSoon(name, entry, status)) return;
+  if (ReadsSoonAgain(name, entry, status)) return;
   const bool answered = status.ok() || status.code() == StatusCode::kNotFound;
   (answered ? entry.read_at : entry.failed_at) = deps_.context.clock.Now();
   if (answered) return OnObject(name, status.ok() ? object : nullptr);
-  const bool watch_says = entry.watch != nullptr && !entry.watch->sync().ok();
-  entry.trouble = watch_says ? entry.watch->sync() : status;
-  Tell(entry, false);
+  const bool watch_failed = entry.watch != nullptr && !entry.watch->sync().ok();
+  entry.trouble = watch_failed ? entry.watch->sync() : status;
+  Report(entry, false);
 }
 
-/// Pods that are told may end, or name something else.
-void ReferencedObjects::Tell(const Entry& entry, bool changed) {
+/// A callback may release a pod, or change its references.
+void ReferencedObjects::Report(const Entry& entry, bool changed) {
   for (const auto& uid : std::set<std::string>(entry.pods)) deps_.on_answer(uid, changed);
 }
 
 bool ReferencedObjects::IsFresh(const Entry& entry) const {
-  const bool lasts = entry.known && entry.object != nullptr && kind_.immutable(*entry.object);
-  if (lasts) return true;
+  const bool immutable = entry.known && entry.object != nullptr && kind_.immutable(*entry.object);
+  if (immutable) return true;
   const Clock::Time now = deps_.context.clock.Now();
   if (entry.failed_at && now - *entry.failed_at < kRetry) return true;
   const Duration age = deps_.strategy == ChangeDetection::kGet ? kJustRead : kTtl;

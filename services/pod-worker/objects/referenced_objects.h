@@ -1,16 +1,17 @@
 #pragma once
 
-/// Objects of one kind that pods of this node name, each held once while a pod names it.
-/// In:      which pods name what; answers of the API server.
-/// Owns:    the objects, and a watch of each (strategy Watch), or when it was read last (Cache: up
-///          to a minute before; Get: when the sync of a pod begins).
-/// Out:     on_answer for each pod that names an object of which something was learnt.
-/// Killed:  the next start reads them again.
-/// Threads: the loop's; a watch decodes on a strand of its own.
-/// Errors:  NOT_FOUND: there is none; UNAVAILABLE: not known yet, and a refusal counts as that for
-///          its first 0.8 s. What was known stays while the server is away.
+/// The objects of one kind that pods of this node reference. Each is held once, while a pod
+/// references it, and read by its name: an API server allows a node no more than that.
+/// In:      the references of pods; answers of the API server.
+/// Owns:    the objects, and for each of them a watch (strategy Watch) or the time of its last read.
+///          An object is read again after a minute (Cache), or for each sync (Get).
+/// Out:     on_answer for each pod that references an object with an answer.
+/// Killed:  the next start reads the objects again.
+/// Threads: the loop's; each watch decodes on its own strand.
+/// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: not known yet; a refusal counts as that
+///          for 0.8 s. Known objects stay while the server is away.
 /// Source:  docs/behaviour/objects.md, "From an API server"; kubelet watch_based_manager,
-///          cache_based_manager. A node may read one only by its name, while a pod names it.
+///          cache_based_manager.
 
 #include <functional>
 #include <map>
@@ -32,7 +33,7 @@ namespace splitlet::pod_worker {
 
 enum class ChangeDetection { kWatch, kCache, kGet };
 
-/// `changed`: another object, or another reason why there is none; else only an answer.
+/// `changed`: the answer differs from the one before.
 using OnAnswer = std::function<void(const std::string& uid, bool changed)>;
 
 class ReferencedObjects {
@@ -58,11 +59,11 @@ class ReferencedObjects {
   ReferencedObjects(Deps deps, Kind kind);
   ~ReferencedObjects();
 
-  /// These and no others are what the pod names from now on.
+  /// Replaces the names that the pod references.
   void Hold(const std::string& uid, const std::string& name_space,
             const std::set<std::string>& names);
   void Release(const std::string& uid);
-  /// Asks for what is too old for a sync. False: an answer is waited for.
+  /// Reads the objects that are too old for a sync. False: an answer is missing.
   bool Refresh(const std::string& uid);
   StatusOr<Object> Find(const ObjectName& name) const;
 
@@ -77,10 +78,10 @@ class ReferencedObjects {
   void OnObject(const ObjectName& name, Object object);
   void OnTrouble(const ObjectName& name, const Status& status);
   void OnRead(const ObjectName& name, uint64_t number, const Status& status, const Object& object);
-  /// A refusal of the first questions may be early: it is waited for another answer.
-  bool AsksSoon(const ObjectName& name, Entry& entry, const Status& status);
+  /// True: the refusal may be too early, so the read is repeated soon.
+  bool ReadsSoonAgain(const ObjectName& name, Entry& entry, const Status& status);
   void ReadSoon(const ObjectName& name, uint64_t number);
-  void Tell(const Entry& entry, bool changed);
+  void Report(const Entry& entry, bool changed);
   bool IsFresh(const Entry& entry) const;
 
   const Deps deps_;

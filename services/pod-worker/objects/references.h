@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a pod names at an API server.
+/// The API objects that a pod references.
 /// Threads: pure, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/objects.md, "From an API server"; kubelet VisitPodSecretNames,
@@ -14,7 +14,7 @@
 
 namespace splitlet::pod_worker {
 
-/// All of the pod's namespace. What only volumes name that no container mounts is among it.
+/// All in the pod's namespace. Includes the references of volumes that no container mounts.
 struct References {
   std::set<std::string> config_maps, secrets, claims;
   std::set<TokenWish> tokens;

@@ -17,7 +17,7 @@ constexpr Duration kOldest = 24h;
 constexpr Duration kJitter = 10s;
 constexpr Duration kFirstRetry = 1s;
 constexpr Duration kLastRetry = 30s;
-/// A server's admission knows of a pod a little later than its watchers do.
+/// The server's admission learns of a pod a little later than its watchers do.
 constexpr Duration kSoonRetry = 200ms;
 constexpr int kSoonTries = 5;
 
@@ -25,7 +25,7 @@ TokenRequest RequestFor(const TokenOwner& owner, const TokenWish& wish) {
   TokenRequest request;
   if (!wish.account.empty()) request.mutable_metadata()->set_uid(wish.account);
   auto& spec = *request.mutable_spec();
-  // Without one the server's own are meant.
+  // Without an audience the server uses its own.
   if (!wish.audience.empty()) spec.add_audiences(wish.audience);
   spec.set_expiration_seconds(wish.seconds);
   auto& bound = *spec.mutable_bound_object_ref();
@@ -60,7 +60,7 @@ bool PodTokens::Refresh(const std::string& uid) {
   return all;
 }
 
-/// Killed before the answer is in a file: the next start asks for another token.
+/// Killed before the answer is in a file: the next start requests another token.
 void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token) {
   FAIL_POINT_VOID("pod-worker.token-request.before");
   token.asking = true;
@@ -76,7 +76,7 @@ void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token
         FAIL_POINT_VOID("pod-worker.token-request.after");
         Token* const asked = Find(uid, wish, number);
         if (asked == nullptr) return;
-        if (AsksSoon(uid, wish, *asked, status)) return;
+        if (AsksSoonAgain(uid, wish, *asked, status)) return;
         asked->asking = false;
         const bool given = status.ok() && !into->status().token().empty();
         const int64_t seconds = into->spec().expiration_seconds();
@@ -90,8 +90,8 @@ void PodTokens::Ask(const TokenOwner& owner, const TokenWish& wish, Token& token
       });
 }
 
-bool PodTokens::AsksSoon(const std::string& uid, const TokenWish& wish, Token& token,
-                         const Status& status) {
+bool PodTokens::AsksSoonAgain(const std::string& uid, const TokenWish& wish, Token& token,
+                              const Status& status) {
   const bool early = token.value.empty() && token.failures == 0 && token.refusals < kSoonTries;
   if (!early || status.code() != StatusCode::kPermissionDenied) return false;
   ++token.refusals;
@@ -112,14 +112,14 @@ PodTokens::Token* PodTokens::Find(const std::string& uid, const TokenWish& wish,
                                                                              : &token->second;
 }
 
-/// Its life counts from now: the server's clock may be another.
-void PodTokens::OnToken(Token& token, const std::string& value, std::chrono::seconds life) {
+/// The lifetime counts from now on the node's clock, because the server's clock may differ.
+void PodTokens::OnToken(Token& token, const std::string& value, std::chrono::seconds lifetime) {
   const Clock::Time now = deps_.context.clock.Now();
   const Duration jitter{
       static_cast<int64_t>(deps_.context.random.Below(static_cast<uint64_t>(kJitter.count())))};
   token.value = value;
-  token.expires_at = now + life;
-  token.refresh_at = now + std::min<Duration>(life * 8 / 10, kOldest) - jitter;
+  token.expires_at = now + lifetime;
+  token.refresh_at = now + std::min<Duration>(lifetime * 8 / 10, kOldest) - jitter;
   token.trouble = OkStatus();
   token.failures = 0;
   token.retry_at = {};

@@ -1,14 +1,14 @@
 #pragma once
 
-/// Tokens of service accounts for projected volumes and plugins: asked for with the pod they are
-/// bound to, kept while it names them, and asked for anew before they are old.
-/// In:      what pods name; answers of the API server.
+/// Tokens of service accounts for projected volumes and plugins. Each is bound to its pod, kept
+/// while the pod needs it, and renewed before it expires.
+/// In:      the tokens that pods need; answers of the API server.
 /// Owns:    the tokens, in memory only, by UID of the pod.
-/// Out:     one TokenRequest at a time for each; on_answer for its pod.
-/// Killed:  the next start asks for others; those in volumes stay good until they expire.
+/// Out:     one TokenRequest at a time for each token; on_answer for its pod.
+/// Killed:  the next start requests other tokens; tokens in volumes are valid until they expire.
 /// Threads: the loop's.
-/// Errors:  "failed to fetch token: ..." while there is none; "token ... expired and refresh
-///          failed: ..." (UNAVAILABLE). While the one before is good it is given out.
+/// Errors:  "failed to fetch token: ..." while there is no token; "token ... expired and refresh
+///          failed: ..." (UNAVAILABLE). A failed renewal is no error while the token is valid.
 /// Source:  docs/behaviour/volumes.md, "Tokens"; kubelet token.Manager.
 
 #include <chrono>
@@ -33,25 +33,25 @@ class PodTokens {
   };
   explicit PodTokens(Deps deps) : deps_(std::move(deps)) {}
 
-  /// These and no others from now on.
+  /// Replaces the tokens that the pod needs.
   void Hold(const TokenOwner& owner, const std::set<TokenWish>& wishes);
-  /// None of them is given out again, not even to a pod of the same name.
+  /// Drops the pod's tokens: another pod of the same name gets its own.
   void Release(const std::string& uid) { pods_.erase(uid); }
-  /// Asks for those that are missing or old. False: one that is missing is waited for.
+  /// Requests the tokens that are missing or old. False: the answer for a missing one is awaited.
   bool Refresh(const std::string& uid);
   Values Of(const std::string& uid) const;
-  /// It is asked for, and there is no good one until the answer comes.
+  /// The token is requested, and there is no valid one before the answer.
   bool IsAwaited(const std::string& uid, const TokenWish& wish) const;
 
  private:
   struct Token {
-    uint64_t number = 0;  // of the request that counts
+    uint64_t number = 0;  // of the last request
     std::string value;    // empty: none yet
     Clock::Time refresh_at, expires_at;
     bool asking = false;
     Status trouble;  // of the last request
     int failures = 0;
-    int refusals = 0;  // that were not taken for an answer
+    int refusals = 0;  // that were retried as too early
     Clock::Time retry_at;
   };
   struct Pod {
@@ -59,10 +59,11 @@ class PodTokens {
     std::map<TokenWish, Token> tokens;
   };
   void Ask(const TokenOwner& owner, const TokenWish& wish, Token& token);
-  /// A refusal of the first requests may be early: it is waited for another answer.
-  bool AsksSoon(const std::string& uid, const TokenWish& wish, Token& token, const Status& status);
+  /// True: the refusal may be too early, so the request is repeated soon.
+  bool AsksSoonAgain(const std::string& uid, const TokenWish& wish, Token& token,
+                     const Status& status);
   Token* Find(const std::string& uid, const TokenWish& wish, uint64_t number);
-  void OnToken(Token& token, const std::string& value, std::chrono::seconds life);
+  void OnToken(Token& token, const std::string& value, std::chrono::seconds lifetime);
   void OnTrouble(Token& token, const Status& status);
   StatusOr<std::string> ValueOf(const Pod& pod, const TokenWish& wish, const Token& token) const;
 

@@ -69,7 +69,7 @@ TEST_F(Tokens, AreRenewedAtFourFifthsOfTheirLife) {
   Refresh();
   EXPECT_EQ(Value(), first) << "too early, whatever the jitter";
   loop_.Advance(12s);
-  EXPECT_TRUE(Refresh()) << "nobody waits: the one before is good";
+  EXPECT_TRUE(Refresh()) << "no wait: the old token is valid";
   EXPECT_NE(Value(), first);
   EXPECT_EQ(changed_, 2);
 }

@@ -41,7 +41,7 @@ void WatchedCollection::OnList(std::vector<Object> objects) {
   if (first) on_answer_();
 }
 
-/// What a sync looks at does not change under it.
+/// Copies objects that a sync still reads.
 void WatchedCollection::OnEvent(apiclient::Reflector::Event event, const Object& object) {
   if (objects_ == nullptr) return;
   if (objects_.use_count() > 1) objects_ = std::make_shared<Objects>(*objects_);

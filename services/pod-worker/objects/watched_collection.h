@@ -1,12 +1,12 @@
 #pragma once
 
-/// All objects of one kind, watched: what cannot be asked for by the names that pods say.
+/// All objects of one kind, watched, for kinds that pods do not reference by name.
 /// In:      lists and events of the API server.
-/// Owns:    what of each object is needed.
-/// Out:     the callback of Start, when the collection is known for the first time, or cannot be.
+/// Owns:    the needed part of each object.
+/// Out:     the callback of Start, when the first list has come or has failed.
 /// Killed:  the next start lists again.
-/// Threads: the loop's; what objects() gives is a value.
-/// Errors:  trouble(): why nothing is known yet. What was known stays while the server is away.
+/// Threads: the loop's; objects() is a value.
+/// Errors:  trouble(): why the first list is missing. Known objects stay while the server is away.
 /// Source:  docs/behaviour/objects.md, "From an API server".
 
 #include <functional>
@@ -28,7 +28,7 @@ class WatchedCollection {
     const google::protobuf::Message* item = nullptr;
     const google::protobuf::Message* list = nullptr;
     std::string (*key)(const google::protobuf::Message& object) = nullptr;
-    /// The part of it that is held; null: whole.
+    /// The part of an object that is kept; null: all of it.
     Object (*part)(const google::protobuf::Message& object) = nullptr;
   };
   WatchedCollection(const ApiContext& context, Options options);
@@ -36,7 +36,7 @@ class WatchedCollection {
 
   /// `on_answer`: also when the first list fails.
   void Start(std::function<void()> on_answer);
-  /// As they are now; null: not known yet.
+  /// The present objects; null: not known yet.
   std::shared_ptr<const Objects> objects() const { return objects_; }
   /// The first list came or failed. A list without a kubeconfig, which a TLS bootstrap is still
   /// making, is no failure.
@@ -51,7 +51,7 @@ class WatchedCollection {
 
   const Options options_;
   std::function<void()> on_answer_;
-  std::shared_ptr<Objects> objects_;  // nobody else changes it
+  std::shared_ptr<Objects> objects_;  // a shared one is copied before a change
   Status trouble_;
   apiclient::Reflector reflector_;
 };
