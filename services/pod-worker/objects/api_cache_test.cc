@@ -284,7 +284,7 @@ TEST_F(ApiCacheTest, ARefusalIsToldWhenItLasts) {
     const char* name;
     ChangeDetection strategy;
     int refusals;  // below 0: all
-    Duration told_after;
+    Duration reported_after;
     const char* value;  // then, or how it begins
     int requests;       // until then, but for watches
   } kCases[] = {
@@ -307,7 +307,7 @@ TEST_F(ApiCacheTest, ARefusalIsToldWhenItLasts) {
     Hold(PodOfMap("m"));
     EXPECT_EQ(ValueOf("m"),
               "failed to sync configmap cache: timed out waiting for the condition (UNAVAILABLE)");
-    loop_.Advance(c.told_after - 1ms);
+    loop_.Advance(c.reported_after - 1ms);
     EXPECT_TRUE(TakeChanged().empty());
     EXPECT_GT(Prepare(), Duration{0}) << "it is waited for";
     loop_.Advance(1ms);
