@@ -168,9 +168,9 @@ TEST_F(AtomicWriter, WhatCannotBeRemovedIsToldAndHoldsUpNoChange) {
   for (const auto& left : {stuck, other}) ASSERT_TRUE(files_.Replace(left + "/x", "left", {}).ok());
   files_.Fail(stuck, ErrnoStatus(EIO));
   for (const char* content : {"2", "3"}) {
-    const Status told = Write({{"a", {content, 0644}}});
-    EXPECT_EQ(told.code(), StatusCode::kDataLoss);
-    EXPECT_NE(Message(told).find("..2000_01_01_00_00_00.1"), std::string::npos) << told;
+    const Status failed = Write({{"a", {content, 0644}}});
+    EXPECT_EQ(failed.code(), StatusCode::kDataLoss);
+    EXPECT_NE(Message(failed).find("..2000_01_01_00_00_00.1"), std::string::npos) << failed;
     EXPECT_EQ(Read("a"), content);
     EXPECT_EQ(Names().size(), 4u) << "a, ..data, the set, and what is stuck";
   }

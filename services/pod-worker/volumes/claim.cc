@@ -41,7 +41,7 @@ Status CheckBound(const PersistentVolume& volume, const Claim& claim) {
   return OkStatus();
 }
 
-/// A claim that was made for a volume of a pod is that pod's alone.
+/// The claim of an ephemeral volume belongs to one pod.
 Status CheckMadeFor(const kube::Pod& pod, const Claim& claim) {
   const auto& owners = claim.metadata().owner_references();
   const bool owned = std::ranges::any_of(owners, [&pod](const auto& owner) {
@@ -78,8 +78,8 @@ StatusOr<BoundVolume> Find(const kube::Volume& of, const kube::Pod& pod,
   return BoundVolume{*std::move(claim), *std::move(volume)};
 }
 
-/// What the labels of the node's object say, its scheduler has looked at: here only those are known
-/// that a node gives itself.
+/// Checks only the labels that a node sets itself. The scheduler has checked the node's other
+/// labels, which pod-worker does not know.
 bool MayBeHere(k8s::io::api::core::v1::NodeSelector wanted, const std::string& node_name) {
   const auto labels = node::OwnLabels(node_name);
   for (auto& term : *wanted.mutable_node_selector_terms()) {

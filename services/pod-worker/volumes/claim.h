@@ -13,15 +13,15 @@
 
 namespace splitlet::pod_worker {
 
-/// Of the claim that the volume names, or that was made for it; empty: it has none.
+/// The name of the volume's claim, also of an ephemeral volume's; empty: the volume has none.
 std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
 struct BoundVolume {
   ObjectPtr<Claim> claim;
   ObjectPtr<PersistentVolume> volume;
 };
-/// `volume`: has a claim. The volume found is bound to that claim, and of the volumeMode that the
-/// pod's containers take it for.
+/// `volume`: has a claim. The result is bound to that claim, and has the volumeMode that the pod's
+/// containers expect.
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// hostPath: what is on the host already, or is made there for good.
+/// hostPath: a path of the host. The type may ask to make it; it is never removed.
 /// Threads: any; blocks on files.
 /// Errors:  "hostPath type check failed: /x is not a directory".
 /// Source:  docs/behaviour/volumes.md, "hostPath".

@@ -23,7 +23,7 @@ namespace {
 using FileKind = fs::FileInfo::Kind;
 
 constexpr const char* kReadOnly = "ro";
-constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
+constexpr uint32_t kOfGroup = 02770;  // the least mode of a directory that was given to a group
 
 SetUpResult NoMounter(const std::string& why) {
   return {VolumeStep::kMakeMounter, FailedPrecondition("{}", why)};
@@ -35,21 +35,21 @@ StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
   return fs::ParseMountPoints(*table);
 }
 
-/// At the same place of another pod's directory, whatever root directory that is below.
+/// The mount point of the same volume in another pod's directory, below any root directory.
 bool IsOfAnotherPod(const std::string& point, const std::string& path) {
   const std::string folder = fs::ParentOf(point);
   return point != path && fs::NameOf(point) == fs::NameOf(path) &&
          fs::NameOf(folder) == LocalVolume::kFolder && fs::ParentOf(folder).ends_with("/volumes");
 }
 
-/// With what the claim asks for.
+/// The volume's mount options and the claim's read-only flag.
 std::vector<std::string> OptionsOf(const VolumeSpec& spec) {
   auto options = spec.mount_options();
   if (spec.read_only()) options.emplace_back(kReadOnly);
   return options;
 }
 
-/// "<uid>/volumes/...", as a kubelet shows it.
+/// "<uid>/volumes/...", as in a kubelet's events.
 std::string FromUidOn(const VolumePlace& place) {
   const size_t at = place.pod_uid.empty() ? std::string::npos : place.path.find(place.pod_uid);
   return at == std::string::npos ? place.path : place.path.substr(at);
@@ -86,7 +86,8 @@ Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput&
                                 const VolumePlace& place) const {
   const FsGroup group = FsGroupOf(in.pod);
   if (!group) return OkStatus();
-  ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files), "look for its mounts");
+  ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files),
+                   "read the kernel's list of mounts");
   if (AnotherPodHas(points, place.path)) return OkStatus();
   const bool unless_it_has =
       in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
@@ -99,7 +100,7 @@ Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput&
   return OkStatus();
 }
 
-/// Its top is given last, so that one that was given half-way does not match.
+/// The top directory is given last, so a directory that is given in part does not match.
 bool LocalVolume::Matches(const std::string& directory, uint32_t group) const {
   const auto has = deps_.group_of(directory);
   return has.ok() && has->group == group && (has->mode & kOfGroup) == kOfGroup;
@@ -113,7 +114,7 @@ Status LocalVolume::Bind(const std::string& directory, const std::string& path) 
   return OkStatus();
 }
 
-/// Again at each set-up: whether a process of before came so far is not asked.
+/// At each set-up, because a killed process may not have come so far.
 Status LocalVolume::SetOptions(const std::vector<std::string>& options,
                                const std::string& path) const {
   if (options.empty()) return OkStatus();
@@ -133,7 +134,7 @@ SetUpResult LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
   const auto options = OptionsOf(spec);
   const auto mounted = deps_.mounts.IsMountPoint(path);
   if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound)
-    return Annotate(mounted.status(), "look for its mount");
+    return Annotate(mounted.status(), "read the kernel's list of mounts");
   if (!mounted.ok() || !*mounted) {
     auto usable = CheckLocal(directory, deps_.files.Stat(directory, true));
     if (!usable.ok()) return usable;
@@ -144,7 +145,7 @@ SetUpResult LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
   return Done(SetOptions(options, path));
 }
 
-/// Never what is in it.
+/// Never removes the content.
 StatusOr<Progress> LocalVolume::TearDown(const VolumePlace& place) {
   const std::string& path = place.path;
   FAIL_POINT("pod-worker.unbind-local.before");

@@ -30,7 +30,7 @@ std::string LocalDevice::SharedDir(const VolumePlace& place) const {
 Status LocalDevice::Link(const std::string& device, const std::string& path) const {
   const auto leads_to = deps_.files.ReadSymlink(path);
   if (leads_to.ok() && *leads_to == device) return OkStatus();
-  RETURN_IF_ERROR(deps_.files.Remove(path), "remove what is in its place");
+  RETURN_IF_ERROR(deps_.files.Remove(path), "remove the file in its place");
   return Annotate(deps_.files.MakeSymlink(device, path), "link");
 }
 
@@ -60,7 +60,7 @@ StatusOr<Progress> LocalDevice::Unmap(const VolumePlace& place) {
   RETURN_IF_ERROR(deps_.mounts.Unmount(bound), "unmount {}", bound);
   RETURN_IF_ERROR(deps_.files.Remove(bound), "remove {}", bound);
   FAIL_POINT("pod-worker.unmap-device.after");
-  // Other pods may have theirs in it.
+  // Other pods may have files in the directory.
   const auto others = deps_.files.List(shared);
   if (others.ok() && others->empty())
     RETURN_IF_ERROR(deps_.files.Remove(shared), "remove {}", shared);

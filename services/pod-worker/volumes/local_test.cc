@@ -55,7 +55,7 @@ class Local : public testing::Test {
     EXPECT_TRUE(plugin_.Takes(spec));
     const Status done =
         plugin_.SetUp(spec, {pod, nullptr, true, warn_}, PlaceFor(wish.uid)).status();
-    Tell();
+    ShowMounts();
     return done;
   }
   static VolumePlace PlaceFor(const std::string& uid) {
@@ -63,17 +63,17 @@ class Local : public testing::Test {
   }
   Status TearDownOne(const std::string& uid) {
     const Status done = plugin_.TearDown({PlaceOf(uid)}).status();
-    Tell();
+    ShowMounts();
     return done;
   }
   /// The kernel's list.
-  void Tell() {
+  void ShowMounts() {
     std::string table = "21 1 0:20 / /proc rw - proc proc rw\n";
     for (const auto& [path, mount] : mounts_.mounted())
       table += fmt::format("40 1 8:1 {} {} rw - ext4 /dev/sda1 rw\n", mount.options, path);
     ASSERT_TRUE(files_.Replace(fs::kMountTable, table, {}).ok());
   }
-  /// "0": nobody gave it to a group.
+  /// "0": not given to a group.
   uint32_t GroupOfDisk() {
     const auto access = ownership_.AccessOf("/srv/disk");
     return access ? access->group : 0;
@@ -162,7 +162,7 @@ TEST(CheckLocal, OnlyADirectoryCanBeAVolume) {
       {"a directory", "/srv/disk", fs::FileInfo{.kind = Kind::kDirectory}, "", {}},
       {"nothing", "/srv/disk", NotFound("No such file or directory"),
        "path \"/srv/disk\" does not exist"},
-      {"what cannot be looked at", "/srv/disk", PermissionDenied("Permission denied"),
+      {"a path that cannot be read", "/srv/disk", PermissionDenied("Permission denied"),
        "/srv/disk: Permission denied"},
       {"a file", "/srv/disk", fs::FileInfo{.kind = Kind::kFile},
        "only directory and block device are supported"},
@@ -239,7 +239,7 @@ TEST_F(Local, OnRootMismatchGivesWhatIsNotGivenYet) {
       {"another group", "OnRootMismatch", fs::OfGroup{3000, 02770}, true},
       {"the group may not write", "OnRootMismatch", fs::OfGroup{2000, 02750}, true},
       {"it does not hand the group on", "OnRootMismatch", fs::OfGroup{2000, 0770}, true},
-      {"it cannot be looked at", "OnRootMismatch", PermissionDenied("no"), true},
+      {"its group cannot be read", "OnRootMismatch", PermissionDenied("no"), true},
       {"whatever it has", "Always", fs::OfGroup{2000, 02770}, true},
       {"no policy", "", fs::OfGroup{2000, 02770}, true},
   };
@@ -306,7 +306,8 @@ TEST_F(Local, OneThatIsBusyStays) {
   EXPECT_TRUE(TearDownOne("a").ok());
 }
 
-/// Nothing below the place of a mount that failed or was taken away is somebody's to remove.
+/// A mount point whose mount failed or is gone may hold files of others: nothing below it is
+/// removed.
 TEST_F(Local, WhatLiesInItsPlaceIsNeverRemoved) {
   ASSERT_TRUE(files_.MakeDirs(PlaceOf("a"), 0750).ok());
   ASSERT_TRUE(files_.Replace(PlaceOf("a") + "/data", "1", {}).ok());
@@ -369,7 +370,7 @@ TEST(VolumesOfOtherGroups, AreToldBeforeTheyAreMounted) {
     int64_t group;
     std::string source, want;
   } kCases[] = {
-      {"nobody else has it", {}, 3000, "local", ""},
+      {"no other pod has it", {}, 3000, "local", ""},
       {"another pod has it with another group",
        {other},
        3000,

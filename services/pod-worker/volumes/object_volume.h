@@ -1,10 +1,9 @@
 #pragma once
 
 /// configMap, secret, downwardAPI and projected: objects as files. Config maps are on disk, the
-/// others in memory only.
+/// other kinds in memory only.
 /// Threads: any; blocks on files and mounts.
-/// Errors:  those of the payload and of the writer. A payload that cannot be made makes nothing,
-///          and leaves what containers see as it is.
+/// Errors:  those of the payload and of the writer. On an error containers keep the files they have.
 /// Source:  docs/behaviour/volumes.md, "Objects as files".
 
 #include <span>
@@ -44,9 +43,9 @@ class ObjectVolume final : public VolumePlugin {
   const Deps deps_;
 };
 
-/// A volume of one of these kinds: nobody in a container may change what it shows.
+/// A volume of one of these kinds. Containers get it read-only.
 bool ShowsObjects(const VolumeSource& source);
-/// The pod has one.
+/// The pod has such a volume.
 bool ShowsObjects(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -40,7 +40,7 @@ class PersistentVolumes : public testing::Test {
     return std::move(made->paths);
   }
   /// The kernel's list has this server at `path`.
-  void Tell(const std::string& path) {
+  void ShowMount(const std::string& path) {
     EXPECT_TRUE(files_
                     .Replace("/proc/self/mountinfo",
                              fmt::format("40 1 0:40 / {} rw - nfs a:/b rw\n", path), {})
@@ -61,8 +61,8 @@ class PersistentVolumes : public testing::Test {
   Progress progress_ = Progress::kDone;
   std::set<int64_t> groups_;
   const process::ProgramRunner run_ = [this](const process::Program& program) {
-    if (program.argv[0] == "mount" && program.argv[1] == "-t") Tell(program.argv.back());
-    if (program.argv[0] == "umount") Tell("/none");
+    if (program.argv[0] == "mount" && program.argv[1] == "-t") ShowMount(program.argv.back());
+    if (program.argv[0] == "umount") ShowMount("/none");
     return StatusOr<std::string>(std::string());
   };
   process::FakePrograms programs_{run_};
@@ -194,7 +194,7 @@ TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
       {"nor is what a number begins", annotation + "'12 34'", {}},
       {"nor is one below zero", annotation + "'-1'", {}},
       {"nor is one that no group has", annotation + "'2147483648'", {}},
-      {"another annotation says nothing", "pv.beta.kubernetes.io/uid: '7'", {}},
+      {"another annotation does not count", "pv.beta.kubernetes.io/uid: '7'", {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -207,7 +207,7 @@ TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
   EXPECT_TRUE(groups_.empty()) << "no container mounts it";
 }
 
-/// A claim is a name for what another object says: nothing of the pod's volume counts beside it.
+/// Behind a claim the persistent volume counts, and not the pod's volume.
 TEST(VolumeSpec, SaysWhatIsBehindTheClaim) {
   const kube::Volume claimed = ClaimOf(true);
   const auto spec = BehindClaim(

@@ -112,7 +112,7 @@ TEST_F(SubPathsTest, WhatCannotBeMadeIsToldApartFromWhatCannotBeBound) {
   const std::string of = " for volumeMount \"v\" of container \"app\"";
   ASSERT_TRUE(files_.Replace("/vol/file", "", {}).ok());
   ASSERT_TRUE(files_.MakeDirs("/etc", 0755).ok());
-  // Nobody is told what there is outside.
+  // The error does not reveal what is outside.
   ASSERT_TRUE(files_.MakeSymlink("/etc", "/vol/out").ok());
   ASSERT_TRUE(files_.MakeSymlink("/root/none", "/vol/dangling").ok());
   ASSERT_TRUE(files_.MakeSymlink("loop", "/vol/loop").ok());

@@ -22,7 +22,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
-constexpr const char* kFailedPlace = "Failed";  // of the pod's directory
+constexpr const char* kFailedPlace = "Failed";  // reason for the pod's directory
 SetUpResult NoBlockDevice(const VolumeSpec& spec) {
   return {VolumeStep::kFindMapper,
           FailedPrecondition("a volume of type \"{}\" is no block device", spec.kind())};
@@ -60,7 +60,7 @@ VolumePlace PlaceOf(const VolumePlugin& plugin, const std::string& pod_dir,
           .pod_uid = std::string(fs::NameOf(pod_dir))};
 }
 
-/// An image is mounted by the runtime.
+/// The runtime mounts images.
 bool IsMadeHere(const kube::Volume& volume, const std::set<std::string>& used) {
   return used.contains(volume.name()) && !volume.volume_source().has_image();
 }
@@ -98,8 +98,8 @@ VolumePlugin* VolumeManager::PluginOf(const VolumeSpec& spec) const {
   return nullptr;
 }
 
-/// Measured as a kubelet measures a mount, or what shows something new; of what was under way, from
-/// when it was asked for last.
+/// Measures like a kubelet: a mount, or a refresh. A set-up that was under way is measured from the
+/// last call.
 SetUpResult VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
   const auto begin = deps_.clock.Now();
   auto made = choice.plugin->SetUp(choice.spec, in, choice.place);
@@ -109,7 +109,8 @@ SetUpResult VolumeManager::Make(const Choice& choice, const VolumeInput& in) con
   return made;
 }
 
-StatusOr<Progress> VolumeManager::TakeDown(VolumePlugin& plugin, const VolumePlace& place) const {
+StatusOr<Progress> VolumeManager::TearDownVolume(VolumePlugin& plugin,
+                                                 const VolumePlace& place) const {
   const auto begin = deps_.clock.Now();
   auto gone = plugin.TearDown(place);
   if (gone.ok() && *gone == Progress::kUnderWay) return gone;
@@ -307,7 +308,7 @@ StatusOr<Progress> VolumeManager::UnmapAll(VolumePlugin& plugin, const std::stri
   return progress;
 }
 
-StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::string& uid,
+StatusOr<Progress> VolumeManager::TearDownAll(VolumePlugin& plugin, const std::string& uid,
                                               const std::string& pod_dir) const {
   const std::string folder = FolderOf(plugin, pod_dir);
   ASSIGN_OR_RETURN(Progress progress, plugin.Release({.path = folder, .pod_uid = uid}),
@@ -317,8 +318,9 @@ StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::s
   if (volumes.status().code() == StatusCode::kNotFound) return progress;
   if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
   for (const auto& volume : *volumes) {
-    ASSIGN_OR_RETURN(const Progress gone, TakeDown(plugin, PlaceOf(plugin, pod_dir, volume.name)),
-                     "volume \"{}\"", volume.name);
+    ASSIGN_OR_RETURN(const Progress gone,
+                     TearDownVolume(plugin, PlaceOf(plugin, pod_dir, volume.name)), "volume \"{}\"",
+                     volume.name);
     if (gone == Progress::kUnderWay) progress = gone;
   }
   if (progress == Progress::kDone)
@@ -326,7 +328,7 @@ StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::s
   return progress;
 }
 
-/// One that is under way holds up none of the others.
+/// A volume that is under way does not delay the others.
 StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::string& source) {
   counts_.Set(OwnerOfWanted(uid), {});
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
@@ -337,18 +339,18 @@ StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::st
       Uncount(uid);
       return Progress::kDone;
     }
-    RETURN_IF_ERROR(there, "look at {}", place.path);
-    RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
+    RETURN_IF_ERROR(there, "read {}", place.path);
+    RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark the directory of the pod");
   }
   FAIL_POINT("pod-worker.remove-volumes.before");
-  RETURN_IF_ERROR(sub_paths_.Release(place.path), "parts of volumes");
+  RETURN_IF_ERROR(sub_paths_.Release(place.path), "release subPaths");
   Progress progress = Progress::kDone;
   for (const auto& plugin : plugins_) {
     if (plugin->folder().empty()) continue;
     const auto unmapped = plugin->block() == nullptr ? StatusOr<Progress>(Progress::kDone)
                                                      : UnmapAll(*plugin, place.path);
     if (!unmapped.ok()) return unmapped;
-    const auto gone = TakeDownAll(*plugin, uid, place.path);
+    const auto gone = TearDownAll(*plugin, uid, place.path);
     if (!gone.ok()) return gone;
     if (std::max(*unmapped, *gone) == Progress::kUnderWay) progress = Progress::kUnderWay;
   }

@@ -247,7 +247,7 @@ TEST_F(Volumes, OneThatCannotBeBroughtUpToDateDoesNotHoldUpTheOthers) {
   EXPECT_EQ(files_.Read(paths->at("key") + "/b", 10).value_or(""), "two");
 }
 
-/// Its text says what a step of the pod-worker would say.
+/// Its errors read like the failure of another step.
 class MisleadingObjects final : public ObjectSource {
  public:
   StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName&) const override { return error_; }
@@ -270,16 +270,16 @@ class MisleadingObjects final : public ObjectSource {
 TEST_F(Volumes, TheStepThatFailedMakesTheEventAndNotTheText) {
   const MisleadingObjects objects;
   const auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}]", {"v"});
-  std::vector<std::string> told;
-  const auto tell = [&told](const char* reason, const Status& why) {
-    told.push_back(fmt::format("{}: {}", reason, Message(why)));
+  std::vector<std::string> failures;
+  const auto record = [&failures](const char* reason, const Status& why) {
+    failures.push_back(fmt::format("{}: {}", reason, Message(why)));
   };
-  EXPECT_FALSE(manager_.SetUp({pod, &objects}, Place(), tell).ok());
-  EXPECT_FALSE(manager_.Refresh({pod, &objects}, Place(), tell).ok());
+  EXPECT_FALSE(manager_.SetUp({pod, &objects}, Place(), record).ok());
+  EXPECT_FALSE(manager_.Refresh({pod, &objects}, Place(), record).ok());
   const std::string event =
       "FailedMount: MountVolume.SetUp failed for volume \"v\" : MapVolume.SetUpDevice failed, says "
       "a server";
-  EXPECT_EQ(told, (std::vector<std::string>{event, event}));
+  EXPECT_EQ(failures, (std::vector<std::string>{event, event}));
 }
 
 TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
@@ -293,7 +293,7 @@ TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
   ASSERT_TRUE(paths.ok()) << paths.status();
   Put(std::string(kMap) + "data: {a: two}\n");
   ASSERT_TRUE(files_.RemoveTree("/gone").ok());
-  EXPECT_EQ(RefreshError(pod), "") << "host paths are not looked at";
+  EXPECT_EQ(RefreshError(pod), "") << "host paths are not checked";
   EXPECT_EQ(files_.Read(paths->at("v") + "/a", 10).value_or(""), "two");
   objects_ = {};
   EXPECT_EQ(RefreshError(pod),
@@ -400,7 +400,8 @@ TEST_F(Volumes, AGroupThatCannotBeGivenIsSaidAndHoldsUpNothing) {
   ownership_.Fail(PermissionDenied("Operation not permitted"));
   ASSERT_TRUE(SetUpAll(pod).ok());
   ASSERT_EQ(sink_.lines().size(), 1u);
-  EXPECT_EQ(sink_.lines()[0].message, "cannot give a volume to the group of its pod");
+  EXPECT_EQ(sink_.lines()[0].message,
+            "cannot give all of a volume to the group of its pod, mounting it anyway");
   ASSERT_TRUE(SetUpAll(pod).ok());
   EXPECT_EQ(sink_.lines().size(), 1u);
 }
