@@ -4,8 +4,8 @@
 /// the pod is left. Only marked cgroups are ever torn down; the cgroup of a kubelet's pod gets its
 /// mark when the pod is taken over.
 /// In:      pods, from the sync, the termination and CgroupKeeper.
-/// Owns:    the marks: the file "<run>/pod-worker/cgroups/<uid>" holds the path of the cgroup, and is
-///          on disk before the cgroup is made.
+/// Owns:    the marks: the file "<run>/pod-worker/cgroups/<uid>" holds the path of the cgroup, and
+///          is on disk before the cgroup is made.
 /// Killed:  the next sync of a pod without sandbox makes and limits its cgroup again; CgroupKeeper
 ///          finds a mark without a pod.
 /// Threads: any, one call for a pod at a time; calls block on files.

@@ -2,8 +2,8 @@
 
 /// The images that this node pulled and the credentials of the pulls, so that not every pod may use
 /// a private image. The files below <root-dir>/image_manager are a kubelet's.
-/// Owns:    the intent `pulling/sha256-<image>`, from before a pull until its record is written, and
-///          the record `pulled/sha256-<image id>`.
+/// Owns:    the intent `pulling/sha256-<image>`, from before a pull until its record is written,
+///          and the record `pulled/sha256-<image id>`.
 /// Killed:  between a pull and its record the intent stays. Settle turns it into a record without
 ///          credentials, so that each pod has to pull the image again.
 /// Threads: writes on one strand; reads on any.

@@ -4,7 +4,8 @@
 /// is read by name until it is bound; a binding does not change.
 /// In:      the references of pods; answers of the API server.
 /// Owns:    claims and volumes, and which pod uses a volume that is for one pod.
-/// Out:     a GET of the claim, then of its volume; on_answer for each pod that references the claim.
+/// Out:     a GET of the claim, then of its volume; on_answer for each pod that references the
+///          claim.
 /// Killed:  the next start reads them again.
 /// Threads: the loop's.
 /// Errors:  of the answers; UNAVAILABLE: not known yet.

@@ -7,8 +7,8 @@
 /// Out:     the callback of Start, after each set that differs from the last.
 /// Killed:  the next start reads the folder.
 /// Threads: the loop's; files on their own strand.
-/// Errors:  a file or folder that cannot be used keeps its last objects; each problem is logged once
-///          and is in Notes().
+/// Errors:  a file or folder that cannot be used keeps its last objects; each problem is logged
+///          once and is in Notes().
 /// Source:  docs/behaviour/objects.md, "The folder".
 
 #include <functional>

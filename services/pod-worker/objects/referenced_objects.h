@@ -3,13 +3,13 @@
 /// The objects of one kind that pods of this node reference. Each is held once, while a pod
 /// references it, and read by its name: an API server allows a node no more than that.
 /// In:      the references of pods; answers of the API server.
-/// Owns:    the objects, and for each of them a watch (strategy Watch) or the time of its last read.
-///          An object is read again after a minute (Cache), or for each sync (Get).
+/// Owns:    the objects, and for each of them a watch (strategy Watch) or the time of its last
+///          read. An object is read again after a minute (Cache), or for each sync (Get).
 /// Out:     on_answer for each pod that references an object with an answer.
 /// Killed:  the next start reads the objects again.
 /// Threads: the loop's; each watch decodes on its own strand.
-/// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: not known yet; a refusal counts as that
-///          for 0.8 s. Known objects stay while the server is away.
+/// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: not known yet; a refusal counts as
+///          that for 0.8 s. Known objects stay while the server is away.
 /// Source:  docs/behaviour/objects.md, "From an API server"; kubelet watch_based_manager,
 ///          cache_based_manager.
 

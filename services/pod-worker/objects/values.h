@@ -2,8 +2,8 @@
 
 /// The values that a container's variables take from config maps and secrets.
 /// Threads: pure but for the source, any.
-/// Errors:  INVALID_ARGUMENT in a kubelet's words: a required object or key is missing, or a value is
-///          not text. Never quotes a secret.
+/// Errors:  INVALID_ARGUMENT in a kubelet's words: a required object or key is missing, or a value
+///          is not text. Never quotes a secret.
 /// Source:  docs/behaviour/objects.md, "Variables"; kubelet makeEnvironmentVariables.
 
 #include <map>

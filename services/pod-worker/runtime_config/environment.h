@@ -2,8 +2,8 @@
 
 /// The environment of a container and the expansion of $(VAR) in its command, arguments and values.
 /// Threads: pure functions, any.
-/// Errors:  the text of the container's waiting message; UNAVAILABLE while an address of the node is
-///          not known.
+/// Errors:  the text of the container's waiting message; UNAVAILABLE while an address of the node
+///          is not known.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command".
 
 #include <functional>

@@ -3,7 +3,8 @@
 /// nfs: a directory of a server, mounted for the pod by mount(8), which calls the host's helper. A
 /// server that does not answer blocks only its own pod, and no thread: mount(8) and umount(8) are
 /// child processes with deadlines. The kernel's list of mounts is read, never the mount itself.
-/// Killed:  a running mount(8) or umount(8) continues; the next start finds it and waits for its end.
+/// Killed:  a running mount(8) or umount(8) continues; the next start finds it and waits for its
+///          end.
 /// Threads: any, one call for a volume at a time; none waits for a server.
 /// Errors:  "mount failed: <output of the helper>".
 /// Source:  docs/behaviour/volumes.md, "NFS"; kubelet plugin nfs.

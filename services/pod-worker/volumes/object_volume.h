@@ -3,7 +3,7 @@
 /// configMap, secret, downwardAPI and projected: objects as files. Config maps are on disk, the
 /// other kinds in memory only.
 /// Threads: any; blocks on files and mounts.
-/// Errors:  those of the payload and of the writer. On an error containers keep the files they have.
+/// Errors:  those of the payload and of the writer. On an error containers keep their files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files".
 
 #include <span>

@@ -5,8 +5,8 @@
 /// In:      pods, from the sync and the termination.
 /// Owns:    only metrics in memory; the volumes are on the disk and in the kernel.
 /// Killed:  the next start sets up or tears down again; both are idempotent.
-/// Threads: any, one call for a pod at a time; calls block on files and local mounts, but never on a
-///          server (Progress).
+/// Threads: any, one call for a pod at a time; calls block on files and local mounts, but never on
+///          a server (Progress).
 /// Errors:  the text of the event FailedMount or FailedMapVolume.
 /// Source:  docs/behaviour/volumes.md; docs/safety.md, rule 25.
 

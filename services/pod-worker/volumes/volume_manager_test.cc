@@ -247,41 +247,6 @@ TEST_F(Volumes, OneThatCannotBeBroughtUpToDateDoesNotHoldUpTheOthers) {
   EXPECT_EQ(files_.Read(paths->at("key") + "/b", 10).value_or(""), "two");
 }
 
-/// Its errors read like the failure of another step.
-class MisleadingObjects final : public ObjectSource {
- public:
-  StatusOr<ObjectPtr<ConfigMap>> GetConfigMap(const ObjectName&) const override { return error_; }
-  StatusOr<ObjectPtr<Secret>> GetSecret(const ObjectName&) const override { return error_; }
-  StatusOr<ObjectPtr<RuntimeClass>> GetRuntimeClass(const std::string&) const override {
-    return error_;
-  }
-  StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName&) const override { return error_; }
-  StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(const std::string&) const override {
-    return error_;
-  }
-  StatusOr<std::vector<ObjectPtr<Service>>> Services(const std::string&) const override {
-    return error_;
-  }
-
- private:
-  const Status error_ = NotFound("MapVolume.SetUpDevice failed, says a server");
-};
-
-TEST_F(Volumes, TheStepThatFailedMakesTheEventAndNotTheText) {
-  const MisleadingObjects objects;
-  const auto pod = PodWithVolumes("[{name: v, configMap: {name: settings}}]", {"v"});
-  std::vector<std::string> failures;
-  const auto record = [&failures](const char* reason, const Status& why) {
-    failures.push_back(fmt::format("{}: {}", reason, Message(why)));
-  };
-  EXPECT_FALSE(manager_.SetUp({pod, &objects}, Place(), record).ok());
-  EXPECT_FALSE(manager_.Refresh({pod, &objects}, Place(), record).ok());
-  const std::string event =
-      "FailedMount: MountVolume.SetUp failed for volume \"v\" : MapVolume.SetUpDevice failed, says "
-      "a server";
-  EXPECT_EQ(failures, (std::vector<std::string>{event, event}));
-}
-
 TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
   Put(std::string(kMap) + "data: {a: one}\n");
   const auto pod = PodWithVolumes(
