@@ -30,9 +30,9 @@
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/worker/worker.h"
+#include "services/pod-worker/pod/worker.h"
 
 namespace splitlet::pod_worker {
 

@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
-#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/pod/http_target.h"
 #include "services/pod-worker/runtime_config/environment.h"
 
 namespace splitlet::pod_worker {

@@ -11,7 +11,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/kube/restart_policy.h"
 #include "services/pod-worker/probes/places.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/sync/plan/actions.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

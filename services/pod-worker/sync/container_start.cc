@@ -16,7 +16,7 @@
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
 #include "services/pod-worker/runtime_config/security.h"
-#include "services/pod-worker/sync/begun_attempts.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

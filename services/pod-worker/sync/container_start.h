@@ -12,10 +12,10 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "libs/kube/ephemeral.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
-#include "services/pod-worker/sync/begun_attempts.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/sync/image_resolver.h"
 #include "services/pod-worker/sync/pod_sync.h"
 

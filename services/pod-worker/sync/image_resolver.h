@@ -12,7 +12,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/sync/pod_sync.h"
 

@@ -24,14 +24,14 @@
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/policy.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/sync/actions.h"
-#include "services/pod-worker/sync/post_start.h"
+#include "services/pod-worker/sync/plan/actions.h"
+#include "services/pod-worker/pod/post_start.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/volumes/volume_manager.h"
-#include "services/pod-worker/worker/disk_records.h"
+#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class ObservedPod;

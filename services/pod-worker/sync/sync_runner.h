@@ -22,14 +22,14 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
-#include "services/pod-worker/metrics.h"
-#include "services/pod-worker/network/node_addresses.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/node/node_addresses.h"
 #include "services/pod-worker/sync/pod_sync.h"
-#include "services/pod-worker/sync/regular_looks.h"
-#include "services/pod-worker/termination/termination_runner.h"
-#include "services/pod-worker/worker/disk_records.h"
-#include "services/pod-worker/worker/worker_store.h"
-#include "services/pod-worker/worker/workers.h"
+#include "services/pod-worker/sync/resync_timer.h"
+#include "services/pod-worker/termination/pod_terminator.h"
+#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/records/worker_store.h"
+#include "services/pod-worker/pod/workers.h"
 
 namespace splitlet::pod_worker {
 

@@ -13,7 +13,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/sync/plan/actions.h"
 
 namespace splitlet::pod_worker {
 
