@@ -1,6 +1,6 @@
 #pragma once
 
-/// The gRPC face of the workers: every call goes to the loop and waits for the service's answer.
+/// The gRPC service PodWorker: every call goes to the loop and waits for the answer.
 /// Threads: gRPC's.
 /// Errors:  gRPC codes.
 /// Source:  proto/splitlet/v1/services.proto.
@@ -18,9 +18,9 @@ namespace splitlet::pod_worker {
 /// Calls that wait at once for their answer; more are RESOURCE_EXHAUSTED.
 inline constexpr int kMaxWaitingCalls = 16;
 
-class PodWorkerService;
+class PodCalls;
 
 /// Both outlive the result.
-std::unique_ptr<grpc::Service> MakeRpc(exec::EventLoop& loop, PodWorkerService& workers);
+std::unique_ptr<grpc::Service> MakeRpc(exec::EventLoop& loop, PodCalls& pods);
 
 }  // namespace splitlet::pod_worker

@@ -4,8 +4,8 @@
 
 namespace splitlet::pod_worker {
 
-void OwnerQuestion::WhenGone(const std::string& uid, const std::string& source,
-                             exec::Task gone) const {
+void DesiredConfirmation::WhenGone(const std::string& uid, const std::string& source,
+                                   exec::Task gone) const {
   deps_.strands.Run("ask/" + uid, [this, uid, source, gone = std::move(gone)] {
     const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
     if (knows.ok() && !*knows) deps_.loop.Post(gone);

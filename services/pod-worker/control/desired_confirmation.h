@@ -1,7 +1,7 @@
 #pragma once
 
 /// Asks config-source whether it knows a pod, before something of the pod is given up.
-/// In:      OwnerQuestion::WhenGone, from whoever would act on the absence of a pod.
+/// In:      DesiredConfirmation::WhenGone, from whoever would act on the absence of a pod.
 /// Owns:    nothing; one question for a pod at a time, by its strand.
 /// Out:     DesiredOwner.Knows.
 /// Killed:  whoever asked finds the pod absent again.
@@ -20,7 +20,7 @@ namespace splitlet::pod_worker {
 /// How long config-source may take to say whether it knows a pod.
 inline constexpr Duration kAskOwner = std::chrono::seconds{5};
 
-class OwnerQuestion {
+class DesiredConfirmation {
  public:
   struct Deps {
     const Clock& clock;
@@ -28,7 +28,7 @@ class OwnerQuestion {
     exec::Strands& strands;
     peers::DesiredOwner& owner;
   };
-  explicit OwnerQuestion(Deps deps) : deps_(deps) {}
+  explicit DesiredConfirmation(Deps deps) : deps_(deps) {}
 
   /// Runs `gone` on the loop if config-source answers that it does not know the pod, as far as
   /// `source` is concerned.

@@ -73,15 +73,15 @@ void FoundIncarnations::HandOver(Worker& worker) {
   if (old != start_times_.end() && old->second.incarnation() == worker.incarnation &&
       old->second.start_time_wall_ns() != 0)
     BackdateStart(old->second.start_time_wall_ns(), worker);
-  const auto begun = begun_.find(worker.uid);
-  if (begun != begun_.end() && begun->second.incarnation == worker.incarnation)
-    worker.begun = begun->second.begun;
+  const auto begun = started_attempts_.find(worker.uid);
+  if (begun != started_attempts_.end() && begun->second.incarnation == worker.incarnation)
+    worker.started_attempts = begun->second.attempts;
   Forget(worker.uid);
 }
 
 void FoundIncarnations::Forget(const std::string& uid) {
   start_times_.erase(uid);
-  begun_.erase(uid);
+  started_attempts_.erase(uid);
 }
 
 void FoundIncarnations::ForgetForEver(const std::string& uid) {

@@ -21,10 +21,10 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/termination/pod_runtime.h"
-#include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/control/desired_confirmation.h"
 #include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/termination/pod_runtime.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 
 namespace splitlet::v1 {
@@ -47,9 +47,9 @@ class FoundIncarnations {
     exec::Strands& runtime_strands;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
-    const OwnerQuestion& owner;
+    const DesiredConfirmation& owner;
     const DiskRecords& records;
-    const PodStop& runtime;
+    const PodRuntime& runtime;
     const Workers& workers;
     const Log& log;
     std::function<bool(const std::string& key)> is_unreadable;
@@ -58,7 +58,9 @@ class FoundIncarnations {
 
   /// Of a pod without a worker, from its files for ever.
   void AddStartTime(const v1::SavedPod& fact);
-  void AddBegun(const std::string& uid, const SavedBegun& saved) { begun_[uid] = saved; }
+  void AddStartedAttempts(const std::string& uid, const SavedStartedAttempts& saved) {
+    started_attempts_[uid] = saved;
+  }
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
@@ -84,9 +86,9 @@ class FoundIncarnations {
   void CollectStartTimes();
 
   const Deps deps_;
-  std::map<std::string, FoundIncarnation> found_;    // by UID
-  std::map<std::string, v1::SavedPod> start_times_;  // by UID
-  std::map<std::string, SavedBegun> begun_;          // by UID
+  std::map<std::string, FoundIncarnation> found_;                 // by UID
+  std::map<std::string, v1::SavedPod> start_times_;               // by UID
+  std::map<std::string, SavedStartedAttempts> started_attempts_;  // by UID
 };
 
 }  // namespace splitlet::pod_worker

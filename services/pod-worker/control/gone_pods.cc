@@ -16,7 +16,7 @@ constexpr Duration kShowRemoved = std::chrono::minutes{5};
 
 /// gc removes the mark of a pod last of all. A pod without a mark may have something in the
 /// runtime: it was taken over from a kubelet.
-bool HasLeft(const VolumeManager& volumes, const PodStop& runtime, const std::string& uid) {
+bool HasLeft(const VolumeManager& volumes, const PodRuntime& runtime, const std::string& uid) {
   const auto marked = volumes.IsMarked(uid);
   if (!marked.ok() || *marked) return true;
   const auto seen = runtime.Inspect(uid);

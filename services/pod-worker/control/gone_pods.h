@@ -16,12 +16,12 @@
 #include "libs/base/clock.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/control/desired_confirmation.h"
+#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/volumes/volume_manager.h"
-#include "services/pod-worker/control/found_incarnations.h"
-#include "services/pod-worker/control/desired_confirmation.h"
-#include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/pod/workers.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -38,8 +38,8 @@ class GonePods {
     exec::Strands& runtime_strands;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
-    const OwnerQuestion& owner;
-    const PodStop& runtime;
+    const DesiredConfirmation& owner;
+    const PodRuntime& runtime;
     const VolumeManager& volumes;
     Workers& workers;
     WorkerStore& store;

@@ -5,7 +5,7 @@
 
 namespace splitlet::pod_worker {
 
-void LeftVolumes::TakeDown(const std::string& uid, const Done& done) {
+void LeftVolumes::TearDown(const std::string& uid, const Done& done) {
   if (!deps_.is_held(uid)) return done(FailedPrecondition("no hold names the pod"));
   if (deps_.strands.Pending(uid) > 0) return done(Unavailable("the pod is worked on"));
   Begin(uid, done);
@@ -21,14 +21,14 @@ void LeftVolumes::Begin(const std::string& uid, const Done& done) {
   if (deps_.need(uid) != PodNeed::kNothing) return done(FailedPrecondition("the pod is not over"));
   under_way_.insert(uid);
   deps_.strands.Run(uid, [this, uid, done] {
-    const auto gone = TakeDownNow(uid);
+    const auto gone = TearDownNow(uid);
     if (!gone.ok() || *gone == Progress::kDone)
       deps_.loop.Post([this, uid] { under_way_.erase(uid); });
     done(gone);
   });
 }
 
-StatusOr<Progress> LeftVolumes::TakeDownNow(const std::string& uid) const {
+StatusOr<Progress> LeftVolumes::TearDownNow(const std::string& uid) const {
   ASSIGN_OR_RETURN(const bool ours, deps_.volumes.IsMarked(uid), "mark of the pod");
   if (!ours) return FailedPrecondition("nothing says that the pod is of this node");
   const auto left = deps_.runtime.Inspect(uid);

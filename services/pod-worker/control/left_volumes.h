@@ -32,7 +32,7 @@ class LeftVolumes {
   struct Deps {
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodStop& runtime;
+    const PodRuntime& runtime;
     VolumeManager& volumes;
     std::function<bool(const std::string& uid)> is_held;
     std::function<PodNeed(const std::string& uid)> need;
@@ -40,12 +40,12 @@ class LeftVolumes {
   explicit LeftVolumes(Deps deps) : deps_(std::move(deps)) {}
 
   /// `done` on any thread.
-  void TakeDown(const std::string& uid, const Done& done);
+  void TearDown(const std::string& uid, const Done& done);
   void OnProgramEnded(const std::string& uid);
 
  private:
   void Begin(const std::string& uid, const Done& done);
-  StatusOr<Progress> TakeDownNow(const std::string& uid) const;
+  StatusOr<Progress> TearDownNow(const std::string& uid) const;
 
   const Deps deps_;
   std::set<std::string> under_way_;

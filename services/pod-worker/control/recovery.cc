@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/records/worker_records.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 
@@ -13,20 +14,22 @@ namespace {
 
 /// The note of a container that is replaced is in no file, but its id is: while the runtime has it
 /// and no successor of it has ended, the container comes back, however the first one has ended.
-void NoteReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
+void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
   std::map<std::pair<Worker*, std::string>, const cri::Container*> newest;
   for (const auto& container : containers) {
     Worker* worker = workers.Find(LabelOf(container.labels, kube::kPodUidLabel));
     if (worker == nullptr || worker->restarts.replacing.empty()) continue;
     if (worker->restarts.replacing.contains(container.id.str()))
-      worker->notes.try_emplace(container.name, Note{kContainerCreating, "", std::nullopt});
+      worker->waiting_reasons.try_emplace(container.name,
+                                          WaitingReason{kContainerCreating, "", std::nullopt});
     auto& known = newest[{worker, container.name}];
     if (known == nullptr || cri::IsNewer(container, *known)) known = &container;
   }
   for (const auto& [key, container] : newest) {
     const auto& [worker, name] = key;
     const bool replaced = worker->restarts.replacing.contains(container->id.str());
-    if (container->state == cri::ContainerState::kExited && !replaced) worker->notes.erase(name);
+    if (container->state == cri::ContainerState::kExited && !replaced)
+      worker->waiting_reasons.erase(name);
   }
 }
 
@@ -60,7 +63,7 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
 void Recovery::AddWorkers(const DiskRecords::All& records) {
   // What was done last is not known: it may have been the moment before the end.
   for (const auto& fact : records.workers)
-    deps_.add(FromFact(fact)).last_action = deps_.clock.Now();
+    deps_.add(FromSavedWorker(fact)).last_action = deps_.clock.Now();
   for (const auto& fact : records.permanent) AddPermanent(fact);
   for (const auto& [key, saved] : records.restarts) {
     Worker* worker = deps_.workers.FindByKey(key);
@@ -73,10 +76,11 @@ void Recovery::AddWorkers(const DiskRecords::All& records) {
     deps_.probes.OnRead(fact);
     worker->probes = deps_.probes.Of(fact.uid());
   }
-  for (const auto& [uid, saved] : records.begun) {
+  for (const auto& [uid, saved] : records.started_attempts) {
     Worker* worker = deps_.workers.Find(uid);
-    if (worker == nullptr) deps_.found.AddBegun(uid, saved);
-    if (worker != nullptr && saved.incarnation == worker->incarnation) worker->begun = saved.begun;
+    if (worker == nullptr) deps_.found.AddStartedAttempts(uid, saved);
+    if (worker != nullptr && saved.incarnation == worker->incarnation)
+      worker->started_attempts = saved.attempts;
   }
 }
 
@@ -100,10 +104,10 @@ void Recovery::AddPermanent(const v1::SavedPod& fact) {
     ended->incarnation = fact.incarnation();
     worker = &deps_.add(std::move(ended));
   }
-  ApplyPermanent(fact, *worker);
+  ApplySavedPod(fact, *worker);
   // Killed between the terminal status and the change of state: it stands.
   if (worker->state != WorkerState::kSyncing || !over) return;
-  deps_.termination.Begin(*worker, {});
+  deps_.terminator.Kill(*worker, {});
   deps_.store.Save(*worker, {});
 }
 
@@ -130,7 +134,7 @@ void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandbo
   }
   deps_.on_runtime_answer("");
   is_listed_ = true;
-  NoteReplaced(deps_.workers, *containers);
+  ShowReplaced(deps_.workers, *containers);
   deps_.on_listed(*sandboxes, *containers);
 }
 

@@ -19,12 +19,12 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/probes/results.h"
-#include "services/pod-worker/termination/pod_terminator.h"
-#include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/control/found_incarnations.h"
-#include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/probes/results.h"
+#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/records/worker_store.h"
+#include "services/pod-worker/termination/pod_terminator.h"
 
 namespace splitlet::pod_worker {
 
@@ -42,7 +42,7 @@ class Recovery {
     const Workers& workers;
     WorkerStore& store;
     FoundIncarnations& found;
-    TerminationRunner& termination;
+    PodTerminator& terminator;
     ProbeResults& probes;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
     /// The workers are there; the rest of the records is for others.

@@ -20,8 +20,8 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
-#include "services/pod-worker/termination/stopped_sandboxes.h"
 #include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/termination/stopped_sandboxes.h"
 
 namespace splitlet::v1 {
 class SavedHold;

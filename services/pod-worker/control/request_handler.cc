@@ -21,7 +21,7 @@ constexpr int64_t kOrphanGrace = 1;
 constexpr int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
 /// What a record that is never taken back says: this incarnation is over.
-bool SaysOver(const v1::DesiredRecord& record, const PodTraits& traits) {
+bool IsOver(const v1::DesiredRecord& record, const PodTraits& traits) {
   return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
 }
 
@@ -33,9 +33,10 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
 }
 
 /// The containers that would be made first: they show why they are not.
-std::map<std::string, Note> NotesOfRefusal(const kube::Pod& pod, const std::string& why) {
-  std::map<std::string, Note> notes;
-  const Note note{"CreateContainerConfigError", why, std::nullopt};
+std::map<std::string, WaitingReason> WaitingReasonsOfRefusal(const kube::Pod& pod,
+                                                             const std::string& why) {
+  std::map<std::string, WaitingReason> notes;
+  const WaitingReason note{"CreateContainerConfigError", why, std::nullopt};
   const auto& spec = pod.spec();
   if (!spec.init_containers().empty()) return {{spec.init_containers(0).name(), note}};
   for (const auto& container : spec.containers()) notes[container.name()] = note;
@@ -83,7 +84,7 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
   const GrantAction action =
       DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
   if (action == GrantAction::kRefuseOver) {
-    AnnounceAgain(*worker, request.incarnation() == worker->incarnation);
+    PublishAgain(*worker, request.incarnation() == worker->incarnation);
     return done(FailedPrecondition("this life of the pod is over"));
   }
   if (action == GrantAction::kAnswer) {
@@ -142,7 +143,7 @@ void RequestHandler::Refuse(GrantAction action, const v1::UpdatePodRequest& requ
   worker->refused = std::move(refused);
   kube::Pod pod;
   if (!worker->grant && pod.ParseFromString(wanted.pod()))
-    worker->notes = NotesOfRefusal(pod, worker->refused.why);
+    worker->waiting_reasons = WaitingReasonsOfRefusal(pod, worker->refused.why);
   if (worker->state == WorkerState::kSyncing)
     PodEvents(deps_.events, RefOf(*worker))
         .Warning("FailedValidation",
@@ -173,7 +174,7 @@ void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits trai
     }
     case GrantAction::kWait:
       worker->next = std::move(grant);
-      deps_.termination.Begin(*worker, {.traceparent = worker->next->traceparent});
+      deps_.terminator.Kill(*worker, {.traceparent = worker->next->traceparent});
       deps_.store.Save(*worker, {}, std::move(done));
       break;
     case GrantAction::kUpdate:
@@ -192,14 +193,14 @@ void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
   worker.traits = std::move(traits);
   worker.failures = 0;
   if (!announced) ReportUnsupported(worker);
-  if (worker.traits.deleted) deps_.termination.Begin(worker, {.removed = true});
+  if (worker.traits.deleted) deps_.terminator.Kill(worker, {.removed = true});
 }
 
 void RequestHandler::Shorten(Worker& worker, const PodTraits& traits,
                              const std::string& traceparent, DoneStatus done) {
-  if (traits.deleted && deps_.termination.Begin(worker, {.removed = true,
-                                                         .deletion_grace = traits.deletion_grace,
-                                                         .traceparent = traceparent}))
+  if (traits.deleted && deps_.terminator.Kill(worker, {.removed = true,
+                                                       .deletion_grace = traits.deletion_grace,
+                                                       .traceparent = traceparent}))
     return deps_.store.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
@@ -223,7 +224,7 @@ void RequestHandler::EndFound(FoundIncarnation found, Grant grant, PodTraits tra
   before->next = std::move(grant);
   deps_.found.Forget(before->uid);
   Worker& added = deps_.add(std::move(before));
-  deps_.termination.Begin(added, {.traceparent = added.next->traceparent});
+  deps_.terminator.Kill(added, {.traceparent = added.next->traceparent});
   deps_.store.Save(added, {}, std::move(done));
   ApplyDesired(added.uid);
 }
@@ -248,7 +249,7 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   const bool deleted = traits.deleted;
   worker->grant = std::move(grant);
   worker->traits = std::move(traits);
-  if (deleted) deps_.termination.Begin(*worker, {.removed = true});
+  if (deleted) deps_.terminator.Kill(*worker, {.removed = true});
   ReportUnsupported(*worker);
   return worker;
 }
@@ -296,14 +297,14 @@ void RequestHandler::AnswerKillAgain(Worker& worker, const v1::KillPodRequest& r
 
 void RequestHandler::Kill(Worker& worker, const v1::KillPodRequest& request,
                           const std::string& traceparent, const DoneKill& done) {
-  EndCause cause{.reason = request.reason(),
-                 .message = request.message(),
-                 .evict = request.evict(),
-                 .own_limit = request.own_limit(),
-                 .node_shutdown = request.node_shutdown(),
-                 .traceparent = traceparent};
+  KillOrder cause{.reason = request.reason(),
+                  .message = request.message(),
+                  .evict = request.evict(),
+                  .own_limit = request.own_limit(),
+                  .node_shutdown = request.node_shutdown(),
+                  .traceparent = traceparent};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  deps_.termination.Begin(worker, cause);
+  deps_.terminator.Kill(worker, cause);
   if (worker.answers.size() >= kMaxAnswers) worker.answers.erase(worker.answers.begin());
   if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.deadline;
   deps_.store.Save(worker, {.permanent = true, .fsync = request.evict()},
@@ -341,10 +342,10 @@ void RequestHandler::EndOrphan(const v1::KillPodRequest& request, const v1::Obse
     if (orphan != nullptr) ToProto(orphan->deadline, *answer.mutable_deadline());
     status.ok() ? done(answer) : done(status);
   };
-  EndCause cause{.asked_grace = AnnotatedGrace(seen)};
+  KillOrder cause{.asked_grace = AnnotatedGrace(seen)};
   if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
   deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
-  deps_.termination.Begin(*worker, cause);
+  deps_.terminator.Kill(*worker, cause);
   deps_.store.Save(*worker, {}, reply);
 }
 
@@ -362,7 +363,7 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
     orphan->evicted = before->evicted;
     orphan->own_limit = before->own_limit;
     orphan->shutdown_boot = before->shutdown_boot;
-    orphan->end.terminal_status = before->end.terminal_status;
+    orphan->termination.terminal_status = before->termination.terminal_status;
   }
   orphan->orphan = true;
   orphan->sandbox_ids.assign(request.sandbox_ids().begin(), request.sandbox_ids().end());
@@ -393,28 +394,28 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
   Worker* worker = deps_.workers.Find(record.uid());
   if (worker != nullptr) worker->missing_passes = 0;
   const auto traits = TraitsOf(record.pod());
-  const bool over = SaysOver(record, traits.ok() ? *traits : PodTraits{});
-  EndCause cause{.removed = true, .traceparent = traceparent};
+  const bool over = IsOver(record, traits.ok() ? *traits : PodTraits{});
+  KillOrder cause{.removed = true, .traceparent = traceparent};
   if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
   switch (DecideDesired(ViewOf(record.uid()), {record.incarnation(), over})) {
     case DesiredAction::kNone: return;
-    case DesiredAction::kAnnounceLater: return AnnounceAgain(*worker, false);
-    case DesiredAction::kAnnounce: return AnnounceAgain(*worker, true);
+    case DesiredAction::kPublishLater: return PublishAgain(*worker, false);
+    case DesiredAction::kPublish: return PublishAgain(*worker, true);
     case DesiredAction::kEndForLater:
       if (worker->next && over && worker->next->incarnation <= record.incarnation())
         worker->next.reset();
-      if (deps_.termination.Begin(*worker, {.traceparent = traceparent}))
+      if (deps_.terminator.Kill(*worker, {.traceparent = traceparent}))
         deps_.store.Save(*worker, {});
       return;
     case DesiredAction::kEnd:
-      if (deps_.termination.Begin(*worker, cause)) return deps_.store.Save(*worker, {});
-      return AnnounceAgain(*worker, true);
-    case DesiredAction::kTryLater: return deps_.look_again(record.uid(), 1s);
+      if (deps_.terminator.Kill(*worker, cause)) return deps_.store.Save(*worker, {});
+      return PublishAgain(*worker, true);
+    case DesiredAction::kTryLater: return deps_.inspect_again(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);
   if (traits.ok()) ungranted.traits = *traits;
-  deps_.termination.Begin(ungranted, cause);
+  deps_.terminator.Kill(ungranted, cause);
   deps_.store.Save(ungranted, {});
 }
 
@@ -434,11 +435,11 @@ Worker& RequestHandler::AddUngranted(const v1::DesiredRecord& record) {
 /// finds its file again; or it has forgotten the incarnation, and begins below it by a wall clock
 /// that was set back. config-source will then choose a higher incarnation; the terminal status
 /// belongs to the old one.
-void RequestHandler::AnnounceAgain(Worker& worker, bool same_incarnation) {
+void RequestHandler::PublishAgain(Worker& worker, bool same_incarnation) {
   const bool unannounced = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !unannounced) return;
   if (!same_incarnation) {
-    worker.end.terminal_status.reset();
+    worker.termination.terminal_status.reset();
     worker.evicted = worker.own_limit = false;
     worker.shutdown_boot = 0;
   }
@@ -461,7 +462,7 @@ void RequestHandler::AskOwner(const Worker& suspect) {
     Worker* worker = deps_.workers.Find(uid);
     if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
     deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
-    if (deps_.termination.Begin(*worker, {.removed = true})) deps_.store.Save(*worker, {});
+    if (deps_.terminator.Kill(*worker, {.removed = true})) deps_.store.Save(*worker, {});
   });
 }
 

@@ -19,16 +19,16 @@
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/control/desired_confirmation.h"
+#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/grant_judge.h"
+#include "services/pod-worker/control/requests.h"
+#include "services/pod-worker/control/static_pod_start_gate.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/termination/pod_terminator.h"
-#include "services/pod-worker/control/found_incarnations.h"
-#include "services/pod-worker/control/static_pod_start_gate.h"
-#include "services/pod-worker/control/grant_judge.h"
-#include "services/pod-worker/control/desired_confirmation.h"
-#include "services/pod-worker/control/requests.h"
-#include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/pod/workers.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -51,7 +51,7 @@ class RequestHandler {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodStop& runtime;
+    const PodRuntime& runtime;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::Table<v1::WorkerRecord>& table;
     daemon::EventRecorder& events;
@@ -60,14 +60,14 @@ class RequestHandler {
     const Workers& workers;
     WorkerStore& store;
     FoundIncarnations& found;
-    const FullNameGate& gate;
-    TerminationRunner& termination;
+    const StaticPodStartGate& gate;
+    PodTerminator& terminator;
     GrantJudge& judge;
-    const OwnerQuestion& owner;
+    const DesiredConfirmation& owner;
     std::function<bool(const std::string& key)> is_unreadable;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
     std::function<void(const std::string& uid)> advance;
-    std::function<void(const std::string& uid, Duration wait)> look_again;
+    std::function<void(const std::string& uid, Duration wait)> inspect_again;
   };
   explicit RequestHandler(Deps deps) : deps_(std::move(deps)) {}
 
@@ -109,7 +109,7 @@ class RequestHandler {
                  const DoneKill& done);
   Worker& AddUngranted(const v1::DesiredRecord& record);
   Worker& AddOrphan(const v1::KillPodRequest& request, const v1::ObservedPod& seen);
-  void AnnounceAgain(Worker& worker, bool same_incarnation);
+  void PublishAgain(Worker& worker, bool same_incarnation);
   void AskOwner(const Worker& suspect);
 
   const Deps deps_;

@@ -54,10 +54,10 @@ DesiredAction DecideDesired(const PodView& view, const DesiredQuestion& question
   using enum DesiredAction;
   if (!view.worker) return question.over ? kEndUngranted : kNone;
   const PodView::OfWorker& worker = *view.worker;
-  if (question.incarnation < worker.incarnation) return kAnnounceLater;
+  if (question.incarnation < worker.incarnation) return kPublishLater;
   const bool later = question.incarnation > worker.incarnation;
   if (later && !IsFinished(worker)) return kEndForLater;
-  if (!question.over) return !later && IsFinished(worker) ? kAnnounce : kNone;
+  if (!question.over) return !later && IsFinished(worker) ? kPublish : kNone;
   if (!later) return kEnd;
   return worker.saving || worker.busy ? kTryLater : kEndUngranted;
 }

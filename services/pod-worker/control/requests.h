@@ -77,12 +77,12 @@ OrphanAction DecideOrphanKill(const PodView& view, bool desired);
 
 enum class DesiredAction {
   kNone,
-  kAnnounceLater,  // the record is of an earlier incarnation: whoever put it may not know
-  kAnnounce,       // wanted in a life that is over: likewise
-  kEndForLater,    // a later incarnation says that this one is over
-  kEnd,            // REMOVED or a deletion timestamp; if nothing comes of it, it is announced again
-  kTryLater,       // the worker of an earlier incarnation is finished, and not at rest
-  kEndUngranted,   // over before it was granted
+  kPublishLater,  // the record is of an earlier incarnation: whoever put it may not know
+  kPublish,       // wanted in a life that is over: likewise
+  kEndForLater,   // a later incarnation says that this one is over
+  kEnd,           // REMOVED or a deletion timestamp; if nothing comes of it, it is announced again
+  kTryLater,      // the worker of an earlier incarnation is finished, and not at rest
+  kEndUngranted,  // over before it was granted
 };
 struct DesiredQuestion {
   int64_t incarnation = 0;

@@ -32,8 +32,8 @@ std::string FullNameOf(const Worker& worker) {
 
 }  // namespace
 
-void FullNameGate::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
-                                   const std::vector<cri::Container>& containers) {
+void StaticPodStartGate::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
+                                         const std::vector<cri::Container>& containers) {
   std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
   for (const auto& sandbox : sandboxes) {
     if (!kube::IsStaticSource(LabelOf(sandbox.annotations, kube::kConfigSource))) continue;
@@ -48,12 +48,12 @@ void FullNameGate::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
   }
 }
 
-bool FullNameGate::IsLeftover(const Worker& worker) const {
+bool StaticPodStartGate::IsLeftover(const Worker& worker) const {
   const auto found = leftovers_.find(FullNameOf(worker));
   return found != leftovers_.end() && found->second.contains(worker.uid);
 }
 
-std::string FullNameGate::WaitsFor(const Worker& worker) {
+std::string StaticPodStartGate::WaitsFor(const Worker& worker) {
   if (const Worker* other = OtherBefore(worker))
     return fmt::format("waits for pod {} of the same name", other->uid);
   const auto left = leftovers_.find(FullNameOf(worker));
@@ -66,7 +66,7 @@ std::string FullNameGate::WaitsFor(const Worker& worker) {
   return "";
 }
 
-const Worker* FullNameGate::OtherBefore(const Worker& worker) const {
+const Worker* StaticPodStartGate::OtherBefore(const Worker& worker) const {
   for (const auto& [uid, other] : deps_.workers) {
     if (uid == worker.uid || !kube::IsStaticSource(other->source)) continue;
     if (!SameName(*other, worker) || other->state == WorkerState::kFinished) continue;
@@ -76,7 +76,7 @@ const Worker* FullNameGate::OtherBefore(const Worker& worker) const {
   return nullptr;
 }
 
-void FullNameGate::Inspect(const Worker& waiting, const std::string& leftover) {
+void StaticPodStartGate::Inspect(const Worker& waiting, const std::string& leftover) {
   deps_.strands.Run("leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting),
                                              leftover, traceparent = waiting.traceparent] {
     const cri::TraceScope trace(traceparent);
@@ -89,16 +89,18 @@ void FullNameGate::Inspect(const Worker& waiting, const std::string& leftover) {
   });
 }
 
-void FullNameGate::OnFinished(const Worker& worker) { Forget(FullNameOf(worker), worker.uid); }
+void StaticPodStartGate::OnFinished(const Worker& worker) {
+  Forget(FullNameOf(worker), worker.uid);
+}
 
-void FullNameGate::Forget(const std::string& full_name, const std::string& uid) {
+void StaticPodStartGate::Forget(const std::string& full_name, const std::string& uid) {
   const auto found = leftovers_.find(full_name);
   if (found == leftovers_.end()) return;
   found->second.erase(uid);
   if (found->second.empty()) leftovers_.erase(found);
 }
 
-std::vector<std::string> FullNameGate::WaitingFor(const Worker& worker) const {
+std::vector<std::string> StaticPodStartGate::WaitingFor(const Worker& worker) const {
   std::vector<std::string> waiting;
   for (const auto& [uid, other] : deps_.workers)
     if (uid != worker.uid && SameName(*other, worker) && other->state == WorkerState::kSyncing &&

@@ -17,22 +17,22 @@
 
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/termination/pod_runtime.h"
 
 namespace splitlet::pod_worker {
 
-class FullNameGate {
+class StaticPodStartGate {
  public:
   struct Deps {
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodStop& runtime;
+    const PodRuntime& runtime;
     const Workers& workers;
     /// What `uid` waits for was looked at: is it gone?
     std::function<void(const std::string& uid, bool gone)> on_inspected;
   };
-  explicit FullNameGate(Deps deps) : deps_(std::move(deps)) {}
+  explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
 
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,

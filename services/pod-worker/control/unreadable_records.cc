@@ -40,7 +40,8 @@ DiskRecords::All OfPod(const std::string& key, const DiskRecords::All& all) {
   std::ranges::copy_if(all.permanent, std::back_inserter(own.permanent), of_pod);
   if (const auto restarts = all.restarts.find(key); restarts != all.restarts.end())
     own.restarts.insert(*restarts);
-  std::ranges::copy_if(all.begun, std::inserter(own.begun, own.begun.end()),
+  std::ranges::copy_if(all.started_attempts,
+                       std::inserter(own.started_attempts, own.started_attempts.end()),
                        [&key](const auto& entry) { return bus::KeyOf(entry.first) == key; });
   return own;
 }

@@ -31,8 +31,8 @@
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/pod/worker.h"
+#include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 
@@ -45,9 +45,9 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool look_now = false;               // containers may start
-  std::map<std::string, Note> notes;   // by container, of those that waited for it in vain
-  std::optional<Clock::Time> sync_at;  // what they wait for changes then
+  bool look_now = false;                       // containers may start
+  std::map<std::string, WaitingReason> notes;  // by container, of those that waited for it in vain
+  std::optional<Clock::Time> sync_at;          // what they wait for changes then
 };
 
 class ImagePuller {

@@ -50,7 +50,7 @@ void NodeAddresses::Save() {
   if (std::exchange(saving_, true)) return;
   changed_ = false;
   deps_.strands.Run(kAddressStrand, [this, ips = ips_] {
-    const Status saved = deps_.records.SaveNodeIps(ips);
+    const Status saved = deps_.save(ips);
     deps_.loop.Post([this, saved] { OnSaved(saved); });
   });
 }

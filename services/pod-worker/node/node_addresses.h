@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class PodStatusRecord;
@@ -32,7 +32,8 @@ class NodeAddresses {
     exec::EventLoop& loop;
     exec::Strands& strands;
     bus::View<v1::PodStatusRecord>& podstatus;
-    const DiskRecords& records;
+    /// Writes the file of this boot. Blocks.
+    std::function<Status(const std::vector<std::string>& ips)> save;
     const Log& log;
     std::function<void()> on_changed;
   };

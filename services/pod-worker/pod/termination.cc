@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "services/pod-worker/termination/pod_runtime.h"
-#include "services/pod-worker/termination/stop_order.h"
+#include "services/pod-worker/pod/grace.h"
+#include "services/pod-worker/pod/observed.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
 
-PodTermination::Run::Run() = default;
+Termination::Run::Run() = default;
 
-void PodTermination::BeginRun(StopRun run, Clock::Time until) {
+void Termination::BeginRun(StopSteps run, Clock::Time until) {
   CHECK(!run_ && !run.steps.empty());
   run_.emplace();
   run_->steps = std::move(run.steps);
@@ -18,24 +18,23 @@ void PodTermination::BeginRun(StopRun run, Clock::Time until) {
   run_->until = until;
 }
 
-Clock::Time PodTermination::UntilOf(const ContainerStop& container) const {
+Clock::Time Termination::UntilOf(const ContainerStop& container) const {
   if (!run_->grace_seconds || !container.grace_seconds) return run_->until;
   return run_->until + std::chrono::seconds{*container.grace_seconds - *run_->grace_seconds};
 }
 
-std::vector<ContainerStop> PodTermination::ToStop() const {
+std::vector<ContainerStop> Termination::ToStop() const {
   std::vector<ContainerStop> all;
   for (const auto& step : run_->steps) all.insert(all.end(), step.begin(), step.end());
   return all;
 }
 
-void PodTermination::OnHookBegun(const std::string& container_id) {
+void Termination::OnHookBegun(const std::string& container_id) {
   hooks_.insert(container_id);
   hooked_here_.insert(container_id);
 }
 
-PodTermination::Order PodTermination::OrderFor(ContainerStop container, Clock::Time now,
-                                               bool again) {
+Termination::Order Termination::OrderFor(ContainerStop container, Clock::Time now, bool again) {
   (container.aside ? run_->aside : run_->outstanding).insert(container.id);
   again = again || told_to_end_.contains(container.id);
   if (!run_->grace_seconds && told_to_end_.insert(container.id).second)
@@ -45,7 +44,7 @@ PodTermination::Order PodTermination::OrderFor(ContainerStop container, Clock::T
   return {std::move(container), StopSeconds(until, now, again)};
 }
 
-std::vector<PodTermination::Order> PodTermination::BeginStep(Clock::Time now) {
+std::vector<Termination::Order> Termination::BeginStep(Clock::Time now) {
   std::vector<ContainerStop> step = std::move(run_->steps.front());
   run_->steps.erase(run_->steps.begin());
   const bool resumed = resumed_ && std::exchange(run_->first_step, false);
@@ -62,8 +61,8 @@ std::vector<PodTermination::Order> PodTermination::BeginStep(Clock::Time now) {
   return orders;
 }
 
-std::optional<PodTermination::Order> PodTermination::OnHookEnded(const std::string& container_id,
-                                                                 Clock::Time now) {
+std::optional<Termination::Order> Termination::OnHookEnded(const std::string& container_id,
+                                                           Clock::Time now) {
   hooks_.erase(container_id);
   if (!run_ || run_->cancel->cancelled()) return std::nullopt;
   const auto found = run_->waiting.find(container_id);
@@ -73,17 +72,17 @@ std::optional<PodTermination::Order> PodTermination::OnHookEnded(const std::stri
   return OrderFor(std::move(container), now, false);
 }
 
-void PodTermination::Cancel() {
+void Termination::Cancel() {
   if (!run_) return;
   run_->waiting.clear();
   run_->cancel->Cancel();
 }
 
-bool PodTermination::IsOver() const {
+bool Termination::IsOver() const {
   return IsCancelled() && run_->begun && run_->outstanding.empty() && run_->aside.empty();
 }
 
-std::optional<Clock::Time> PodTermination::NextOverdue() const {
+std::optional<Clock::Time> Termination::NextOverdue() const {
   std::optional<Clock::Time> next;
   if (!run_) return next;
   for (const auto& [id, container] : run_->waiting)
@@ -91,7 +90,7 @@ std::optional<Clock::Time> PodTermination::NextOverdue() const {
   return next;
 }
 
-std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
+std::vector<std::string> Termination::Overdue(Clock::Time now) const {
   std::vector<std::string> ids;
   if (!run_) return ids;
   for (const auto& [id, container] : run_->waiting)
@@ -99,8 +98,8 @@ std::vector<std::string> PodTermination::Overdue(Clock::Time now) const {
   return ids;
 }
 
-PodTermination::Progress PodTermination::OnStopped(const std::string& container_id,
-                                                   const Status& status, bool has_time) {
+Termination::Progress Termination::OnStopped(const std::string& container_id, const Status& status,
+                                             bool has_time) {
   if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
   if (!run_) return Progress::kNotAwaited;
   if (status.code() == StatusCode::kAborted && run_->newly_told.erase(container_id) > 0)
@@ -115,13 +114,13 @@ PodTermination::Progress PodTermination::OnStopped(const std::string& container_
   return run_->aside.empty() ? Progress::kDone : Progress::kWaits;
 }
 
-PodTermination::Result PodTermination::EndRun() {
+Termination::Result Termination::EndRun() {
   Result result{run_->cancel->cancelled(), !run_->grace_seconds, std::move(run_->errors)};
   run_.reset();
   return result;
 }
 
-void PodTermination::Observe(v1::ObservedPod seen) {
+void Termination::Observe(v1::ObservedPod seen) {
   if (last_seen) MergeObservation(*last_seen, seen);
   last_seen = std::make_shared<v1::ObservedPod>(std::move(seen));
 }

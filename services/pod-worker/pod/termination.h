@@ -2,7 +2,7 @@
 
 /// How the end of one incarnation stands: what is being stopped, who was told to end, what was seen
 /// last, and how it ended.
-/// In:      TerminationRunner, which carries out what this says; the answers of stops.
+/// In:      PodTerminator, which carries out what this says; the answers of stops.
 /// Owns:    the stops under way, in steps; the preStop hooks under way; ids of containers that were
 ///          told to end with the pod; the last observation; the terminal status.
 /// Killed:  the next start inspects the pod again. A container that was told to end before gets no
@@ -22,7 +22,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
-#include "services/pod-worker/sync/plan/actions.h"
+#include "services/pod-worker/pod/container_stop.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -31,21 +31,14 @@ class TerminalStatus;
 
 namespace splitlet::pod_worker {
 
-/// Containers to be stopped; one step after the other.
-struct StopRun {
-  std::vector<std::vector<ContainerStop>> steps;
-  std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
-  bool hooks = true;                     // preStop, before the containers are told to end
-};
-
-class PodTermination {
+class Termination {
  public:
   /// An earlier start of this process began the end: it may have told the first step to end.
   void Resume() { resumed_ = true; }
 
   bool IsStopping() const { return run_.has_value(); }
   /// The first of its steps is still to be begun. `until`: when its containers have had their time.
-  void BeginRun(StopRun run, Clock::Time until);
+  void BeginRun(StopSteps run, Clock::Time until);
   /// When this one has had its time: with the run, but for one with a grace of its own.
   Clock::Time UntilOf(const ContainerStop& container) const;
   /// What the run is to stop, in all its steps. Before the first is begun.

@@ -7,11 +7,11 @@
 namespace splitlet::pod_worker {
 namespace {
 
-using StopProgress = PodTermination::Progress;
+using StopProgress = Termination::Progress;
 
 ContainerStop Stop(const std::string& id) { return {id, id, "", false}; }
 
-std::vector<std::pair<std::string, int64_t>> Begin(PodTermination& end, Clock::Time now) {
+std::vector<std::pair<std::string, int64_t>> Begin(Termination& end, Clock::Time now) {
   std::vector<std::pair<std::string, int64_t>> orders;
   for (const auto& order : end.BeginStep(now))
     orders.emplace_back(order.container.id, order.grace_seconds);
@@ -20,10 +20,10 @@ std::vector<std::pair<std::string, int64_t>> Begin(PodTermination& end, Clock::T
 
 using Orders = std::vector<std::pair<std::string, int64_t>>;
 
-TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
+TEST(Termination, AStepBeginsWhenTheOneBeforeHasEnded) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
-  PodTermination end;
+  Termination end;
   end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
                deadline);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 30}, {"b", 30}}));
@@ -39,9 +39,9 @@ TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   EXPECT_FALSE(end.IsStopping());
 }
 
-TEST(PodTermination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
+TEST(Termination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
   FakeClock clock;
-  PodTermination end;
+  Termination end;
   ContainerStop debug = Stop("debug");
   debug.aside = true;
   end.BeginRun({.steps = {{Stop("a"), debug}, {Stop("sidecar")}}, .grace_seconds = {}},
@@ -59,10 +59,10 @@ TEST(PodTermination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
   end.EndRun();
 }
 
-TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
+TEST(Termination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
-  PodTermination end;
+  Termination end;
   end.BeginRun({.steps = {{Stop("a"), Stop("b")}, {Stop("sidecar")}}, .grace_seconds = {}},
                deadline);
   Begin(end, clock.Now());
@@ -71,10 +71,10 @@ TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   EXPECT_EQ(end.EndRun().errors.size(), 1u);
 }
 
-TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
+TEST(Termination, WhoWasToldToEndGetsNoSecondGrace) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
-  PodTermination end;
+  Termination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, past);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "the least that a container gets";
   EXPECT_EQ(end.OnStopped("a", Unavailable("no answer"), false), StopProgress::kDone);
@@ -83,9 +83,9 @@ TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
 }
 
-TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
+TEST(Termination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   FakeClock clock;
-  PodTermination end;
+  Termination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() + 30s);
   Begin(end, clock.Now());
   end.Cancel();
@@ -105,10 +105,10 @@ TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   }
 }
 
-TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
+TEST(Termination, AnEarlierStartMayHaveToldTheFirstStep) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
-  PodTermination end;
+  Termination end;
   end.Resume();
   end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}}, past);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}}));
@@ -116,9 +116,9 @@ TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 2}}));
 }
 
-TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
+TEST(Termination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   FakeClock clock;
-  PodTermination end;
+  Termination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7}, clock.Now() + 7s);
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 7}}));
   EXPECT_EQ(end.OnStopped("a", OkStatus(), false), StopProgress::kDone);
@@ -127,9 +127,9 @@ TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "it was not told to end with the pod";
 }
 
-TEST(PodTermination, AHookIsRememberedUntilItsContainerHasStopped) {
+TEST(Termination, AHookIsRememberedUntilItsContainerHasStopped) {
   FakeClock clock;
-  PodTermination end;
+  Termination end;
   const auto announced = [&](const Status& stopped) {
     end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 30}, clock.Now() + 30s);
     const auto orders = end.BeginStep(clock.Now());
@@ -144,9 +144,9 @@ TEST(PodTermination, AHookIsRememberedUntilItsContainerHasStopped) {
   EXPECT_FALSE(announced(OkStatus())) << "a pod whose containers come and go keeps none of them";
 }
 
-TEST(PodTermination, ACancelledRunEndsWithItsStep) {
+TEST(Termination, ACancelledRunEndsWithItsStep) {
   FakeClock clock;
-  PodTermination end;
+  Termination end;
   end.Cancel();
   end.BeginRun({.steps = {{Stop("a")}, {Stop("sidecar")}}, .grace_seconds = {}}, clock.Now() + 30s);
   Begin(end, clock.Now());

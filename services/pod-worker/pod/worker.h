@@ -11,27 +11,26 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "libs/base/cancel.h"
+#include "libs/base/clock.h"
 #include "libs/base/log.h"
-#include "services/pod-worker/cgroups/pod_limits.h"
-#include "services/pod-worker/pod/events.h"
-#include "services/pod-worker/sync/pod_sync.h"
-#include "services/pod-worker/pod/post_start.h"
-#include "services/pod-worker/pod/termination.h"
-#include "services/pod-worker/user_namespaces/user_ids.h"
+#include "libs/cri/incarnation.h"
 #include "services/pod-worker/pod/activity.h"
-#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/pod/post_start.h"
+#include "services/pod-worker/pod/probe_results.h"
+#include "services/pod-worker/pod/restarts.h"
+#include "services/pod-worker/pod/termination.h"
+#include "services/pod-worker/pod/traits.h"
+#include "services/pod-worker/pod/user_ids.h"
 #include "services/pod-worker/pod/worker_state.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
-class TerminalStatus;
-class WorkerRecord;
-}  // namespace splitlet::v1
+}
 
 namespace splitlet::pod_worker {
 
@@ -41,27 +40,6 @@ struct Grant {
   std::string pod;          // serialised
   std::string traceparent;  // of the change that it came with; may be empty
 };
-
-/// Of the granted pod, what the loop needs often.
-struct PodTraits {
-  std::string uid, name, name_space;
-  bool is_static = false;
-  bool runs_once = false;  // restart policy Never
-  bool deleted = false;    // has a deletion timestamp
-  std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
-  /// When it was started, as the status of an API pod shows it: by whoever had the node then.
-  std::optional<int64_t> shown_start_ns;  // wall
-  size_t containers = 0;
-  std::set<std::string> inits, ephemerals;  // names of such containers
-  bool has_probes = false;
-  bool shows_objects = false;   // in volumes, which a sync brings up to date
-  bool user_namespace = false;  // one of its own
-  bool host_network = false;
-  ClassRequests class_requests;    // what it adds to the cgroups above its own
-  std::string unsupported_fields;  // of what it asks for; for people
-};
-/// DATA_LOSS when the bytes are no pod.
-StatusOr<PodTraits> TraitsOf(const std::string& pod);
 
 /// The last grant of this pod that no retry can change.
 struct RefusedGrant {
@@ -93,7 +71,7 @@ struct Worker {
   uint64_t shutdown_boot = 0;
   bool orphan = false;
   std::vector<std::string> sandbox_ids;  // of an orphan
-  PodTermination end;
+  Termination termination;
   std::map<std::string, Clock::Time> answers;  // to kills, by request id
   Clock::Time finished_at;
   bool forgotten = false;  // its record has left the table; it is still remembered here
@@ -115,8 +93,8 @@ struct Worker {
   std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   RestartState restarts;
   KilledSince killed;
-  cri::Begun begun;
-  std::map<std::string, Note> notes;  // by container
+  cri::Begun started_attempts;
+  std::map<std::string, WaitingReason> waiting_reasons;  // by container
   PostStart post_start;
   std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   std::string sync_error;
@@ -133,13 +111,5 @@ void BackdateStart(int64_t start_wall_ns, Worker& worker);
 LogField TraceField(const Worker& worker);
 /// For events.
 PodRef RefOf(const Worker& worker);
-
-void FillFact(const Worker& worker, v1::SavedWorker& fact);
-void FillPermanent(const Worker& worker, v1::SavedPod& fact);
-void FillRecord(const Worker& worker, v1::WorkerRecord& record);
-/// From this boot's file.
-std::unique_ptr<Worker> FromFact(const v1::SavedWorker& fact);
-/// What a file for ever adds to a worker of the same incarnation.
-void ApplyPermanent(const v1::SavedPod& fact, Worker& worker);
 
 }  // namespace splitlet::pod_worker

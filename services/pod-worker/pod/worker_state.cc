@@ -17,7 +17,7 @@ WorkerState Next(WorkerState state, WorkerEvent event) {
   switch (state) {
     case kSyncing: return EndsSync(event) ? kTerminating : kSyncing;
     case kTerminating: return event == WorkerEvent::kAllStopped ? kTerminated : kTerminating;
-    case kTerminated: return event == WorkerEvent::kCleanedUp ? kFinished : kTerminated;
+    case kTerminated: return event == WorkerEvent::kTornDown ? kFinished : kTerminated;
     case kFinished: return kFinished;
   }
   UNREACHABLE();

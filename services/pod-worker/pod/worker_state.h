@@ -12,7 +12,7 @@ enum class WorkerEvent {
   kEndRequested,  // a kill, REMOVED, a deletion timestamp, a later incarnation, the active deadline
   kCompleted,     // nothing of the pod will ever run again by itself
   kAllStopped,    // containers proven stopped, its terminal status goes to disk next
-  kCleanedUp,     // directories of its volumes are gone
+  kTornDown,      // directories of its volumes are gone
 };
 
 /// Only forward, per incarnation.

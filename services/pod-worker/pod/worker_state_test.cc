@@ -13,8 +13,8 @@ TEST(WorkerState, OnlyForward) {
   EXPECT_EQ(Next(kSyncing, kAllStopped), kSyncing);
   EXPECT_EQ(Next(kTerminating, kEndRequested), kTerminating);
   EXPECT_EQ(Next(kTerminating, kAllStopped), kTerminated);
-  EXPECT_EQ(Next(kTerminated, kCleanedUp), kFinished);
-  for (const auto event : {kEndRequested, kCompleted, kAllStopped, kCleanedUp})
+  EXPECT_EQ(Next(kTerminated, kTornDown), kFinished);
+  for (const auto event : {kEndRequested, kCompleted, kAllStopped, kTornDown})
     EXPECT_EQ(Next(kFinished, event), kFinished);
 }
 

@@ -82,7 +82,7 @@ void LeaveOutUnknown(DiskRecords::All& all) {
   std::erase_if(all.probes, unknown);
   std::erase_if(all.restarts,
                 [&all](const auto& entry) { return all.unknown.contains(entry.first); });
-  std::erase_if(all.begun, [&all](const auto& entry) {
+  std::erase_if(all.started_attempts, [&all](const auto& entry) {
     return all.unknown.contains(bus::KeyOf(entry.first));
   });
 }
@@ -147,13 +147,13 @@ StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
                                             all.permanent.push_back(std::move(fact));
                                           }),
                   "read terminal statuses");
-  RETURN_IF_ERROR(
-      ReadStore<v1::SavedPod>(
-          begun_, Loss::kPod, all,
-          [&](const std::string&, const v1::SavedPod& fact) {
-            all.begun[fact.uid()] = {cri::FromProto(fact.started_attempts()), fact.incarnation()};
-          }),
-      "read what has begun");
+  RETURN_IF_ERROR(ReadStore<v1::SavedPod>(begun_, Loss::kPod, all,
+                                          [&](const std::string&, const v1::SavedPod& fact) {
+                                            all.started_attempts[fact.uid()] = {
+                                                cri::FromProto(fact.started_attempts()),
+                                                fact.incarnation()};
+                                          }),
+                  "read what has begun");
   LeaveOutUnknown(all);
   return all;
 }
@@ -199,8 +199,8 @@ Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
                   "save restarts");
 }
 
-Status DiskRecords::SaveBegun(const std::string& uid, int64_t incarnation,
-                              const cri::Begun& begun) const {
+Status DiskRecords::SaveStartedAttempts(const std::string& uid, int64_t incarnation,
+                                        const cri::Begun& begun) const {
   v1::SavedPod fact;
   fact.set_uid(uid);
   fact.set_incarnation(incarnation);

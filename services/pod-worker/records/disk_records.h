@@ -15,7 +15,7 @@
 #include "libs/bus/boot_time.h"
 #include "libs/cri/incarnation.h"
 #include "libs/fs/record_store.h"
-#include "services/pod-worker/pod/crash_backoff.h"
+#include "services/pod-worker/pod/restarts.h"
 
 namespace splitlet::v1 {
 class SavedHold;
@@ -30,19 +30,12 @@ namespace splitlet::pod_worker {
 /// pods all change at once takes few threads for it.
 std::string RecordsStrand(const std::string& uid);
 
-/// What a restart of containers rests on; the value behind SavedPodRestarts.
-struct RestartState {
-  CrashBackoff backoff;
-  std::set<std::string> replacing;
-  /// preStop hooks that may have begun, by id of the container: not to be begun again.
-  std::map<std::string, Clock::Time> pre_stops = {};
-};
 struct SavedRestarts {
   RestartState state;
   int64_t incarnation = 0;  // 0: of a version that did not say
 };
-struct SavedBegun {
-  cri::Begun begun;
+struct SavedStartedAttempts {
+  cri::Begun attempts;
   int64_t incarnation = 0;
 };
 
@@ -53,9 +46,9 @@ class DiskRecords {
 
   struct All {
     std::vector<v1::SavedWorker> workers;
-    std::map<std::string, SavedRestarts> restarts;  // by key
-    std::map<std::string, v1::SavedHold> holds;     // by hold id
-    std::map<std::string, SavedBegun> begun;        // by UID
+    std::map<std::string, SavedRestarts> restarts;                 // by key
+    std::map<std::string, v1::SavedHold> holds;                    // by hold id
+    std::map<std::string, SavedStartedAttempts> started_attempts;  // by UID
     std::vector<v1::SavedPod> permanent;
     std::vector<v1::SavedProbes> probes;
     std::vector<std::string> node_ips;  // that status told last; empty: none in this boot
@@ -83,7 +76,8 @@ class DiskRecords {
   Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
   /// terminal status of the pod may be on its way to the other file.
-  Status SaveBegun(const std::string& uid, int64_t incarnation, const cri::Begun& begun) const;
+  Status SaveStartedAttempts(const std::string& uid, int64_t incarnation,
+                             const cri::Begun& begun) const;
   Status SaveProbes(const v1::SavedProbes& fact) const;
   Status SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const;
   Status SaveNodeIps(const std::vector<std::string>& ips) const;

@@ -4,10 +4,10 @@
 
 namespace splitlet::pod_worker {
 
-Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::Begun next,
-                 cri::Begun& begun) {
+Status SaveStartedAttempts(const DiskRecords& records, const PodIncarnation& pod, cri::Begun next,
+                           cri::Begun& begun) {
   if (next == begun) return OkStatus();
-  const Status saved = records.SaveBegun(pod.uid, pod.incarnation, next);
+  const Status saved = records.SaveStartedAttempts(pod.uid, pod.incarnation, next);
   if (saved.ok()) begun = std::move(next);
   return saved;
 }

@@ -18,12 +18,12 @@
 
 namespace splitlet::pod_worker {
 
-struct BegunOf {
+struct PodIncarnation {
   const std::string& uid;
   int64_t incarnation = 0;
 };
 /// `begun` becomes `next` once that is on disk.
-Status SaveBegun(const DiskRecords& records, const BegunOf& pod, cri::Begun next,
-                 cri::Begun& begun);
+Status SaveStartedAttempts(const DiskRecords& records, const PodIncarnation& pod, cri::Begun next,
+                           cri::Begun& begun);
 
 }  // namespace splitlet::pod_worker

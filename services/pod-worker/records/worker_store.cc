@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
+#include "services/pod-worker/records/worker_records.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -29,9 +30,9 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   // What failed before comes first: nobody may hear of more than is saved.
   if (writes.failed) what = Both(what, *writes.failed);
   auto state = std::make_shared<v1::SavedWorker>();
-  FillFact(worker, *state);
+  FillSavedWorker(worker, *state);
   auto permanent = std::make_shared<v1::SavedPod>();
-  if (what.permanent) FillPermanent(worker, *permanent);
+  if (what.permanent) FillSavedPod(worker, *permanent);
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);
   deps_.strands.Run(RecordsStrand(worker.uid), [this, state, permanent, record, what,

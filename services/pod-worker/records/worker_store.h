@@ -21,8 +21,8 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class WorkerRecord;

@@ -12,13 +12,18 @@
 #include "libs/kube/ephemeral.h"
 #include "libs/kube/user_namespace.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/objects/runtime_choice.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/pod/phase.h"
+#include "services/pod-worker/pod/probe_results.h"
+#include "services/pod-worker/pod/volume_traits.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/dns.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
-#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/sync/container_start.h"
+#include "services/pod-worker/sync/plan/attempts.h"
 #include "services/pod-worker/sync/plan/restart_all.h"
 #include "services/pod-worker/volumes/local.h"
 #include "services/pod-worker/volumes/object_volume.h"
@@ -61,7 +66,7 @@ class Pass {
   Pass(const PodSync::Deps& deps, const SyncInput& input, kube::Pod pod)
       : deps_(deps), input_(input), pod_(std::move(pod)), events_(deps.events, RefOf(pod_)) {
     out_.restarts = input.restarts;
-    out_.begun = input.begun;
+    out_.started_attempts = input.started_attempts;
   }
 
   SyncOutcome Run() {
@@ -93,7 +98,7 @@ class Pass {
     if (lost) return EndWithoutCgroup();
     PodActions todo = ComputePodActions(pod_, *seen_, out_.restarts.replacing, input_.probes);
     const auto quiet = QuietFrom(todo.sandbox_id);
-    NumberAttempts(*all_, input_.incarnation, out_.begun, todo);
+    NumberAttempts(*all_, input_.incarnation, out_.started_attempts, todo);
     if (todo.sandbox_changed)
       events_.Normal("SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
     if (todo.kill_pod) ListRunning(todo);
@@ -109,7 +114,7 @@ class Pass {
     }
     RETURN_IF_ERROR(Forget(todo.forget), "forget what has begun");
     RemoveRecords(todo.remove);
-    ClearNotes();
+    ClearWaitingReasons();
     const bool waits_for_hook = HookUnderWay();
     if (waits_for_hook || !StartsAny(todo)) {
       out_.settled = !waits_for_hook && WasStarted();
@@ -136,9 +141,9 @@ class Pass {
                    {KV("pod", kube::PodKey(pod_)), KV("podUID", pod_.metadata().uid()),
                     KV(kTraceIdField, TraceIdOf(input_.traceparent))});
     RETURN_IF_ERROR(RemoveAll(all.remove), "restart all containers");
-    RETURN_IF_ERROR(
-        SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, {}, out_.begun),
-        "forget what has begun");
+    RETURN_IF_ERROR(SaveStartedAttempts(deps_.records, {pod_.metadata().uid(), input_.incarnation},
+                                        {}, out_.started_attempts),
+                    "forget what has begun");
     RETURN_IF_ERROR(RemoveAll(all.remove_last), "restart all containers");
     out_.again = true;
     return OkStatus();
@@ -195,9 +200,9 @@ class Pass {
   void TakeSeen(v1::ObservedPod seen) {
     auto present =
         std::make_shared<v1::ObservedPod>(cri::PresentIncarnation(seen, input_.incarnation));
-    LearnBegun(*present);
-    cri::AddLost(pod_, out_.begun, *present);
-    cri::AddLost(pod_, out_.begun, seen);
+    RememberRunning(*present);
+    cri::AddLost(pod_, out_.started_attempts, *present);
+    cri::AddLost(pod_, out_.started_attempts, seen);
     seen_ = std::move(present);
     all_ = std::make_shared<v1::ObservedPod>(std::move(seen));
     out_.seen = all_;
@@ -205,8 +210,8 @@ class Pass {
 
   /// What runs without being remembered, as after an upgrade or taken over from a kubelet. A save
   /// that fails is tried again by the next sync.
-  void LearnBegun(const v1::ObservedPod& present) {
-    cri::Begun begun = out_.begun;
+  void RememberRunning(const v1::ObservedPod& present) {
+    cri::Begun begun = out_.started_attempts;
     const auto learn = [&](const kube::Container& container, bool remembered) {
       const auto* newest = NewestRecord(present, container.name());
       if (!remembered || newest == nullptr) return;
@@ -218,9 +223,10 @@ class Pass {
     for (const auto* list : {&pod_.spec().init_containers(), &pod_.spec().containers()})
       for (const auto& container : *list) learn(container, IsRemembered(pod_, container));
     for (const auto& container : kube::EphemeralContainersOf(pod_.spec())) learn(container, true);
-    deps_.log.LogIfError(SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation},
-                                   std::move(begun), out_.begun),
-                         "save what has begun");
+    deps_.log.LogIfError(
+        SaveStartedAttempts(deps_.records, {pod_.metadata().uid(), input_.incarnation},
+                            std::move(begun), out_.started_attempts),
+        "save what has begun");
   }
 
   /// An incarnation begins when the one before is over; what of that one runs nevertheless, because
@@ -304,10 +310,10 @@ class Pass {
   /// Before the records go: one that is remembered and not there counts as lost.
   Status Forget(const std::vector<std::string>& containers) {
     if (containers.empty()) return OkStatus();
-    cri::Begun begun = out_.begun;
+    cri::Begun begun = out_.started_attempts;
     for (const auto& name : containers) begun.erase(name);
-    return SaveBegun(deps_.records, {pod_.metadata().uid(), input_.incarnation}, std::move(begun),
-                     out_.begun);
+    return SaveStartedAttempts(deps_.records, {pod_.metadata().uid(), input_.incarnation},
+                               std::move(begun), out_.started_attempts);
   }
 
   /// With what was rotated away, and the link.
@@ -348,13 +354,13 @@ class Pass {
 
   /// Of what runs, or has ended without being replaced, nothing is said; unless the actions that
   /// follow have to. What runs may not be seen yet by those who saw the one that it replaces.
-  void ClearNotes() {
+  void ClearWaitingReasons() {
     for (const auto& record : seen_->containers()) {
       const bool ended = record.state() == v1::ContainerRecord::EXITED && !IsReplaced(record) &&
                          NewestRecord(*seen_, record.name()) == &record;
       const bool runs = record.state() == v1::ContainerRecord::RUNNING && !Replaces(record);
       if ((ended || runs) && !input_.failed_hooks.contains(record.id()))
-        out_.notes[record.name()] = std::nullopt;
+        out_.waiting_reasons[record.name()] = std::nullopt;
     }
   }
   bool IsReplaced(const v1::ContainerRecord& record) const {
@@ -382,7 +388,7 @@ class Pass {
                             }};
     for (auto& text : VolumesOfOtherGroups(input, {deps_.files, fs::GroupOf, place->path}))
       events_.Warning("AlreadyMountedVolume", std::move(text));
-    auto made = deps_.volumes.SetUp(input, *place, TellOfMount());
+    auto made = deps_.volumes.SetUp(input, *place, WarnOfMount());
     if (!made.ok()) return made.status();
     out_.waits_for_volumes = made->progress == Progress::kUnderWay;
     volumes_ = std::move(made->paths);
@@ -402,12 +408,12 @@ class Pass {
     const VolumeInput input{pod_, input_.objects.get()};
     // Containers go on, whatever is told.
     if (place->ours)
-      (void)deps_.volumes.Refresh(input, *place, TellOfMount());
+      (void)deps_.volumes.Refresh(input, *place, WarnOfMount());
     else
-      (void)deps_.volumes.SetUp(input, *place, TellOfMount());
+      (void)deps_.volumes.SetUp(input, *place, WarnOfMount());
   }
 
-  VolumeManager::OnFailed TellOfMount() {
+  VolumeManager::OnFailed WarnOfMount() {
     return [this](const char* reason, const Status& why) { events_.Warning(reason, Message(why)); };
   }
 
@@ -602,13 +608,6 @@ class Pass {
 
 }  // namespace
 
-std::shared_ptr<const v1::ObservedPod> KnownRunning(const v1::ObservedPod& seen) {
-  auto running = std::make_shared<v1::ObservedPod>();
-  for (const auto& record : seen.containers())
-    if (record.state() == v1::ContainerRecord::RUNNING) *running->add_containers() = record;
-  return running;
-}
-
 SyncOutcome PodSync::Run(const SyncInput& input) const {
   Span span("syncPod", SpanKind::kInternal, input.traceparent);
   const cri::TraceScope trace(span.traceparent());
@@ -617,7 +616,7 @@ SyncOutcome PodSync::Run(const SyncInput& input) const {
     SyncOutcome broken;
     broken.status = DataLoss("the granted pod does not parse");
     broken.restarts = input.restarts;
-    broken.begun = input.begun;
+    broken.started_attempts = input.started_attempts;
     return broken;
   }
   span.Set("k8s.pod.uid", pod.metadata().uid());

@@ -26,31 +26,21 @@
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/post_start.h"
+#include "services/pod-worker/pod/probe_results.h"
+#include "services/pod-worker/pod/restarts.h"
+#include "services/pod-worker/pod/user_ids.h"
+#include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/sync/plan/actions.h"
-#include "services/pod-worker/pod/post_start.h"
-#include "services/pod-worker/user_namespaces/user_ids.h"
 #include "services/pod-worker/volumes/volume_manager.h"
-#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
 }
 
 namespace splitlet::pod_worker {
-
-/// Reason of a note: the container was stopped to be replaced, and the runtime has it still. It
-/// shows only while that one is the newest that is seen, so that nobody takes it for one that has
-/// ended for good.
-inline constexpr const char* kContainerCreating = "ContainerCreating";
-/// What a container waits for, as its status shows it.
-struct Note {
-  std::string reason, message;
-  std::optional<Clock::Time> back_off_until;
-};
-
-/// Ids of containers that a signal from outside has ended -> when that was seen first.
-using KilledSince = std::map<std::string, Clock::Time>;
 
 struct SyncInput {
   std::string pod;  // serialised, as granted
@@ -62,7 +52,7 @@ struct SyncInput {
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
   int64_t incarnation = 0;                       // the one that is synced
-  cri::Begun begun;                              // in this incarnation
+  cri::Begun started_attempts;                   // in this incarnation
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
@@ -82,9 +72,10 @@ struct SyncOutcome {
   /// Image -> containers that wait for it: for a pull to be begun, and for one that was under way
   /// when the sync began.
   std::map<std::string, std::set<std::string>> pulls, awaited;
-  std::map<std::string, std::optional<Note>> notes;  // of the containers looked at; unset: it runs
+  std::map<std::string, std::optional<WaitingReason>>
+      notes;  // of the containers looked at; unset: it runs
   RestartState restarts;
-  cri::Begun begun;
+  cri::Begun started_attempts;
   /// Images whose pull has been used -> containers that its answer is kept for.
   std::map<std::string, std::set<std::string>> used_pulls;
   /// Images -> containers that have got the events of the back-off of their pull.
@@ -102,12 +93,6 @@ struct SyncOutcome {
   bool network_not_ready = false;
   bool waits_for_volumes = false;  // which are under way: the next look comes when they have ended
 };
-
-/// Of a look, what the next one need not ask for: running containers, which listed as running have
-/// nothing new to say. A sandbox is asked always, because one that lost its addresses is replaced
-/// while it is still listed as ready. So is what has ended, because the runtime may learn why a
-/// little later.
-std::shared_ptr<const v1::ObservedPod> KnownRunning(const v1::ObservedPod& seen);
 
 class PodSync {
  public:

@@ -37,7 +37,7 @@ Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period) {
   return past == Duration{0} ? at : at + (apart - past);
 }
 
-void RegularLooks::Add(const std::string& uid) {
+void ResyncTimer::Add(const std::string& uid) {
   Forget(uid);
   const Clock::Time at =
       NextBatch(deps_.clock.Now(), deps_.random.Jitter(deps_.period, kBatchJitter), deps_.period);
@@ -46,12 +46,12 @@ void RegularLooks::Add(const std::string& uid) {
   if (batches_.begin()->first == at && batches_.begin()->second.size() == 1) Arm();
 }
 
-void RegularLooks::AddNow(const std::string& uid) {
+void ResyncTimer::AddNow(const std::string& uid) {
   Forget(uid);
   Await(uid);
 }
 
-void RegularLooks::Forget(const std::string& uid) {
+void ResyncTimer::Forget(const std::string& uid) {
   waiting_.erase(uid);
   asked_.erase(uid);
   const auto found = due_.find(uid);
@@ -62,7 +62,7 @@ void RegularLooks::Forget(const std::string& uid) {
   due_.erase(found);
 }
 
-void RegularLooks::Arm() {
+void ResyncTimer::Arm() {
   deps_.loop.CancelTimer(std::exchange(timer_, 0));
   if (batches_.empty()) return;
   const Duration wait = batches_.begin()->first - deps_.clock.Now();
@@ -72,7 +72,7 @@ void RegularLooks::Arm() {
   });
 }
 
-void RegularLooks::RunDue() {
+void ResyncTimer::RunDue() {
   const Clock::Time now = deps_.clock.Now();
   while (!batches_.empty() && batches_.begin()->first <= now) {
     const auto batch = batches_.extract(batches_.begin());
@@ -85,7 +85,7 @@ void RegularLooks::RunDue() {
 }
 
 /// A listing that is under way may have begun before something that this look is for.
-void RegularLooks::Await(const std::string& uid) {
+void ResyncTimer::Await(const std::string& uid) {
   waiting_.insert(uid);
   if (is_listing_ || std::exchange(will_list_, true)) return;
   deps_.loop.Post([this] {
@@ -94,13 +94,14 @@ void RegularLooks::Await(const std::string& uid) {
   });
 }
 
-void RegularLooks::List() {
+void ResyncTimer::List() {
   if (is_listing_ || waiting_.empty()) return;
   // The whole runtime is not listed for one pod.
-  if (waiting_.size() == 1) return deps_.look(waiting_.extract(waiting_.begin()).value(), nullptr);
+  if (waiting_.size() == 1)
+    return deps_.inspect(waiting_.extract(waiting_.begin()).value(), nullptr);
   is_listing_ = true;
   asked_ = std::exchange(waiting_, {});
-  deps_.strands.Run("regular-looks", [this, uids = asked_] {
+  deps_.strands.Run("resync", [this, uids = asked_] {
     const Deadline deadline = After(deps_.clock, deps_.request_timeout);
     auto list = [&]() -> StatusOr<std::shared_ptr<PodListings>> {
       ASSIGN_OR_RETURN(auto listed, deps_.observer.List("", deadline), "list all pods");
@@ -110,14 +111,14 @@ void RegularLooks::List() {
   });
 }
 
-void RegularLooks::OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed) {
+void ResyncTimer::OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed) {
   is_listing_ = false;
   while (!asked_.empty()) {
     const std::string uid = asked_.extract(asked_.begin()).value();
     std::shared_ptr<const cri::PodListing> of_pod;
     if (listed.ok())
       of_pod = std::make_shared<const cri::PodListing>(std::move((*listed)->at(uid)));
-    deps_.look(uid, std::move(of_pod));
+    deps_.inspect(uid, std::move(of_pod));
   }
   List();
 }

@@ -37,7 +37,7 @@ PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids);
 /// period.
 Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period);
 
-class RegularLooks {
+class ResyncTimer {
  public:
   struct Deps {
     const Clock& clock;
@@ -49,12 +49,12 @@ class RegularLooks {
     Duration period;  // between two looks at a pod; up to half of it longer
     /// `listing` is null for one that is to be listed by itself.
     std::function<void(const std::string& uid, std::shared_ptr<const cri::PodListing> listing)>
-        look;
+        inspect;
   };
-  explicit RegularLooks(Deps deps) : deps_(std::move(deps)) {}
-  ~RegularLooks() { deps_.loop.CancelTimer(timer_); }
-  RegularLooks(const RegularLooks&) = delete;
-  RegularLooks& operator=(const RegularLooks&) = delete;
+  explicit ResyncTimer(Deps deps) : deps_(std::move(deps)) {}
+  ~ResyncTimer() { deps_.loop.CancelTimer(timer_); }
+  ResyncTimer(const ResyncTimer&) = delete;
+  ResyncTimer& operator=(const ResyncTimer&) = delete;
 
   /// A look when the period is over, in place of the one that is due.
   void Add(const std::string& uid);

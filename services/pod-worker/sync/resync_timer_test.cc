@@ -47,33 +47,33 @@ class Looks : public testing::Test {
   std::vector<std::string> seen_;
   std::vector<Clock::Time> listed_at_;
   std::function<void(const std::string& uid)> on_look_ = [](const std::string&) {};
-  RegularLooks looks_{{.clock = clock_,
-                       .loop = loop_,
-                       .strands = strands_,
-                       .observer = observer_,
-                       .random = random_,
-                       .request_timeout = 120s,
-                       .period = 60s,
-                       .look = [this](const std::string& uid, const auto& listing) {
-                         seen_.push_back(listing == nullptr
-                                             ? uid
-                                             : fmt::format("{} {} {}", uid,
-                                                           listing->sandboxes.size(),
-                                                           listing->containers.size()));
-                         if (listing != nullptr) listed_at_.push_back(listing->listed_at);
-                         on_look_(uid);
-                       }}};
+  ResyncTimer resyncs_{{.clock = clock_,
+                        .loop = loop_,
+                        .strands = strands_,
+                        .observer = observer_,
+                        .random = random_,
+                        .request_timeout = 120s,
+                        .period = 60s,
+                        .inspect = [this](const std::string& uid, const auto& listing) {
+                          seen_.push_back(listing == nullptr
+                                              ? uid
+                                              : fmt::format("{} {} {}", uid,
+                                                            listing->sandboxes.size(),
+                                                            listing->containers.size()));
+                          if (listing != nullptr) listed_at_.push_back(listing->listed_at);
+                          on_look_(uid);
+                        }}};
 };
 
 TEST_F(Looks, ThoseThatAreWantedTogetherShareAListing) {
-  for (const char* uid : {"a", "b", "gone"}) looks_.AddNow(uid);
+  for (const char* uid : {"a", "b", "gone"}) resyncs_.AddNow(uid);
   loop_.RunUntilIdle();
   EXPECT_THAT(TakeSeen(), ElementsAre("a 1 1", "b 1 1", "gone 0 0"));
   EXPECT_EQ(Listings(), 2u);
 }
 
 TEST_F(Looks, OneAloneListsItsPodByItself) {
-  looks_.AddNow("a");
+  resyncs_.AddNow("a");
   loop_.RunUntilIdle();
   EXPECT_THAT(TakeSeen(), ElementsAre("a"));
   EXPECT_EQ(Listings(), 0u);
@@ -86,12 +86,12 @@ TEST_F(Looks, AListingBeginsAfterTheLookWasAskedFor) {
     clock_.Advance(1s);
     asked = clock_.Now();
     loop_.Post([&] {
-      looks_.AddNow("b");
-      looks_.AddNow("c");
+      resyncs_.AddNow("b");
+      resyncs_.AddNow("c");
     });
   };
-  looks_.AddNow("a");
-  looks_.AddNow("b");
+  resyncs_.AddNow("a");
+  resyncs_.AddNow("b");
   loop_.RunUntilIdle();
   EXPECT_THAT(TakeSeen(), ElementsAre("a 1 1", "b 1 1", "c 1 1"));
   ASSERT_EQ(listed_at_.size(), 3u);
@@ -102,11 +102,11 @@ TEST_F(Looks, AListingBeginsAfterTheLookWasAskedFor) {
 }
 
 TEST_F(Looks, AListingSaysNothingOfAPodThatWasLookedAtMeanwhile) {
-  looks_.AddNow("a");
-  looks_.AddNow("b");
-  looks_.AddNow("c");
+  resyncs_.AddNow("a");
+  resyncs_.AddNow("b");
+  resyncs_.AddNow("c");
   on_look_ = [this](const std::string& uid) {
-    if (uid == "a") looks_.Forget("b");
+    if (uid == "a") resyncs_.Forget("b");
   };
   loop_.RunUntilIdle();
   EXPECT_THAT(TakeSeen(), ElementsAre("a 1 1", "c 1 1"));
@@ -114,8 +114,8 @@ TEST_F(Looks, AListingSaysNothingOfAPodThatWasLookedAtMeanwhile) {
 
 TEST_F(Looks, AfterAListingThatFailedEachPodIsListedByItself) {
   runtime_.AddFault({.method = "ListContainers", .times = 1});
-  looks_.AddNow("a");
-  looks_.AddNow("b");
+  resyncs_.AddNow("a");
+  resyncs_.AddNow("b");
   loop_.RunUntilIdle();
   EXPECT_THAT(TakeSeen(), ElementsAre("a", "b"));
 }
@@ -125,9 +125,9 @@ TEST_F(Looks, ComeInAFewBatchesAndEachPodOnceInItsPeriod) {
   std::map<std::string, std::vector<Clock::Time>> looks;
   on_look_ = [&](const std::string& uid) {
     looks[uid].push_back(clock_.Now());
-    looks_.Add(uid);
+    resyncs_.Add(uid);
   };
-  for (int i = 0; i < kPods; ++i) looks_.Add(fmt::format("pod-{}", i));
+  for (int i = 0; i < kPods; ++i) resyncs_.Add(fmt::format("pod-{}", i));
   loop_.Advance(600s);
   EXPECT_EQ(looks.size(), static_cast<size_t>(kPods));
   for (const auto& [uid, times] : looks) {
@@ -141,13 +141,13 @@ TEST_F(Looks, ComeInAFewBatchesAndEachPodOnceInItsPeriod) {
 }
 
 TEST_F(Looks, AForgottenOneIsNotDue) {
-  looks_.Add("a");
-  looks_.Add("b");
-  looks_.Forget("a");
+  resyncs_.Add("a");
+  resyncs_.Add("b");
+  resyncs_.Forget("a");
   loop_.Advance(100s);
   EXPECT_THAT(TakeSeen(), ElementsAre("b"));
-  looks_.AddNow("a");
-  looks_.Forget("a");
+  resyncs_.AddNow("a");
+  resyncs_.Forget("a");
   loop_.Advance(100s);
   EXPECT_THAT(TakeSeen(), IsEmpty());
 }

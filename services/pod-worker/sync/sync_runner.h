@@ -23,13 +23,12 @@
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/node/node_addresses.h"
-#include "services/pod-worker/sync/pod_sync.h"
-#include "services/pod-worker/sync/resync_timer.h"
-#include "services/pod-worker/termination/pod_terminator.h"
+#include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/resync_timer.h"
 
 namespace splitlet::pod_worker {
 
@@ -42,7 +41,7 @@ class SyncRunner {
     const PodSync& sync;
     /// That the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
-    const NodeAddresses& addresses;
+    const std::vector<std::string>& node_ips;  // as they are now
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;
@@ -50,13 +49,16 @@ class SyncRunner {
     const Workers& workers;
     WorkerStore& store;
     ImagePuller& puller;
-    TerminationRunner& termination;
     HookRunner& hooks;
     daemon::EventRecorder& events;
-    RegularLooks& looks;
+    ResyncTimer& resyncs;
+    /// The pod has completed: it is ended. The caller saves it.
+    std::function<void(Worker& worker)> end;
+    /// Stops these containers of a pod that goes on; the step lasts until they are stopped.
+    std::function<void(Worker& worker, StopSteps steps)> stop_containers;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> look_again;
+    std::function<void(const std::string& uid, Duration wait)> inspect_again;
     /// At the begin of a sync, of all incarnations.
     std::function<void(Worker& worker, const v1::ObservedPod& seen)> on_seen;
     /// Whether the runtime answers; empty: it does.
@@ -71,7 +73,7 @@ class SyncRunner {
  private:
   void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
   void ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took);
-  void ApplyNotes(Worker& worker, SyncOutcome& outcome);
+  void ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome);
   void ApplyError(Worker& worker, const SyncOutcome& outcome);
   void BeginPostStart(Worker& worker, const StartedContainer& started);
   struct Hooked {

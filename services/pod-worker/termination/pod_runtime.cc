@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "services/pod-worker/pod/observed.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -22,14 +23,14 @@ Status Answered(const Status& stopped) {
 
 }  // namespace
 
-StatusOr<v1::ObservedPod> PodStop::Inspect(const std::string& uid,
-                                           const v1::ObservedPod* known) const {
+StatusOr<v1::ObservedPod> PodRuntime::Inspect(const std::string& uid,
+                                              const v1::ObservedPod* known) const {
   return Annotate(deps_.observer.Observe(uid, After(deps_.clock, deps_.request_timeout), known),
                   "error determining status");
 }
 
-void PodStop::BeginStopContainer(const PodRef& pod, const OneStop& stop,
-                                 cri::LongCalls::Stopped done) const {
+void PodRuntime::BeginStopContainer(const PodRef& pod, const OneStop& stop,
+                                    cri::LongCalls::Stopped done) const {
   if (const Status may = MayStop(); !may.ok()) return done(may);
   if (!stop.container.announced)
     PodEvents(deps_.events, pod).Normal("Killing", stop.container.message, stop.container.name);
@@ -44,8 +45,8 @@ void PodStop::BeginStopContainer(const PodRef& pod, const OneStop& stop,
   FAIL_POINT_VOID("pod-worker.stop-container.begun");
 }
 
-StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
-                                                 const std::vector<std::string>& only) const {
+StatusOr<v1::ObservedPod> PodRuntime::StopSandboxes(const v1::ObservedPod& before,
+                                                    const std::vector<std::string>& only) const {
   for (const auto& sandbox : before.sandboxes()) {
     if (!only.empty() && std::find(only.begin(), only.end(), sandbox.id()) == only.end()) continue;
     FAIL_POINT("pod-worker.stop-sandbox.before");
@@ -70,30 +71,6 @@ StatusOr<v1::ObservedPod> PodStop::StopSandboxes(const v1::ObservedPod& before,
                     fmt::join(running, " "));
   MergeObservation(before, left);
   return left;
-}
-
-void MergeObservation(const v1::ObservedPod& before, v1::ObservedPod& now) {
-  for (auto& sandbox : *now.mutable_sandboxes())
-    for (const auto& old : before.sandboxes())
-      if (old.id() == sandbox.id() && sandbox.ips_size() == 0) *sandbox.mutable_ips() = old.ips();
-  for (const auto& old : before.sandboxes()) {
-    const bool known =
-        std::any_of(now.sandboxes().begin(), now.sandboxes().end(),
-                    [&old](const auto& sandbox) { return sandbox.id() == old.id(); });
-    if (!known) *now.add_sandboxes() = old;
-  }
-  for (const auto& old : before.containers()) {
-    const bool known =
-        std::any_of(now.containers().begin(), now.containers().end(), [&old](const auto& record) {
-          return record.id() == old.id() && record.name() == old.name();  // lost ones have no id
-        });
-    if (!known) *now.add_containers() = old;
-  }
-  std::stable_sort(now.mutable_containers()->begin(), now.mutable_containers()->end(),
-                   [](const auto& a, const auto& b) { return a.attempt() > b.attempt(); });
-  if (now.name().empty()) now.set_name(before.name());
-  if (now.namespace_().empty()) now.set_namespace_(before.namespace_());
-  if (now.runtime_name().empty()) now.set_runtime_name(before.runtime_name());
 }
 
 }  // namespace splitlet::pod_worker

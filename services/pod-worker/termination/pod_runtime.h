@@ -14,8 +14,8 @@
 #include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "services/pod-worker/pod/container_stop.h"
 #include "services/pod-worker/pod/events.h"
-#include "services/pod-worker/sync/plan/actions.h"
 
 namespace splitlet::v1 {
 class ObservedPod;
@@ -23,7 +23,7 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
-class PodStop {
+class PodRuntime {
  public:
   struct Deps {
     cri::Observer& observer;
@@ -33,7 +33,7 @@ class PodStop {
     daemon::EventRecorder& events;
     Duration request_timeout;
   };
-  explicit PodStop(Deps deps) : deps_(deps) {}
+  explicit PodRuntime(Deps deps) : deps_(deps) {}
 
   /// `known`: an earlier look, as for cri::Observer; null: everything is asked.
   StatusOr<v1::ObservedPod> Inspect(const std::string& uid,
@@ -56,9 +56,5 @@ class PodStop {
  private:
   Deps deps_;
 };
-
-/// `now` with the addresses of `before` where it has none, and with the containers that only
-/// `before` has.
-void MergeObservation(const v1::ObservedPod& before, v1::ObservedPod& now);
 
 }  // namespace splitlet::pod_worker

@@ -3,9 +3,9 @@
 /// Ends pods: inspects what runs, stops containers in their order, stops the sandboxes, settles how
 /// the pod has ended, and takes away what belonged to it alone. Also stops containers of a pod that
 /// goes on.
-/// In:      Begin for each cause of an end; Inspect, StopContainers and CleanUp when it is the
+/// In:      Begin for each cause of an end; Inspect, StopContainers and TearDown when it is the
 ///          pod's turn; answers of the runtime.
-/// Owns:    nothing; how the end stands is in PodTermination of each worker.
+/// Owns:    nothing; how the end stands is in Termination of each worker.
 /// Out:     preStop hooks, each marked on disk before it begins; stops through CRI; the events
 ///          Killing, FailedPreStopHook and FailedKillPod; what is to be saved and put, to
 ///          WorkerStore.
@@ -27,22 +27,22 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
-#include "services/pod-worker/termination/stopped_sandboxes.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/pod/termination.h"
-#include "services/pod-worker/termination/pre_stop.h"
-#include "services/pod-worker/volumes/volume_manager.h"
+#include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/termination/pod_runtime.h"
+#include "services/pod-worker/termination/pre_stop.h"
+#include "services/pod-worker/termination/stopped_sandboxes.h"
+#include "services/pod-worker/volumes/volume_manager.h"
 
 namespace splitlet::pod_worker {
 
 /// Why an incarnation is to end, or to end sooner.
-struct EndCause {
+struct KillOrder {
   std::string reason, message;
   bool evict = false, own_limit = false, removed = false;
   bool node_shutdown = false;  // evicted because the node shuts down
@@ -50,13 +50,13 @@ struct EndCause {
   std::string traceparent;  // empty: stays what it was
 };
 
-class TerminationRunner {
+class PodTerminator {
  public:
   struct Deps {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodStop& runtime;
+    const PodRuntime& runtime;
     VolumeManager& volumes;
     const PodCgroups& cgroups;
     const NodeInfo& node;
@@ -73,18 +73,18 @@ class TerminationRunner {
     std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
     /// The step that was begun for the worker is over. `again`: look at once what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> look_again;
+    std::function<void(const std::string& uid, Duration wait)> inspect_again;
   };
-  explicit TerminationRunner(Deps deps) : deps_(std::move(deps)) {}
+  explicit PodTerminator(Deps deps) : deps_(std::move(deps)) {}
 
   /// True when something is to be saved. The deadline is set once and comes only nearer.
-  bool Begin(Worker& worker, const EndCause& cause);
+  bool Kill(Worker& worker, const KillOrder& cause);
   /// Looks what runs of the pod, and stops it. The worker is busy until on_step_ended.
   void Inspect(Worker& worker);
   /// The worker is busy already.
-  void StopContainers(Worker& worker, StopRun run);
+  void StopContainers(Worker& worker, StopSteps run);
   /// Takes away what belonged to the pod alone. The worker is busy until on_step_ended.
-  void CleanUp(Worker& worker);
+  void TearDown(Worker& worker);
   /// What is given up from now on is no failure.
   void BeginStop();
 
@@ -110,16 +110,16 @@ class TerminationRunner {
   void FailHook(const Worker& worker, const std::string& container, const Status& why);
   void FinishCancelled(const std::string& uid);
   void BeginStep(Worker& worker);
-  void StopContainer(const Worker& worker, const PodTermination::Order& order);
+  void StopContainer(const Worker& worker, const Termination::Order& order);
   void OnStopped(const StopAnswer& answer);
   void OnAllStopped(Worker& worker);
   void StopSandboxes(const Worker& worker, std::vector<std::string> errors);
   void OnSandboxesStopped(const std::string& uid, const std::vector<std::string>& errors,
                           StatusOr<v1::ObservedPod> left);
   /// On the pod's strand.
-  StatusOr<Progress> TakeDown(const std::string& uid, const std::string& source) const;
-  StatusOr<Progress> TakeDownOrphan(const std::string& uid, const std::string& source) const;
-  void OnCleanedUp(const std::string& uid, const StatusOr<Progress>& cleaned);
+  StatusOr<Progress> TearDownPod(const std::string& uid, const std::string& source) const;
+  StatusOr<Progress> TearDownOrphan(const std::string& uid, const std::string& source) const;
+  void OnTornDown(const std::string& uid, const StatusOr<Progress>& cleaned);
   void OnUnmounting(Worker& worker);
   void Settle(Worker& worker) const;
   void Fail(Worker& worker, const std::string& why);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "services/pod-worker/pod/grace.h"
 #include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {

@@ -2,7 +2,7 @@
 
 /// Sandboxes that the runtime has stopped for a pod that ended, their network with them: gc need
 /// not have the network plugins run once more before it removes one.
-/// In:      stops, from TerminationRunner; listings, from RemovalHolds.
+/// In:      stops, from PodTerminator; listings, from RemovalHolds.
 /// Owns:    the ids.
 /// Out:     nothing.
 /// Killed:  forgotten; gc stops once more what it removes.

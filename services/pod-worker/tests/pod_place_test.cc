@@ -1,8 +1,9 @@
+#include "libs/node/pod_place.h"
+
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include "libs/fs/path.h"
-#include "libs/node/pod_place.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 
 /// Where pods have their directories, and whose they are.

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
-#include "services/pod-worker/tests/pod_worker_fixture.h"
 #include "services/pod-worker/probes/exec_prober.h"
+#include "services/pod-worker/tests/pod_worker_fixture.h"
 
 /// Probes by a command, from the manifest to what `workers` shows and what becomes of the
 /// container.

@@ -12,8 +12,8 @@
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
 #include "libs/rpc/client.h"
-#include "services/pod-worker/tests/pod_worker_fixture.h"
 #include "services/pod-worker/api/rpc.h"
+#include "services/pod-worker/tests/pod_worker_fixture.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 /// pod-worker on real threads, as many as the process has: what hangs in the runtime holds up

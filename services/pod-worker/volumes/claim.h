@@ -10,11 +10,9 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/pod/volume_traits.h"
 
 namespace splitlet::pod_worker {
-
-/// Of the claim that the volume names, or that was made for it; empty: it has none.
-std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
 struct BoundVolume {
   ObjectPtr<Claim> claim;

@@ -10,6 +10,8 @@
 #include "libs/cri/observe.h"
 #include "libs/kube/ephemeral.h"
 #include "libs/kube/restart_policy.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/pod/phase.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -21,19 +23,6 @@ using v1::ContainerRecord;
 using v1::ObservedPod;
 using v1::SandboxRecord;
 using Ids = std::set<std::string>;
-
-/// Nobody knows how it ended, perhaps well. One that is to run once must not run a second time; the
-/// others were promised to run until they end well.
-bool RestartsLost(const kube::Pod& pod, const kube::Container& container) {
-  return kube::RestartPolicyOf(pod, container) != "Never";
-}
-
-/// Whether another attempt follows this end.
-bool RestartsAfter(const kube::Pod& pod, const kube::Container& container,
-                   const ContainerRecord& ended, int32_t exit_code) {
-  if (cri::IsLost(ended)) return RestartsLost(pod, container);
-  return kube::RestartsAfterExit(pod, container, exit_code);
-}
 
 struct SandboxDecision {
   bool create = false;
@@ -378,103 +367,7 @@ class Decision {
   PodActions todo_;
 };
 
-/// How many of the regular containers are in which condition.
-struct Tally {
-  int waiting = 0, running = 0, stopped = 0, succeeded = 0, restartable = 0;
-};
-
-Tally CountRegular(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {
-  Tally tally;
-  for (const auto& container : pod.spec().containers()) {
-    const ContainerRecord* newest = NewestRecord(seen, container.name());
-    if (newest == nullptr || newest->state() == ContainerRecord::CREATED ||
-        newest->state() == ContainerRecord::UNKNOWN) {
-      ++tally.waiting;
-    } else if (newest->state() == ContainerRecord::RUNNING) {
-      ++tally.running;
-    } else {
-      ++tally.stopped;
-      if (newest->exit_code() == 0) ++tally.succeeded;
-      if (replacing.contains(newest->id()) ||
-          RestartsAfter(pod, container, *newest, newest->exit_code()))
-        ++tally.restartable;
-    }
-  }
-  return tally;
-}
-
-bool InitFailedForGood(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {
-  return std::any_of(pod.spec().init_containers().begin(), pod.spec().init_containers().end(),
-                     [&](const kube::Container& container) {
-                       const ContainerRecord* newest = NewestRecord(seen, container.name());
-                       if (newest == nullptr || kube::IsSidecar(container)) return false;
-                       if (newest->state() != ContainerRecord::EXITED || !HasFailed(*newest))
-                         return false;
-                       if (replacing.contains(newest->id())) return false;
-                       const int32_t failure = std::max(newest->exit_code(), 1);
-                       return !RestartsAfter(pod, container, *newest, failure);
-                     });
-}
-
 }  // namespace
-
-const ContainerRecord* NewestRecord(const ObservedPod& seen, const std::string& name) {
-  for (const auto& record : seen.containers())
-    if (record.name() == name) return &record;
-  return nullptr;
-}
-
-bool HasFailed(const ContainerRecord& record) {
-  if (record.state() == ContainerRecord::UNKNOWN) return true;
-  return record.state() == ContainerRecord::EXITED &&
-         (record.exit_code() != 0 || record.reason() == "OOMKilled");
-}
-
-bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
-                   const ContainerRecord* newest) {
-  if (pod.metadata().has_deletion_timestamp()) return false;
-  if (newest == nullptr) return true;
-  if (newest->state() == ContainerRecord::RUNNING) return false;
-  if (newest->state() != ContainerRecord::EXITED) return true;
-  return RestartsAfter(pod, container, *newest, newest->exit_code());
-}
-
-bool IsRemembered(const kube::Pod& pod, const kube::Container& container) {
-  return kube::RestartPolicyOf(pod, container) != "Always";
-}
-
-void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
-                    PodActions& todo) {
-  if (todo.create_sandbox_attempt)
-    for (const auto& sandbox : seen.sandboxes())
-      todo.create_sandbox_attempt = std::max(*todo.create_sandbox_attempt, sandbox.attempt() + 1);
-  for (auto* list : {&todo.start_ephemeral, &todo.start_init, &todo.start}) {
-    for (ContainerStart& start : *list) {
-      const auto take = [&start](uint32_t attempt) {
-        start.attempt = std::max(start.attempt.value_or(0), attempt);
-      };
-      if (const auto known = begun.find(start.name); known != begun.end())
-        take(known->second.attempt + 1);
-      for (const auto& record : seen.containers()) {
-        if (record.name() != start.name) continue;
-        const bool created = record.state() == ContainerRecord::CREATED;
-        const bool ended = record.state() == ContainerRecord::EXITED;
-        take(created ? record.attempt() : record.attempt() + 1);
-        if (cri::IsEarlier(record.incarnation(), incarnation) && !ended)
-          start.remove.push_back(record.id());
-      }
-      // The number of one that is started as it is was in use when it was remembered.
-      for (const auto& record : seen.containers())
-        if (!start.created_id.empty() && record.id() == start.created_id)
-          start.attempt = record.attempt();
-    }
-  }
-}
-
-std::string PodIpOf(const v1::ObservedPod& seen) {
-  if (seen.sandboxes_size() == 0 || seen.sandboxes(0).ips_size() == 0) return "";
-  return seen.sandboxes(0).ips(0);
-}
 
 bool EndsForGood(const PodActions& todo) {
   return todo.kill_pod && !todo.create_sandbox_attempt && todo.start.empty() &&
@@ -484,28 +377,6 @@ bool EndsForGood(const PodActions& todo) {
 PodActions ComputePodActions(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing,
                              const ProbeResultsById& probes) {
   return Decision(pod, seen, replacing, probes).Compute();
-}
-
-std::string TerminalPhase(const kube::Pod& pod, const ObservedPod& seen, const Ids& replacing) {
-  if (InitFailedForGood(pod, seen, replacing)) return "Failed";
-  const Tally tally = CountRegular(pod, seen, replacing);
-  if (tally.waiting > 0 || tally.running > 0 || tally.restartable > 0 || tally.stopped == 0)
-    return "";
-  return tally.stopped == tally.succeeded ? "Succeeded" : "Failed";
-}
-
-std::string PhaseAfterKill(const kube::Pod& pod, const ObservedPod& seen) {
-  const std::string natural = TerminalPhase(pod, seen);
-  if (!natural.empty() || kube::IsStatic(pod)) return natural;
-  const Tally tally = CountRegular(pod, seen, {});
-  const bool all_good = tally.stopped == tally.succeeded && tally.waiting == 0 && tally.stopped > 0;
-  return all_good ? "Succeeded" : "Failed";
-}
-
-bool AnyRunning(const ObservedPod& seen) {
-  return std::any_of(
-      seen.containers().begin(), seen.containers().end(),
-      [](const ContainerRecord& record) { return record.state() == ContainerRecord::RUNNING; });
 }
 
 }  // namespace splitlet::pod_worker

@@ -13,6 +13,7 @@
 
 #include "libs/cri/incarnation.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/pod/container_stop.h"
 #include "services/pod-worker/probes/probe.h"
 
 namespace splitlet::v1 {
@@ -21,21 +22,6 @@ class ObservedPod;
 }  // namespace splitlet::v1
 
 namespace splitlet::pod_worker {
-
-/// No pod waits for longer, whatever it says: some 30 years still fit into what counts nanoseconds,
-/// here and in a runtime.
-inline constexpr int64_t kMaxGrace = 1'000'000'000;
-
-struct ContainerStop {
-  std::string id, name;
-  std::string message;    // of the event `Killing`
-  bool replaced = false;  // another attempt follows whatever the restart policy
-  /// Its own, where a probe names one. Unset: the pod's.
-  std::optional<int64_t> grace_seconds = std::nullopt;
-  bool announced = false;  // the event has been told
-  bool aside = false;      // nobody waits for its end but the pod
-  bool operator==(const ContainerStop&) const = default;
-};
 
 struct ContainerStart {
   std::string name;
@@ -81,36 +67,5 @@ PodActions ComputePodActions(const kube::Pod& pod, const v1::ObservedPod& seen,
 /// The pod is stopped and nothing is made any more. Where its containers do not show it, because
 /// one of them never ran, as when a `Never` pod loses its sandbox too early, it has failed.
 bool EndsForGood(const PodActions& todo);
-
-/// Gives what is made the numbers after all that `seen` holds of any incarnation, and adds to what
-/// has to be removed first what earlier incarnations never started.
-void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::Begun& begun,
-                    PodActions& todo);
-
-/// Whether a container that has begun is remembered: one that is not always started again.
-bool IsRemembered(const kube::Pod& pod, const kube::Container& container);
-
-/// The newest record of a container name; nullptr without one.
-const v1::ContainerRecord* NewestRecord(const v1::ObservedPod& seen, const std::string& name);
-
-/// The first address of the newest sandbox; empty without one.
-std::string PodIpOf(const v1::ObservedPod& seen);
-
-/// Would this container be started again after what its newest record says? nullptr: no record.
-bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
-                   const v1::ContainerRecord* newest);
-
-/// Ended badly: exit code not 0, killed for memory, or unknown.
-bool HasFailed(const v1::ContainerRecord& record);
-
-/// "Succeeded" or "Failed" when nothing of the pod will ever run again by itself; else empty.
-std::string TerminalPhase(const kube::Pod& pod, const v1::ObservedPod& seen,
-                          const std::set<std::string>& replacing = {});
-
-/// The phase with which a pod that was ended is left. Static pods are not forced into a terminal
-/// one: may be empty.
-std::string PhaseAfterKill(const kube::Pod& pod, const v1::ObservedPod& seen);
-
-bool AnyRunning(const v1::ObservedPod& seen);
 
 }  // namespace splitlet::pod_worker

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/pod/phase.h"
+#include "services/pod-worker/sync/plan/attempts.h"
 #include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
