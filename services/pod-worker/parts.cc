@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-PodSync::Deps SyncDeps(GroundParts& p) {
+SyncDeps DepsOfSync(GroundParts& p) {
   return {.reader = p.deps.reader,
           .observer = p.observer,
           .runner = p.deps.runner,
@@ -67,7 +67,7 @@ GroundParts::GroundParts(Deps given, Config settings)
       observer({deps.reader, deps.clock, deps.read_tail}),
       volumes(VolumeDeps(*this)),
       cgroups(CgroupDeps(*this), config.cgroups),
-      sync(SyncDeps(*this)),
+      sync(DepsOfSync(*this)),
       runtime({.observer = observer,
                .runner = deps.runner,
                .long_calls = deps.long_calls,

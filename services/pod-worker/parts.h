@@ -45,8 +45,8 @@
 #include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/resync_timer.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 #include "services/pod-worker/sync/sync_runner.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/termination/pod_terminator.h"
@@ -114,7 +114,7 @@ struct GroundParts {
   cri::Observer observer;
   VolumeManager volumes;
   PodCgroups cgroups;
-  PodSync sync;
+  const SyncDeps sync;
   PodRuntime runtime;
   StoppedSandboxes stopped_sandboxes;
   Random random;

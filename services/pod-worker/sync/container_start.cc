@@ -551,7 +551,7 @@ bool ContainerStarter::SandboxDied() const {
 /// The container has not failed and never ran: its attempt is that of the next sandbox.
 ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart& start,
                                                             const cri::ContainerId& id) {
-  out_.sandbox_died = true;
+  out_.trouble = SyncTrouble::kSandboxDied;
   context_.deps.log.Info(
       "the sandbox has died while a container was made in it",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),

@@ -17,7 +17,8 @@
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
 #include "services/pod-worker/sync/image_resolver.h"
-#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/plan/actions.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace runtime::v1 {
 class ContainerConfig;
@@ -38,7 +39,7 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
 class ContainerStarter {
  public:
   struct Context {
-    const PodSync::Deps& deps;
+    const SyncDeps& deps;
     const SyncInput& input;
     const kube::Pod& pod;
     PodEvents& events;

@@ -14,7 +14,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/pod/events.h"
-#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::pod_worker {
 
@@ -31,7 +31,7 @@ struct ImageFailure {
 class ImageResolver {
  public:
   struct Context {
-    const PodSync::Deps& deps;
+    const SyncDeps& deps;
     const SyncInput& input;
     const kube::Pod& pod;
     PodEvents& events;

@@ -12,6 +12,7 @@
 #include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/pod/grace.h"
 #include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/sync/sync_pass.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -53,7 +54,7 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
                                                      .first = !worker.synced_once});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
-    auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
+    auto outcome = std::make_shared<SyncOutcome>(RunSync(deps_.sync, *input));
     const Duration took = deps_.clock.Now() - begin;
     deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
   });
@@ -73,16 +74,16 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   if (!outcome.stop.empty()) return StopReplaced(*worker, outcome);
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
-  // What has ended meanwhile is not begun anew: the next look finds what has come of it.
+  // A pull that has ended since is not begun again: the next sync finds its answer.
   for (const auto& [image, containers] : outcome.awaited)
-    outcome.again = !deps_.puller.Join(*worker, image, containers) || outcome.again;
+    if (!deps_.puller.Join(*worker, image, containers)) outcome.next = NextSync::kImmediately;
   worker->waits_for =
       PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
-  if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
-  deps_.on_step_ended(*worker, outcome.again);
+  if (outcome.next == NextSync::kNotNeeded) worker->traceparent = Unsampled(worker->traceparent);
+  deps_.on_step_ended(*worker, outcome.next == NextSync::kImmediately);
 }
 
 void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
@@ -186,13 +187,13 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   std::optional<Duration> wait;
-  if (outcome.sandbox_died) {
+  if (outcome.trouble == SyncTrouble::kSandboxDied) {
     // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
     wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
     ++worker.failures;
     wait = deps_.random.Jitter(kErrorRetry, kSyncJitter);
-    if (outcome.network_not_ready) {
+    if (outcome.trouble == SyncTrouble::kNetworkNotReady) {
       wait = deps_.random.Jitter(kQuickRetry, kSyncJitter);
     } else if (IsRetryable(outcome.status.code())) {
       wait = deps_.random.Jitter(
@@ -237,7 +238,7 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   if (changed) deps_.store.PutWorkers(worker);
   kube::Pod pod;
   StopSteps run{
-      .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = !outcome.unhooked};
+      .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = outcome.stop_hooks};
   if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
   if (!changed) return deps_.stop_containers(worker, std::move(run));
   auto shared = std::make_shared<StopSteps>(std::move(run));

@@ -4,7 +4,7 @@
 /// stops, pulls, the next look, the end of a pod that has completed.
 /// In:      Begin when it is the pod's turn; outcomes of syncs.
 /// Owns:    nothing; what a sync leaves for the next is in each worker.
-/// Out:     one PodSync for a pod at a time; a file before containers are replaced; the terminal
+/// Out:     one SyncPass for a pod at a time; a file before containers are replaced; the terminal
 ///          status of a pod that has completed, to WorkerStore.
 /// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it
 ///          stops.
@@ -27,8 +27,8 @@
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/sync/pod_sync.h"
 #include "services/pod-worker/sync/resync_timer.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::pod_worker {
 
@@ -38,7 +38,7 @@ class SyncRunner {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodSync& sync;
+    const SyncDeps& sync;
     /// That the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
     const std::vector<std::string>& node_ips;  // as they are now

@@ -7,6 +7,7 @@
 #include "libs/fs/path.h"
 #include "prometheus/registry.h"
 #include "runtime/v1/api.pb.h"
+#include "services/pod-worker/sync/sync_pass.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 
 /// What becomes of the containers of a pod in less usual cases: edits, odd runtimes, ends.
@@ -239,18 +240,33 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
   const PodCgroups cgroups(
       {&kernel, files, config.node, clock, metrics, log, "/run/pod-worker/cgroups"},
       config.cgroups);
-  const PodSync sync({runtime, observer, traced, runtime, runtime, files, volumes, cgroups,
-                      read_within, records, pulls, config.image_access, clock, config.node, events,
-                      metrics, log, 1min});
+  const SyncDeps sync{.reader = runtime,
+                      .observer = observer,
+                      .runner = traced,
+                      .remover = runtime,
+                      .images = runtime,
+                      .files = files,
+                      .volumes = volumes,
+                      .cgroups = cgroups,
+                      .read_within = read_within,
+                      .records = records,
+                      .pull_records = pulls,
+                      .access_policy = config.image_access,
+                      .clock = clock,
+                      .node = config.node,
+                      .events = events,
+                      .metrics = metrics,
+                      .log = log,
+                      .request_timeout = 1min};
   runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
   SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
                   .restarts = {CrashBackoff(), {}, {}},
                   .ending = std::make_shared<CancelToken>(),
                   .incarnation = 1};
-  EXPECT_EQ(sync.Run(input).status.code(), StatusCode::kUnknown);
+  EXPECT_EQ(RunSync(sync, input).status.code(), StatusCode::kUnknown);
   ASSERT_EQ(events.Count("FailedCreatePodSandBox"), 1);
   traced.before = [&input](const std::string&) { input.ending->Cancel(); };
-  EXPECT_EQ(sync.Run(input).status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(RunSync(sync, input).status.code(), StatusCode::kCancelled);
   EXPECT_EQ(events.Count("FailedCreatePodSandBox"), 1);
 }
 

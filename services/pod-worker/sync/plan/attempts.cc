@@ -4,7 +4,9 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/ephemeral.h"
 #include "libs/kube/restart_policy.h"
+#include "services/pod-worker/pod/observed.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -42,6 +44,21 @@ void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Beg
           start.attempt = record.attempt();
     }
   }
+}
+
+cri::Begun WithUnremembered(const kube::Pod& pod, const ObservedPod& present, cri::Begun begun) {
+  const auto learn = [&](const kube::Container& container, bool remembered) {
+    const auto* newest = NewestRecord(present, container.name());
+    if (!remembered || newest == nullptr) return;
+    if (newest->state() == ContainerRecord::CREATED) return;
+    auto& known = begun[container.name()];
+    if (known.begun_at_ns != 0 && known.attempt >= newest->attempt()) return;
+    known = {newest->attempt(), newest->restart_count(), newest->created_at_ns()};
+  };
+  for (const auto* list : {&pod.spec().init_containers(), &pod.spec().containers()})
+    for (const auto& container : *list) learn(container, IsRemembered(pod, container));
+  for (const auto& container : kube::EphemeralContainersOf(pod.spec())) learn(container, true);
+  return begun;
 }
 
 }  // namespace splitlet::pod_worker

@@ -21,4 +21,8 @@ void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri:
 /// Whether a container that has begun is remembered: one that is not always started again.
 bool IsRemembered(const kube::Pod& pod, const kube::Container& container);
 
+/// `begun` with what runs without being remembered, as after an upgrade, or in a pod that was taken
+/// over from a kubelet.
+cri::Begun WithUnremembered(const kube::Pod& pod, const v1::ObservedPod& present, cri::Begun begun);
+
 }  // namespace splitlet::pod_worker

@@ -1,22 +1,23 @@
 #pragma once
 
-/// One sync of one pod: looks at the runtime, decides, and does what can be done now. Never waits
-/// for a container to stop or an image to come: those are handed back to the caller, who does them
-/// and asks for another sync.
-/// Threads: any, one sync per pod at a time; Run blocks.
-/// Errors:  in the outcome; each is in an event already.
-/// Source:  docs/behaviour/pod-sync.md, "Steps"; docs/safety.md, rules 16 and 17.
+/// What one sync of a pod needs, and what it leaves to be done.
+/// Threads: values.
+/// Errors:  none.
+/// Source:  docs/behaviour/pod-sync.md, "Steps".
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
+#include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/cri/incarnation.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
@@ -33,7 +34,6 @@
 #include "services/pod-worker/pod/user_ids.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/sync/plan/actions.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 
 namespace splitlet::v1 {
@@ -41,6 +41,27 @@ class ObservedPod;
 }
 
 namespace splitlet::pod_worker {
+
+struct SyncDeps {
+  cri::Reader& reader;
+  cri::Observer& observer;
+  cri::Runner& runner;
+  cri::Remover& remover;
+  cri::Images& images;
+  fs::FileSystem& files;
+  VolumeManager& volumes;
+  const PodCgroups& cgroups;
+  const fs::WithinReader& read_within;  // what containers have written
+  const DiskRecords& records;
+  const PullRecords& pull_records;
+  const AccessPolicy& access_policy;
+  const Clock& clock;
+  const NodeInfo& node;
+  daemon::EventRecorder& events;
+  Metrics& metrics;
+  const Log& log;
+  Duration request_timeout;
+};
 
 struct SyncInput {
   std::string pod;  // serialised, as granted
@@ -63,17 +84,35 @@ struct SyncInput {
   bool first = false;                              // of this pod since the process started
 };
 
+/// When the pod is synced again.
+enum class NextSync {
+  kLater,        // something is under way or refused: its end, or `retry_at`, wakes the pod
+  kImmediately,  // the next step waits for nothing
+  kNotNeeded,    // nothing was to be done, and every container was started before
+};
+
+/// Why a sync failed, where the wait before the next one depends on it.
+enum class SyncTrouble {
+  kNone,             // or one that has the usual back-off
+  kSandboxDied,      // while something was made in it; the next sync replaces it
+  kNetworkNotReady,  // of the runtime
+};
+
 struct SyncOutcome {
-  Status status;                                // the first error
-  std::shared_ptr<const v1::ObservedPod> seen;  // at the begin, of all incarnations, and what is
-                                                // lost; null when the runtime did not say
-  std::string terminal_phase;                   // not empty: nothing of the pod will ever run again
-  std::vector<ContainerStop> stop;              // to be stopped before anything else is done
+  Status status;  // the first error
+  SyncTrouble trouble = SyncTrouble::kNone;
+  NextSync next = NextSync::kLater;
+  std::optional<Clock::Time> retry_at;
+  /// When the sync began: all incarnations, and what is lost; null when the runtime did not answer.
+  std::shared_ptr<const v1::ObservedPod> seen;
+  std::string terminal_phase;       // not empty: nothing of the pod will ever run again
+  std::vector<ContainerStop> stop;  // to be stopped before anything else is done
+  bool stop_hooks = true;           // those to be stopped have time for their preStop hooks
   /// Image -> containers that wait for it: for a pull to be begun, and for one that was under way
   /// when the sync began.
   std::map<std::string, std::set<std::string>> pulls, awaited;
-  std::map<std::string, std::optional<WaitingReason>>
-      notes;  // of the containers looked at; unset: it runs
+  /// Of the containers that were considered; unset: it runs, or waits for nothing.
+  std::map<std::string, std::optional<WaitingReason>> waiting_reasons;
   RestartState restarts;
   cri::Begun started_attempts;
   /// Images whose pull has been used -> containers that its answer is kept for.
@@ -82,45 +121,9 @@ struct SyncOutcome {
   std::map<std::string, std::set<std::string>> backed_off;
   std::vector<std::pair<ImageIdentity, Credential>> shown;  // as good as those of the pull
   KilledSince killed;
-  std::optional<Clock::Time> retry_at;
   std::optional<StartedContainer> post_start;  // its hook is to be run before anything else starts
   bool hook_over = false;                      // the container of `hooked_id` does not run any more
-  bool unhooked = false;      // what is to be stopped has no time for its preStop hooks
-  bool again = false;         // the next step waits for nothing: look again at once
-  bool sandbox_died = false;  // while something was made in it; the next look replaces it
-  bool acted = false;         // the runtime was asked to change something, whatever it answered
-  bool settled = false;       // nothing was to be done, and every container was started before
-  bool network_not_ready = false;
-  bool waits_for_volumes = false;  // which are under way: the next look comes when they have ended
-};
-
-class PodSync {
- public:
-  struct Deps {
-    cri::Reader& reader;
-    cri::Observer& observer;
-    cri::Runner& runner;
-    cri::Remover& remover;
-    cri::Images& images;
-    fs::FileSystem& files;
-    VolumeManager& volumes;
-    const PodCgroups& cgroups;
-    const fs::WithinReader& read_within;  // what containers have written
-    const DiskRecords& records;
-    const PullRecords& pull_records;
-    const AccessPolicy& access_policy;
-    const Clock& clock;
-    const NodeInfo& node;
-    daemon::EventRecorder& events;
-    Metrics& metrics;
-    const Log& log;
-    Duration request_timeout;
-  };
-  explicit PodSync(Deps deps) : deps_(deps) {}
-  SyncOutcome Run(const SyncInput& input) const;
-
- private:
-  Deps deps_;
+  bool acted = false;  // the runtime was asked to change something, whatever it answered
 };
 
 }  // namespace splitlet::pod_worker
