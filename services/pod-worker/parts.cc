@@ -407,7 +407,7 @@ ControlParts::ControlParts(GroundParts& p, StepParts& steps, PodLoop& loop, Call
             .runtime = p.runtime,
             .workers = p.workers,
             .on_inspected = [&loop](const std::string& uid,
-                                    bool gone) { loop.OnNameInspected(uid, gone); }}),
+                                    bool is_gone) { loop.OnNameInspected(uid, is_gone); }}),
       confirmation({.clock = p.deps.clock,
                     .loop = p.deps.loop,
                     .strands = p.deps.strands,

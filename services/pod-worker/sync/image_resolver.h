@@ -20,7 +20,7 @@ namespace splitlet::pod_worker {
 
 /// Why there is no image to start with.
 struct ImageFailure {
-  WaitingReason note;
+  WaitingReason reason;
   std::string image;  // as in the spec
   /// Unset: whoever starts with it tries again as after any error.
   std::optional<Clock::Time> sync_at = std::nullopt;

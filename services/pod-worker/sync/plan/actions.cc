@@ -10,6 +10,7 @@
 #include "libs/cri/observe.h"
 #include "libs/kube/ephemeral.h"
 #include "libs/kube/restart_policy.h"
+#include "services/pod-worker/pod/grace.h"
 #include "services/pod-worker/pod/observed.h"
 #include "services/pod-worker/pod/phase.h"
 #include "services/pod-worker/runtime_config/names.h"
