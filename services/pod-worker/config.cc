@@ -10,8 +10,8 @@
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
-#include "services/pod-worker/machine/former_devices.h"
-#include "services/pod-worker/machine/swap.h"
+#include "services/pod-worker/node/former_devices.h"
+#include "services/pod-worker/node/swap.h"
 
 namespace splitlet::pod_worker {
 

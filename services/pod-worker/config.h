@@ -9,7 +9,7 @@
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/provider_config.h"
-#include "services/pod-worker/machine/machine_setup.h"
+#include "services/pod-worker/node/machine_setup.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 

@@ -21,7 +21,7 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/memory_qos_metrics.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
-#include "services/pod-worker/worker/workers.h"
+#include "services/pod-worker/pod/workers.h"
 
 namespace splitlet::pod_worker {
 

@@ -12,7 +12,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 
 namespace splitlet::pod_worker {
 

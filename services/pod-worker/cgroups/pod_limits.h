@@ -15,6 +15,7 @@
 #include "libs/kube/pod_types.h"
 #include "libs/node/machine.h"
 #include "libs/node/resources.h"
+#include "services/pod-worker/pod/class_requests.h"
 
 namespace splitlet::pod_worker {
 
@@ -43,14 +44,5 @@ StatusOr<cgroup::Limits> ReservedLimits(const std::map<std::string, std::string>
                                         bool cpu_only);
 /// Limits of a QoS class with its own cgroup; 2 shares where no CPU is requested.
 cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugePages>& huge_pages);
-
-/// The requests that a pod adds to the cgroups above its own; also the sum over pods.
-struct ClassRequests {
-  int64_t burstable_millicores = 0;
-  int64_t burstable_memory_bytes = 0, guaranteed_memory_bytes = 0;
-  ClassRequests& operator+=(const ClassRequests& other);
-  bool operator==(const ClassRequests&) const = default;
-};
-ClassRequests ClassRequestsOf(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

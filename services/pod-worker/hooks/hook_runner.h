@@ -21,7 +21,7 @@
 #include "libs/cri/long_calls.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_call.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/probes/probe_slots.h"
 
 namespace splitlet::pod_worker {

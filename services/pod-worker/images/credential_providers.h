@@ -27,7 +27,7 @@
 #include "libs/process/run_program.h"
 #include "services/pod-worker/images/keyring.h"
 #include "services/pod-worker/images/provider_config.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/account_source.h"
 
 namespace splitlet::pod_worker {

@@ -8,7 +8,7 @@
 #include "libs/kube/time_text.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libs/kube/image_name.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

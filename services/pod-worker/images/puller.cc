@@ -406,7 +406,7 @@ void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Statu
     if (!container.empty()) {
       events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
       deps_.metrics.CountStartError("container", failed.reason);
-      result.notes[container] = Note{failed.reason, failed.message, failed.retry_at};
+      result.notes[container] = WaitingReason{failed.reason, failed.message, failed.retry_at};
     }
     failed = DecideImage(question, memory, nullptr);
   }

@@ -30,9 +30,9 @@
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/worker.h"
 #include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/worker/worker.h"
 
 namespace splitlet::pod_worker {
 
@@ -45,9 +45,9 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool look_now = false;               // containers may start
-  std::map<std::string, Note> notes;   // by container that waited for the failed pull
-  std::optional<Clock::Time> sync_at;  // when a sync decides differently
+  bool look_now = false;                       // containers may start
+  std::map<std::string, WaitingReason> notes;  // by container that waited for the failed pull
+  std::optional<Clock::Time> sync_at;          // when a sync decides differently
 };
 
 class ImagePuller {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "services/pod-worker/objects/api_cache.h"
-#include "services/pod-worker/worker/worker.h"
+#include "services/pod-worker/pod/worker.h"
 
 namespace splitlet::pod_worker {
 

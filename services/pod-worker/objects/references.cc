@@ -5,7 +5,7 @@
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
-#include "services/pod-worker/volumes/claim.h"
+#include "services/pod-worker/pod/volume_traits.h"
 
 namespace splitlet::pod_worker {
 

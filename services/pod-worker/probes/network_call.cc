@@ -6,7 +6,7 @@
 
 #include "grpc/health/v1/health.pb.h"
 #include "libs/base/text.h"
-#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/pod/http_target.h"
 
 namespace splitlet::pod_worker {
 

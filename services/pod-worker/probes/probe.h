@@ -18,35 +18,13 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/pod/probe_results.h"
 
 namespace k8s::io::api::core::v1 {
 class Probe;
 }
 
 namespace splitlet::pod_worker {
-
-/// In the order in which they begin.
-enum class ProbeKind { kStartup, kReadiness, kLiveness };
-inline constexpr ProbeKind kProbeKinds[] = {ProbeKind::kStartup, ProbeKind::kReadiness,
-                                            ProbeKind::kLiveness};
-/// "startup", as in records and files.
-std::string_view NameOf(ProbeKind kind);
-/// "Startup", as in events and metrics.
-std::string_view TitleOf(ProbeKind kind);
-std::optional<ProbeKind> ProbeKindOf(std::string_view name);
-
-/// nullptr: the container has none of that kind.
-const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container, ProbeKind kind);
-bool HasProbes(const kube::Container& container);
-bool HasProbes(const kube::Pod& pod);
-
-/// Results as published in `workers`, by container id. A missing result is unknown.
-using ProbeResultsById = std::map<std::string, std::map<ProbeKind, bool>>;
-std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
-                             ProbeKind kind);
-
-/// A probe of the container failed, so the container is to be stopped or was stopped for it.
-bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id);
 
 /// With the API server's defaults for values that a pod without validation lacks or has out of
 /// range.

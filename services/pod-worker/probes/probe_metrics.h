@@ -6,8 +6,8 @@
 /// Units:   seconds.
 /// Source:  docs/metrics.md.
 
-#include "services/pod-worker/events.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/probes/probe.h"
 
 namespace splitlet::pod_worker {

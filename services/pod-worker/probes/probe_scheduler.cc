@@ -10,8 +10,8 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/restart_policy.h"
+#include "services/pod-worker/pod/observed.h"
 #include "services/pod-worker/probes/probe_slots.h"
-#include "services/pod-worker/sync/actions.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

@@ -24,7 +24,7 @@
 #include "libs/base/random.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/probes/probe_metrics.h"
 #include "services/pod-worker/probes/prober.h"
 #include "services/pod-worker/probes/results.h"

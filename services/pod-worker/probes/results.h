@@ -20,7 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/probes/schedule.h"
-#include "services/pod-worker/worker/disk_records.h"
+#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class SavedProbes;

@@ -8,11 +8,11 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "runtime/v1/api.pb.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/resources.h"
 #include "services/pod-worker/runtime_config/security.h"
-#include "services/pod-worker/volumes/object_volume.h"
 
 namespace splitlet::pod_worker {
 

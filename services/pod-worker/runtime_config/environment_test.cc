@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
 #include "services/pod-worker/runtime_config/quoted_text.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "services/pod-worker/user_namespaces/user_ids.h"
+#include "services/pod-worker/pod/user_ids.h"
 
 namespace splitlet::pod_worker {
 

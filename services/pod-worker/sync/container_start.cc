@@ -12,11 +12,13 @@
 #include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/images/credentials.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
 #include "services/pod-worker/runtime_config/security.h"
-#include "services/pod-worker/sync/begun_attempts.h"
+#include "services/pod-worker/sync/plan/attempts.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -124,7 +126,7 @@ ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
   const std::string message = Message(status);
   context_.events.Warning("Failed", fmt::format("Error: {}", WithoutId(message, id, start.name)),
                           start.name);
-  out_.notes[start.name] = Note{reason, message, std::nullopt};
+  out_.waiting_reasons[start.name] = WaitingReason{reason, message, std::nullopt};
   context_.deps.metrics.CountStartError(TypeOf(start), reason);
   if (first_error_.ok())
     first_error_ =
@@ -162,27 +164,29 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
-  const cri::Begun before = out_.begun;
+  const cri::Begun before = out_.started_attempts;
   if (const Status saved = RememberStart(*container, start); !saved.ok())
     return Fail(start, "RunContainerError", saved);
-  SayIfMadeBefore(start);
+  LogIfMadeBefore(start);
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
     if (SandboxDied()) {
       // What did not run is not remembered. Killed before this, or where it cannot be saved, the
       // container counts as one that has run and ended unseen.
-      context_.deps.log.LogIfError(SaveBegun(context_.deps.records, ThisPod(), before, out_.begun),
-                                   "forget a container that never ran");
+      context_.deps.log.LogIfError(
+          SaveStartedAttempts(context_.deps.records, ThisPod(), before, out_.started_attempts),
+          "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
     return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
   // Who has not seen it yet must not take the one before it for one that has ended for good.
-  out_.notes[start.name] = out_.restarts.replacing.contains(start.exited_id)
-                               ? std::optional(Note{kContainerCreating, "", std::nullopt})
-                               : std::nullopt;
+  out_.waiting_reasons[start.name] =
+      out_.restarts.replacing.contains(start.exited_id)
+          ? std::optional(WaitingReason{kContainerCreating, "", std::nullopt})
+          : std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);
   context_.deps.log.Info(
       "container started",
@@ -200,7 +204,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
 
 /// The runtime may still be in a call of the process before, and what it says of that call's end
 /// names no cause.
-void ContainerStarter::SayIfMadeBefore(const ContainerStart& start) const {
+void ContainerStarter::LogIfMadeBefore(const ContainerStart& start) const {
   if (!context_.input.first || start.created_id.empty()) return;
   context_.deps.log.Info(
       "starting a container that was made before pod-worker started",
@@ -225,12 +229,12 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   context_.events.Warning("BackOff", fmt::format("Back-off restarting failed container {}", who),
                           start.name);
   const Clock::Time until = now + wait.left;
-  out_.notes[start.name] =
-      Note{"CrashLoopBackOff",
-           fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
-                       FormatSeconds(wait.delay), start.name, meta.name(), meta.namespace_(),
-                       meta.uid()),
-           until};
+  out_.waiting_reasons[start.name] =
+      WaitingReason{"CrashLoopBackOff",
+                    fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
+                                FormatSeconds(wait.delay), start.name, meta.name(),
+                                meta.namespace_(), meta.uid()),
+                    until};
   if (!out_.retry_at || until < *out_.retry_at) out_.retry_at = until;
   return true;
 }
@@ -278,11 +282,11 @@ bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs
 }
 
 void ContainerStarter::WaitFor(const ImageFailure& failed, const std::string& container) {
-  const auto& [reason, message, until] = failed.note;
+  const auto& [reason, message, until] = failed.reason;
   if (!failed.backs_off || !failed.backed_off.contains(container))
     context_.events.Warning("Failed", fmt::format("Error: {}", reason), container);
   if (failed.backs_off) out_.backed_off[failed.image].insert(container);
-  out_.notes[container] = failed.note;
+  out_.waiting_reasons[container] = failed.reason;
   if (!failed.sync_at) {
     if (first_error_.ok()) first_error_ = FailedPrecondition("{}: {}", reason, message);
   } else if (!out_.retry_at || *failed.sync_at < *out_.retry_at) {
@@ -308,12 +312,13 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
   if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
-  cri::Begun next = out_.begun;
+  cri::Begun next = out_.started_attempts;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
   known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
            ToNanos(context_.deps.clock.WallNow())};
-  return SaveBegun(context_.deps.records, ThisPod(), std::move(next), out_.begun);
+  return SaveStartedAttempts(context_.deps.records, ThisPod(), std::move(next),
+                             out_.started_attempts);
 }
 
 /// What the runtime shows may lack attempts: it may have lost all records, or someone removed a
@@ -546,7 +551,7 @@ bool ContainerStarter::SandboxDied() const {
 /// The container has not failed and never ran: its attempt is that of the next sandbox.
 ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart& start,
                                                             const cri::ContainerId& id) {
-  out_.sandbox_died = true;
+  out_.trouble = SyncTrouble::kSandboxDied;
   context_.deps.log.Info(
       "the sandbox has died while a container was made in it",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),

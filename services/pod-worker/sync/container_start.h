@@ -12,12 +12,13 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "libs/kube/ephemeral.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
-#include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/image_resolver.h"
-#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/plan/actions.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace runtime::v1 {
 class ContainerConfig;
@@ -38,7 +39,7 @@ Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadli
 class ContainerStarter {
  public:
   struct Context {
-    const PodSync::Deps& deps;
+    const SyncDeps& deps;
     const SyncInput& input;
     const kube::Pod& pod;
     PodEvents& events;
@@ -81,7 +82,7 @@ class ContainerStarter {
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
   /// A pod-worker before this one has made the container and has not seen it start; logs it.
-  void SayIfMadeBefore(const ContainerStart& start) const;
+  void LogIfMadeBefore(const ContainerStart& start) const;
   void WaitFor(const ImageFailure& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
@@ -108,7 +109,9 @@ class ContainerStarter {
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               const std::string& id = {});
-  BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
+  PodIncarnation ThisPod() const {
+    return {context_.pod.metadata().uid(), context_.input.incarnation};
+  }
   PodAddresses Addresses() const { return {context_.ips, context_.input.host_ips}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
   /// Of a call that is not begun any more once the pod ends.

@@ -67,7 +67,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
     case ImageDecision::Kind::kWaitForPull: out_.awaited[image].insert(container); return answer;
     case ImageDecision::Kind::kFail: break;
   }
-  answer.failed = ImageFailure{.note = {decision.reason, decision.message, decision.retry_at},
+  answer.failed = ImageFailure{.reason = {decision.reason, decision.message, decision.retry_at},
                                .image = image,
                                .sync_at = decision.sync_at,
                                .backs_off = decision.backs_off,

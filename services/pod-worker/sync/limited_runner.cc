@@ -7,7 +7,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/cri/grpc_runtime.h"
-#include "services/pod-worker/termination/stop_order.h"
+#include "services/pod-worker/pod/grace.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -12,7 +12,7 @@
 #include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/hooks/hook_call.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/container_stop.h"
 
 namespace splitlet::pod_worker {
 

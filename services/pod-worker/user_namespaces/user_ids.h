@@ -18,14 +18,9 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/pod/user_ids.h"
 
 namespace splitlet::pod_worker {
-
-/// The ids on the host that the ids of a namespace, from 0 on, map to.
-struct UserIds {
-  uint32_t first = 0, length = 0;
-  bool operator==(const UserIds&) const = default;
-};
 
 /// Adjacent ranges of the same length.
 struct IdPool {

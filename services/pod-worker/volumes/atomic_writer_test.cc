@@ -9,7 +9,7 @@
 
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/real_file_system.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -95,12 +95,6 @@ bool MayBeHere(k8s::io::api::core::v1::NodeSelector wanted, const std::string& n
 
 }  // namespace
 
-std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod) {
-  const auto& source = volume.volume_source();
-  if (source.has_ephemeral()) return pod.metadata().name() + "-" + volume.name();
-  return source.persistent_volume_claim().claim_name();
-}
-
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects) {
   const ObjectName name{pod.metadata().namespace_(), ClaimNameOf(volume, pod)};

@@ -10,11 +10,9 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/pod/volume_traits.h"
 
 namespace splitlet::pod_worker {
-
-/// The name of the volume's claim, also of an ephemeral volume's; empty: the volume has none.
-std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
 struct BoundVolume {
   ObjectPtr<Claim> claim;

@@ -57,17 +57,6 @@ void AddNested(const kube::Container& container, const std::string& volume,
 
 std::span<const ObjectVolume::Kind> ObjectVolume::Kinds() { return kObjectKinds; }
 
-bool ShowsObjects(const VolumeSource& source) {
-  return std::ranges::any_of(kObjectKinds,
-                             [&source](const auto& kind) { return kind.takes(source); });
-}
-
-bool ShowsObjects(const kube::Pod& pod) {
-  return std::ranges::any_of(pod.spec().volumes(), [](const auto& volume) {
-    return ShowsObjects(volume.volume_source());
-  });
-}
-
 SetUpResult ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
                                 const VolumePlace& place) {
   const kube::Volume& volume = spec.volume;

@@ -10,6 +10,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
@@ -42,10 +43,5 @@ class ObjectVolume final : public VolumePlugin {
   const Kind kind_;
   const Deps deps_;
 };
-
-/// A volume of one of these kinds. Containers get it read-only.
-bool ShowsObjects(const VolumeSource& source);
-/// The pod has such a volume.
-bool ShowsObjects(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -4,7 +4,7 @@
 #include "libs/fs/fake_ownership.h"
 #include "libs/process/fake_programs.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 

@@ -6,7 +6,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/real_file_system.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::pod_worker {

@@ -28,7 +28,7 @@
 #include "libs/node/pod_place.h"
 #include "libs/process/programs.h"
 #include "libs/process/run_program.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/sub_paths.h"
 #include "services/pod-worker/volumes/volume_dirs.h"

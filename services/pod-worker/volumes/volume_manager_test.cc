@@ -14,7 +14,7 @@
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
 #include "services/pod-worker/volumes/object_volume.h"

@@ -1,0 +1,60 @@
+#pragma once
+
+/// Stops what runs of a pod: one container at a time, or its sandboxes, and looks what is left.
+/// Threads: any; calls block, but for the stop of a container, which may last its grace and longer.
+/// Errors:  the runtime's; what is gone is OK.
+/// Source:  docs/behaviour/termination.md, "Order of stops".
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/cancel.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/events.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+}
+
+namespace splitlet::pod_worker {
+
+class PodRuntime {
+ public:
+  struct Deps {
+    cri::Observer& observer;
+    cri::Runner& runner;
+    cri::LongCalls& long_calls;
+    const Clock& clock;
+    daemon::EventRecorder& events;
+    Duration request_timeout;
+  };
+  explicit PodRuntime(Deps deps) : deps_(deps) {}
+
+  /// `known`: an earlier look, as for cri::Observer; null: everything is asked.
+  StatusOr<v1::ObservedPod> Inspect(const std::string& uid,
+                                    const v1::ObservedPod* known = nullptr) const;
+  /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal
+  /// was sent, and the container may still run; ABORTED: it was not sent.
+  struct OneStop {
+    ContainerStop container;
+    int64_t grace_seconds = 0;
+    std::shared_ptr<CancelToken> cancel;
+  };
+  void BeginStopContainer(const PodRef& pod, const OneStop& stop,
+                          cri::LongCalls::Stopped done) const;
+  /// Stops the sandboxes and says what is left then. `only`: these ids; empty: all. `before` lends
+  /// what a stopped sandbox does not tell any more: addresses, and containers that went away
+  /// meanwhile.
+  StatusOr<v1::ObservedPod> StopSandboxes(const v1::ObservedPod& before,
+                                          const std::vector<std::string>& only) const;
+
+ private:
+  Deps deps_;
+};
+
+}  // namespace splitlet::pod_worker
