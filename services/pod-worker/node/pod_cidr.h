@@ -21,7 +21,7 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/objects/api_calls.h"
+#include "services/pod-worker/api_objects/api_calls.h"
 
 namespace splitlet::pod_worker {
 

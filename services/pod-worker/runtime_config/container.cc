@@ -136,8 +136,12 @@ Status SetDevices(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
 }
 
 Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
-  const auto environment =
-      MakeEnvironment({in.pod, in.container, in.node, in.ips, in.files.env_files, in.objects});
+  const auto environment = MakeEnvironment({.pod = in.pod,
+                                            .container = in.container,
+                                            .node = in.node,
+                                            .ips = in.ips,
+                                            .files = in.files.env_files,
+                                            .objects = in.objects});
   if (!environment.ok()) return environment.status();
   std::map<std::string, std::string> known;
   for (const auto& [name, value] : *environment) {

@@ -2,7 +2,7 @@
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/service.pb.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/objects/api_fixture.h"
+#include "services/pod-worker/api_objects/api_fixture.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 

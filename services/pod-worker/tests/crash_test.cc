@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/objects/api_fixture.h"
+#include "services/pod-worker/api_objects/api_fixture.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 
 /// Killed at each of its fail points, at each time it passes them, pod-worker ends in the same

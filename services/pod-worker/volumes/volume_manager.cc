@@ -85,8 +85,12 @@ VolumeManager::VolumeManager(Deps deps)
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
-  plugins_.push_back(std::make_unique<LocalVolume>(
-      LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf, deps_.clock}));
+  plugins_.push_back(std::make_unique<LocalVolume>(LocalVolume::Deps{.files = deps_.files,
+                                                                     .mounts = deps_.mounts,
+                                                                     .dirs = dirs_,
+                                                                     .run = deps_.run,
+                                                                     .group_of = fs::GroupOf,
+                                                                     .clock = deps_.clock}));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/referenced_objects.h"
+#include "services/pod-worker/api_objects/referenced_objects.h"
 
 #include <google/protobuf/message.h>
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "services/pod-worker/objects/api_cache.h"
+#include "services/pod-worker/api_objects/api_cache.h"
 #include "services/pod-worker/pod/worker.h"
 
 namespace splitlet::pod_worker {

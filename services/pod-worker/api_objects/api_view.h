@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "services/pod-worker/objects/claim_lookups.h"
-#include "services/pod-worker/objects/tokens.h"
-#include "services/pod-worker/objects/watched_collection.h"
+#include "services/pod-worker/api_objects/claim_lookups.h"
+#include "services/pod-worker/api_objects/tokens.h"
+#include "services/pod-worker/api_objects/watched_collection.h"
 
 namespace splitlet::pod_worker {
 

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/pull_accounts.h"
+#include "services/pod-worker/api_objects/pull_accounts.h"
 
 #include <iterator>
 #include <memory>

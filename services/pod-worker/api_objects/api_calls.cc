@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/api_calls.h"
+#include "services/pod-worker/api_objects/api_calls.h"
 
 #include <google/protobuf/message.h>
 

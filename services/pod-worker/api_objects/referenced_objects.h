@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include "libs/apiclient/reflector.h"
-#include "services/pod-worker/objects/api_calls.h"
+#include "services/pod-worker/api_objects/api_calls.h"
 #include "services/pod-worker/objects/object_source.h"
 
 namespace k8s::io::apimachinery::pkg::apis::meta::v1 {

@@ -19,12 +19,12 @@
 #include <string>
 
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/objects/claim_lookups.h"
-#include "services/pod-worker/objects/pull_accounts.h"
-#include "services/pod-worker/objects/referenced_objects.h"
-#include "services/pod-worker/objects/references.h"
-#include "services/pod-worker/objects/tokens.h"
-#include "services/pod-worker/objects/watched_collection.h"
+#include "services/pod-worker/api_objects/claim_lookups.h"
+#include "services/pod-worker/api_objects/pull_accounts.h"
+#include "services/pod-worker/api_objects/referenced_objects.h"
+#include "services/pod-worker/api_objects/references.h"
+#include "services/pod-worker/api_objects/tokens.h"
+#include "services/pod-worker/api_objects/watched_collection.h"
 
 namespace splitlet::pod_worker {
 

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/tokens.h"
+#include "services/pod-worker/api_objects/tokens.h"
 
 #include <algorithm>
 #include <utility>

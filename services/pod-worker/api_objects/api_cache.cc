@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/api_cache.h"
+#include "services/pod-worker/api_objects/api_cache.h"
 
 #include <google/protobuf/message.h>
 
@@ -9,7 +9,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/service.pb.h"
 #include "k8s.io/api/node/v1/runtime_class.pb.h"
-#include "services/pod-worker/objects/api_view.h"
+#include "services/pod-worker/api_objects/api_view.h"
 
 namespace splitlet::pod_worker {
 

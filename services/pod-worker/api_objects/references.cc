@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/references.h"
+#include "services/pod-worker/api_objects/references.h"
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"

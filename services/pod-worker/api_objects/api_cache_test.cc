@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/api_cache.h"
+#include "services/pod-worker/api_objects/api_cache.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/service.pb.h"
 #include "k8s.io/api/node/v1/runtime_class.pb.h"
 #include "libs/exec/fake_exec.h"
-#include "services/pod-worker/objects/api_fixture.h"
+#include "services/pod-worker/api_objects/api_fixture.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
 namespace splitlet::pod_worker {

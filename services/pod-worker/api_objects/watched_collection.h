@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "services/pod-worker/objects/referenced_objects.h"
+#include "services/pod-worker/api_objects/referenced_objects.h"
 
 namespace splitlet::pod_worker {
 

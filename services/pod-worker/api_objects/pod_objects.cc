@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/pod_objects.h"
+#include "services/pod-worker/api_objects/pod_objects.h"
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/claim_lookups.h"
+#include "services/pod-worker/api_objects/claim_lookups.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/references.h"
+#include "services/pod-worker/api_objects/references.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include <set>
 #include <string>
 
-#include "services/pod-worker/objects/referenced_objects.h"
+#include "services/pod-worker/api_objects/referenced_objects.h"
 
 namespace splitlet::pod_worker {
 

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/watched_collection.h"
+#include "services/pod-worker/api_objects/watched_collection.h"
 
 #include <google/protobuf/message.h>
 
@@ -9,8 +9,7 @@ namespace splitlet::pod_worker {
 
 WatchedCollection::WatchedCollection(const ApiContext& context, Options options)
     : options_(std::move(options)),
-      reflector_({context.clock, context.loop, context.strands, context.transport, context.random,
-                  context.log, context.metrics},
+      reflector_(WatchDeps(context),
                  {.path = options_.path,
                   .content = context.content,
                   .item = options_.item,

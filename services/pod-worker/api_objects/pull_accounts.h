@@ -15,8 +15,8 @@
 #include <set>
 #include <string>
 
+#include "services/pod-worker/api_objects/tokens.h"
 #include "services/pod-worker/objects/account_source.h"
-#include "services/pod-worker/objects/tokens.h"
 
 namespace splitlet::pod_worker {
 

@@ -1,4 +1,4 @@
-#include "services/pod-worker/objects/api_view.h"
+#include "services/pod-worker/api_objects/api_view.h"
 
 #include <google/protobuf/message.h>
 

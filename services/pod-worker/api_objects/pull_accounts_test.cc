@@ -1,9 +1,9 @@
-#include "services/pod-worker/objects/pull_accounts.h"
+#include "services/pod-worker/api_objects/pull_accounts.h"
 
 #include <gtest/gtest.h>
 
 #include "libs/exec/fake_exec.h"
-#include "services/pod-worker/objects/api_fixture.h"
+#include "services/pod-worker/api_objects/api_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {
