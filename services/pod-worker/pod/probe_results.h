@@ -33,7 +33,7 @@ const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container,
 bool HasProbes(const kube::Container& container);
 bool HasProbes(const kube::Pod& pod);
 
-/// Results as they stand in `workers`: by container id. What is not there is unknown.
+/// Results as they stand in `workers`: by container id. An absent result is unknown.
 using ProbeResultsById = std::map<std::string, std::map<ProbeKind, bool>>;
 std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
                              ProbeKind kind);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the spec of a pod says of its volumes, for those that make none.
+/// Properties of the volumes of a pod, for rooms that make no volumes.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md, "Claims" and "Objects as files".
