@@ -36,8 +36,8 @@
 namespace splitlet::pod_worker {
 namespace {
 
-/// Calls to the runtime that run at once, and as many more as there are that hang. Stops and pulls
-/// hold no thread.
+/// Calls to the runtime that run at the same time, and how many more may hang. Stops and pulls hold
+/// no thread.
 constexpr size_t kRuntimeThreads = 32;
 constexpr size_t kHungThreads = 480;
 constexpr Duration kRetryThreads = 1s;
@@ -123,8 +123,8 @@ struct Process final : daemon::Service {
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   Random api_jitter{RandomSeed()};
   std::unique_ptr<apiclient::Transport> api;  // null: this node has no API server
-  std::optional<ApiContext> api_context;      // likewise
-  std::unique_ptr<ApiCache> api_objects;      // likewise
+  std::optional<ApiContext> api_context;      // null: the same
+  std::unique_ptr<ApiCache> api_objects;      // null: the same
   std::unique_ptr<PodCidr> pod_cidr;
   std::unique_ptr<process::Programs> programs;
   std::unique_ptr<PodWorkerService> workers;
@@ -180,7 +180,7 @@ void ShareRoot(daemon::ServiceContext& context, const std::string& root_dir) {
   Status shared = context.files().MakeDirs(root_dir, 0750);
   if (shared.ok()) shared = fs::MakeShared(root_dir);
   if (!shared.ok())
-    context.log().Warn("mounts of containers are not seen by others",
+    context.log().Warn("root directory is not a shared mount: Bidirectional propagation disabled",
                        {{"path", root_dir}, KV("err", shared)});
 }
 
@@ -212,17 +212,18 @@ void MakeServices(daemon::ServiceContext& context, Process& p) {
        .has_pod = has_pod});
 }
 
-/// Those of a killed pod-worker are known by its directory of state, which is one process's alone.
+/// Programs of a killed pod-worker are recognised by its state directory, which only one process
+/// uses.
 void MakePrograms(daemon::ServiceContext& context, const Config& config, Process& p) {
   const auto mark = process::MakeProgramMark(context.files(), config.state_dir + "/pod-worker");
-  context.log().LogIfError(mark.kept, "keep the mark of programs");
+  context.log().LogIfError(mark.kept, "save the mark of volume programs");
   p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
       .mark = mark.text, .on_ended = [&p](const std::string& uid) {
         p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
       }});
 }
 
-/// Of termination messages and logs.
+/// Reads the tails of termination messages and logs.
 fs::TailReader TailsOfPods(const NodeInfo& node) {
   return fs::MakeTailReader(
       {node::PodsBelow(node.pod_roots.root_dir), node.pod_roots.marks_dir, node.pod_logs_dir});

@@ -99,7 +99,7 @@ struct Deps {
   process::Programs* programs = nullptr;
 };
 
-/// What all others stand on: values, files, and what is asked of the runtime and the kernel.
+/// The parts that all others use: values, files, the runtime and the kernel.
 struct GroundParts {
   GroundParts(Deps deps, Config config);
   GroundParts(const GroundParts&) = delete;
@@ -123,7 +123,7 @@ struct GroundParts {
   UserIdRanges user_ids;
 };
 
-/// What carries out one step for a pod: images, probes, hooks, syncs and terminations.
+/// The parts that carry out a step for a pod: images, probes, hooks, syncs and terminations.
 struct StepParts {
   /// `loop` is used only after it is made.
   StepParts(GroundParts& ground, PodLoop& loop);
@@ -144,9 +144,9 @@ struct StepParts {
   SyncRunner syncs;
 };
 
-/// What decides whether and why something is done for a pod.
+/// The parts that decide whether and why something is done for a pod.
 struct ControlParts {
-  /// Of the service: how it takes what these parts bring.
+  /// Functions of the service for the results of these parts.
   struct Calls {
     std::function<Worker&(std::unique_ptr<Worker>)> add;
     std::function<void(DiskRecords::All& records)> on_read;

@@ -8,9 +8,9 @@
 ///          status and the last observation. WorkerStore puts it.
 /// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod
 ///          directories; Kubernetes events.
-/// Killed:  at any line: files say which pods are granted or ending, the runtime says how far they
-///          are; the next start goes on from there, with one sandbox, one container per name, the
-///          same attempt numbers and the same deadline.
+/// Killed:  at any line: the records show which pods are granted or ending, the runtime shows how
+///          far they are; the next start goes on from there, with one sandbox, one container per
+///          name, the same attempt numbers and the same deadline.
 /// Threads: loop thread only, except what is said to run on a strand.
 /// Errors:  as each method says.
 /// Source:  docs/design.md, "The calls"; docs/safety.md, rules 3 and 14 to 20.
@@ -58,7 +58,8 @@ class PodWorkerService final : public PodCalls {
 
   /// Pods whose files cannot be read, a line each.
   std::vector<std::string> Notes() const { return control_.unreadable.Notes(); }
-  /// Puts these files aside; then the pod is what the rest says. NOT_FOUND: all can be read.
+  /// Puts these files aside; then the other records decide what the pod is. NOT_FOUND: all can be
+  /// read.
   void DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done);
 
  private:
@@ -68,7 +69,7 @@ class PodWorkerService final : public PodCalls {
                        const std::vector<cri::Container>& containers);
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
-  /// What the other files say of the pod counts now, as after a start.
+  /// The other records of the pod count now, as after a start.
   void OnDiscarded(const std::string& key, const DiskRecords::All& left);
   Worker& Add(std::unique_ptr<Worker> worker);
   void Collect();

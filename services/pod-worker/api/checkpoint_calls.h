@@ -1,7 +1,7 @@
 #pragma once
 
-/// Archives that are being made, and who waits for them. One may take longer than a call: a caller
-/// that has waited for a while is told to ask again, by the id of its request.
+/// Archives that are being made, and the calls that wait for them. An archive may take longer than
+/// a call: a caller that has waited for a while is asked to call again, with the id of its request.
 /// In:    requests.
 /// Owns:  what is under way, and answers for some minutes.
 /// Out:   archives, each on a strand of its own.

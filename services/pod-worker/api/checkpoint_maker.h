@@ -40,7 +40,7 @@ struct CheckpointDeps {
 
 class CheckpointMaker {
  public:
-  /// What `deps` names outlives this.
+  /// All that `deps` refers to outlives this.
   explicit CheckpointMaker(CheckpointDeps deps) : deps_(std::move(deps)) {}
 
   /// The archive's path.
@@ -56,7 +56,7 @@ class CheckpointMaker {
 };
 
 /// "checkpoint-web_default-app-2026-01-02T03:04:05+01:00.tar", in the zone of this machine.
-/// INVALID_ARGUMENT when the runtime says that the container is nobody's, or names a path.
+/// INVALID_ARGUMENT when the container belongs to no pod, or names a path.
 StatusOr<std::string> CheckpointFileName(const cri::Container& container, WallTime at);
 
 }  // namespace splitlet::pod_worker

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The gRPC face of checkpoints, for node-api.
+/// The gRPC service PodCheckpoints, for node-api.
 /// In:    calls of Checkpoint.
 /// Owns:  what CheckpointCalls owns.
 /// Killed at any line: as CheckpointCalls.
@@ -18,7 +18,7 @@ class Service;
 
 namespace splitlet::pod_worker {
 
-/// What `deps` names outlives the result.
+/// All that `deps` refers to outlives the result.
 std::unique_ptr<grpc::Service> MakeCheckpointRpc(CheckpointCalls::Deps deps);
 
 }  // namespace splitlet::pod_worker

@@ -15,7 +15,7 @@ class Service;
 
 namespace splitlet::pod_worker {
 
-/// Calls that wait at once for their answer; more are RESOURCE_EXHAUSTED.
+/// Calls that wait for their answer at the same time; more are RESOURCE_EXHAUSTED.
 inline constexpr int kMaxWaitingCalls = 16;
 
 class PodCalls;

@@ -14,7 +14,7 @@ std::string_view KindName(v1::OpenStreamRequest::Kind kind) {
   return kind == v1::OpenStreamRequest::PORT_FORWARD ? "portForward" : "unknown";
 }
 
-/// What a caller sends is text of any kind.
+/// A caller may send any text.
 template <class Request>
 std::vector<LogField> FieldsFor(std::string_view kind, const Request& request, uint32_t caller) {
   return {KV("kind", kind), KV("podUID", ToText(request.uid(), kMaxLogged)),

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Who asked for what inside a pod, as a line of the log. Commands are left out: they may hold
-/// secrets.
+/// A line in the log for each caller that opens a stream into a pod. Commands are left out: they
+/// may hold secrets.
 /// Threads: pure functions, any; nothing fails.
 /// Source: docs/behaviour/streams.md.
 

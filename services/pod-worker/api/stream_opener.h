@@ -1,11 +1,10 @@
 #pragma once
 
 /// Opens a stream into a pod of this node: into one of its containers that run, or to its ports; or
-/// runs a command there to its end.
-/// Called by the gRPC face of streams (stream_rpc.h).
+/// runs a command there to its end. Called by the gRPC service of streams (stream_rpc.h).
 /// Threads: any; it blocks, so on a strand.
 /// Errors: INVALID_ARGUMENT for a request that makes no sense; NOT_FOUND for a container that is
-/// not this pod's; FAILED_PRECONDITION for one that does not run; those of the runtime.
+///         not this pod's; FAILED_PRECONDITION for one that does not run; those of the runtime.
 /// Source: CRI v1.
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The gRPC face of streams, for operators and node-api.
+/// The gRPC service PodStreams, for operators and node-api.
 /// In:    calls of OpenStream and RunCommand.
 /// Owns:  nothing; how many calls wait.
 /// Out:   calls to the runtime, on strands of their own; a line in the log for each, with who asks.
@@ -25,7 +25,7 @@ class Service;
 
 namespace splitlet::pod_worker {
 
-/// Calls that wait at once, of which node-api makes four, and commands that run.
+/// Calls that wait at the same time, of which node-api makes four, and commands that run.
 inline constexpr int kMaxOpening = 6, kMaxCommands = 4;
 
 struct StreamDeps {
@@ -38,7 +38,7 @@ struct StreamDeps {
   std::function<bool(const std::string& uid)> has_pod;  // on the loop
   Log log;
 };
-/// What `deps` names outlives the result.
+/// All that `deps` refers to outlives the result.
 std::unique_ptr<grpc::Service> MakeStreamRpc(StreamDeps deps);
 
 }  // namespace splitlet::pod_worker

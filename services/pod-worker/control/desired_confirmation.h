@@ -1,10 +1,10 @@
 #pragma once
 
 /// Asks config-source whether it knows a pod, before something of the pod is given up.
-/// In:      DesiredConfirmation::WhenGone, from whoever would act on the absence of a pod.
+/// In:      WhenGone, from each class that would act on the absence of a pod.
 /// Owns:    nothing; one question for a pod at a time, by its strand.
 /// Out:     DesiredOwner.Knows.
-/// Killed:  whoever asked finds the pod absent again.
+/// Killed:  the class that asked finds the pod absent again.
 /// Threads: the loop's; the question runs on a strand.
 /// Errors:  none; no answer means no act.
 /// Source:  docs/safety.md, rule 8.
@@ -17,7 +17,7 @@
 
 namespace splitlet::pod_worker {
 
-/// How long config-source may take to say whether it knows a pod.
+/// How long config-source may take to answer whether it knows a pod.
 inline constexpr Duration kAskOwner = std::chrono::seconds{5};
 
 class DesiredConfirmation {

@@ -11,13 +11,15 @@
 
 namespace splitlet::pod_worker {
 
-void FoundIncarnations::AddStartTime(const v1::SavedPod& fact) { start_times_[fact.uid()] = fact; }
+void FoundIncarnations::AddStartTime(const v1::SavedPod& saved) {
+  start_times_[saved.uid()] = saved;
+}
 
 void FoundIncarnations::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                                         const std::vector<cri::Container>& containers) {
   std::map<std::string, FoundIncarnation> newest;
-  for (const auto& [uid, fact] : start_times_)
-    newest[uid] = {fact.name(), fact.namespace_(), fact.source(), fact.incarnation()};
+  for (const auto& [uid, saved] : start_times_)
+    newest[uid] = {saved.name(), saved.namespace_(), saved.source(), saved.incarnation()};
   for (const auto& sandbox : sandboxes) {
     const int64_t incarnation = cri::IncarnationOf(sandbox.annotations);
     auto& found = newest[sandbox.pod_uid];
@@ -51,7 +53,7 @@ std::string FoundIncarnations::UidOfKey(const std::string& key) const {
   return found == found_.end() ? "" : found->first;
 }
 
-/// Without a state: it is no worker, and says nothing but its number.
+/// Without a state: it is no worker, and has nothing but its number.
 void FoundIncarnations::PutWorkers(const std::string& uid) {
   if (deps_.is_unreadable(bus::KeyOf(uid))) return;
   const FoundIncarnation& found = found_.at(uid);
@@ -61,7 +63,7 @@ void FoundIncarnations::PutWorkers(const std::string& uid) {
   record.set_namespace_(found.name_space);
   record.set_source(found.source);
   record.set_incarnation(found.incarnation);
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record), "put found life");
+  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record), "publish recovered incarnation");
 }
 
 void FoundIncarnations::OnWorkerAdded(const Worker& worker) {
@@ -87,7 +89,8 @@ void FoundIncarnations::Forget(const std::string& uid) {
 void FoundIncarnations::ForgetForEver(const std::string& uid) {
   Forget(uid);
   deps_.strands.Run(RecordsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.records.ForgetPermanent(uid), "forget what is kept for ever");
+    deps_.log.LogIfError(deps_.records.ForgetPermanent(uid),
+                         "remove the permanent records of a pod");
   });
 }
 
@@ -117,10 +120,10 @@ void FoundIncarnations::CollectFound() {
 /// Start times of pods that went while nothing of this node ran: never granted again, they have no
 /// worker that would forget them.
 void FoundIncarnations::CollectStartTimes() {
-  for (const auto& [uid, fact] : start_times_) {
+  for (const auto& [uid, saved] : start_times_) {
     const std::string key = bus::KeyOf(uid);
-    if (deps_.desired.Contains(key) || !deps_.desired.LiveAndComplete(fact.source())) continue;
-    deps_.owner.WhenGone(uid, fact.source(), [this, uid = uid, key] {
+    if (deps_.desired.Contains(key) || !deps_.desired.LiveAndComplete(saved.source())) continue;
+    deps_.owner.WhenGone(uid, saved.source(), [this, uid = uid, key] {
       if (start_times_.contains(uid) && !deps_.desired.Contains(key)) ForgetForEver(uid);
     });
   }

@@ -1,15 +1,16 @@
 #pragma once
 
-/// Pods that this start of the process has no worker for: which incarnation of them the runtime and
-/// the files for ever show, when it started and what has begun in it. Whoever has lost the number
-/// of such an incarnation, or never had it, takes it from the table, so that its containers go on.
+/// Pods without a worker of this start: which incarnation of them the runtime and the permanent
+/// records show, when it started and which attempts it started. A process that lacks the number of
+/// such an incarnation takes it from the table, so that its containers go on.
 /// In:      records on disk, the first listing of the runtime, workers that are added, a timer.
-/// Owns:    the found incarnations; start times and begun attempts of pods without a worker.
-/// Out:     puts to `workers`, without a state; removals of what nobody wants any more, from the
-///          table when the runtime shows nothing of it, from the disk when config-source agrees.
+/// Owns:    the found incarnations; start times and started attempts of pods without a worker.
+/// Out:     puts to `workers`, without a state; removals of pods that no source wants, from the
+///          table when the runtime shows nothing of the pod, from the disk when config-source
+///          confirms.
 /// Killed:  found again by the next start.
-/// Threads: the loop's, but for looks at the runtime and questions.
-/// Errors:  none; what is not answered is asked again.
+/// Threads: the loop's, but for inspections of the runtime and questions.
+/// Errors:  none; a question without an answer is asked again.
 /// Source:  docs/safety.md, rules 2, 3 and 8.
 
 #include <functional>
@@ -56,8 +57,8 @@ class FoundIncarnations {
   };
   explicit FoundIncarnations(Deps deps) : deps_(std::move(deps)) {}
 
-  /// Of a pod without a worker, from its files for ever.
-  void AddStartTime(const v1::SavedPod& fact);
+  /// The start time of a pod without a worker, from its permanent record.
+  void AddStartTime(const v1::SavedPod& saved);
   void AddStartedAttempts(const std::string& uid, const SavedStartedAttempts& saved) {
     started_attempts_[uid] = saved;
   }
@@ -70,13 +71,14 @@ class FoundIncarnations {
   /// The UID that has this key of the table; empty: none is found.
   std::string UidOfKey(const std::string& key) const;
   void PutWorkers(const std::string& uid);
-  /// A worker speaks for the pod now.
+  /// The pod has a worker now.
   void OnWorkerAdded(const Worker& worker);
-  /// What a new worker of the same incarnation goes on with; then nothing of the pod is kept here.
+  /// Gives a new worker of the same incarnation what is known of it; then nothing of the pod is
+  /// kept here.
   void HandOver(Worker& worker);
   /// Another incarnation begins.
   void Forget(const std::string& uid);
-  /// Forgets what is on disk for ever too.
+  /// Forgets the permanent records too.
   void ForgetForEver(const std::string& uid);
   /// Pods that no source wants. Now and then.
   void Collect();

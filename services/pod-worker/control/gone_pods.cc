@@ -27,7 +27,7 @@ bool HasLeft(const VolumeManager& volumes, const PodRuntime& runtime, const std:
 
 void GonePods::ForgetIfGone(const Worker& worker, const std::string& traceparent) {
   if (!IsGone(worker)) return;
-  if (!worker.removed || deps_.desired.IsComplete(worker.source))
+  if (worker.removal == Removal::kNone || deps_.desired.IsComplete(worker.source))
     return Ask(worker, traceparent, false);
   const Clock::Time now = deps_.clock.Now();
   if (now - shown_since_.try_emplace(worker.uid, now).first->second > kShowRemoved)
@@ -55,9 +55,8 @@ void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool not
     Worker* worker = deps_.workers.Find(uid);
     if (worker == nullptr || !IsGone(*worker)) return;
     const bool forgotten = nothing_left || deps_.desired.IsComplete(worker->source);
-    if (worker->removed && !forgotten) return;
-    worker->removed = true;
-    worker->forgotten = forgotten;
+    if (worker->removal != Removal::kNone && !forgotten) return;
+    worker->removal = forgotten ? Removal::kForgotten : Removal::kRemoved;
     shown_since_.try_emplace(uid, deps_.clock.Now());
     deps_.store.Save(*worker, {}, [this, uid, traceparent](const Status& saved) {
       if (saved.ok()) OnForgotten(uid, traceparent);
@@ -65,14 +64,14 @@ void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool not
   });
 }
 
-/// The file says that it is forgotten. Its desired record may have come back meanwhile: whoever put
-/// it waits for an answer.
+/// The file has it as forgotten. Its desired record may have come back since: then a caller waits
+/// for an answer.
 void GonePods::OnForgotten(const std::string& uid, const std::string& traceparent) {
   Worker* worker = deps_.workers.Find(uid);
-  if (worker == nullptr || !worker->forgotten) return;
+  if (worker == nullptr || worker->removal != Removal::kForgotten) return;
   const std::string key = bus::KeyOf(uid);
   if (deps_.desired.Contains(key)) {
-    worker->forgotten = false;
+    worker->removal = Removal::kRemoved;
     return deps_.store.PutWorkers(*worker);
   }
   deps_.found.ForgetForEver(uid);

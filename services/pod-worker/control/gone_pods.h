@@ -1,11 +1,11 @@
 #pragma once
 
-/// Finished pods that no source wants any more: says so in their records, and forgets them.
+/// Finished pods that no source wants any more: marks their records as removed, and forgets them.
 /// In:      pods that have finished, pods that left `desired`, a timer.
-/// Owns:    `removed` and `forgotten` of finished workers; how long a forgotten one is remembered.
+/// Owns:    `removal` of finished workers; how long a forgotten one is remembered.
 /// Out:     puts to `workers` and removals from it; questions to config-source; files that go.
-/// Killed:  both flags are on disk before the table shows them, and the timer asks again.
-/// Threads: the loop's, but for questions and looks at what is left.
+/// Killed:  `removal` is on disk before the table shows it, and the timer asks again.
+/// Threads: the loop's, but for questions and inspections of what is left.
 /// Errors:  none; a question without an answer is asked again.
 /// Source:  docs/safety.md, rules 8, 9 and 25.
 
@@ -48,9 +48,9 @@ class GonePods {
   explicit GonePods(Deps deps) : deps_(deps) {}
 
   /// A finished pod leaves the table, and its terminal status the disk for ever, when its desired
-  /// record is gone and config-source says so too, as far as the source of the pod is concerned.
+  /// record is gone and config-source confirms it, as far as the source of the pod is concerned.
   /// While that source is incomplete, the record stays for 5 min and until nothing of the pod is
-  /// left, because only the record tells gc and status that the pod was removed. `traceparent`: of
+  /// left, because only the record shows gc and status that the pod was removed. `traceparent`: of
   /// the change that took the pod away, where that is known.
   void ForgetIfGone(const Worker& worker, const std::string& traceparent = {});
   /// The same of all pods; and forgotten ones are remembered for an hour, over starts too: longer

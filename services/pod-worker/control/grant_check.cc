@@ -66,7 +66,7 @@ bool IsOfContent(std::string_view uid) {
   return uid.size() == 32 && uid.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The server counts from one on; one that does not count says nothing.
+/// The server counts from one on; 0 has no meaning.
 bool MayHaveBeenResized(const kube::Pod& wanted) {
   const auto& meta = wanted.metadata();
   return kube::IsStatic(wanted) ? !IsOfContent(meta.uid()) : meta.generation() != 1;
@@ -80,7 +80,7 @@ GrantAnswer TakeWanted(const v1::UpdatePodRequest& request, const v1::DesiredRec
   const auto errors = kube::IsStatic(pod) ? kube::ValidatePod(pod) : kube::CheckRunnable(pod);
   if (!errors.empty()) return {kUnsafe, InvalidArgument("{}", errors.front().ToString()), {}};
   if (request.pod() == record.pod()) return {.pod = record.pod()};
-  // Whoever sent the grant has no word in it.
+  // The sender of the grant does not decide this.
   ClearServersState(pod);
   if (wanted.has_status()) *pod.mutable_status() = wanted.status();
   if (wanted.metadata().has_resource_version())

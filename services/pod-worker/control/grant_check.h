@@ -21,9 +21,9 @@ namespace splitlet::pod_worker {
 struct GrantAnswer {
   enum class Kind {
     kTake,
-    kAsk,        // the record is none, or older than the grant: another may say more
+    kAsk,        // the record is none, or older than the grant: config-source may have a newer one
     kRefuse,     // the grant is of another incarnation or generation: sync-loop sees so soon
-    kUnmanaged,  // not the pod that config-source wants: nobody may start it
+    kUnmanaged,  // not the pod that config-source wants: it must not start
     kUnsafe,     // the pod that config-source wants, and running it would harm the node
   };
   Kind kind = Kind::kTake;

@@ -13,7 +13,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// How many questions about grants are out at once.
+/// How many questions about grants wait for an answer at the same time.
 constexpr size_t kAskers = 4;
 
 GrantJudge::Step StepOf(GrantAnswer::Kind kind) {
@@ -58,7 +58,7 @@ GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
         .step = Step::kRefused,
         .why = Unavailable("cannot ask config-source for the pod: {}", Message(asked->status()))};
   deps_.metrics.grants_refused.Add({{"reason", ReasonOf(answer.kind)}}).Increment();
-  // Of the others sync-loop says so, when the next grants are refused too.
+  // sync-loop logs the others, when the next grants are refused too.
   const bool for_good =
       answer.kind == GrantAnswer::Kind::kUnsafe || answer.kind == GrantAnswer::Kind::kUnmanaged;
   deps_.log.At(for_good ? LogLevel::kWarn : LogLevel::kDebug, "a grant is refused",

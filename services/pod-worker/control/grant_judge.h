@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether a grant is of the pod that is wanted, and may run. It may come before the view shows its
-/// pod: then config-source says what it wants.
+/// Whether a grant is for the pod that is wanted, and may run. A grant may come before the view
+/// shows its pod: then config-source is asked.
 /// In:      RequestHandler, for each grant that it would take.
 /// Owns:    whose grant waits for config-source; one question for a pod at a time.
 /// Out:     DesiredOwner.Find; the metric of refused grants; answers to refused callers.
@@ -61,7 +61,7 @@ class GrantJudge {
     const v1::UpdatePodRequest& request;
     const std::string& traceparent;
     const std::string& granted;    // of this incarnation, serialised; empty: nothing is
-    const Asked* asked = nullptr;  // what config-source said when it was asked; null before
+    const Asked* asked = nullptr;  // the answer of config-source; null: not asked yet
   };
   Judgement Judge(const Question& question) const;
   /// Calls `answered` on the loop; `done` where the pod is being asked for already.

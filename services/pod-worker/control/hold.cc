@@ -36,7 +36,7 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
     const bool newest = names.emplace(uid, container.name).second;
     const PodNeed pod = need(uid);
     const bool over = IsOver(pod);
-    // Nobody starts what was made for a pod that is over.
+    // A container that was made for a pod that is over is not started.
     const bool left_over = container.state == cri::ContainerState::kCreated && over;
     const bool dead = container.state == cri::ContainerState::kExited || left_over;
     // gc stops it first, like the worker before it makes a successor.

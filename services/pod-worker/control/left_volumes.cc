@@ -11,12 +11,12 @@ void LeftVolumes::TearDown(const std::string& uid, const Done& done) {
   Begin(uid, done);
 }
 
-/// Nobody waits for the answer: gc sees what is left.
+/// No call waits for the answer: gc sees what is left.
 void LeftVolumes::OnProgramEnded(const std::string& uid) {
   if (under_way_.erase(uid) > 0) Begin(uid, [](const StatusOr<Progress>&) {});
 }
 
-/// What begins for the pod from now on comes after it on the strand.
+/// Everything that begins for the pod from now on comes after it on the strand.
 void LeftVolumes::Begin(const std::string& uid, const Done& done) {
   if (deps_.need(uid) != PodNeed::kNothing) return done(FailedPrecondition("the pod is not over"));
   under_way_.insert(uid);

@@ -1,14 +1,14 @@
 #pragma once
 
-/// Takes down volumes that outlived their pod: they were there when its end was over, or it had no
-/// end here, and nothing of it uses them.
+/// Tears down volumes that outlived their pod: they were left when its termination was over, or it
+/// had none here, and nothing of the pod uses them.
 /// In:      TakeDownVolumes from gc, for a pod that a hold of it names; ends of programs that mount
 ///          and unmount.
 /// Owns:    for which pods such a program is waited for.
-/// Out:     a look at the pod in the runtime; its volumes go.
+/// Out:     an inspection of the pod in the runtime; its volumes are torn down.
 /// Killed:  gc finds what is left and asks again.
-/// Threads: the loop's; look and volumes on the pod's strand, behind what waits there.
-/// Errors:  FAILED_PRECONDITION: no hold names the pod, it is not over, no mark says that it is of
+/// Threads: the loop's; inspection and volumes on the pod's strand, behind what waits there.
+/// Errors:  FAILED_PRECONDITION: no hold names the pod, it is not over, no mark shows that it is of
 ///          this node, or something of it may use its volumes; UNAVAILABLE: its strand is busy; the
 ///          runtime's, and those of the volumes.
 /// Source:  docs/behaviour/termination.md, "Orphans"; docs/safety.md, rules 10 and 25.

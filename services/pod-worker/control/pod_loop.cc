@@ -148,8 +148,9 @@ PodNeed PodLoop::NeedOf(const std::string& uid) const {
   const Worker* worker = Find(uid);
   if (worker != nullptr) {
     if (worker->state == WorkerState::kFinished)
-      return worker->removed || worker->evicted || worker->orphan ? PodNeed::kNothing
-                                                                  : PodNeed::kRemains;
+      return worker->removal != Removal::kNone || worker->kill.evicted() || worker->orphan
+                 ? PodNeed::kNothing
+                 : PodNeed::kRemains;
     return worker->activity == Activity::kIdle ? PodNeed::kNewest : PodNeed::kEverything;
   }
   const std::string key = bus::KeyOf(uid);
@@ -210,7 +211,7 @@ void PodLoop::AfterFinish(Worker& worker) {
   const std::string uid = worker.uid;
   deps_.puller.Forget(uid);
   deps_.objects.Forget(uid);
-  deps_.user_ids.Release(uid);  // the file that says finished has none
+  deps_.user_ids.Release(uid);  // the file of a finished pod has none
   worker.user_ids.reset();
   worker.restarts = {CrashBackoff(deps_.crash_loop_max), {}, {}};
   deps_.gate.OnFinished(worker);

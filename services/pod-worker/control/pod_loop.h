@@ -92,7 +92,7 @@ class PodLoop {
   void OnRuntimeAnswer(const std::string& trouble) { runtime_trouble_ = trouble; }
   /// The pod that holds a static pod's name was inspected: is it gone?
   void OnNameInspected(const std::string& uid, bool gone);
-  /// What the runtime showed of the pod, in all incarnations, when its sync began.
+  /// `seen`: all incarnations of the pod, when its sync began.
   void OnSeen(Worker& worker, const v1::ObservedPod& seen);
   /// `decides`: a container has started, or has to be stopped.
   void OnProbed(const std::string& uid, bool decides);
@@ -102,7 +102,7 @@ class PodLoop {
   /// Nothing begins any more.
   void BeginStop() { stopping_ = true; }
 
-  /// What of the pod removal has to leave.
+  /// How much of the pod a removal has to leave.
   PodNeed NeedOf(const std::string& uid) const;
   /// gc may be removing what the pod needs.
   bool IsHeld(const std::string& uid) const {

@@ -12,8 +12,9 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// The note of a container that is replaced is in no file, but its id is: while the runtime has it
-/// and no successor of it has ended, the container comes back, however the first one has ended.
+/// The waiting reason of a container that is replaced is in no file, but its id is: while the
+/// runtime has it and no successor of it has ended, the container comes back, however the first one
+/// has ended.
 void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
   std::map<std::pair<Worker*, std::string>, const cri::Container*> newest;
   for (const auto& container : containers) {
@@ -53,7 +54,7 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
   }
   trouble_.clear();
   for (const auto& problem : records->problems)
-    deps_.log.Error("a file cannot be used", {KV("reason", problem)});
+    deps_.log.Error("cannot use a record", {KV("reason", problem)});
   AddWorkers(*records);
   is_read_ = true;
   deps_.on_read(*records);
@@ -61,20 +62,20 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
 }
 
 void Recovery::AddWorkers(const DiskRecords::All& records) {
-  // What was done last is not known: it may have been the moment before the end.
-  for (const auto& fact : records.workers)
-    deps_.add(FromSavedWorker(fact)).last_action = deps_.clock.Now();
-  for (const auto& fact : records.permanent) AddPermanent(fact);
+  // The time of the last action is not known: it may have been just before the end of the process.
+  for (const auto& saved : records.workers)
+    deps_.add(FromSavedWorker(saved)).last_action = deps_.clock.Now();
+  for (const auto& saved : records.permanent) AddPermanent(saved);
   for (const auto& [key, saved] : records.restarts) {
     Worker* worker = deps_.workers.FindByKey(key);
     if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
       worker->restarts = saved.state;
   }
-  for (const auto& fact : records.probes) {
-    Worker* worker = deps_.workers.Find(fact.uid());
+  for (const auto& saved : records.probes) {
+    Worker* worker = deps_.workers.Find(saved.uid());
     if (worker == nullptr) continue;
-    deps_.probes.OnRead(fact);
-    worker->probes = deps_.probes.Of(fact.uid());
+    deps_.probes.OnRead(saved);
+    worker->probes = deps_.probes.Of(saved.uid());
   }
   for (const auto& [uid, saved] : records.started_attempts) {
     Worker* worker = deps_.workers.Find(uid);
@@ -84,27 +85,28 @@ void Recovery::AddWorkers(const DiskRecords::All& records) {
   }
 }
 
-void Recovery::AddPermanent(const v1::SavedPod& fact) {
-  const bool over = fact.has_terminal_status() || fact.evicted();
-  Worker* worker = deps_.workers.Find(fact.uid());
+void Recovery::AddPermanent(const v1::SavedPod& saved) {
+  const bool over = saved.has_terminal_status() || saved.evicted();
+  Worker* worker = deps_.workers.Find(saved.uid());
   // Killed while it was forgotten: what is remembered of it is in its other file.
-  if (worker != nullptr && worker->forgotten && fact.incarnation() <= worker->incarnation)
-    return deps_.found.ForgetForEver(fact.uid());
+  if (worker != nullptr && worker->removal == Removal::kForgotten &&
+      saved.incarnation() <= worker->incarnation)
+    return deps_.found.ForgetForEver(saved.uid());
   // Or between the files of the next incarnation, which may be gone by now.
-  const bool of_next = worker != nullptr && fact.incarnation() > worker->incarnation;
-  if (of_next || (worker == nullptr && !over)) return deps_.found.AddStartTime(fact);
-  if (worker != nullptr && worker->incarnation != fact.incarnation()) return;
+  const bool of_next = worker != nullptr && saved.incarnation() > worker->incarnation;
+  if (of_next || (worker == nullptr && !over)) return deps_.found.AddStartTime(saved);
+  if (worker != nullptr && worker->incarnation != saved.incarnation()) return;
   if (worker == nullptr) {
     // From another boot: the pod is over; what is left of it is ended.
     auto ended = std::make_unique<Worker>();
-    ended->uid = fact.uid();
-    ended->name = fact.name();
-    ended->name_space = fact.namespace_();
-    ended->source = fact.source();
-    ended->incarnation = fact.incarnation();
+    ended->uid = saved.uid();
+    ended->name = saved.name();
+    ended->name_space = saved.namespace_();
+    ended->source = saved.source();
+    ended->incarnation = saved.incarnation();
     worker = &deps_.add(std::move(ended));
   }
-  ApplySavedPod(fact, *worker);
+  ApplySavedPod(saved, *worker);
   // Killed between the terminal status and the change of state: it stands.
   if (worker->state != WorkerState::kSyncing || !over) return;
   deps_.terminator.Kill(*worker, {});
@@ -126,7 +128,8 @@ void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandbo
                                const StatusOr<std::vector<cri::Container>>& containers) {
   const Status status = sandboxes.ok() ? containers.status() : sandboxes.status();
   if (!status.ok()) {
-    if (runtime_trouble_.empty()) deps_.log.Warn("cannot list the runtime", {KV("err", status)});
+    if (runtime_trouble_.empty())
+      deps_.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
     runtime_trouble_ = Message(status);
     deps_.on_runtime_answer(runtime_trouble_);
     deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });

@@ -1,11 +1,11 @@
 #pragma once
 
-/// How a start goes on where an earlier one of this process was: reads the records on disk, brings
-/// the workers back, then lists the runtime once before anything is made.
+/// Restores the state of an earlier start of this process: reads the records on disk, makes their
+/// workers, then lists the runtime once before anything is made.
 /// In:      Start; files that were put aside later.
 /// Owns:    how far the start is, and what is in its way.
-/// Out:     workers as the records say; on_read and on_listed, once each.
-/// Killed:  the next start begins anew; nothing was told to the runtime.
+/// Out:     workers as the records have them; on_read and on_listed, once each.
+/// Killed:  the next start does the same; the runtime was only listed.
 /// Threads: the loop's, but for files and the listing.
 /// Errors:  shown in the health of the process; tried again every second.
 /// Source:  docs/safety.md, rules 1, 3 and 17.
@@ -56,17 +56,17 @@ class Recovery {
   explicit Recovery(Deps deps) : deps_(std::move(deps)) {}
 
   void Start() { ReadRecords(); }
-  /// The workers that these records speak of.
+  /// Adds the workers of these records.
   void AddWorkers(const DiskRecords::All& records);
   bool is_read() const { return is_read_; }
   bool is_listed() const { return is_listed_; }
-  /// Why the records cannot be read; empty: they can, or nobody knows yet.
+  /// Why the records cannot be read; empty: they can, or that is not known yet.
   const std::string& trouble() const { return trouble_; }
 
  private:
   void ReadRecords();
   void OnRecordsRead(StatusOr<DiskRecords::All> records);
-  void AddPermanent(const v1::SavedPod& fact);
+  void AddPermanent(const v1::SavedPod& saved);
   void ListRuntime();
   void OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandboxes,
                        const StatusOr<std::vector<cri::Container>>& containers);

@@ -12,14 +12,14 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kHold = 60s;
-/// gc waits 20 s for the answer: a hold that it does not hear of would only hold up starts.
+/// gc waits 20 s for the answer: a hold that gc does not know of would only delay starts.
 constexpr Duration kListLimit = 15s;
 
 }  // namespace
 
 void RemovalHolds::OnRead(const std::map<std::string, v1::SavedHold>& on_disk) {
-  for (const auto& [id, fact] : on_disk)
-    Add(id, {{fact.uids().begin(), fact.uids().end()}, FromProto(fact.until())});
+  for (const auto& [id, saved] : on_disk)
+    Add(id, {{saved.uids().begin(), saved.uids().end()}, FromProto(saved.until())});
 }
 
 void RemovalHolds::Add(const std::string& hold_id, Hold hold) {
@@ -42,7 +42,7 @@ void RemovalHolds::OnHoldForRemoval(const v1::HoldRequest& request, Done done) {
   });
 }
 
-/// The hold counts from this step of the loop on; it is on disk before gc hears of it.
+/// The hold counts from this step of the loop on; it is on disk before gc gets the answer.
 void RemovalHolds::Answer(const v1::HoldRequest& request,
                           const std::vector<cri::Sandbox>& sandboxes,
                           const std::vector<cri::Container>& containers, const Done& done) {
@@ -62,13 +62,13 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   deps_.stopped_sandboxes.KeepOnly(sandboxes);
   ToProto(now + kHold, *reply.mutable_until());
   Add(reply.hold_id(), {answer.held_uids, now + kHold});
-  v1::SavedHold fact;
-  for (const auto& uid : answer.held_uids) fact.add_uids(uid);
-  *fact.mutable_until() = reply.until();
-  deps_.strands.Run("holds", [this, reply, fact, done] {
-    const Status saved = deps_.records.SaveHold(reply.hold_id(), fact);
+  v1::SavedHold hold;
+  for (const auto& uid : answer.held_uids) hold.add_uids(uid);
+  *hold.mutable_until() = reply.until();
+  deps_.strands.Run("holds", [this, reply, hold, done] {
+    const Status saved = deps_.records.SaveHold(reply.hold_id(), hold);
     if (saved.ok()) return done(reply);
-    // Nobody removes anything under it.
+    // gc removes nothing under it.
     deps_.loop.Post([this, id = reply.hold_id()] { OnReleaseHold(id); });
     done(saved);
   });

@@ -3,7 +3,7 @@
 /// What gc may remove at this moment, and for how long nothing is started for the pods it is of.
 /// In:      HoldForRemoval and ReleaseHold from gc, holds on disk.
 /// Owns:    holds, each for 60 s.
-/// Out:     listings of the runtime; a file for each hold, before gc hears of it.
+/// Out:     listings of the runtime; a file for each hold, before gc gets the answer.
 /// Killed:  the files of this boot bring each hold back for the rest of its time.
 /// Threads: the loop's, but for listings and files.
 /// Errors:  UNAVAILABLE and the runtime's for a hold; a file that cannot be forgotten is logged.

@@ -20,7 +20,7 @@ constexpr size_t kMaxAnswers = 16;
 constexpr int64_t kOrphanGrace = 1;
 constexpr int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
-/// What a record that is never taken back says: this incarnation is over.
+/// Whether the record ends this incarnation; that is never taken back.
 bool IsOver(const v1::DesiredRecord& record, const PodTraits& traits) {
   return record.state() == v1::DesiredRecord::REMOVED || traits.deleted;
 }
@@ -77,7 +77,7 @@ void RequestHandler::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus
   Update(request, std::move(done), traceparent, nullptr);
 }
 
-/// `asked`: what config-source said when it was asked; null before.
+/// `asked`: the answer of config-source; null: not asked yet.
 void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done,
                             const std::string& traceparent, const GrantJudge::Asked* asked) {
   Worker* worker = deps_.workers.Find(request.uid());
@@ -85,7 +85,7 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
       DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
   if (action == GrantAction::kRefuseOver) {
     PublishAgain(*worker, request.incarnation() == worker->incarnation);
-    return done(FailedPrecondition("this life of the pod is over"));
+    return done(FailedPrecondition("this incarnation of the pod is over"));
   }
   if (action == GrantAction::kAnswer) {
     AnswerSaved(*worker, std::move(done));
@@ -127,9 +127,9 @@ GrantJudge::Judgement RequestHandler::Judge(const v1::UpdatePodRequest& request,
   return deps_.judge.Judge({request, traceparent, granted ? worker->grant->pod : kNothing, asked});
 }
 
-/// The record of the worker says so, and with it the pod's status; sync-loop sends a pod that is
-/// unsafe no more. Nothing is saved: the next start of this process, which may know better, is
-/// asked anew.
+/// The record of the worker shows the refusal, and with it the pod's status; sync-loop stops
+/// sending a pod that is unsafe. Nothing is saved: the next start of this process, which may decide
+/// otherwise, is asked again.
 void RequestHandler::Refuse(GrantAction action, const v1::UpdatePodRequest& request,
                             const GrantJudge::Judgement& judged) {
   const v1::DesiredRecord& wanted = *judged.record;
@@ -205,13 +205,13 @@ void RequestHandler::Shorten(Worker& worker, const PodTraits& traits,
   done(OkStatus());
 }
 
-/// What is answered again may not be on disk yet: the first try may have failed to get it there.
+/// The state that is answered again may not be on disk yet: the first try may have failed.
 void RequestHandler::AnswerSaved(Worker& worker, DoneStatus done) {
   if (IsSaving(worker.activity)) return deps_.store.Save(worker, {}, std::move(done));
   done(OkStatus());
 }
 
-/// The incarnation before is over, and nobody has ended what it left.
+/// The incarnation before is over, and what it left has not been ended.
 void RequestHandler::EndFound(FoundIncarnation found, Grant grant, PodTraits traits,
                               DoneStatus done) {
   auto before = std::make_unique<Worker>();
@@ -254,13 +254,13 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   return worker;
 }
 
-/// Once in an incarnation: later starts of this process read the grant from its file and say
+/// Once in an incarnation: later starts of this process read the grant from its file and report
 /// nothing.
 void RequestHandler::ReportUnsupported(const Worker& worker) {
   const std::string& what = worker.traits.unsupported_fields;
   if (what.empty() || worker.state != WorkerState::kSyncing) return;
   PodEvents(deps_.events, RefOf(worker)).Warning("FeatureNotSupported", what);
-  deps_.log.Warn("a pod asks for what is not carried out",
+  deps_.log.Warn("pod uses unsupported fields",
                  {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
                   KV("reason", what), TraceField(worker)});
 }
@@ -275,10 +275,11 @@ void RequestHandler::OnKillPod(const v1::KillPodRequest& request, DoneKill done,
   switch (DecideKill(ViewOf(request.uid()),
                      {request.incarnation(), answered,
                       desired ? std::optional{desired->incarnation()} : std::nullopt})) {
-    case KillAction::kRefuseUnknown: return done(FailedPrecondition("no such life of the pod"));
+    case KillAction::kRefuseUnknown:
+      return done(FailedPrecondition("no such incarnation of the pod"));
     case KillAction::kAnswerOver: return done(v1::KillPodReply());
     case KillAction::kRefuseNotYet:
-      return done(Unavailable("an earlier life of the pod has not ended yet"));
+      return done(Unavailable("an earlier incarnation of the pod has not ended yet"));
     case KillAction::kAnswerAgain: return AnswerKillAgain(*worker, request, std::move(done));
     case KillAction::kEndUngranted: return Kill(AddUngranted(*desired), request, traceparent, done);
     case KillAction::kEnd: return Kill(*worker, request, traceparent, done);
@@ -291,24 +292,23 @@ void RequestHandler::AnswerKillAgain(Worker& worker, const v1::KillPodRequest& r
   if (!IsSaving(worker.activity)) return done(reply);
   // Not on disk yet: the first try may have failed to get it there.
   deps_.store.Save(
-      worker, {.permanent = true, .fsync = worker.evicted},
+      worker, {.permanent = true, .fsync = worker.kill.evicted()},
       [done, reply](const Status& status) { status.ok() ? done(reply) : done(status); });
 }
 
 void RequestHandler::Kill(Worker& worker, const v1::KillPodRequest& request,
                           const std::string& traceparent, const DoneKill& done) {
-  KillOrder cause{.reason = request.reason(),
+  KillOrder order{.reason = request.reason(),
                   .message = request.message(),
-                  .evict = request.evict(),
-                  .own_limit = request.own_limit(),
+                  .eviction = EvictionOf(request.evict(), request.own_limit()),
                   .node_shutdown = request.node_shutdown(),
                   .traceparent = traceparent};
-  if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  deps_.terminator.Kill(worker, cause);
+  if (request.has_grace()) order.asked_grace = request.grace_period_seconds();
+  deps_.terminator.Kill(worker, order);
   if (worker.answers.size() >= kMaxAnswers) worker.answers.erase(worker.answers.begin());
-  if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.deadline;
+  if (!request.request_id().empty()) worker.answers[request.request_id()] = worker.kill.deadline;
   deps_.store.Save(worker, {.permanent = true, .fsync = request.evict()},
-                   [done, reply = KillReply(worker.deadline)](const Status& status) {
+                   [done, reply = KillReply(worker.kill.deadline)](const Status& status) {
                      status.ok() ? done(reply) : done(status);
                    });
 }
@@ -339,13 +339,13 @@ void RequestHandler::EndOrphan(const v1::KillPodRequest& request, const v1::Obse
   const auto reply = [this, uid = request.uid(), done](const Status& status) {
     const Worker* orphan = deps_.workers.Find(uid);
     v1::KillPodReply answer;
-    if (orphan != nullptr) ToProto(orphan->deadline, *answer.mutable_deadline());
+    if (orphan != nullptr) ToProto(orphan->kill.deadline, *answer.mutable_deadline());
     status.ok() ? done(answer) : done(status);
   };
-  KillOrder cause{.asked_grace = AnnotatedGrace(seen)};
-  if (request.has_grace()) cause.asked_grace = request.grace_period_seconds();
-  deps_.log.Info("ending containers of a pod without record", {KV("podUID", request.uid())});
-  deps_.terminator.Kill(*worker, cause);
+  KillOrder order{.asked_grace = AnnotatedGrace(seen)};
+  if (request.has_grace()) order.asked_grace = request.grace_period_seconds();
+  deps_.log.Info("killing containers of a pod without a record", {KV("podUID", request.uid())});
+  deps_.terminator.Kill(*worker, order);
   deps_.store.Save(*worker, {}, reply);
 }
 
@@ -359,10 +359,9 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
     orphan->incarnation = before->incarnation;
     orphan->source = before->source;
     orphan->start_wall_ns = before->start_wall_ns;
-    orphan->removed = before->removed;
-    orphan->evicted = before->evicted;
-    orphan->own_limit = before->own_limit;
-    orphan->shutdown_boot = before->shutdown_boot;
+    if (before->removal != Removal::kNone) orphan->removal = Removal::kRemoved;
+    orphan->kill.eviction = before->kill.eviction;
+    orphan->kill.shutdown_boot = before->kill.shutdown_boot;
     orphan->termination.terminal_status = before->termination.terminal_status;
   }
   orphan->orphan = true;
@@ -395,8 +394,8 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
   if (worker != nullptr) worker->missing_passes = 0;
   const auto traits = TraitsOf(record.pod());
   const bool over = IsOver(record, traits.ok() ? *traits : PodTraits{});
-  KillOrder cause{.removed = true, .traceparent = traceparent};
-  if (traits.ok()) cause.deletion_grace = traits->deletion_grace;
+  KillOrder order{.removed = true, .traceparent = traceparent};
+  if (traits.ok()) order.deletion_grace = traits->deletion_grace;
   switch (DecideDesired(ViewOf(record.uid()), {record.incarnation(), over})) {
     case DesiredAction::kNone: return;
     case DesiredAction::kPublishLater: return PublishAgain(*worker, false);
@@ -408,14 +407,14 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
         deps_.store.Save(*worker, {});
       return;
     case DesiredAction::kEnd:
-      if (deps_.terminator.Kill(*worker, cause)) return deps_.store.Save(*worker, {});
+      if (deps_.terminator.Kill(*worker, order)) return deps_.store.Save(*worker, {});
       return PublishAgain(*worker, true);
     case DesiredAction::kTryLater: return deps_.inspect_again(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);
   if (traits.ok()) ungranted.traits = *traits;
-  deps_.terminator.Kill(ungranted, cause);
+  deps_.terminator.Kill(ungranted, order);
   deps_.store.Save(ungranted, {});
 }
 
@@ -430,20 +429,20 @@ Worker& RequestHandler::AddUngranted(const v1::DesiredRecord& record) {
   return deps_.add(std::move(ungranted));
 }
 
-/// A record at or below an incarnation that is over stands until `workers` says so, and may come
-/// when the answer was taken back already: config-source was complete without the pod, died, and
-/// finds its file again; or it has forgotten the incarnation, and begins below it by a wall clock
-/// that was set back. config-source will then choose a higher incarnation; the terminal status
-/// belongs to the old one.
+/// A record at or below an incarnation that is over stands until `workers` shows the end, and may
+/// come when the answer was taken back already: config-source was complete without the pod, died,
+/// and finds its file again; or it has forgotten the incarnation, and begins below it by a wall
+/// clock that was set back. config-source will then choose a higher incarnation; the terminal
+/// status belongs to the old one.
 void RequestHandler::PublishAgain(Worker& worker, bool same_incarnation) {
   const bool unannounced = !deps_.table.Contains(bus::KeyOf(worker.uid));
   if (worker.state != WorkerState::kFinished || IsSaving(worker.activity) || !unannounced) return;
   if (!same_incarnation) {
     worker.termination.terminal_status.reset();
-    worker.evicted = worker.own_limit = false;
-    worker.shutdown_boot = 0;
+    worker.kill.eviction = Eviction::kNone;
+    worker.kill.shutdown_boot = 0;
   }
-  worker.forgotten = false;
+  if (worker.removal == Removal::kForgotten) worker.removal = Removal::kRemoved;
   deps_.store.PutWorkers(worker);
 }
 
@@ -461,7 +460,7 @@ void RequestHandler::AskOwner(const Worker& suspect) {
   deps_.owner.WhenGone(suspect.uid, suspect.source, [this, uid = suspect.uid] {
     Worker* worker = deps_.workers.Find(uid);
     if (worker == nullptr || worker->missing_passes < kMissingPasses) return;
-    deps_.log.Info("ending a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
+    deps_.log.Info("killing a pod that no source wants", {KV("podUID", uid), TraceField(*worker)});
     if (deps_.terminator.Kill(*worker, {.removed = true})) deps_.store.Save(*worker, {});
   });
 }

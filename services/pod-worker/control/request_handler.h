@@ -3,10 +3,10 @@
 /// Carries out what is asked for: grants, kills and desired records, as worker/requests.h decides.
 /// In:      UpdatePod, KillPod, changes of `desired`, a timer; each after the files are read.
 /// Owns:    nothing; what is asked for, and what was refused for good, is in the workers.
-/// Out:     workers that are added, changed or told to end; answers, when what they say is on disk;
-///          an event FailedValidation for a grant that is refused as no retry can change it.
+/// Out:     workers that are added, changed or killed; answers, when their content is on disk; an
+///          event FailedValidation for a grant that is refused as no retry can change it.
 /// Killed:  the caller gets no answer and comes again.
-/// Threads: the loop's, but for a look at an orphan and questions to config-source.
+/// Threads: the loop's, but for the inspection of an orphan and questions to config-source.
 /// Errors:  as each answer says.
 /// Source:  docs/safety.md, rules 8, 10, 14, 15, 16 and 19.
 
@@ -74,12 +74,12 @@ class RequestHandler {
   void OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                    const std::string& traceparent);
   void OnKillPod(const v1::KillPodRequest& request, DoneKill done, const std::string& traceparent);
-  /// Records that say an incarnation is over are never taken back, so they are acted on whatever
-  /// the state of the view.
+  /// A record that ends an incarnation is never taken back, so it counts whatever the state of the
+  /// view.
   void OnDesired(const v1::DesiredRecord& record, const std::string& traceparent);
   /// The same, of what `desired` shows of the pod, if anything.
   void ApplyDesired(const std::string& uid);
-  /// The incarnation before is finished: the grant that waited takes its place.
+  /// The incarnation before is finished: the grant that waited follows it.
   void BeginNext(Worker& finished);
   /// Granted pods whose record is gone from a complete table: on the second pass config-source is
   /// asked, and the pod is ended. Now and then.

@@ -1,7 +1,6 @@
 #pragma once
 
-/// What a request about a pod comes to, decided from what is known of the pod; RequestHandler
-/// carries it out.
+/// Decides what a request about a pod leads to; RequestHandler carries it out.
 /// In:      RequestHandler, for each UpdatePod, KillPod and desired record.
 /// Owns:    nothing.
 /// Threads: pure functions, any.
@@ -22,7 +21,7 @@ struct GrantNumber {
   auto operator<=>(const GrantNumber&) const = default;
 };
 
-/// What is known of a pod when a request comes.
+/// The state of a pod when a request comes.
 struct PodView {
   struct OfWorker {
     int64_t incarnation = 0;
@@ -65,7 +64,7 @@ struct KillQuestion {
 };
 KillAction DecideKill(const PodView& view, const KillQuestion& question);
 
-/// A kill of containers that no record speaks of.
+/// A kill of containers without a record.
 enum class OrphanAction {
   kRefuseDesired,  // a source knows the pod
   kRefuseWorker,   // its worker ends it
@@ -77,11 +76,12 @@ OrphanAction DecideOrphanKill(const PodView& view, bool desired);
 
 enum class DesiredAction {
   kNone,
-  kPublishLater,  // the record is of an earlier incarnation: whoever put it may not know
-  kPublish,       // wanted in a life that is over: likewise
-  kEndForLater,   // a later incarnation says that this one is over
-  kEnd,           // REMOVED or a deletion timestamp; if nothing comes of it, it is announced again
-  kTryLater,      // the worker of an earlier incarnation is finished, and not at rest
+  kPublishLater,  // the record is of an earlier incarnation: its sender may not know that it is
+                  // over
+  kPublish,       // wanted in an incarnation that is over: its sender may not know
+  kEndForLater,   // the record of a later incarnation ends this one
+  kEnd,       // REMOVED or a deletion timestamp; if it changes nothing, the end is published again
+  kTryLater,  // the worker of an earlier incarnation is finished, and not at rest
   kEndUngranted,  // over before it was granted
 };
 struct DesiredQuestion {

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Which static pod of a full name may start: one whose name nobody else has any more.
+/// Which static pod of a full name may start: a pod whose name no other pod has any more.
 /// In:      the first listing of the runtime, pods that want to start, pods that have finished.
 /// Owns:    leftovers: static pods found alive by the first listing, until they are seen gone.
-/// Out:     looks at the runtime, for one leftover at a time and pod that waits for it.
+/// Out:     inspections in the runtime, of one leftover at a time for each pod that waits.
 /// Killed:  found again by the next first listing.
-/// Threads: the loop's, but for the look.
-/// Errors:  none; a look that fails counts as alive.
+/// Threads: the loop's, but for the inspection.
+/// Errors:  none; a leftover whose inspection fails counts as alive.
 /// Source:  docs/safety.md, rule 18.
 
 #include <functional>
@@ -29,7 +29,7 @@ class StaticPodStartGate {
     exec::Strands& strands;
     const PodRuntime& runtime;
     const Workers& workers;
-    /// What `uid` waits for was looked at: is it gone?
+    /// The leftover that `uid` waits for was inspected: is it gone?
     std::function<void(const std::string& uid, bool gone)> on_inspected;
   };
   explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
@@ -37,10 +37,10 @@ class StaticPodStartGate {
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers);
-  /// It was alive at the start of this process: it runs already, and waits for nobody.
+  /// It was alive at the start of this process: it runs already, and waits for no pod.
   bool IsLeftover(const Worker& worker) const;
-  /// What a static pod waits for, for people; empty: it may start. Looks whether a leftover that it
-  /// waits for is still there.
+  /// The pod that a static pod waits for, as a text for people; empty: it may start. Inspects a
+  /// leftover that it waits for.
   std::string WaitsFor(const Worker& worker);
   /// The pod has finished: nothing of it is alive.
   void OnFinished(const Worker& worker);

@@ -32,9 +32,9 @@ StatusOr<bool> ShowsNothingOf(cri::Reader& reader, const std::string& key,
          });
 }
 
-/// Of everything on disk, what is of this pod.
+/// The part of all records that is of this pod.
 DiskRecords::All OfPod(const std::string& key, const DiskRecords::All& all) {
-  const auto of_pod = [&key](const auto& fact) { return bus::KeyOf(fact.uid()) == key; };
+  const auto of_pod = [&key](const auto& saved) { return bus::KeyOf(saved.uid()) == key; };
   DiskRecords::All own;
   std::ranges::copy_if(all.workers, std::back_inserter(own.workers), of_pod);
   std::ranges::copy_if(all.permanent, std::back_inserter(own.permanent), of_pod);
@@ -67,7 +67,7 @@ void UnreadableRecords::PutWorkers(const std::string& key) {
     record.set_namespace_(desired->namespace_());
     record.set_source(desired->source());
   }
-  deps_.log.LogIfError(deps_.table.Put(key, record), "put a pod whose file cannot be read");
+  deps_.log.LogIfError(deps_.table.Put(key, record), "publish a pod with an unreadable record");
 }
 
 std::vector<std::string> UnreadableRecords::Notes() const {
@@ -87,7 +87,7 @@ void UnreadableRecords::Collect() {
     }
     const auto desired = deps_.desired.Find(key);
     const bool removed = desired != nullptr && desired->state() == v1::DesiredRecord::REMOVED;
-    if (removed) CollectOne(key, false);  // never taken back: there is nobody to ask
+    if (removed) CollectOne(key, false);  // never taken back: no question is needed
   }
 }
 
@@ -103,7 +103,7 @@ void UnreadableRecords::CollectOne(const std::string& key, bool ask) {
     deps_.loop.Post([this, key] {
       if (!unreadable_.contains(key)) return;
       Discard(key, [this, key](const StatusOr<std::vector<std::string>>& paths) {
-        deps_.log.LogIfError(paths.status(), "put the file of a pod that is gone aside");
+        deps_.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
       });
     });
   });
@@ -120,8 +120,7 @@ void UnreadableRecords::Discard(const std::string& key, Done done) {
       const Status status = paths.ok() ? left->status() : paths.status();
       if (!status.ok()) return done(status);
       for (const auto& path : *paths)
-        deps_.log.Warn("a file that cannot be read was put aside",
-                       {KV("podUID", key), KV("path", path)});
+        deps_.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
       OnPutAside(key, **left);
       done(paths);
     });

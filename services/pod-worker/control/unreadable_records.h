@@ -1,6 +1,7 @@
 #pragma once
 
-/// Pods whose files cannot be read: nothing is started or stopped for them, and everybody sees so.
+/// Pods whose records cannot be read: nothing is started or stopped for them, and `workers` shows
+/// them without a state.
 /// In:      what the start could not read, `splitletctl record discard`, a timer.
 /// Owns:    which pods, and why.
 /// Out:     puts to `workers`: present, of no known state and no incarnation; files put aside.
@@ -44,7 +45,7 @@ class UnreadableRecords {
     const Log& log;
     Duration request_timeout;
     Duration crash_loop_max;
-    /// The unreadable files of this key are put aside; `left`: what its other files say.
+    /// The unreadable files of this key are put aside; `left`: its other records.
     std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
   };
   explicit UnreadableRecords(Deps deps) : deps_(std::move(deps)) {}
@@ -54,8 +55,8 @@ class UnreadableRecords {
   bool empty() const { return unreadable_.empty(); }
   /// A line for each pod.
   std::vector<std::string> Notes() const;
-  /// Those whose manifest is gone, and of which the runtime shows nothing, need their files no
-  /// more. Now and then.
+  /// Puts aside the files of pods whose manifest is gone and of which the runtime shows nothing.
+  /// Now and then.
   void Collect();
   /// Answers with the new paths.
   void Discard(const std::string& key, Done done);

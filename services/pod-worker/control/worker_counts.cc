@@ -21,7 +21,7 @@ void CountStates(const Workers& workers, Metrics& metrics) {
   for (const auto& [state, count] : counts) metrics.workers.Add({{"state", state}}).Set(count);
 }
 
-/// One that is unknown for a while counts as it did.
+/// A pod whose record is not known for a while counts as before.
 bool IsWanted(const bus::View<v1::DesiredRecord>& desired, const std::string& key) {
   const auto record = desired.Find(key);
   return record == nullptr ? desired.Contains(key) : record->state() != v1::DesiredRecord::REMOVED;
@@ -29,8 +29,8 @@ bool IsWanted(const bus::View<v1::DesiredRecord>& desired, const std::string& ke
 
 }  // namespace
 
-/// As a kubelet counts them: one that nobody wants any more is an orphan, and of one that was only
-/// found in the runtime nobody knows what it was.
+/// As a kubelet counts them: a pod that no source wants is an orphan; a pod that was only found in
+/// the runtime is runtime_only.
 void CountWorkers(const Workers& workers, const bus::View<v1::DesiredRecord>& desired,
                   Metrics& metrics) {
   CountStates(workers, metrics);

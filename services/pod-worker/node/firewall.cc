@@ -15,7 +15,7 @@ constexpr const char* kCanary = "KUBE-KUBELET-CANARY";
 constexpr const char* kFirewall = "KUBE-FIREWALL";
 constexpr auto kCanaryTables = std::to_array<const char*>({"mangle", "nat", "filter"});
 
-/// iptables says by exit code 1 that what it was to find, or to make, is not as asked.
+/// iptables exits with 1 when a rule that it was to find, or to make, is not as asked.
 bool SaysNo(const Status& status) { return status.code() == StatusCode::kUnavailable; }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The chains of iptables that a kubelet keeps: a hint for others which of the two implementations
-/// this machine uses, a drop of packets to loopback from elsewhere, and a canary that tells when
-/// somebody has emptied the tables.
+/// this machine uses, a drop of packets to loopback from elsewhere, and a canary that is gone when
+/// another program has emptied the tables.
 /// Threads: any, one call at a time; blocks on the program iptables, up to 30 s for each call.
 /// Errors:  NOT_FOUND: this machine has no iptables. UNAVAILABLE and others of RunProgram, with
 ///          what was to be done.

@@ -52,14 +52,14 @@ StatusOr<std::vector<std::string>> ReadFormerDevices(fs::FileSystem& files,
 void PutFormerDevices(const StatusOr<std::vector<std::string>>& devices,
                       bus::Table<v1::WorkerRecord>& table, const Log& log) {
   if (!devices.ok())
-    return log.Error("cannot read which devices a kubelet had, pods that ask for one may start",
+    return log.Error("cannot read the devices of a former kubelet: pods that ask for one may start",
                      {KV("err", devices.status())});
   if (devices->empty()) return;
   v1::WorkerRecord record;
   for (const std::string& name : *devices) record.mutable_node()->add_devices()->set_name(name);
-  log.Warn("resources of a former kubelet's device plugins are 0 on this node",
+  log.Warn("device resources of a former kubelet are 0 on this node",
            {KV("resources", fmt::format("{}", fmt::join(*devices, ", ")))});
-  log.LogIfError(table.Put(bus::kNodeKey, record), "put the node's devices");
+  log.LogIfError(table.Put(bus::kNodeKey, record), "publish the devices of the node");
 }
 
 }  // namespace splitlet::pod_worker

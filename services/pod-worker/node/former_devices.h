@@ -1,7 +1,7 @@
 #pragma once
 
 /// Resources of device plugins that a kubelet had on this node before. No plugin registers here, so
-/// nobody can give a pod one of these devices; the Node still shows them.
+/// a pod cannot get one of these devices; the Node still shows them.
 /// Threads: ReadFormerDevices blocks on one file, any; PutFormerDevices on the loop.
 /// Errors:  those of the file, and INVALID_ARGUMENT for one that holds no such checkpoint.
 /// Source:  docs/behaviour/node.md, "Devices of a former kubelet"; kubelet's checkpoint.

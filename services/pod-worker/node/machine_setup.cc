@@ -88,15 +88,15 @@ void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
   if (trouble == chains.trouble) return;
   chains.trouble = trouble;
   if (status.ok()) {
-    deps_.log.Info("chains of iptables are there", {{"ipFamily", family}});
+    deps_.log.Info("iptables chains ready", {{"ipFamily", family}});
   } else {
-    deps_.log.Warn("chains of iptables cannot be made", {{"ipFamily", family}, KV("err", status)});
+    deps_.log.Warn("cannot make iptables chains", {{"ipFamily", family}, KV("err", status)});
   }
 }
 
 void MachineSetup::OnSysctls(const Status& status) {
   if (status.ok()) return;
-  deps_.log.Warn("settings of the kernel cannot be made", {KV("err", status)});
+  deps_.log.Warn("cannot set kernel parameters", {KV("err", status)});
   NodeWarning("KernelSettingsFailed", Message(status));
 }
 
@@ -117,7 +117,7 @@ std::string MachineSetup::ResolverTrouble() const {
 
 void MachineSetup::OnResolverRead(const std::string& trouble) {
   if (trouble.empty()) return;
-  deps_.log.Warn("pods do not get all that the resolver file is to give them", {{"err", trouble}});
+  deps_.log.Warn("resolv.conf of pods truncated to limits", {{"err", trouble}});
   NodeWarning("CheckLimitsForResolvConf", trouble);
 }
 

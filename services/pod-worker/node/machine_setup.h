@@ -1,7 +1,7 @@
 #pragma once
 
 /// Makes this machine what pods of a node rely on: settings of the kernel, chains of iptables.
-/// In:      Start; a look at the canary each minute.
+/// In:      Start; a check of the canary each minute.
 /// Owns:    nothing; the kernel has it.
 /// Out:     an event of the node when a setting cannot be made, volumes in memory may come to a
 ///          disk, or pods get less than the resolver file holds.
@@ -66,7 +66,7 @@ class MachineSetup {
   void OnEnsured(Chains& chains, const Status& status);
   void OnSysctls(const Status& status);
   void OnSwapTried(bool kept_off);
-  /// What is wrong with the resolver file, in a few words; empty: nothing.
+  /// The problem with the resolver file, in a few words; empty: none.
   std::string ResolverTrouble() const;
   void OnResolverRead(const std::string& trouble);
   void NodeWarning(const char* reason, const std::string& message);

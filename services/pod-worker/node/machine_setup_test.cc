@@ -147,7 +147,7 @@ TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
   EXPECT_EQ(event.name, "node-a");
   EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/overcommit_memory: "));
   EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/panic_on_oom: "));
-  EXPECT_EQ(Lines("settings of the kernel cannot be made"), 1u);
+  EXPECT_EQ(Lines("cannot set kernel parameters"), 1u);
 }
 
 TEST_F(MachineSetupTest, WhatPodsDoNotGetOfTheResolverFileIsTold) {
@@ -255,10 +255,10 @@ TEST_F(MachineSetupTest, ChainsThatCannotBeMadeAreTriedAgain) {
   tables_.broken = "Permission denied";
   Start({.chains = true});
   loop_.Advance(1min);
-  EXPECT_EQ(Lines("chains of iptables cannot be made"), 1u) << "while the reason is the same";
+  EXPECT_EQ(Lines("cannot make iptables chains"), 1u) << "while the reason is the same";
   tables_.broken.clear();
   loop_.Advance(1min);
-  EXPECT_EQ(Lines("chains of iptables are there"), 1u);
+  EXPECT_EQ(Lines("iptables chains ready"), 1u);
   EXPECT_TRUE(tables_.Has("mangle", "KUBE-IPTABLES-HINT"));
 }
 

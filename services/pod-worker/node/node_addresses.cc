@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr const char* kAddressStrand = "facts/node";
+constexpr const char* kAddressStrand = "records/node";
 constexpr Duration kSaveAgain = 1s;
 
 }  // namespace
@@ -43,8 +43,8 @@ void NodeAddresses::OnNode() {
   deps_.on_changed();
 }
 
-/// One at a time; what changes meanwhile is in the next. Containers need not wait for it: the file
-/// only spares the next start the wait for status.
+/// One save at a time; a change during a save is in the next one. Containers need not wait for it:
+/// the file only spares the next start the wait for status.
 void NodeAddresses::Save() {
   changed_ = true;
   if (std::exchange(saving_, true)) return;

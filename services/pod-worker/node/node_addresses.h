@@ -1,6 +1,6 @@
 #pragma once
 
-/// The node's addresses as pods show them: what status says of them, kept for this boot, so that a
+/// The node's addresses as pods show them: as status publishes them, kept for this boot, so that a
 /// start needs no peer.
 /// In:      key `node` of the view `podstatus`; the file of this boot.
 /// Owns:    the last known addresses, and their file.
@@ -41,7 +41,8 @@ class NodeAddresses {
 
   /// Follows the view from now on.
   void Start();
-  /// From this boot's file; empty: there is none. What status has said since the start counts more.
+  /// From this boot's file; empty: there is none. Addresses that status published since the start
+  /// count more.
   void OnRead(std::vector<std::string> ips);
   /// First is the primary one; empty: none is known in this boot.
   const std::vector<std::string>& Get() const { return ips_; }

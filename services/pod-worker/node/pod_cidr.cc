@@ -88,7 +88,7 @@ void PodCidr::OnTold(const std::string& cidr, const Status& status) {
     deps_.log.Warn("failed to update pod CIDR", {{"podCIDR", cidr}, KV("err", status)});
     problem_ = std::move(problem);
   }
-  // Another one has come meanwhile.
+  // Another range has come since.
   if (cidr != wanted_) OnTick();
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The range of addresses of this node's pods, told to the runtime, which may make the
-/// configuration of their network of it.
-/// In:      podCIDR of the configuration; this node as the API server has it; a look every 10 s
-///          whether the runtime is still to be told.
-/// Owns:    what the runtime was told last.
+/// The range of addresses of this node's pods. The runtime gets it, and may make the configuration
+/// of their network of it.
+/// In:      podCIDR of the configuration; this node as the API server has it; every 10 s, a check
+///          whether the runtime still has to get it.
+/// Owns:    the range that the runtime got last.
 /// Out:     UpdateRuntimeConfig, one call at a time.
-/// Killed:  the next start tells it again, which changes nothing.
+/// Killed:  the next start sends it again, which changes nothing.
 /// Threads: the loop's; calls on the strand "pod-cidr".
-/// Errors:  logged when they change, and the call is made again at the next look.
+/// Errors:  logged when they change, and the call is made again after 10 s.
 /// Source:  docs/behaviour/node.md, "Addresses of pods"; kubelet updatePodCIDR.
 
 #include <memory>
@@ -45,14 +45,14 @@ class PodCidr {
     std::string configured;                         // podCIDR; empty: none
     Duration call_limit = std::chrono::minutes{2};  // runtimeRequestTimeout
   };
-  /// What `deps` names outlives this.
+  /// All that `deps` refers to outlives this.
   PodCidr(Deps deps, Settings settings);
   ~PodCidr();
   PodCidr(const PodCidr&) = delete;
   PodCidr& operator=(const PodCidr&) = delete;
 
   void Start();
-  /// One without a range changes nothing: what was told stays.
+  /// A Node without a range changes nothing.
   void OnNode(const kube::Node& node);
 
  private:
@@ -66,7 +66,7 @@ class PodCidr {
   std::string wanted_, told_;
   std::string problem_;  // that was logged
   bool busy_ = false;
-  std::unique_ptr<exec::Periodic> tick_;         // null: nothing is to be told yet
+  std::unique_ptr<exec::Periodic> tick_;         // null: nothing is to be sent yet
   std::unique_ptr<apiclient::Reflector> watch_;  // null: no API server
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -53,7 +53,7 @@ bool KeepsTmpfsOffSwap(fs::FileSystem& files, fs::Mounts& mounts, const std::str
   if (release.ok() && IsAtLeast(*release, kNoswapMajor, kNoswapMinor)) return true;
   const std::string place = root_dir + "/tmpfs-noswap-test";
   if (!files.MakeDirs(place, 0700).ok()) return false;
-  // One that a process left that was killed here would hide the answer.
+  // A mount that a killed process left here would hide the answer.
   const bool taken = mounts.Unmount(place).ok() &&
                      mounts.Mount({.type = "tmpfs", .path = place, .options = "noswap"}).ok();
   return (mounts.Unmount(place).ok() && files.Remove(place).ok()) && taken;

@@ -15,11 +15,11 @@
 
 namespace splitlet::pod_worker {
 
-/// Of all that is on, from /proc/swaps; a machine without that file has none.
+/// All swap that is on, from /proc/swaps; a machine without that file has none.
 StatusOr<int64_t> ReadSwapBytes(fs::FileSystem& files);
 
-/// What is in a tmpfs stays in memory: the kernel knows how (Linux 6.4), or does it when it is
-/// tried in a folder below `root_dir`. In a user namespace it may not be asked.
+/// A tmpfs stays in memory: the kernel knows how (Linux 6.4), or does it when it is tried in a
+/// folder below `root_dir`. In a user namespace it may not be asked.
 bool KeepsTmpfsOffSwap(fs::FileSystem& files, fs::Mounts& mounts, const std::string& root_dir);
 
 struct SwapRules {

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Settings of the kernel that a node relies on: one that runs out of memory kills and does not
-/// stop, one that panics begins anew, and keys for the containers of many pods.
+/// stop, a kernel that panics restarts, and keys for the containers of many pods.
 /// Threads: any; blocks on files of the kernel.
 /// Errors:  FAILED_PRECONDITION naming each setting that is otherwise, or cannot be read or set.
 /// Source:  docs/behaviour/machine.md, "Sysctls"; kubelet setupKernelTunables.

@@ -10,8 +10,8 @@ namespace splitlet::pod_worker {
 enum class Activity {
   kIdle,
   kStep,           // a step is on its strand, or containers are being stopped
-  kStepThenAgain,  // the pod is to be looked at again after it
-  kSaving,         // the pod is looked at when everything is on disk
+  kStepThenAgain,  // decide again after it
+  kSaving,         // decide when everything is on disk
   kStepAndSaving,
 };
 enum class ActivityEvent {

@@ -18,8 +18,8 @@ struct ContainerStop {
   bool replaced = false;  // another attempt follows whatever the restart policy
   /// Its own, where a probe names one. Unset: the pod's.
   std::optional<int64_t> grace_seconds = std::nullopt;
-  bool announced = false;  // the event has been told
-  bool aside = false;      // nobody waits for its end but the pod
+  bool announced = false;  // the event Killing was recorded already
+  bool aside = false;      // only the end of the pod waits for its end
   bool operator==(const ContainerStop&) const = default;
 };
 
@@ -27,7 +27,7 @@ struct ContainerStop {
 struct StopSteps {
   std::vector<std::vector<ContainerStop>> steps;
   std::optional<int64_t> grace_seconds;  // unset: what is left of the pod's deadline
-  bool hooks = true;                     // preStop, before the containers are told to end
+  bool hooks = true;                     // preStop, before the stop signals
 };
 
 }  // namespace splitlet::pod_worker

@@ -22,8 +22,8 @@ std::string Sorted(const QuantityMap& map) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-/// What the age can be at all, whatever the wall clock did: the container was started after the
-/// last advance, and had ended when it was first waited for.
+/// Bounds of the age, whatever the wall clock did: the container was started after the last
+/// advance, and had ended when it was first waited for.
 Duration AgeOf(const CrashBackoff::Entry& entry, const CrashBackoff::Exit& exit, Clock::Time now) {
   const Duration least =
       entry.waits_for == exit.id ? std::max(now - entry.waits_since, Duration{0}) : Duration{0};

@@ -37,7 +37,7 @@ class CrashBackoff {
   };
 
   explicit CrashBackoff(Duration max = 300s) : max_(max) {}
-  /// What is left to wait before the next start after this exit; 0: start now. `delay` is the whole
+  /// The rest of the wait before the next start after this exit; 0: start now. `delay` is the whole
   /// of it.
   struct Wait {
     Duration left{0}, delay{0};

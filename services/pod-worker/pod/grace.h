@@ -14,7 +14,7 @@
 
 namespace splitlet::pod_worker {
 
-/// No pod waits for longer, whatever it says: some 30 years still fit into what counts nanoseconds,
+/// The longest grace, whatever the spec asks for: 30 years still fit into a count of nanoseconds,
 /// here and in a runtime.
 inline constexpr int64_t kMaxGrace = 1'000'000'000;
 
@@ -31,9 +31,9 @@ int64_t EffectiveGrace(const GraceQuestion& question);
 /// Seconds that every container gets.
 inline constexpr int64_t kMinGrace = 2;
 
-/// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets; one that
-/// is told `again` to end gets what is left and no more, so that retries and restarts of this
-/// process do not move the end.
+/// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets; a
+/// container that gets its signal `again` gets the rest and no more, so that retries and restarts
+/// of this process do not move the end.
 int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again);
 
 /// The grace of a container that is stopped to be replaced, not with its pod.

@@ -57,8 +57,8 @@ bool InitFailedForGood(const kube::Pod& pod, const ObservedPod& seen, const Ids&
 
 }  // namespace
 
-/// Nobody knows how it ended, perhaps well. One that is to run once must not run a second time; the
-/// others were promised to run until they end well.
+/// No process saw how it ended, perhaps well. A container that is to run once must not run a second
+/// time; the others run until they end well.
 bool RestartsLost(const kube::Pod& pod, const kube::Container& container) {
   return kube::RestartPolicyOf(pod, container) != "Never";
 }

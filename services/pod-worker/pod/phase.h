@@ -19,14 +19,14 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
-/// Whether another attempt follows an end that nobody saw.
+/// Whether another attempt follows an end that no process saw.
 bool RestartsLost(const kube::Pod& pod, const kube::Container& container);
 
 /// Whether another attempt follows this end.
 bool RestartsAfter(const kube::Pod& pod, const kube::Container& container,
                    const v1::ContainerRecord& ended, int32_t exit_code);
 
-/// Would this container be started again after what its newest record says? nullptr: no record.
+/// Whether the container is started again after its newest record. nullptr: no record.
 bool ShouldRestart(const kube::Pod& pod, const kube::Container& container,
                    const v1::ContainerRecord* newest);
 

@@ -3,8 +3,8 @@
 /// The postStart hook that a pod waits for, and the containers whose hook has failed.
 /// In:      SyncRunner.
 /// Owns:    both, in memory only.
-/// Killed:  a container that was started counts as running, as for a kubelet that starts anew: its
-///          hook is not run again.
+/// Killed:  a container that was started counts as running, as for a kubelet that starts: its hook
+///          is not run again.
 /// Threads: the loop's.
 /// Errors:  none.
 /// Source:  docs/behaviour/hooks.md.
@@ -26,7 +26,7 @@ struct StartedContainer {
 
 class PostStart {
  public:
-  /// Nothing else of the pod is started meanwhile.
+  /// While a hook runs, nothing else of the pod is started.
   const std::string& waits_for() const { return waits_for_; }  // id; empty: none
   const std::set<std::string>& failed() const { return failed_; }
 
@@ -35,13 +35,13 @@ class PostStart {
     waits_for_ = id;
     return cancel_ = std::make_shared<CancelToken>();
   }
-  /// Nobody waits for it any more.
+  /// The hook is no longer waited for.
   void Cancel() {
     waits_for_.clear();
     if (cancel_ != nullptr) cancel_->Cancel();
     cancel_.reset();
   }
-  /// False: nobody has waited for it.
+  /// False: it was not waited for.
   bool OnEnded(const std::string& id, bool failed) {
     if (id != waits_for_) return false;
     waits_for_.clear();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The probes of a container, and their published results.
+/// The probes that a container has, and how they stand.
 /// Threads: values and pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/probes.md.
@@ -33,12 +33,12 @@ const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container,
 bool HasProbes(const kube::Container& container);
 bool HasProbes(const kube::Pod& pod);
 
-/// Results as published in `workers`, by container id. A missing result is unknown.
+/// Results as they stand in `workers`: by container id. An absent result is unknown.
 using ProbeResultsById = std::map<std::string, std::map<ProbeKind, bool>>;
 std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
                              ProbeKind kind);
 
-/// A probe of the container failed, so the container is to be stopped or was stopped for it.
+/// Whether the container was or is to be stopped because of a probe.
 bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id);
 
 }  // namespace splitlet::pod_worker

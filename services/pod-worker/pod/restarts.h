@@ -15,7 +15,7 @@
 
 namespace splitlet::pod_worker {
 
-/// What a restart of containers rests on; the value behind SavedPodRestarts.
+/// How containers are restarted; the value behind SavedPodRestarts.
 struct RestartState {
   CrashBackoff backoff;
   std::set<std::string> replacing;
@@ -23,9 +23,8 @@ struct RestartState {
   std::map<std::string, Clock::Time> pre_stops = {};
 };
 
-/// Reason of a wait: the container was stopped to be replaced, and the runtime has it still. It
-/// shows only while that one is the newest that is seen, so that nobody takes it for one that has
-/// ended for good.
+/// Reason of a container that was stopped to be replaced and that the runtime still has. Shown only
+/// while that container is the newest one seen, so that no reader takes it for ended for good.
 inline constexpr const char* kContainerCreating = "ContainerCreating";
 /// What a container waits for, as its status shows it.
 struct WaitingReason {

@@ -100,7 +100,7 @@ std::vector<std::string> Termination::Overdue(Clock::Time now) const {
 
 Termination::Progress Termination::OnStopped(const std::string& container_id, const Status& status,
                                              bool has_time) {
-  if (status.ok()) hooked_here_.erase(container_id);  // it is told to end no more
+  if (status.ok()) hooked_here_.erase(container_id);  // it gets no more signals
   if (!run_) return Progress::kNotAwaited;
   if (status.code() == StatusCode::kAborted && run_->newly_told.erase(container_id) > 0)
     told_to_end_.erase(container_id);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Of a pod, what the loop needs often.
+/// Properties of a pod that the loop needs often.
 /// Threads: values and pure functions, any.
 /// Errors:  as TraitsOf says.
 
@@ -15,14 +15,15 @@
 
 namespace splitlet::pod_worker {
 
-/// Of the granted pod, what the loop needs often.
+/// Properties of the granted pod.
 struct PodTraits {
   std::string uid, name, name_space;
   bool is_static = false;
   bool runs_once = false;  // restart policy Never
   bool deleted = false;    // has a deletion timestamp
   std::optional<int64_t> deletion_grace, spec_grace, active_deadline;
-  /// When it was started, as the status of an API pod shows it: by whoever had the node then.
+  /// When it was started, as the status of an API pod shows it: by the agent that had the node
+  /// then.
   std::optional<int64_t> shown_start_ns;  // wall
   size_t containers = 0;
   std::set<std::string> inits, ephemerals;  // names of such containers

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a pod asks for that this version passes over although the pod runs: a reader of its events
-/// must not take what is passed over for what is done. What keeps a pod from running
-/// fails with an event of its own and is not named here.
+/// Fields of a pod that this version ignores although the pod runs. An event names them, so that no
+/// reader takes them for carried out. What keeps a pod from running fails with an event of its own
+/// and is not named here.
 /// Threads: pure function, any.
 /// Errors:  none.
 /// Source:  services/pod-worker/README.md.

@@ -9,7 +9,7 @@
 
 namespace splitlet::pod_worker {
 
-/// The ids on the host that the ids of a namespace, from 0 on, map to.
+/// The ids on the host of the ids of a namespace, from 0 on.
 struct UserIds {
   uint32_t first = 0, length = 0;
   bool operator==(const UserIds&) const = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Traits of a pod's volumes in its spec, for classes that do not set up volumes.
+/// Properties of the volumes of a pod, for rooms that make no volumes.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md, "Claims" and "Objects as files".
@@ -15,10 +15,10 @@ class VolumeSource;
 
 namespace splitlet::pod_worker {
 
-/// The name of the volume's claim, also of an ephemeral volume's; empty: the volume has none.
+/// The claim that the volume names, or that was made for it; empty: it has none.
 std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
-/// A configMap, secret, downwardAPI or projected volume. Containers get it read-only.
+/// configMap, secret, downwardAPI or projected: no container may change what it shows.
 bool ShowsObjects(const k8s::io::api::core::v1::VolumeSource& source);
 /// The pod has such a volume.
 bool ShowsObjects(const kube::Pod& pod);

@@ -20,6 +20,7 @@
 #include "libs/cri/incarnation.h"
 #include "services/pod-worker/pod/activity.h"
 #include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/pod/kill.h"
 #include "services/pod-worker/pod/post_start.h"
 #include "services/pod-worker/pod/probe_results.h"
 #include "services/pod-worker/pod/restarts.h"
@@ -48,6 +49,13 @@ struct RefusedGrant {
   bool operator==(const RefusedGrant&) const = default;
 };
 
+/// How far a pod that no source wants has left the table.
+enum class Removal {
+  kNone,
+  kRemoved,    // its record says that no source wants it
+  kForgotten,  // its record has left the table; it is still remembered here
+};
+
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
@@ -61,20 +69,13 @@ struct Worker {
   std::string waits_for;
 
   // The end.
-  Clock::Time deadline;
-  int64_t grace_seconds = 0;
-  std::string reason, message;
-  bool evicted = false, removed = false;
-  bool own_limit = false;  // evicted for passing its own limits
-  /// It ended only because the node shut down in this boot: in another one the static pod lives
-  /// again. 0: not so.
-  uint64_t shutdown_boot = 0;
+  Kill kill;
+  Removal removal = Removal::kNone;
   bool orphan = false;
   std::vector<std::string> sandbox_ids;  // of an orphan
   Termination termination;
   std::map<std::string, Clock::Time> answers;  // to kills, by request id
   Clock::Time finished_at;
-  bool forgotten = false;  // its record has left the table; it is still remembered here
 
   // Times.
   int64_t start_wall_ns = 0;
@@ -82,7 +83,8 @@ struct Worker {
   Clock::Time granted_at;  // of this process, for metrics
   Clock::Time last_action;
   Clock::Time ending_since;  // of this process, for metrics
-  /// Since when programs are waited for that hold its volumes, and that this has been told.
+  /// Since when its termination waits for programs that hold its volumes; and whether that is in
+  /// its record.
   Clock::Time unmounting_since;
   bool unmounts_late = false;
 
@@ -105,7 +107,7 @@ struct Worker {
   bool synced_once = false;
 };
 
-/// It was started in another boot, or by another agent: only wall time tells how long ago.
+/// It was started in another boot, or by another agent: only wall time shows how long ago.
 void BackdateStart(int64_t start_wall_ns, Worker& worker);
 /// For log lines.
 LogField TraceField(const Worker& worker);

@@ -24,7 +24,7 @@ class Workers {
   Worker* Find(const std::string& uid) const;
   /// By the key of the table, which is not the UID when that is no plain one.
   Worker* FindByKey(const std::string& key) const;
-  /// Takes the place of the one of the same UID, if there is one.
+  /// Replaces the worker of the same UID, if there is one.
   Worker& Add(std::unique_ptr<Worker> worker);
   void Erase(const std::string& uid);
 

@@ -21,33 +21,34 @@ fs::RecordStore::Options ThisBoot(const std::string& run_dir, const char* kind) 
 }
 
 /// Nothing of the pod is started any more: what is saved of it is for its end.
-bool Ends(const v1::SavedWorker& fact) { return fact.state() != v1::SYNCING; }
-bool Ends(const v1::SavedPod& fact) { return fact.evicted() || fact.has_terminal_status(); }
+bool Ends(const v1::SavedWorker& saved) { return saved.state() != v1::SYNCING; }
+bool Ends(const v1::SavedPod& saved) { return saved.evicted() || saved.has_terminal_status(); }
 
-template <class Fact>
-Status SaveFact(const fs::RecordStore& store, const Fact& fact, bool sync) {
-  const std::string key = bus::KeyOf(fact.uid());
-  const std::string bytes = fact.SerializeAsString();
-  return Ends(fact) ? store.SaveForEnd(key, bytes, sync) : store.Save(key, bytes, sync);
+template <class Record>
+Status SaveRecord(const fs::RecordStore& store, const Record& saved, bool sync) {
+  const std::string key = bus::KeyOf(saved.uid());
+  const std::string bytes = saved.SerializeAsString();
+  return Ends(saved) ? store.SaveForEnd(key, bytes, sync) : store.Save(key, bytes, sync);
 }
 
-RestartState ToState(const v1::SavedPodRestarts& fact, Duration max) {
-  RestartState state{CrashBackoff(max), {fact.replacing().begin(), fact.replacing().end()}};
-  for (const auto& entry : fact.entries())
+RestartState ToState(const v1::SavedPodRestarts& saved, Duration max) {
+  RestartState state{CrashBackoff(max), {saved.replacing().begin(), saved.replacing().end()}};
+  for (const auto& entry : saved.entries())
     state.backoff.Restore(entry.key(), {Duration{entry.delay_ns()}, FromProto(entry.advanced_at()),
                                         entry.exited_id()});
-  for (const auto& hook : fact.pre_stops())
+  for (const auto& hook : saved.pre_stops())
     state.pre_stops[hook.container_id()] = FromProto(hook.begun_at());
   return state;
 }
 
-/// What is lost with a file: how its pod stands, which nobody else knows; a delay, unless a later
-/// version wrote it; a hold, which is short and names pods in its record only; or what the node is,
-/// which status tells again.
+/// What is lost with a file: the state of its pod, which no other process knows; a delay, unless a
+/// later version wrote it; a hold, which is short and names pods in its record only; or what the
+/// node is, which status publishes again.
 enum class Loss { kPod, kDelay, kHold, kNode };
 
-/// Parses every fact of a store; what cannot be used becomes a problem, or an unknown pod.
-template <class Fact, class Take>
+/// Parses every record of a store; a record that cannot be used becomes a problem, or an unknown
+/// pod.
+template <class Record, class Take>
 Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all, const Take& take) {
   auto read = store.ReadAll();
   if (!read.ok()) return read.status();
@@ -60,22 +61,22 @@ Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all,
     unknown.stores.push_back(&store);
   };
   for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
-  for (const auto& fact : read->facts) {
-    Fact parsed;
-    if (parsed.ParseFromString(fact.bytes)) {
-      take(fact.key, std::move(parsed));
+  for (const auto& saved : read->facts) {
+    Record parsed;
+    if (parsed.ParseFromString(saved.bytes)) {
+      take(saved.key, std::move(parsed));
     } else {
-      note(fact.key, "does not parse", false);
+      note(saved.key, "does not parse", false);
     }
   }
   return OkStatus();
 }
 
-/// Half of what is remembered of a pod says nothing: a grant without its terminal status starts it
+/// Half of the records of a pod is worth nothing: a grant without its terminal status starts it
 /// again.
 void LeaveOutUnknown(DiskRecords::All& all) {
-  const auto unknown = [&all](const auto& fact) {
-    return all.unknown.contains(bus::KeyOf(fact.uid()));
+  const auto unknown = [&all](const auto& saved) {
+    return all.unknown.contains(bus::KeyOf(saved.uid()));
   };
   std::erase_if(all.workers, unknown);
   std::erase_if(all.permanent, unknown);
@@ -91,7 +92,7 @@ void LeaveOutUnknown(DiskRecords::All& all) {
 
 std::string RecordsStrand(const std::string& uid) {
   constexpr size_t kWriters = 8;
-  return fmt::format("facts/{}", std::hash<std::string>{}(uid) % kWriters);
+  return fmt::format("records/{}", std::hash<std::string>{}(uid) % kWriters);
 }
 
 DiskRecords::All::All() = default;
@@ -115,43 +116,43 @@ DiskRecords::DiskRecords(fs::FileSystem& files, const Clock& clock, const std::s
 StatusOr<DiskRecords::All> DiskRecords::ReadAll(Duration max_backoff) const {
   All all;
   RETURN_IF_ERROR(ReadStore<v1::SavedWorker>(workers_, Loss::kPod, all,
-                                             [&](const std::string&, v1::SavedWorker fact) {
-                                               all.workers.push_back(std::move(fact));
+                                             [&](const std::string&, v1::SavedWorker saved) {
+                                               all.workers.push_back(std::move(saved));
                                              }),
                   "read workers");
   RETURN_IF_ERROR(ReadStore<v1::SavedPodRestarts>(
                       restarts_, Loss::kDelay, all,
-                      [&](const std::string& key, const v1::SavedPodRestarts& fact) {
+                      [&](const std::string& key, const v1::SavedPodRestarts& saved) {
                         all.restarts.emplace(
-                            key, SavedRestarts{ToState(fact, max_backoff), fact.incarnation()});
+                            key, SavedRestarts{ToState(saved, max_backoff), saved.incarnation()});
                       }),
                   "read restarts");
   RETURN_IF_ERROR(ReadStore<v1::SavedProbes>(probes_, Loss::kDelay, all,
-                                             [&](const std::string&, v1::SavedProbes fact) {
-                                               all.probes.push_back(std::move(fact));
+                                             [&](const std::string&, v1::SavedProbes saved) {
+                                               all.probes.push_back(std::move(saved));
                                              }),
                   "read probes");
   RETURN_IF_ERROR(ReadStore<v1::SavedHold>(holds_, Loss::kHold, all,
-                                           [&](const std::string& key, v1::SavedHold fact) {
-                                             all.holds.emplace(key, std::move(fact));
+                                           [&](const std::string& key, v1::SavedHold saved) {
+                                             all.holds.emplace(key, std::move(saved));
                                            }),
                   "read holds");
   RETURN_IF_ERROR(ReadStore<v1::SavedNode>(node_, Loss::kNode, all,
-                                           [&](const std::string&, const v1::SavedNode& fact) {
-                                             all.node_ips.assign(fact.ips().begin(),
-                                                                 fact.ips().end());
+                                           [&](const std::string&, const v1::SavedNode& saved) {
+                                             all.node_ips.assign(saved.ips().begin(),
+                                                                 saved.ips().end());
                                            }),
                   "read the node's addresses");
   RETURN_IF_ERROR(ReadStore<v1::SavedPod>(permanent_, Loss::kPod, all,
-                                          [&](const std::string&, v1::SavedPod fact) {
-                                            all.permanent.push_back(std::move(fact));
+                                          [&](const std::string&, v1::SavedPod saved) {
+                                            all.permanent.push_back(std::move(saved));
                                           }),
                   "read terminal statuses");
   RETURN_IF_ERROR(ReadStore<v1::SavedPod>(begun_, Loss::kPod, all,
-                                          [&](const std::string&, const v1::SavedPod& fact) {
-                                            all.started_attempts[fact.uid()] = {
-                                                cri::FromProto(fact.started_attempts()),
-                                                fact.incarnation()};
+                                          [&](const std::string&, const v1::SavedPod& saved) {
+                                            all.started_attempts[saved.uid()] = {
+                                                cri::FromProto(saved.started_attempts()),
+                                                saved.incarnation()};
                                           }),
                   "read what has begun");
   LeaveOutUnknown(all);
@@ -170,59 +171,59 @@ StatusOr<std::vector<std::string>> DiskRecords::PutAside(const std::string& key,
   return paths;
 }
 
-Status DiskRecords::SaveWorker(const v1::SavedWorker& fact) const {
-  return Annotate(SaveFact(workers_, fact, false), "save worker");
+Status DiskRecords::SaveWorker(const v1::SavedWorker& saved) const {
+  return Annotate(SaveRecord(workers_, saved, false), "save worker");
 }
 
-Status DiskRecords::SavePermanent(const v1::SavedPod& fact, bool sync) const {
-  return Annotate(SaveFact(permanent_, fact, sync), "save terminal status");
+Status DiskRecords::SavePermanent(const v1::SavedPod& saved, bool sync) const {
+  return Annotate(SaveRecord(permanent_, saved, sync), "save terminal status");
 }
 
 Status DiskRecords::SaveRestart(const std::string& uid, int64_t incarnation,
                                 const RestartState& state) const {
-  v1::SavedPodRestarts fact;
-  fact.set_incarnation(incarnation);
+  v1::SavedPodRestarts saved;
+  saved.set_incarnation(incarnation);
   for (const auto& [key, entry] : state.backoff.entries()) {
-    auto& to = *fact.add_entries();
+    auto& to = *saved.add_entries();
     to.set_key(key);
     to.set_delay_ns(entry.delay.count());
     ToProto(entry.advanced_at, *to.mutable_advanced_at());
     to.set_exited_id(entry.exited_id);
   }
-  for (const auto& id : state.replacing) fact.add_replacing(id);
+  for (const auto& id : state.replacing) saved.add_replacing(id);
   for (const auto& [id, begun_at] : state.pre_stops) {
-    auto& to = *fact.add_pre_stops();
+    auto& to = *saved.add_pre_stops();
     to.set_container_id(id);
     ToProto(begun_at, *to.mutable_begun_at());
   }
-  return Annotate(restarts_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
+  return Annotate(restarts_.Save(bus::KeyOf(uid), saved.SerializeAsString(), false),
                   "save restarts");
 }
 
 Status DiskRecords::SaveStartedAttempts(const std::string& uid, int64_t incarnation,
                                         const cri::Begun& begun) const {
-  v1::SavedPod fact;
-  fact.set_uid(uid);
-  fact.set_incarnation(incarnation);
-  cri::ToProto(begun, *fact.mutable_started_attempts());
-  return Annotate(begun_.Save(bus::KeyOf(uid), fact.SerializeAsString(), false),
-                  "save what has begun");
+  v1::SavedPod saved;
+  saved.set_uid(uid);
+  saved.set_incarnation(incarnation);
+  cri::ToProto(begun, *saved.mutable_started_attempts());
+  return Annotate(begun_.Save(bus::KeyOf(uid), saved.SerializeAsString(), false),
+                  "save started attempts");
 }
 
-Status DiskRecords::SaveProbes(const v1::SavedProbes& fact) const {
-  return Annotate(probes_.Save(bus::KeyOf(fact.uid()), fact.SerializeAsString(), false),
+Status DiskRecords::SaveProbes(const v1::SavedProbes& saved) const {
+  return Annotate(probes_.Save(bus::KeyOf(saved.uid()), saved.SerializeAsString(), false),
                   "save probes");
 }
 
-Status DiskRecords::SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const {
+Status DiskRecords::SaveHold(const std::string& hold_id, const v1::SavedHold& saved) const {
   // What gc removes under it makes room.
-  return Annotate(holds_.SaveForEnd(hold_id, fact.SerializeAsString(), false), "save hold");
+  return Annotate(holds_.SaveForEnd(hold_id, saved.SerializeAsString(), false), "save hold");
 }
 
 Status DiskRecords::SaveNodeIps(const std::vector<std::string>& ips) const {
-  v1::SavedNode fact;
-  for (const auto& ip : ips) fact.add_ips(ip);
-  return Annotate(node_.Save(kAddresses, fact.SerializeAsString(), false),
+  v1::SavedNode saved;
+  for (const auto& ip : ips) saved.add_ips(ip);
+  return Annotate(node_.Save(kAddresses, saved.SerializeAsString(), false),
                   "save the node's addresses");
 }
 

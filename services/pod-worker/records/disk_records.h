@@ -2,9 +2,9 @@
 
 /// The files of pod-worker: one small file per pod and kind, replaced whole.
 /// Threads: any; calls block on the disk.
-/// Errors:  those of the disk; a file of a higher schema level, and one that is broken and says how
-///          the pod stands or how it ended, makes its pod unknown until it is put aside; a broken
-///          one of back-offs, holds or addresses is reported.
+/// Errors:  those of the disk; a file of a higher schema level, and a broken one with the state of
+///          a pod or its end, makes its pod unknown until it is put aside; a broken one of
+///          back-offs, holds or addresses is reported.
 /// Source:  docs/safety.md, rules 3 and 27.
 
 #include <map>
@@ -26,13 +26,13 @@ class SavedWorker;
 
 namespace splitlet::pod_worker {
 
-/// The strand on which the files of this pod are written. Few for all pods, so that a node whose
-/// pods all change at once takes few threads for it.
+/// The strand on which the files of this pod are written. Few strands for all pods, so that a node
+/// whose pods all change at the same time needs few threads.
 std::string RecordsStrand(const std::string& uid);
 
 struct SavedRestarts {
   RestartState state;
-  int64_t incarnation = 0;  // 0: of a version that did not say
+  int64_t incarnation = 0;  // 0: of a version that did not write it
 };
 struct SavedStartedAttempts {
   cri::Begun attempts;
@@ -51,7 +51,7 @@ class DiskRecords {
     std::map<std::string, SavedStartedAttempts> started_attempts;  // by UID
     std::vector<v1::SavedPod> permanent;
     std::vector<v1::SavedProbes> probes;
-    std::vector<std::string> node_ips;  // that status told last; empty: none in this boot
+    std::vector<std::string> node_ips;  // last published by status; empty: none in this boot
     struct Unknown {
       std::string why;
       std::vector<const fs::RecordStore*> stores;  // that hold a file which cannot be used
@@ -69,21 +69,21 @@ class DiskRecords {
   StatusOr<std::vector<std::string>> PutAside(const std::string& key,
                                               const All::Unknown& unknown) const;
 
-  /// What ends a pod, or is needed for it, is saved on a full disk too.
-  Status SaveWorker(const v1::SavedWorker& fact) const;
+  /// A record that ends a pod, or is needed to end it, is saved on a full disk too.
+  Status SaveWorker(const v1::SavedWorker& saved) const;
   /// `sync`: not even a power cut loses it.
-  Status SavePermanent(const v1::SavedPod& fact, bool sync) const;
+  Status SavePermanent(const v1::SavedPod& saved, bool sync) const;
   Status SaveRestart(const std::string& uid, int64_t incarnation, const RestartState& state) const;
   /// A file of its own, for ever and never synced: it is written by the pod's strand, while the
   /// terminal status of the pod may be on its way to the other file.
   Status SaveStartedAttempts(const std::string& uid, int64_t incarnation,
                              const cri::Begun& begun) const;
-  Status SaveProbes(const v1::SavedProbes& fact) const;
-  Status SaveHold(const std::string& hold_id, const v1::SavedHold& fact) const;
+  Status SaveProbes(const v1::SavedProbes& saved) const;
+  Status SaveHold(const std::string& hold_id, const v1::SavedHold& saved) const;
   Status SaveNodeIps(const std::vector<std::string>& ips) const;
   /// Makes directories and reserves where they are missing. Now and then.
   Status KeepRoom() const;
-  /// On a full disk: the runtime too has to write before it can say that a container has ended.
+  /// On a full disk: the runtime too has to write before it can report that a container has ended.
   Status GiveRoom() const;
   Status ForgetWorker(const std::string& uid) const;  // and its restarts and probes
   Status ForgetProbes(const std::string& uid) const;

@@ -3,7 +3,7 @@
 /// Which attempt of each container has begun, in one incarnation of a pod: on disk before it
 /// counts.
 /// In:      a sync, before it starts a container, after one that never ran, and for what it finds
-///          running that nobody remembered.
+///          running that was not remembered.
 /// Owns:    nothing; the attempts are in the worker.
 /// Killed:  a container that has begun on disk and is gone counts as one that ran and ended unseen.
 /// Threads: that of the sync; blocks on the disk.

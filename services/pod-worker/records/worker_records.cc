@@ -38,59 +38,60 @@ void FillIdentity(const Worker& worker, Proto& proto) {
   proto.set_incarnation(worker.incarnation);
 }
 
-void FillGrant(const Grant& grant, v1::SavedGrant& fact) {
-  fact.set_incarnation(grant.incarnation);
-  fact.set_generation(grant.generation);
-  fact.set_source(grant.source);
-  fact.set_pod(grant.pod);
-  fact.set_traceparent(grant.traceparent);
+void FillGrant(const Grant& grant, v1::SavedGrant& saved) {
+  saved.set_incarnation(grant.incarnation);
+  saved.set_generation(grant.generation);
+  saved.set_source(grant.source);
+  saved.set_pod(grant.pod);
+  saved.set_traceparent(grant.traceparent);
 }
 
-Grant ToGrant(const v1::SavedGrant& fact) {
-  return {fact.incarnation(), fact.generation(), fact.source(), fact.pod(), fact.traceparent()};
+Grant ToGrant(const v1::SavedGrant& saved) {
+  return {saved.incarnation(), saved.generation(), saved.source(), saved.pod(),
+          saved.traceparent()};
 }
 
 }  // namespace
 
-void FillSavedWorker(const Worker& worker, v1::SavedWorker& fact) {
-  FillIdentity(worker, fact);
-  fact.set_traceparent(worker.traceparent);
-  if (worker.grant) FillGrant(*worker.grant, *fact.mutable_grant());
-  if (worker.next) FillGrant(*worker.next, *fact.mutable_next());
-  fact.set_state(ToProto(worker.state));
-  if (worker.deadline) pod_worker::ToProto(worker.deadline, *fact.mutable_deadline());
-  fact.set_grace_period_seconds(worker.grace_seconds);
-  fact.set_reason(worker.reason);
-  fact.set_message(worker.message);
-  fact.set_removed(worker.removed);
-  fact.set_orphan(worker.orphan);
-  for (const auto& id : worker.sandbox_ids) fact.add_sandbox_ids(id);
-  if (worker.started_at) pod_worker::ToProto(worker.started_at, *fact.mutable_started_at());
-  if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *fact.mutable_finished_at());
-  fact.set_forgotten(worker.forgotten);
-  if (worker.forgotten && worker.termination.terminal_status)
-    *fact.mutable_terminal_status() = *worker.termination.terminal_status;
+void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved) {
+  FillIdentity(worker, saved);
+  saved.set_traceparent(worker.traceparent);
+  if (worker.grant) FillGrant(*worker.grant, *saved.mutable_grant());
+  if (worker.next) FillGrant(*worker.next, *saved.mutable_next());
+  saved.set_state(ToProto(worker.state));
+  if (worker.kill.deadline) pod_worker::ToProto(worker.kill.deadline, *saved.mutable_deadline());
+  saved.set_grace_period_seconds(worker.kill.grace_seconds);
+  saved.set_reason(worker.kill.reason);
+  saved.set_message(worker.kill.message);
+  saved.set_removed(worker.removal != Removal::kNone);
+  saved.set_orphan(worker.orphan);
+  for (const auto& id : worker.sandbox_ids) saved.add_sandbox_ids(id);
+  if (worker.started_at) pod_worker::ToProto(worker.started_at, *saved.mutable_started_at());
+  if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *saved.mutable_finished_at());
+  saved.set_forgotten(worker.removal == Removal::kForgotten);
+  if (worker.removal == Removal::kForgotten && worker.termination.terminal_status)
+    *saved.mutable_terminal_status() = *worker.termination.terminal_status;
   if (worker.user_ids && worker.state != WorkerState::kFinished) {
-    fact.mutable_user_ids()->set_first(worker.user_ids->first);
-    fact.mutable_user_ids()->set_length(worker.user_ids->length);
+    saved.mutable_user_ids()->set_first(worker.user_ids->first);
+    saved.mutable_user_ids()->set_length(worker.user_ids->length);
   }
   for (const auto& [id, deadline] : worker.answers) {
-    auto& answer = *fact.add_answers();
+    auto& answer = *saved.add_answers();
     answer.set_request_id(id);
     ToProto(deadline, *answer.mutable_deadline());
   }
 }
 
-void FillSavedPod(const Worker& worker, v1::SavedPod& fact) {
-  FillIdentity(worker, fact);
-  fact.set_start_time_wall_ns(worker.start_wall_ns);
-  fact.set_evicted(worker.evicted);
-  fact.set_own_limit(worker.own_limit);
-  fact.set_shutdown_boot(worker.shutdown_boot);
-  fact.set_reason(worker.reason);
-  fact.set_message(worker.message);
+void FillSavedPod(const Worker& worker, v1::SavedPod& saved) {
+  FillIdentity(worker, saved);
+  saved.set_start_time_wall_ns(worker.start_wall_ns);
+  saved.set_evicted(worker.kill.evicted());
+  saved.set_own_limit(worker.kill.eviction == Eviction::kForOwnLimit);
+  saved.set_shutdown_boot(worker.kill.shutdown_boot);
+  saved.set_reason(worker.kill.reason);
+  saved.set_message(worker.kill.message);
   if (worker.termination.terminal_status)
-    *fact.mutable_terminal_status() = *worker.termination.terminal_status;
+    *saved.mutable_terminal_status() = *worker.termination.terminal_status;
 }
 
 void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
@@ -99,14 +100,14 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_state(ToProto(worker.state));
   record.set_granted(worker.grant.has_value());
   record.set_start_time_wall_ns(worker.start_wall_ns);
-  if (worker.deadline) pod_worker::ToProto(worker.deadline, *record.mutable_deadline());
-  record.set_grace_period_seconds(worker.grace_seconds);
-  record.set_reason(worker.reason);
-  record.set_message(worker.message);
-  record.set_evicted(worker.evicted);
-  record.set_removed(worker.removed);
-  record.set_own_limit(worker.own_limit);
-  record.set_shutdown_boot(worker.shutdown_boot);
+  if (worker.kill.deadline) pod_worker::ToProto(worker.kill.deadline, *record.mutable_deadline());
+  record.set_grace_period_seconds(worker.kill.grace_seconds);
+  record.set_reason(worker.kill.reason);
+  record.set_message(worker.kill.message);
+  record.set_evicted(worker.kill.evicted());
+  record.set_removed(worker.removal != Removal::kNone);
+  record.set_own_limit(worker.kill.eviction == Eviction::kForOwnLimit);
+  record.set_shutdown_boot(worker.kill.shutdown_boot);
   if (worker.termination.terminal_status)
     *record.mutable_terminal_status() = *worker.termination.terminal_status;
   for (const auto& [name, note] : worker.waiting_reasons) {
@@ -142,32 +143,32 @@ void ApplyTerminalStatus(const v1::TerminalStatus& status, Worker& worker) {
 
 }  // namespace
 
-std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& fact) {
+std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
   auto worker = std::make_unique<Worker>();
-  worker->uid = fact.uid();
-  worker->name = fact.name();
-  worker->name_space = fact.namespace_();
-  worker->source = fact.source();
-  worker->incarnation = fact.incarnation();
-  worker->traceparent = fact.traceparent();
-  if (fact.has_grant()) worker->grant = ToGrant(fact.grant());
-  if (fact.has_next()) worker->next = ToGrant(fact.next());
-  worker->state = FromProto(fact.state());
+  worker->uid = saved.uid();
+  worker->name = saved.name();
+  worker->name_space = saved.namespace_();
+  worker->source = saved.source();
+  worker->incarnation = saved.incarnation();
+  worker->traceparent = saved.traceparent();
+  if (saved.has_grant()) worker->grant = ToGrant(saved.grant());
+  if (saved.has_next()) worker->next = ToGrant(saved.next());
+  worker->state = FromProto(saved.state());
   if (worker->state == WorkerState::kTerminating) worker->termination.Resume();
-  worker->deadline = FromProto(fact.deadline());
-  worker->grace_seconds = fact.grace_period_seconds();
-  worker->reason = fact.reason();
-  worker->message = fact.message();
-  worker->removed = fact.removed();
-  worker->orphan = fact.orphan();
-  worker->sandbox_ids.assign(fact.sandbox_ids().begin(), fact.sandbox_ids().end());
-  worker->started_at = FromProto(fact.started_at());
-  worker->finished_at = FromProto(fact.finished_at());
-  worker->forgotten = fact.forgotten();
-  if (fact.has_terminal_status()) ApplyTerminalStatus(fact.terminal_status(), *worker);
-  if (fact.has_user_ids())
-    worker->user_ids = UserIds{fact.user_ids().first(), fact.user_ids().length()};
-  for (const auto& answer : fact.answers())
+  worker->kill.deadline = FromProto(saved.deadline());
+  worker->kill.grace_seconds = saved.grace_period_seconds();
+  worker->kill.reason = saved.reason();
+  worker->kill.message = saved.message();
+  if (saved.removed()) worker->removal = Removal::kRemoved;
+  if (saved.forgotten()) worker->removal = Removal::kForgotten;
+  worker->orphan = saved.orphan();
+  worker->sandbox_ids.assign(saved.sandbox_ids().begin(), saved.sandbox_ids().end());
+  worker->started_at = FromProto(saved.started_at());
+  worker->finished_at = FromProto(saved.finished_at());
+  if (saved.has_terminal_status()) ApplyTerminalStatus(saved.terminal_status(), *worker);
+  if (saved.has_user_ids())
+    worker->user_ids = UserIds{saved.user_ids().first(), saved.user_ids().length()};
+  for (const auto& answer : saved.answers())
     worker->answers[answer.request_id()] = FromProto(answer.deadline());
   if (worker->grant) {
     auto traits = TraitsOf(worker->grant->pod);
@@ -177,14 +178,13 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& fact) {
   return worker;
 }
 
-void ApplySavedPod(const v1::SavedPod& fact, Worker& worker) {
-  worker.start_wall_ns = fact.start_time_wall_ns();
-  worker.evicted = fact.evicted();
-  worker.own_limit = fact.own_limit();
-  worker.shutdown_boot = fact.shutdown_boot();
-  if (worker.reason.empty()) worker.reason = fact.reason();
-  if (worker.message.empty()) worker.message = fact.message();
-  if (fact.has_terminal_status()) ApplyTerminalStatus(fact.terminal_status(), worker);
+void ApplySavedPod(const v1::SavedPod& saved, Worker& worker) {
+  worker.start_wall_ns = saved.start_time_wall_ns();
+  worker.kill.eviction = EvictionOf(saved.evicted(), saved.own_limit());
+  worker.kill.shutdown_boot = saved.shutdown_boot();
+  if (worker.kill.reason.empty()) worker.kill.reason = saved.reason();
+  if (worker.kill.message.empty()) worker.kill.message = saved.message();
+  if (saved.has_terminal_status()) ApplyTerminalStatus(saved.terminal_status(), worker);
 }
 
 }  // namespace splitlet::pod_worker

@@ -17,12 +17,12 @@ class WorkerRecord;
 
 namespace splitlet::pod_worker {
 
-void FillSavedWorker(const Worker& worker, v1::SavedWorker& fact);
-void FillSavedPod(const Worker& worker, v1::SavedPod& fact);
+void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved);
+void FillSavedPod(const Worker& worker, v1::SavedPod& saved);
 void FillRecord(const Worker& worker, v1::WorkerRecord& record);
 /// From this boot's file.
-std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& fact);
-/// What a file for ever adds to a worker of the same incarnation.
-void ApplySavedPod(const v1::SavedPod& fact, Worker& worker);
+std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved);
+/// Adds what the permanent record knows of the same incarnation.
+void ApplySavedPod(const v1::SavedPod& saved, Worker& worker);
 
 }  // namespace splitlet::pod_worker

@@ -15,7 +15,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr const char* kRoomStrand = "facts";
+constexpr const char* kRoomStrand = "records";
 
 Durability Both(Durability one, Durability other) {
   return {one.permanent || other.permanent, one.fsync || other.fsync};
@@ -27,7 +27,7 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   Writes& writes = writes_[worker.uid];
   ++writes.under_way;
   worker.On(ActivityEvent::kSaveBegun);
-  // What failed before comes first: nobody may hear of more than is saved.
+  // Retry the failed write first: the table must never show more than the disk holds.
   if (writes.failed) what = Both(what, *writes.failed);
   auto state = std::make_shared<v1::SavedWorker>();
   FillSavedWorker(worker, *state);
@@ -57,7 +57,7 @@ void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const 
   if (!status.ok()) {
     const std::string why = Message(status);
     if (writes.error != why)
-      deps_.log.Error("cannot save a pod's state",
+      deps_.log.Error("cannot save the state of a pod, will try again",
                       {KV("podUID", uid), KV("err", status), TraceField(*worker)});
     if (done) done(Unavailable("cannot save the pod's state: {}", why));
     return TryAgain(uid, what, why);
@@ -100,7 +100,7 @@ void WorkerStore::PutWorkers(const Worker& worker) {
 }
 
 void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
-  if (worker.orphan || worker.incarnation == 0 || worker.forgotten) return;
+  if (worker.orphan || worker.incarnation == 0 || worker.removal == Removal::kForgotten) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
   record.set_held(deps_.is_held(worker.uid));
   deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
@@ -113,14 +113,16 @@ void WorkerStore::Forget(const std::string& uid) {
   });
 }
 
-/// Those of this boot first: without its terminal status the state would say that a pod is over,
-/// and nobody knew how. Those for ever are gone already, unless a kill came between.
+/// The records of this boot go first: a state without its terminal status would show that a pod is
+/// over, but not how. The permanent ones are gone already, unless this process was killed in
+/// between.
 void WorkerStore::ForgetForEver(const std::string& uid) {
   deps_.strands.Run(RecordsStrand(uid), [this, uid] {
     const Status forgotten = deps_.records.ForgetWorker(uid);
     deps_.log.LogIfError(forgotten, "forget worker");
     if (forgotten.ok())
-      deps_.log.LogIfError(deps_.records.ForgetPermanent(uid), "forget what is kept for ever");
+      deps_.log.LogIfError(deps_.records.ForgetPermanent(uid),
+                           "remove the permanent records of a pod");
   });
 }
 
@@ -131,7 +133,7 @@ void WorkerStore::KeepRoom() {
   const bool overdue = std::ranges::any_of(deps_.workers, [this](const auto& entry) {
     const Worker& worker = *entry.second;
     return worker.state == WorkerState::kTerminating &&
-           deps_.clock.Now() - worker.deadline >= kRoomPeriod;
+           deps_.clock.Now() - worker.kill.deadline >= kRoomPeriod;
   });
   deps_.strands.Run(kRoomStrand, [this, overdue] {
     const Status kept = overdue ? deps_.records.GiveRoom() : deps_.records.KeepRoom();
@@ -142,7 +144,7 @@ void WorkerStore::KeepRoom() {
 void WorkerStore::OnRoomKept(const Status& kept) {
   const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
   if (!kept.ok() && room_trouble_ != before)
-    deps_.log.Warn("the reserve on the disk cannot be kept", {KV("err", kept)});
+    deps_.log.Warn("cannot keep the reserve on the disk, will try again", {KV("err", kept)});
 }
 
 }  // namespace splitlet::pod_worker

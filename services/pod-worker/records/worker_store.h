@@ -1,12 +1,13 @@
 #pragma once
 
-/// What is on disk of the workers, and what is on its way there; and the only place where the
-/// record of a worker is put: what is not on disk nobody hears of.
+/// Writes workers to the disk, and alone puts their records into the table: the table must never
+/// show more than the disk holds.
 /// In:      Save for each change that has to be remembered, PutWorkers for each that has not.
 /// Owns:    of each worker the writes that are under way, and the one that failed and is tried
 ///          again; the reserve of the disk.
 /// Out:     the files of workers and terminal statuses; puts to `workers`; answers to callers.
-/// Killed:  a change that was written is read by the next start; of one that was not, nobody heard.
+/// Killed:  the next start reads a change that was written; a change that was not written was never
+///          published.
 /// Threads: the loop's, but for the files.
 /// Errors:  UNAVAILABLE to the caller whose change could not be written; it is tried until it
 ///          works.
@@ -33,12 +34,12 @@ namespace splitlet::pod_worker {
 /// How long to wait before what failed for want of a file or the runtime is tried again.
 inline constexpr Duration kTryAgain = std::chrono::seconds{1};
 
-/// What is to be written of a worker beside its state.
+/// Files to be written of a worker beside its state.
 struct Durability {
   bool permanent = false;  // the file for ever too
   bool fsync = false;      // of that file: not even a power cut loses it
 };
-/// How often the reserve of the disk is looked at.
+/// How often the reserve of the disk is checked.
 inline constexpr Duration kRoomPeriod = std::chrono::seconds{10};
 
 class WorkerStore {
@@ -67,8 +68,7 @@ class WorkerStore {
   void Forget(const std::string& uid);
   /// And those for ever.
   void ForgetForEver(const std::string& uid);
-  /// What a full disk must not keep from being written has its room before the disk is full. Now
-  /// and then.
+  /// Reserves the disk space that the records of ends need, before the disk is full. Now and then.
   void KeepRoom();
 
  private:

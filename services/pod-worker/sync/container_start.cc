@@ -71,7 +71,7 @@ Status ContainerStarter::StartAll(const PodActions& todo) {
   return status;
 }
 
-/// Those whose own images are being pulled start with what has been pulled for this sync too.
+/// Containers whose own images are being pulled start with what was pulled for this sync too.
 void ContainerStarter::MarkVolumeImagesUsed() {
   std::set<std::string> waiting;
   for (const auto* images : {&out_.pulls, &out_.awaited})
@@ -172,8 +172,8 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
     if (SandboxDied()) {
-      // What did not run is not remembered. Killed before this, or where it cannot be saved, the
-      // container counts as one that has run and ended unseen.
+      // A container that did not run is not remembered. Killed before this, or if this cannot be
+      // saved, it counts as one that has run and ended unseen.
       context_.deps.log.LogIfError(
           SaveStartedAttempts(context_.deps.records, ThisPod(), before, out_.started_attempts),
           "forget a container that never ran");
@@ -182,7 +182,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
-  // Who has not seen it yet must not take the one before it for one that has ended for good.
+  // A reader that has not seen it yet must not take the container before it for ended for good.
   out_.waiting_reasons[start.name] =
       out_.restarts.replacing.contains(start.exited_id)
           ? std::optional(WaitingReason{kContainerCreating, "", std::nullopt})
@@ -202,7 +202,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   return Result::kStarted;
 }
 
-/// The runtime may still be in a call of the process before, and what it says of that call's end
+/// The runtime may still be in a call of the process before, and its error for the end of that call
 /// names no cause.
 void ContainerStarter::LogIfMadeBefore(const ContainerStart& start) const {
   if (!context_.input.first || start.created_id.empty()) return;
@@ -239,9 +239,8 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   return true;
 }
 
-/// Of all image volumes of the pod, once in a sync (again only where an answer is kept for others)
-/// and before anything starts: all are asked for before any is waited for. False: one is being
-/// pulled.
+/// All image volumes of the pod, once in a sync (again only where an answer is kept for others) and
+/// before anything starts: all are asked for before any is waited for. False: one is being pulled.
 bool ContainerStarter::EnsureVolumeImages(const std::string& container) {
   for (const auto& volume : context_.pod.spec().volumes()) {
     if (!volume.volume_source().has_image()) continue;
@@ -259,8 +258,8 @@ bool ContainerStarter::EnsureVolumeImages(const std::string& container) {
   });
 }
 
-/// What was pulled for a container counts as used when it lacks nothing any more, whether it starts
-/// or not; so does what was pulled for volumes.
+/// An image that was pulled for a container counts as used when the container lacks nothing any
+/// more, whether it starts or not; so does an image for volumes.
 bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs& refs) {
   if (!EnsureVolumeImages(container.name())) return false;
   bool all = true;
@@ -321,9 +320,9 @@ Status ContainerStarter::RememberStart(const kube::Container& container,
                              out_.started_attempts);
 }
 
-/// What the runtime shows may lack attempts: it may have lost all records, or someone removed a
-/// container behind the agent's back. Their logs are left, and a kubelet goes on after them too. In
-/// a later incarnation than that of the records it has never been restarted.
+/// The runtime may lack attempts: it may have lost all records, or another program removed a
+/// container. Their logs are left, and a kubelet goes on after them too. In a later incarnation
+/// than that of the records it has never been restarted.
 void ContainerStarter::SetNumbers(ContainerStart& start) {
   const uint32_t after_logs = AttemptFromLogs(start.name);
   const bool no_record = !start.attempt;
@@ -388,7 +387,7 @@ Status ContainerStarter::SetTarget(const std::string& ephemeral,
   return NotFound("unable to find target container {}", target);
 }
 
-/// Anew for each attempt: a container that ran before may have written them.
+/// Read for each attempt: a container that ran before may have written them.
 EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
   EnvFiles read;
   size_t room = kMaxEnvFiles;
@@ -420,7 +419,7 @@ StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
   auto places = context_.deps.volumes.BindSubPaths(
       {container, context_.volumes, environment, context_.pod_dir});
   if (!places.ok()) return places;
-  // Of an image volume the runtime finds the part itself.
+  // The runtime itself finds the part of an image volume.
   const auto parts = SubPathsOf(container, environment);
   if (!parts.ok()) return parts.status();
   for (const auto& part : *parts) places->emplace(part.mount, part.path);
@@ -474,7 +473,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                              context_.isolation};
   if (const Status made = MakeContainerConfig(input, config); !made.ok()) return made;
   if (const std::string profile = SeccompFileOf(input); !profile.empty()) {
-    // What runtimes say of it differs, and some say it after the container was made.
+    // Runtimes report it in different ways, and some after the container was made.
     const auto there = context_.deps.files.Stat(profile, true);
     if (!there.ok())
       return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
@@ -514,8 +513,8 @@ StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
   return FindCreated(config, hash);
 }
 
-/// The name is taken by a call whose answer nobody got. Never a higher number: that would be a
-/// restart nobody saw.
+/// A call whose answer was lost has taken the name. Never a higher number: that would be a restart
+/// that did not happen.
 StatusOr<cri::ContainerId> ContainerStarter::FindCreated(const runtime::v1::ContainerConfig& config,
                                                          const std::string& hash) {
   ASSIGN_OR_RETURN(const auto seen,
@@ -553,7 +552,7 @@ ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart
                                                             const cri::ContainerId& id) {
   out_.trouble = SyncTrouble::kSandboxDied;
   context_.deps.log.Info(
-      "the sandbox has died while a container was made in it",
+      "sandbox died while a container was made in it, the next sync replaces it",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
        KV("containerName", start.name), KV("sandboxID", context_.sandbox_id),
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});

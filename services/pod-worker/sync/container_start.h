@@ -2,7 +2,7 @@
 
 /// The part of a sync that brings containers up, one after the other in spec order.
 /// Threads: that of the sync.
-/// Errors:  the first is returned; each has its event and its note.
+/// Errors:  the first is returned; each has its event and its waiting reason.
 /// Source:  docs/behaviour/pod-sync.md, "Steps" and "Reasons and events".
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class PodSandboxConfig;
 
 namespace splitlet::pod_worker {
 
-/// Of a pod's log directory and those of its containers in it.
+/// Mode of a pod's log directory and of those of its containers in it.
 inline constexpr uint32_t kLogDirMode = 0755;
-/// A folder of logs of a pod. Who has the logs mounted may have put a link in its place, which
-/// leads nobody.
+/// Makes a directory for logs of a pod. A program with the logs mounted may have put a link in its
+/// place: no link is followed.
 Status MakeLogDir(fs::FileSystem& files, const NodeInfo& node, const std::string& path);
 
-/// One that is gone is OK.
+/// OK if it is gone.
 Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline);
 
 class ContainerStarter {
@@ -114,7 +114,7 @@ class ContainerStarter {
   }
   PodAddresses Addresses() const { return {context_.ips, context_.input.host_ips}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
-  /// Of a call that is not begun any more once the pod ends.
+  /// For a call that is not begun any more once the pod ends.
   Deadline SoonUnlessEnding() const { return {Soon().at, context_.input.ending}; }
   const kube::Container* Find(const ContainerStart& start) const;
 

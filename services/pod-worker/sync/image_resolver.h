@@ -22,7 +22,7 @@ namespace splitlet::pod_worker {
 struct ImageFailure {
   WaitingReason reason;
   std::string image;  // as in the spec
-  /// Unset: whoever starts with it tries again as after any error.
+  /// Unset: the next try comes as after any error.
   std::optional<Clock::Time> sync_at = std::nullopt;
   bool backs_off = false;
   std::set<std::string> backed_off = {};  // containers that have the events of this wait

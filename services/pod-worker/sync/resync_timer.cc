@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr int kBatches = 6;  // in a period
-/// With the wait for its batch, the look at a pod comes at most half a period late.
+/// With the wait for its batch, the inspection of a pod comes at most half a period late.
 constexpr double kBatchJitter = 1.0 / 3;
 
 }  // namespace
@@ -84,7 +84,7 @@ void ResyncTimer::RunDue() {
   Arm();
 }
 
-/// A listing that is under way may have begun before something that this look is for.
+/// A listing under way may have begun before the event that this inspection is for.
 void ResyncTimer::Await(const std::string& uid) {
   waiting_.insert(uid);
   if (is_listing_ || std::exchange(will_list_, true)) return;

@@ -1,16 +1,16 @@
 #pragma once
 
-/// The regular looks at quiet pods. Those that are wanted together are answered by one listing of
-/// the whole runtime, where each would list its own pod.
-/// In:      Add for each pod that is quiet, AddNow for many at once, Forget for one that is looked
-///          at for another reason; a timer, and the answers of the runtime.
-/// Owns:    when the look at each pod is due; which pods wait for a listing; the one that is under
-///          way.
-/// Out:     look, with what the listing shows of the pod. The listing began after the look was
-///          asked for, and nothing of it is kept.
-/// Killed:  the next start looks at every pod.
+/// The periodic inspections of pods without a change. Inspections that are due together share one
+/// listing of the whole runtime.
+/// In:      Add for each pod without a change, AddNow for many at the same time, Forget for a pod
+///          that is inspected for another reason; a timer, and the answers of the runtime.
+/// Owns:    when the inspection of each pod is due; which pods wait for a listing; the listing
+///          under way.
+/// Out:     `inspect`, with what the listing shows of the pod. The listing began after the
+///          inspection was asked for, and nothing of it is kept.
+/// Killed:  the next start inspects every pod.
 /// Threads: the loop's; the listing runs on a strand.
-/// Errors:  a listing that fails leaves each pod to a look of its own, which says why.
+/// Errors:  after a listing that fails each pod is inspected by itself, and reports the error.
 /// Source:  docs/safety.md, rule 17.
 
 #include <functional>
@@ -30,11 +30,11 @@ namespace splitlet::pod_worker {
 
 using PodListings = std::map<std::string, cri::PodListing>;  // by UID
 
-/// What the whole listing shows of these pods; one that it does not show has an empty one.
+/// The parts of the whole listing for these pods; empty for a pod that it does not show.
 PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids);
 
-/// When a look that is wanted after `wait` is due: together with those of the same sixth of the
-/// period.
+/// When an inspection that is wanted after `wait` is due: together with others of the same sixth of
+/// the period.
 Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period);
 
 class ResyncTimer {
@@ -46,8 +46,8 @@ class ResyncTimer {
     cri::Observer& observer;
     Random& random;
     Duration request_timeout;
-    Duration period;  // between two looks at a pod; up to half of it longer
-    /// `listing` is null for one that is to be listed by itself.
+    Duration period;  // between two inspections of a pod; up to half of it longer
+    /// `listing` is null for a pod that is to be listed by itself.
     std::function<void(const std::string& uid, std::shared_ptr<const cri::PodListing> listing)>
         inspect;
   };
@@ -56,11 +56,11 @@ class ResyncTimer {
   ResyncTimer(const ResyncTimer&) = delete;
   ResyncTimer& operator=(const ResyncTimer&) = delete;
 
-  /// A look when the period is over, in place of the one that is due.
+  /// An inspection when the period is over, instead of the one that is due.
   void Add(const std::string& uid);
-  /// A look at once; those that are added in the same step of the loop share it.
+  /// An inspection now; pods that are added in the same step of the loop share its listing.
   void AddNow(const std::string& uid);
-  /// No look is due any more, and none is made of a listing that is under way.
+  /// No inspection is due any more, and the listing under way brings none.
   void Forget(const std::string& uid);
 
  private:

@@ -146,7 +146,7 @@ StatusOr<cri::SandboxId> SandboxMaker::Run(const runtime::v1::PodSandboxConfig& 
   auto id = deps_.runner.RunPodSandbox(config, runtime_.handler, {Soon(2).at, input_.ending});
   FAIL_POINT("pod-worker.create-sandbox.after");
   if (id.status().code() != StatusCode::kAlreadyExists) return id;
-  // Made by a call whose answer nobody got: it is this one, or the runtime is still cleaning up.
+  // A call whose answer was lost made it: it is this one, or the runtime is still cleaning up.
   ASSIGN_OR_RETURN(const auto listed, deps_.reader.ListPodSandbox(pod_.metadata().uid(), Soon()),
                    "look for the sandbox");
   for (const auto& sandbox : listed)

@@ -77,11 +77,12 @@ struct SyncInput {
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped
-  std::shared_ptr<const ObjectSource> objects;     // null: this node has none
-  std::shared_ptr<const cri::PodListing> listing;  // of this look; null: the pod is listed for it
-  std::optional<UserIds> user_ids = {};            // of its user namespace
-  std::vector<std::string> host_ips = {};          // of the node; empty: not known
-  bool first = false;                              // of this pod since the process started
+  std::shared_ptr<const ObjectSource> objects;  // null: this node has none
+  std::shared_ptr<const cri::PodListing>
+      listing;  // shared by several pods; null: the pod is listed by itself
+  std::optional<UserIds> user_ids = {};    // of its user namespace
+  std::vector<std::string> host_ips = {};  // of the node; empty: not known
+  bool first = false;                      // of this pod since the process started
 };
 
 /// When the pod is synced again.

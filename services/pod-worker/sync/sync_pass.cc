@@ -175,7 +175,7 @@ void SyncPass::TakeSeen(v1::ObservedPod seen) {
 /// The next sync tries again what cannot be saved.
 void SyncPass::RememberRunning(const v1::ObservedPod& present) {
   deps_.log.LogIfError(SaveAttempts(WithUnremembered(pod_, present, out_.started_attempts)),
-                       "save what has begun");
+                       "save started attempts");
 }
 
 Status SyncPass::SaveAttempts(cri::Begun next) {
@@ -183,8 +183,9 @@ Status SyncPass::SaveAttempts(cri::Begun next) {
                              std::move(next), out_.started_attempts);
 }
 
-/// An incarnation begins when the one before is over. What of that one runs nevertheless, because
-/// nothing remembered it, has to go before anything is made: first its containers, in the outcome.
+/// An incarnation begins when the one before is over. If something of it runs nevertheless, because
+/// no record remembered it, that has to go before anything is made: first its containers, in the
+/// outcome.
 Status SyncPass::StopEarlierIncarnations() {
   out_.stop = StopsOfEarlier(*all_, input_.incarnation, out_.restarts.replacing);
   if (!out_.stop.empty()) return OkStatus();
@@ -352,7 +353,7 @@ Status SyncPass::Start(const PodActions& todo) {
                             .isolation = sandbox_.isolation()},
                            out_);
   const Status started = starter.StartAll(todo);
-  // Of a container that did not start the time of the next try is known.
+  // The time of the next try of a container that did not start is in `retry_at`.
   again = again || (todo.sidecar_first && starter.StartedSidecar());
   // Its probes begin when it is seen running.
   again = again || (starter.StartedAny() && HasProbes(pod_));

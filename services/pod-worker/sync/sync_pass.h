@@ -44,7 +44,7 @@ class SyncPass {
   void TakeSeen(v1::ObservedPod seen);
   void RememberRunning(const v1::ObservedPod& present);
   void ForgetReplaced();
-  /// Of what has begun `next` is all that is remembered.
+  /// `next` replaces the attempts that are remembered.
   Status SaveAttempts(cri::Begun next);
 
   Status RestartAllContainers(const RestartAll& all);

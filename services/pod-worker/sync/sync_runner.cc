@@ -119,7 +119,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   ApplyError(worker, outcome);
 }
 
-/// A hook that failed while the sync was under way has said why its container waits.
+/// A hook that failed while the sync was under way has set the reason of its container.
 void SyncRunner::ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome) {
   std::set<std::string> failed;  // names
   if (outcome.seen != nullptr)
@@ -134,8 +134,8 @@ void SyncRunner::ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome) {
   }
 }
 
-/// The pod is idle meanwhile: it may be looked at, and ended. There is no limit of a kubelet's to
-/// the hook; a call to the runtime has one of a day.
+/// The pod is idle while the hook runs: it may be inspected, and killed. There is no limit of a
+/// kubelet's to the hook; a call to the runtime has one of a day.
 void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started) {
   kube::Pod pod;
   if (!pod.ParseFromString(worker.grant->pod)) return;
@@ -188,7 +188,8 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   std::optional<Duration> wait;
   if (outcome.trouble == SyncTrouble::kSandboxDied) {
-    // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
+    // Immediately at first; a runtime that shows it dead and lists it as ready is not asked in a
+    // loop.
     wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
     ++worker.failures;
@@ -225,8 +226,8 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
   deps_.store.Save(worker, {.permanent = true, .fsync = true});
 }
 
-/// Containers of another definition, or of a sandbox that has to go. What is to come back is on
-/// disk before the stop, because a stopped container does not say why it was stopped.
+/// Stops containers of another definition, or of a sandbox that has to go. Their ids are on disk
+/// before the stop, because a stopped container does not show why it was stopped.
 void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   bool changed = false;
   for (const auto& item : outcome.stop) {

@@ -1,13 +1,13 @@
 #pragma once
 
 /// Syncs pods: begins a sync, applies its outcome to the worker, and hands on what it asks for:
-/// stops, pulls, the next look, the end of a pod that has completed.
+/// stops, pulls, the next sync, the kill of a pod that has completed.
 /// In:      Begin when it is the pod's turn; outcomes of syncs.
 /// Owns:    nothing; what a sync leaves for the next is in each worker.
 /// Out:     one SyncPass for a pod at a time; a file before containers are replaced; the terminal
 ///          status of a pod that has completed, to WorkerStore.
-/// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it
-///          stops.
+/// Killed:  the next sync inspects the pod again. A container to be replaced is on disk as such
+///          before it stops.
 /// Threads: the loop's; syncs run on the pod's strand.
 /// Errors:  shown in the worker's record; tried again with a back-off.
 /// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rules 14, 16, 17 and 20.
@@ -39,7 +39,7 @@ class SyncRunner {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const SyncDeps& sync;
-    /// That the pod sees; null: none.
+    /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
     const std::vector<std::string>& node_ips;  // as they are now
     const DiskRecords& records;
@@ -56,7 +56,7 @@ class SyncRunner {
     std::function<void(Worker& worker)> end;
     /// Stops these containers of a pod that goes on; the step lasts until they are stopped.
     std::function<void(Worker& worker, StopSteps steps)> stop_containers;
-    /// The step that was begun for the worker is over. `again`: look at once what comes next.
+    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> inspect_again;
     /// At the begin of a sync, of all incarnations.
@@ -66,8 +66,8 @@ class SyncRunner {
   };
   explicit SyncRunner(Deps deps) : deps_(std::move(deps)) {}
 
-  /// The worker is busy until on_step_ended. `listing` is null for a look that was not asked for
-  /// together with others.
+  /// The worker is busy until on_step_ended. `listing` is null for an inspection that shares no
+  /// listing.
   void Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
 
  private:

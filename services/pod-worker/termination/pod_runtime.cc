@@ -56,7 +56,7 @@ StatusOr<v1::ObservedPod> PodRuntime::StopSandboxes(const v1::ObservedPod& befor
     if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
       return Annotate(stopped, "stop sandbox " + sandbox.id());
   }
-  // Of a container that has ended the runtime may have learnt more since.
+  // The runtime may have learnt more about an ended container since.
   v1::ObservedPod known;
   *known.mutable_sandboxes() = before.sandboxes();
   ASSIGN_OR_RETURN(auto left, Inspect(before.uid(), &known), "after the stop");

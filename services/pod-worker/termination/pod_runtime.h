@@ -1,6 +1,7 @@
 #pragma once
 
-/// Stops what runs of a pod: one container at a time, or its sandboxes, and looks what is left.
+/// The container runtime as far as one pod goes: inspects the pod, stops one container, or stops
+/// its sandboxes and inspects what is left.
 /// Threads: any; calls block, but for the stop of a container, which may last its grace and longer.
 /// Errors:  the runtime's; what is gone is OK.
 /// Source:  docs/behaviour/termination.md, "Order of stops".
@@ -35,11 +36,11 @@ class PodRuntime {
   };
   explicit PodRuntime(Deps deps) : deps_(deps) {}
 
-  /// `known`: an earlier look, as for cri::Observer; null: everything is asked.
+  /// `known`: an earlier inspection, as for cri::Observer; null: everything is asked for.
   StatusOr<v1::ObservedPod> Inspect(const std::string& uid,
                                     const v1::ObservedPod* known = nullptr) const;
-  /// Returns at once; `done` is called once, on any thread. Cancelled by `cancel`: the signal
-  /// was sent, and the container may still run; ABORTED: it was not sent.
+  /// Does not block; `done` is called once, on any thread. CANCELLED through `cancel`: the signal
+  /// was sent, and the container may still run. ABORTED: the signal was not sent.
   struct OneStop {
     ContainerStop container;
     int64_t grace_seconds = 0;
@@ -47,9 +48,9 @@ class PodRuntime {
   };
   void BeginStopContainer(const PodRef& pod, const OneStop& stop,
                           cri::LongCalls::Stopped done) const;
-  /// Stops the sandboxes and says what is left then. `only`: these ids; empty: all. `before` lends
-  /// what a stopped sandbox does not tell any more: addresses, and containers that went away
-  /// meanwhile.
+  /// Stops the sandboxes and returns what is left. `only`: these ids; empty: all. `before` lends
+  /// what the runtime no longer shows of a stopped sandbox: addresses, and containers that went
+  /// away.
   StatusOr<v1::ObservedPod> StopSandboxes(const v1::ObservedPod& before,
                                           const std::vector<std::string>& only) const;
 

@@ -20,14 +20,10 @@ namespace {
 
 constexpr Duration kStopRetry = 2s;
 constexpr Duration kAfterHook = 2s;
-/// So long a kubelet waits for the volumes of a pod that has ended. It tells no event then.
+/// A kubelet waits so long for the volumes of a terminated pod, and records no event then.
 constexpr Duration kUnmountWait = 2min + 3s;
 constexpr const char* kStillMounted =
     "volumes are not unmounted yet: a program that mounts or unmounts one hangs";
-
-int64_t SecondsLeft(Clock::Time deadline, Clock::Time now) {
-  return std::max<int64_t>(std::chrono::ceil<std::chrono::seconds>(deadline - now).count(), 0);
-}
 
 std::unique_ptr<kube::Pod> Parse(const std::optional<Grant>& grant) {
   auto pod = std::make_unique<kube::Pod>();
@@ -46,7 +42,7 @@ v1::ObservedPod Restrict(const v1::ObservedPod& seen, const std::vector<std::str
   return out;
 }
 
-/// That are stopped with the worker's pod, as last seen.
+/// Ids of the sandboxes that are stopped with the worker's pod, as last seen.
 std::vector<std::string> SandboxesOf(const Worker& worker) {
   if (!worker.sandbox_ids.empty()) return worker.sandbox_ids;
   std::vector<std::string> ids;
@@ -56,48 +52,26 @@ std::vector<std::string> SandboxesOf(const Worker& worker) {
 
 }  // namespace
 
-bool PodTerminator::Kill(Worker& worker, const KillOrder& cause) {
-  const bool newly_removed = cause.removed && !worker.removed;
-  worker.removed = worker.removed || cause.removed;
-  if (!cause.traceparent.empty()) worker.traceparent = cause.traceparent;
+bool PodTerminator::Kill(Worker& worker, const KillOrder& order) {
+  const bool newly_removed = order.removed && worker.removal == Removal::kNone;
+  if (newly_removed) worker.removal = Removal::kRemoved;
+  if (!order.traceparent.empty()) worker.traceparent = order.traceparent;
   if (worker.state == WorkerState::kTerminated || worker.state == WorkerState::kFinished)
     return newly_removed;
   const Clock::Time now = deps_.clock.Now();
-  GraceQuestion question{.deletion_seconds = cause.deletion_grace ? cause.deletion_grace
-                                                                  : worker.traits.deletion_grace,
-                         .asked_seconds = cause.asked_grace,
-                         .spec_seconds = worker.traits.spec_grace};
-  if (worker.deadline) question.left_seconds = SecondsLeft(worker.deadline, now);
-  const int64_t grace = EffectiveGrace(question);
-  const Clock::Time deadline = now + std::chrono::seconds{grace};
   const bool first = worker.state == WorkerState::kSyncing;
-  const bool shortened = worker.deadline && deadline < worker.deadline;
-  if (!worker.deadline || shortened) {
-    worker.deadline = deadline;
-    worker.grace_seconds = grace;
-  }
-  const bool evicts = cause.evict && !worker.evicted;
-  if (evicts) worker.own_limit = cause.own_limit;
-  // What ended for another reason, or runs once, has ended for good.
-  const bool by_shutdown = first && evicts && cause.node_shutdown;
-  if (by_shutdown && worker.traits.is_static && !worker.traits.runs_once)
-    worker.shutdown_boot = now.boot;
-  worker.evicted = worker.evicted || cause.evict;
-  if (worker.reason.empty()) {
-    worker.reason = cause.reason;
-    worker.message = cause.message;
-  }
+  const KillChange change = ApplyKill({order, worker.traits, first, now}, worker.kill);
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.sync_error.clear();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
   worker.post_start.Cancel();
-  if (first || shortened) {
+  if (first || change.shortened) {
     worker.termination.Cancel();
     deps_.loop.Post([this, uid = worker.uid] { FinishCancelled(uid); });
   }
-  return first || shortened || newly_removed || evicts;
+  return first || change.shortened || newly_removed || change.evicts;
 }
 
 void PodTerminator::BeginStop() {
@@ -144,7 +118,7 @@ void PodTerminator::StopContainers(Worker& worker, StopSteps run) {
   const bool hooked = run.hooks && run.grace_seconds.value_or(1) > 0;
   worker.termination.BeginRun(std::move(run), run.grace_seconds
                                                   ? now + std::chrono::seconds{*run.grace_seconds}
-                                                  : worker.deadline);
+                                                  : worker.kill.deadline);
   const auto pod = hooked ? Parse(worker.grant) : nullptr;
   const auto stops = worker.termination.ToStop();
   auto hooks = PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.pod_ip, now});
@@ -154,7 +128,7 @@ void PodTerminator::StopContainers(Worker& worker, StopSteps run) {
   hooks.empty() ? BeginStep(worker) : BeginHooks(worker, std::move(hooks));
 }
 
-/// What is marked and did not begin is lost; what has begun twice may do harm.
+/// A hook that is marked and did not begin is lost; a hook that begins twice may do harm.
 void PodTerminator::BeginHooks(Worker& worker, std::vector<PreStop> hooks) {
   const Clock::Time now = deps_.clock.Now();
   for (const auto& hook : hooks) worker.restarts.pre_stops.emplace(hook.container.id, now);
@@ -211,12 +185,12 @@ void PodTerminator::FailHook(const Worker& worker, const std::string& container,
                   KV("containerName", container), KV("err", why), TraceField(worker)});
 }
 
-/// Whose hook is still under way is told to end all the same.
+/// A container whose hook is still under way gets its signal all the same.
 void PodTerminator::OnTimeOver(const std::string& uid, int64_t incarnation) {
   Worker* worker = deps_.workers.Find(uid);
   if (stopping_ || worker == nullptr || worker->incarnation != incarnation) return;
   for (const std::string& id : worker->termination.Overdue(deps_.clock.Now())) {
-    deps_.log.Info("preStop hook has not ended in time",
+    deps_.log.Info("preStop hook exceeded its time, stopping the container",
                    {KV("podUID", uid), KV("containerID", id), TraceField(*worker)});
     if (const auto order = worker->termination.OnHookEnded(id, deps_.clock.Now()))
       StopContainer(*worker, *order);
@@ -264,12 +238,12 @@ void PodTerminator::StopContainer(const Worker& worker, const Termination::Order
   });
 }
 
-/// An answer that nobody waits for any more is of an incarnation that is over.
+/// An answer for another incarnation is ignored.
 void PodTerminator::OnStopped(const StopAnswer& answer) {
   Worker* worker = deps_.workers.Find(answer.uid);
   if (worker == nullptr || worker->incarnation != answer.incarnation) return;
   if (answer.status.ok()) deps_.on_ended(answer.uid, {answer.container_id});
-  const bool has_time = deps_.clock.Now() < worker->deadline;
+  const bool has_time = deps_.clock.Now() < worker->kill.deadline;
   switch (worker->termination.OnStopped(answer.container_id, answer.status, has_time)) {
     case Termination::Progress::kNotAwaited:
     case Termination::Progress::kWaits: return;
@@ -284,8 +258,8 @@ void PodTerminator::OnAllStopped(Worker& worker) {
   if (stopped.cancelled) return deps_.on_step_ended(worker, true);
   const std::string errors = fmt::format("{}", fmt::join(stopped.errors, ", "));
   if (worker.state == WorkerState::kTerminating && stopped.with_pod) {
-    // Stopping the sandbox kills at once: not while the containers still have time.
-    const bool in_time = deps_.clock.Now() < worker.deadline;
+    // Stopping the sandbox kills immediately: not while the containers still have time.
+    const bool in_time = deps_.clock.Now() < worker.kill.deadline;
     if (!stopped.errors.empty() && in_time) return Fail(worker, errors);
     return StopSandboxes(worker, stopped.errors);
   }
@@ -342,9 +316,9 @@ void PodTerminator::Settle(Worker& worker) const {
   worker.termination.terminal_status =
       TerminalStatusOf({.before = worker.termination.terminal_status.get(),
                         .pod = pod.get(),
-                        .evicted = worker.evicted,
-                        .reason = worker.reason,
-                        .message = worker.message,
+                        .evicted = worker.kill.evicted(),
+                        .reason = worker.kill.reason,
+                        .message = worker.kill.message,
                         .last_seen = *worker.termination.last_seen,
                         .incarnation = worker.incarnation,
                         .begun = worker.started_attempts});
@@ -364,14 +338,14 @@ StatusOr<Progress> PodTerminator::TearDownPod(const std::string& uid,
                                               const std::string& source) const {
   const auto cleaned = deps_.volumes.TearDown(uid, source);
   if (cleaned.ok() && *cleaned == Progress::kDone) return Done(deps_.cgroups.Destroy(uid));
-  deps_.log.LogIfError(deps_.cgroups.LowerShares(uid), "lower the shares of a pod that has ended");
+  deps_.log.LogIfError(deps_.cgroups.LowerShares(uid), "lower the CPU shares of a terminated pod");
   return cleaned;
 }
 
 /// Only some sandboxes of the pod were ended, maybe: while any other runs its volumes stay. They go
 /// with the last one if that is ended here too; otherwise gc asks for those of a pod that has a
-/// mark. The cgroup of a pod that nobody recorded may hold what is not to be ended here;
-/// CgroupKeeper looks.
+/// mark. The cgroup of a pod without a record may hold what is not to be ended here; CgroupKeeper
+/// checks it.
 StatusOr<Progress> PodTerminator::TearDownOrphan(const std::string& uid,
                                                  const std::string& source) const {
   const auto left = deps_.runtime.Inspect(uid);
@@ -383,7 +357,7 @@ StatusOr<Progress> PodTerminator::TearDownOrphan(const std::string& uid,
 void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>& cleaned) {
   Worker& worker = Busy(uid);
   if (!cleaned.ok()) {
-    // What went wrong is told instead, and nothing hangs.
+    // The record shows this error instead: nothing hangs.
     worker.unmounts_late = false;
     worker.unmounting_since = {};
     return Fail(worker, Message(cleaned.status()));
@@ -399,8 +373,8 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   deps_.on_step_ended(worker, false);
 }
 
-/// What is under way asks for the next look when it has ended. One that hangs in the kernel may
-/// never.
+/// A program under way wakes the pod when it has ended. A program that hangs in the kernel may
+/// never end.
 void PodTerminator::OnUnmounting(Worker& worker) {
   const Clock::Time now = deps_.clock.Now();
   if (!worker.unmounting_since) worker.unmounting_since = now;
@@ -408,7 +382,7 @@ void PodTerminator::OnUnmounting(Worker& worker) {
   if (waited < kUnmountWait) {
     deps_.inspect_again(worker.uid, kUnmountWait - waited);
   } else if (!std::exchange(worker.unmounts_late, true)) {
-    deps_.log.Warn("volumes of a pod that has ended are not unmounted in time",
+    deps_.log.Warn("volumes of a terminated pod are still mounted",
                    {KV("pod", kube::PodKey(worker.name_space, worker.name)),
                     KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
     worker.sync_error = kStillMounted;
@@ -422,7 +396,7 @@ void PodTerminator::Fail(Worker& worker, const std::string& why) {
   const std::string text = fmt::format("error killing pod: {}", why);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
   if (worker.sync_error != text)
-    deps_.log.Warn("cannot stop pod",
+    deps_.log.Warn("cannot terminate pod, will try again",
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
   worker.sync_error = text;
   deps_.inspect_again(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));

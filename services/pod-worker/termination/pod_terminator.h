@@ -1,16 +1,17 @@
 #pragma once
 
-/// Ends pods: inspects what runs, stops containers in their order, stops the sandboxes, settles how
-/// the pod has ended, and takes away what belonged to it alone. Also stops containers of a pod that
-/// goes on.
-/// In:      Begin for each cause of an end; Inspect, StopContainers and TearDown when it is the
-///          pod's turn; answers of the runtime.
-/// Owns:    nothing; how the end stands is in Termination of each worker.
+/// Kills and terminates pods: inspects what runs, stops containers in their order, stops the
+/// sandboxes, settles how the pod has ended, and tears down what belonged to it alone. Also stops
+/// containers of a pod that goes on.
+/// In:      Kill for each order; Inspect, StopContainers and TearDown when it is the pod's turn;
+///          answers of the runtime.
+/// Owns:    nothing; how far the termination is, is in Termination of each worker.
 /// Out:     preStop hooks, each marked on disk before it begins; stops through CRI; the events
 ///          Killing, FailedPreStopHook and FailedKillPod; what is to be saved and put, to
 ///          WorkerStore.
 /// Killed:  the next start inspects the pod again and goes on under the same deadline.
-/// Threads: the loop's; looks and sandboxes run on the pod's strand, no thread waits for a stop.
+/// Threads: the loop's; inspections and stops of sandboxes run on the pod's strand; no thread waits
+///          for the stop of a container.
 /// Errors:  shown in the worker's record; tried again after about 2 s.
 /// Source:  docs/behaviour/termination.md; docs/safety.md, rules 19 and 20.
 
@@ -29,6 +30,7 @@
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/kill.h"
 #include "services/pod-worker/pod/termination.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -40,15 +42,6 @@
 #include "services/pod-worker/volumes/volume_manager.h"
 
 namespace splitlet::pod_worker {
-
-/// Why an incarnation is to end, or to end sooner.
-struct KillOrder {
-  std::string reason, message;
-  bool evict = false, own_limit = false, removed = false;
-  bool node_shutdown = false;  // evicted because the node shuts down
-  std::optional<int64_t> asked_grace, deletion_grace;
-  std::string traceparent;  // empty: stays what it was
-};
 
 class PodTerminator {
  public:
@@ -71,21 +64,21 @@ class PodTerminator {
     StoppedSandboxes& stopped_sandboxes;
     /// These containers do not run any more.
     std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
-    /// The step that was begun for the worker is over. `again`: look at once what comes next.
+    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
     std::function<void(const std::string& uid, Duration wait)> inspect_again;
   };
   explicit PodTerminator(Deps deps) : deps_(std::move(deps)) {}
 
-  /// True when something is to be saved. The deadline is set once and comes only nearer.
-  bool Kill(Worker& worker, const KillOrder& cause);
-  /// Looks what runs of the pod, and stops it. The worker is busy until on_step_ended.
+  /// Adds an order to the kill of the worker. True when something is to be saved.
+  bool Kill(Worker& worker, const KillOrder& order);
+  /// Inspects the pod, and stops what runs. The worker is busy until on_step_ended.
   void Inspect(Worker& worker);
   /// The worker is busy already.
   void StopContainers(Worker& worker, StopSteps run);
-  /// Takes away what belonged to the pod alone. The worker is busy until on_step_ended.
+  /// Tears down what belonged to the pod alone. The worker is busy until on_step_ended.
   void TearDown(Worker& worker);
-  /// What is given up from now on is no failure.
+  /// Cancels stops. A stop that is given up from now on is no failure.
   void BeginStop();
 
  private:

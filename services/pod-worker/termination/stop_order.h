@@ -18,7 +18,7 @@ namespace splitlet::pod_worker {
 
 /// Containers of a pod that is ended, in the order of their stop signals: those of one step side by
 /// side, a step after the one before. Sidecars come after all others, last in the spec first, and
-/// wait for no ephemeral container. `pod` may be null: all at once.
+/// wait for no ephemeral container. `pod` may be null: all in one step.
 std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
                                                   const v1::ObservedPod& seen);
 

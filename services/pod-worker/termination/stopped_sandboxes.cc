@@ -6,8 +6,8 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// What is gone is forgotten when gc wants to remove something. So many only come together without
-/// gc.
+/// Ids of gone sandboxes are forgotten when gc wants to remove something. So many only come
+/// together without gc.
 constexpr size_t kMostKept = 10'000;
 
 }  // namespace

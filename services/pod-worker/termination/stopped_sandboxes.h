@@ -20,7 +20,7 @@ namespace splitlet::pod_worker {
 
 class StoppedSandboxes {
  public:
-  /// A stop begins: what was known says nothing of what it leaves behind.
+  /// A stop begins: earlier knowledge does not count for what it leaves behind.
   void OnBegun(const std::vector<std::string>& ids);
   /// It has succeeded.
   void OnStopped(const std::vector<std::string>& ids);

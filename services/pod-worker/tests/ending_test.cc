@@ -267,7 +267,8 @@ TEST_F(Ending, HoweverOftenItIsAskedAFullDiskIsTriedOnceASecond) {
   EXPECT_GE(tries, 9);
   EXPECT_LE(tries, 20) << "a try may be more than one step";
   int told = 0;
-  for (const auto& line : sink.lines()) told += line.message == "cannot save a pod's state" ? 1 : 0;
+  for (const auto& line : sink.lines())
+    told += line.message == "cannot save the state of a pod, will try again" ? 1 : 0;
   EXPECT_EQ(told, 1);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "libs/cri/incarnation.h"
+#include "services/pod-worker/pod/grace.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 
 /// Which life of a pod is meant: one that is put back under its UID, numbers that are lost, and

@@ -444,7 +444,7 @@ TEST_F(Place, AMountThatHangsInTheKernelIsToldWhenItsPodHasEnded) {
   volume.mutable_volume_source()->mutable_nfs()->set_server("s");
   volume.mutable_volume_source()->mutable_nfs()->set_path("/e");
   MountAt(*far.mutable_spec()->mutable_containers(0), "v");
-  constexpr const char* kTold = "volumes of a pod that has ended are not unmounted in time";
+  constexpr const char* kTold = "volumes of a terminated pod are still mounted";
   const auto lines = [this] {
     int count = 0;
     for (const auto& line : sink.lines()) count += line.message == kTold ? 1 : 0;

@@ -89,7 +89,7 @@ TEST_F(Running, WhatIsNotCarriedOutIsToldOnceInALife) {
   EXPECT_TRUE(std::ranges::any_of(
       events.events, [](const auto& e) { return e.warning && e.reason == "FeatureNotSupported"; }));
   EXPECT_TRUE(std::ranges::any_of(sink.lines(), [](const auto& line) {
-    return line.message == "a pod asks for what is not carried out";
+    return line.message == "pod uses unsupported fields";
   }));
   Restart();
   (*pod.mutable_metadata()->mutable_labels())["a"] = "b";
