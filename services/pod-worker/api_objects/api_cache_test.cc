@@ -35,7 +35,7 @@ class ApiCacheTest : public testing::Test {
   static kube::Pod PodOfMap(const std::string& name, const std::string& uid = "uid-web") {
     return PodThatNames("[{name: v, configMap: {name: " + name + "}}]", uid);
   }
-  /// As before a sync: how long it has to wait.
+  /// As before a sync. Returns how long the sync has to wait.
   Duration Prepare(const std::string& uid = "uid-web", bool is_new = true) {
     const Duration wait = cache_->Prepare(uid, is_new);
     loop_.RunUntilIdle();
@@ -122,7 +122,7 @@ TEST_F(ApiCacheTest, WhatNobodyNamesAnyMoreIsForgotten) {
   EXPECT_EQ(TakeCount(api_, "GET", "/api/v1/namespaces/default/configmaps"), 0);
 }
 
-/// Else the object would be unknown for a moment, and a container would wait.
+/// Otherwise the object would be unknown for a moment, and a container would wait.
 TEST_F(ApiCacheTest, AnEditOfThePodKeepsWhatItNamesStill) {
   PutConfigMap(api_, "m", "one");
   Hold(PodOfMap("m"));
@@ -285,8 +285,8 @@ TEST_F(ApiCacheTest, ARefusalIsToldWhenItLasts) {
     ChangeDetection strategy;
     int refusals;  // below 0: all
     Duration reported_after;
-    const char* value;  // then, or how it begins
-    int requests;       // until then, but for watches
+    const char* value;  // after that time; or the begin of the error
+    int requests;       // until then, without watches
   } kCases[] = {
       {"a watch that is refused once", ChangeDetection::kWatch, 1, 200ms, "one", 2},
       {"a watch that is refused for a while", ChangeDetection::kWatch, 4, 800ms, "one", 5},

@@ -19,7 +19,7 @@ class PullAccountsTest : public testing::Test {
                  R"("namespace":"default","uid":"uid-web"},"spec":{}})");
     accounts_.Hold("uid-web");
   }
-  /// "<uid> team=<annotation>", or why there is none.
+  /// "<uid> team=<annotation>", or the error.
   std::string Account(const TokenOwner& pod) {
     std::string out = "no answer";
     accounts_.GetAccount(pod, [&out](const StatusOr<PodAccount>& account) {

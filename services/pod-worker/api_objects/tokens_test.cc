@@ -25,7 +25,7 @@ class Tokens : public testing::Test {
     loop_.RunUntilIdle();
     return all;
   }
-  /// A token, or why there is none.
+  /// The token, or the error.
   std::string Value() {
     const auto all = tokens_.Of("uid-web");
     const auto& token = all.at(kWish);

@@ -219,7 +219,7 @@ TEST_F(ProviderConfig, OneFlagAloneIsRefused) {
   EXPECT_FALSE(ReadProviders(files_, "/etc/none.yaml", "/none").ok());
 }
 
-/// An API server of a few lines.
+/// The part of an API server that serves accounts and tokens.
 class FakeAccounts final : public AccountSource {
  public:
   void GetAccount(const TokenOwner& pod, OnAccount done) override {
@@ -240,7 +240,7 @@ class FakeAccounts final : public AccountSource {
   int reads = 0;
 };
 
-/// Plugins that answer what `answers` says, by name.
+/// Plugins whose answers are in `answers`, by name.
 class Providers : public testing::Test {
  protected:
   static CredentialProvider One(const std::string& name, const std::string& images,

@@ -93,7 +93,7 @@ TEST(Images, ARequestIsCountedOnceWithWhatWasKnown) {
        true,
        {.kind = Kind::kPull},
        ImageRequest{"ifnotpresent", "true", "true"}},
-      {"nobody asked",
+      {"no pull was requested",
        "Always",
        {},
        std::nullopt,

@@ -115,7 +115,7 @@ TEST(ObjectSet, TheFirstOfTwoWithOneNameCounts) {
   EXPECT_TRUE(set.GetConfigMap({"default", "b"}).ok());
 }
 
-/// Claim or volume of each, and what it is bound to.
+/// Each claim and volume, with the object that it is bound to.
 std::string Bindings(const ObjectSet& set) {
   std::string out;
   for (const auto& [key, claim] : set.claims)
@@ -171,7 +171,7 @@ TEST(ObjectSet, AClaimIsBoundToTheVolumeThatItNamesOrThatNamesIt) {
   }
 }
 
-/// The value, "!" where it is left out, or the error.
+/// The value, "!" for a value that is left out, or the error.
 std::string Value(const char* what, const std::string& name, const std::string& key,
                   bool optional) {
   static const ObjectSet set = *ReadObjects(kFile, "f.yaml");

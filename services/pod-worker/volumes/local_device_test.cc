@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-/// Remembers what is bound, and makes its place.
+/// Remembers the binds, and makes their targets.
 class BoundFiles final : public fs::Mounts {
  public:
   explicit BoundFiles(fs::FileSystem& files) : files_(files) {}

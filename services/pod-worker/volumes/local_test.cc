@@ -66,7 +66,7 @@ class Local : public testing::Test {
     ShowMounts();
     return done;
   }
-  /// The kernel's list.
+  /// Writes the kernel's list of mounts.
   void ShowMounts() {
     std::string table = "21 1 0:20 / /proc rw - proc proc rw\n";
     for (const auto& [path, mount] : mounts_.mounted())
@@ -255,7 +255,7 @@ TEST_F(Local, OnRootMismatchGivesWhatIsNotGivenYet) {
   }
 }
 
-/// Given as the disk has it; it is not mounted.
+/// On a real disk, without a mount.
 TEST_F(Local, ALinkIsWhatItLeadsTo) {
   fs::RealFileSystem real;
   fs::RealOwnership ownership;
@@ -338,7 +338,7 @@ TEST_F(Local, KilledAnywhereTheNextStartGoesOn) {
   }
 }
 
-/// Wherever it dies, what is bound belongs to the group.
+/// Killed anywhere: a bound directory belongs to the group.
 TEST_F(Local, KilledBetweenAnyTwoStepsItHasItsGroupWhenItIsBound) {
   bool killed = true;
   for (int step = 1; killed; ++step) {

@@ -65,7 +65,7 @@ class Nfs : public testing::Test {
     return plugin_.SetUp({pod_.spec().volumes(0)}, {pod_, nullptr, true}, place_);
   }
   Status TakeDown() { return plugin_.TearDown(place_).status(); }
-  /// Of what runs, its words.
+  /// The command lines of the running programs.
   std::vector<std::string> Running() const {
     std::vector<std::string> words;
     for (const auto& [key, program] : programs_.running())
@@ -214,7 +214,7 @@ TEST_F(Nfs, AnUnmountThatIsUnderWayEndsBeforeThePodIsSetUp) {
   EXPECT_FALSE(IsThere());
 }
 
-/// What became of it only the kernel knows.
+/// Only the kernel knows the outcome.
 TEST_F(Nfs, AMountOfAnEarlierProcessIsWaitedFor) {
   for (const bool mounts : {true, false}) {
     SCOPED_TRACE(mounts);

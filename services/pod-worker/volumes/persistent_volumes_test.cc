@@ -80,7 +80,7 @@ TEST_F(PersistentVolumes, TheKindsThatANodeHasByItself) {
                         "kubernetes.io/hostname, operator: In, values: [node-2]}]}]}}",
                     volumes = "/kubelet/pods/uid-web/volumes/";
   const struct {
-    std::string spec, want;  // the path on the host, or why there is none
+    std::string spec, want;  // the path on the host, or the error
   } kCases[] = {
       {"hostPath: {path: /srv/a}", "/srv/a"},
       {"hostPath: {path: /srv/made, type: DirectoryOrCreate}", "/srv/made"},

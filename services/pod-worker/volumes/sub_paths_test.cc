@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kNone{"", ""};
 
-/// With one mount of volume "v" for each pair of subPath and subPathExpr.
+/// A container with one mount of volume "v" for each pair of subPath and subPathExpr.
 kube::Container With(const std::vector<std::pair<const char*, const char*>>& mounts) {
   kube::Container container;
   container.set_name("app");

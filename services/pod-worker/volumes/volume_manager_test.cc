@@ -233,7 +233,7 @@ TEST_F(Volumes, OneThatFailsDoesNotHoldUpTheOthers) {
   }
 }
 
-/// A token would expire in its file.
+/// Otherwise a token would expire in its file.
 TEST_F(Volumes, OneThatCannotBeBroughtUpToDateDoesNotHoldUpTheOthers) {
   Put(std::string(kMap) + "data: {a: one}\n---\n" + kSecret + "stringData: {b: one}\n");
   const auto pod = PodWithVolumes(
@@ -278,7 +278,7 @@ TEST_F(Volumes, AnotherVolumeMayBeMountedInsideOne) {
   EXPECT_TRUE(IsThere(paths->at("v") + "/x/y")) << "the volume is read-only for the runtime";
 }
 
-/// Both paths are what the author of the pod likes.
+/// The author of the pod chooses both paths.
 TEST_F(Volumes, NothingIsMadeOutsideOfOneForAnotherThatIsMountedInside) {
   Put(std::string(kMap) + "data: {a: one}\n");
   const struct {
@@ -439,7 +439,7 @@ TEST(OnDisk, WhatAKilledProcessMadeWithoutItsModeIsMadeAnew) {
   EXPECT_EQ(files.Stat(beside, false).status().code(), StatusCode::kNotFound);
 }
 
-/// What is mounted is known, and what is written there is in the directory below it.
+/// Remembers mount points without mounting: files go into the directory itself.
 class NamesOfMounts final : public fs::Mounts {
  public:
   StatusOr<bool> IsMountPoint(const std::string& path) override { return paths_.contains(path); }
@@ -672,7 +672,7 @@ TEST_F(Volumes, AClaimThatIsOnlyReadIsMountedSo) {
                                            dir_ + "kubernetes.io~local-volume/disk"}));
 }
 
-/// The same words in a manifest are a path on the host, whatever type they name.
+/// In a manifest such a path is a path on the host.
 TEST_F(Volumes, NoPodNamesALocalVolumeItself) {
   ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
   auto pod = PodWithVolumes("[{name: v, hostPath: {path: /srv/disk}}]", {"v"});
