@@ -10,8 +10,8 @@
 #include "libs/fs/path.h"
 #include "libs/fs/state_id.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
-#include "services/pod-worker/machine/former_devices.h"
-#include "services/pod-worker/machine/swap.h"
+#include "services/pod-worker/node/former_devices.h"
+#include "services/pod-worker/node/swap.h"
 
 namespace splitlet::pod_worker {
 
@@ -95,7 +95,7 @@ StatusOr<CgroupSettings> CgroupsOf(const config::KubeletConfig& kubelet, bool ha
   return cgroups;
 }
 
-/// Version 1 of cgroups keeps no memory for anybody.
+/// Version 1 of cgroups reserves no memory.
 StatusOr<MemoryQos> MemoryQosOf(const daemon::Flags& flags, fs::FileSystem& files, bool v2) {
   if (flags.config_file.empty() || !v2) return MemoryQos{};
   ASSIGN_OR_RETURN(const auto text, files.Read(flags.config_file, kMaxConfig), "{}",
@@ -120,7 +120,7 @@ MachineSettings MachineOf(const daemon::Flags& flags, const config::KubeletConfi
           .cluster_domain = !kubelet.cluster_domain.empty()};
 }
 
-/// What keeps a node from starting. How much swap there is goes to `node`.
+/// Errors that keep a node from starting. The amount of swap goes to `node`.
 Status CheckMachine(const daemon::Flags& flags, const config::KubeletConfig& kubelet,
                     fs::FileSystem& files, NodeInfo& node) {
   const auto& machine = kubelet.machine;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What pod-worker takes from the configuration, and what it finds out about its node.
+/// The settings of pod-worker: from the configuration, and found out about its node.
 /// Threads: values; LoadConfig blocks on files.
 /// Errors:  those of the files.
 
@@ -9,7 +9,7 @@
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/provider_config.h"
-#include "services/pod-worker/machine/machine_setup.h"
+#include "services/pod-worker/node/machine_setup.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 
@@ -21,7 +21,7 @@ struct Config {
   Duration request_timeout = 120s;
   Duration sync_frequency = 60s;
   Duration crash_loop_max = 300s;
-  size_t parallel_pulls = 1;  // at once; 0: any number
+  size_t parallel_pulls = 1;  // at the same time; 0: any number
   int32_t registry_qps = 5, registry_burst = 10;
   AccessPolicy image_access;
   std::string home;  // of the process's user; empty: none

@@ -22,13 +22,13 @@
 #include "libs/http/async_client.h"
 #include "libs/node/pod_place.h"
 #include "libs/rpc/rpc.h"
+#include "services/pod-worker/api/checkpoint_rpc.h"
+#include "services/pod-worker/api/rpc.h"
+#include "services/pod-worker/api/stream_rpc.h"
 #include "services/pod-worker/cgroups/driver_choice.h"
-#include "services/pod-worker/checkpoints/checkpoint_rpc.h"
-#include "services/pod-worker/network/pod_cidr.h"
+#include "services/pod-worker/node/pod_cidr.h"
 #include "services/pod-worker/objects/folder_objects.h"
 #include "services/pod-worker/pod_worker_service.h"
-#include "services/pod-worker/rpc.h"
-#include "services/pod-worker/streams/stream_rpc.h"
 #include "services/pod-worker/sync/limited_runner.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -36,8 +36,8 @@
 namespace splitlet::pod_worker {
 namespace {
 
-/// Calls to the runtime that run at once, and as many more as there are that hang. Stops and pulls
-/// hold no thread.
+/// Calls to the runtime that run at the same time, and how many more may hang. Stops and pulls hold
+/// no thread.
 constexpr size_t kRuntimeThreads = 32;
 constexpr size_t kHungThreads = 480;
 constexpr Duration kRetryThreads = 1s;
@@ -123,8 +123,8 @@ struct Process final : daemon::Service {
   std::unique_ptr<FolderObjects> objects;  // null: this node has none
   Random api_jitter{RandomSeed()};
   std::unique_ptr<apiclient::Transport> api;  // null: this node has no API server
-  std::optional<ApiContext> api_context;      // likewise
-  std::unique_ptr<ApiCache> api_objects;      // likewise
+  std::optional<ApiContext> api_context;      // null: the same
+  std::unique_ptr<ApiCache> api_objects;      // null: the same
   std::unique_ptr<PodCidr> pod_cidr;
   std::unique_ptr<process::Programs> programs;
   std::unique_ptr<PodWorkerService> workers;
@@ -133,7 +133,7 @@ struct Process final : daemon::Service {
   std::unique_ptr<grpc::Service> calls, streams, checkpoints;
 };
 
-/// One that nothing of runs any more has no streams and no checkpoints.
+/// A pod with no running container has neither streams nor checkpoints.
 bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
   for (const v1::WorkerRecord& worker : workers.GetWorkers())
     if (worker.uid() == uid)
@@ -144,10 +144,15 @@ bool HasLivePod(const PodWorkerService& workers, const std::string& uid) {
 Status ConnectApi(daemon::ServiceContext& context, const Config& config, Process& p) {
   ASSIGN_OR_RETURN(p.api, daemon::ConnectApi(context), "objects of pods");
   if (p.api == nullptr) return OkStatus();
-  p.api_context.emplace(ApiContext{context.clock(), context.loop(), context.strands(), *p.api,
-                                   p.api_jitter, context.log(),
-                                   daemon::ApiContentOf(context.config()),
-                                   std::make_shared<apiclient::ClientMetrics>(context.metrics())});
+  p.api_context.emplace(
+      ApiContext{.clock = context.clock(),
+                 .loop = context.loop(),
+                 .strands = context.strands(),
+                 .transport = *p.api,
+                 .random = p.api_jitter,
+                 .log = context.log(),
+                 .content = daemon::ApiContentOf(context.config()),
+                 .metrics = std::make_shared<apiclient::ClientMetrics>(context.metrics())});
   p.api_objects = std::make_unique<ApiCache>(
       *p.api_context, ChangeDetectionOf(context.config().api.change_detection),
       [providers = config.credential_providers](const kube::Pod& pod) {
@@ -175,12 +180,12 @@ void ShareRoot(daemon::ServiceContext& context, const std::string& root_dir) {
   Status shared = context.files().MakeDirs(root_dir, 0750);
   if (shared.ok()) shared = fs::MakeShared(root_dir);
   if (!shared.ok())
-    context.log().Warn("mounts of containers are not seen by others",
+    context.log().Warn("root directory is not a shared mount: Bidirectional propagation disabled",
                        {{"path", root_dir}, KV("err", shared)});
 }
 
-/// What others call.
-void MakeFaces(daemon::ServiceContext& context, Process& p) {
+/// The gRPC services that other processes call.
+void MakeServices(daemon::ServiceContext& context, Process& p) {
   const auto has_pod = [&workers = *p.workers](const std::string& uid) {
     return HasLivePod(workers, uid);
   };
@@ -207,17 +212,18 @@ void MakeFaces(daemon::ServiceContext& context, Process& p) {
        .has_pod = has_pod});
 }
 
-/// Those of a killed pod-worker are known by its directory of state, which is one process's alone.
+/// Programs of a killed pod-worker are recognised by its state directory, which only one process
+/// uses.
 void MakePrograms(daemon::ServiceContext& context, const Config& config, Process& p) {
   const auto mark = process::MakeProgramMark(context.files(), config.state_dir + "/pod-worker");
-  context.log().LogIfError(mark.kept, "keep the mark of programs");
+  context.log().LogIfError(mark.kept, "save the mark of volume programs");
   p.programs = std::make_unique<process::RealPrograms>(process::RealPrograms::Options{
       .clock = context.clock(), .mark = mark.text, .on_ended = [&p](const std::string& uid) {
         p.loop.Post([&p, uid] { p.workers->OnVolumeProgramEnded(uid); });
       }});
 }
 
-/// Of termination messages and logs.
+/// Reads the tails of termination messages and logs.
 fs::TailReader TailsOfPods(const NodeInfo& node) {
   return fs::MakeTailReader(
       {node::PodsBelow(node.pod_roots.root_dir), node.pod_roots.marks_dir, node.pod_logs_dir});
@@ -241,6 +247,56 @@ config::KubeletConfig KubeletConfigOf(daemon::ServiceContext& context) {
   return kubelet;
 }
 
+/// Table and views are moved in by the caller.
+struct Tables {
+  bus::Table<v1::WorkerRecord> workers;
+  bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::PodStatusRecord> podstatus;
+};
+
+StatusOr<Tables> OpenTables(daemon::ServiceContext& context) {
+  ASSIGN_OR_RETURN(auto workers, bus::Own<v1::WorkerRecord>(context.bus(), "workers"),
+                   "table workers");
+  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
+                   "view desired");
+  ASSIGN_OR_RETURN(auto podstatus, bus::ViewOf<v1::PodStatusRecord>(context.bus(), "podstatus"),
+                   "view podstatus");
+  return Tables{std::move(workers), std::move(desired), std::move(podstatus)};
+}
+
+Deps WorkerDeps(daemon::ServiceContext& context, const Config& config, Tables tables, Process& p) {
+  return {.clock = context.clock(),
+          .loop = context.loop(),
+          .strands = context.strands(),
+          .runtime_strands = p.runtime_strands,
+          .bus = context.bus(),
+          .table = std::move(tables.workers),
+          .desired = std::move(tables.desired),
+          .podstatus = std::move(tables.podstatus),
+          .reader = p.runtime,
+          .runner = p.runner,
+          .remover = p.runtime,
+          .images = p.runtime,
+          .long_calls = p.runner,
+          .read_tail = TailsOfPods(config.node),
+          .files = context.files(),
+          .mounts = p.mounts,
+          .ownership = p.ownership,
+          .read_within = fs::ReadWithin,
+          .owner = *p.owner,
+          .events = context.events(),
+          .metrics = context.metrics(),
+          .log = context.log(),
+          .http = p.http,
+          .seed = std::random_device{}(),
+          .objects = p.ObjectsView(),
+          .kernel = &p.kernel,
+          .slices = &p.slices,
+          .run_program = process::RunProgram,
+          .api_objects = p.api_objects.get(),
+          .programs = p.programs.get()};
+}
+
 StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(auto config,
                    LoadConfig(context.flags(), KubeletConfigOf(context), context.files()),
@@ -248,64 +304,40 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePodWorker(daemon::ServiceContext&
   if (const char* const home = std::getenv("HOME"); home != nullptr) config.home = home;
   ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(config.runtime_endpoint, "pod-worker"),
                    "lock of the runtime");
-  ASSIGN_OR_RETURN(auto table, bus::Own<v1::WorkerRecord>(context.bus(), "workers"),
-                   "table workers");
-  ASSIGN_OR_RETURN(auto desired, bus::ViewOf<v1::DesiredRecord>(context.bus(), "desired"),
-                   "view desired");
-  ASSIGN_OR_RETURN(auto podstatus, bus::ViewOf<v1::PodStatusRecord>(context.bus(), "podstatus"),
-                   "view podstatus");
+  ASSIGN_OR_RETURN(auto tables, OpenTables(context), "tables of the bus");
   auto process = std::make_unique<Process>(context, config, std::move(lock));
   Process& p = *process;
   if (!config.objects_path.empty())
-    p.objects = std::make_unique<FolderObjects>(
-        FolderObjects::Deps{context.loop(), context.strands(), context.files(),
-                            fs::MakeInotifyWatcher(), context.log()},
-        config.objects_path);
+    p.objects =
+        std::make_unique<FolderObjects>(FolderObjects::Deps{.loop = context.loop(),
+                                                            .strands = context.strands(),
+                                                            .files = context.files(),
+                                                            .watcher = fs::MakeInotifyWatcher(),
+                                                            .log = context.log()},
+                                        config.objects_path);
   RETURN_IF_ERROR(ConnectApi(context, config, p), "--kubeconfig");
   MakePodCidr(context, config, p);
   if (config.machine.checked_sysctls)
     RETURN_IF_ERROR(EnsureSysctls(context.files(), fs::WriteInPlace, SysctlRule::kCheck),
                     "protectKernelDefaults");
   if (config.machine.shared_root) ShareRoot(context, config.node.pod_roots.root_dir);
-  p.machine = std::make_unique<MachineSetup>(
-      MachineSetup::Deps{context.loop(), context.strands(), context.files(), fs::WriteInPlace,
-                         p.mounts, process::RunProgram, context.events(), context.log(),
-                         config.node.name, config.node.pod_roots.root_dir},
-      config.machine);
+  p.machine =
+      std::make_unique<MachineSetup>(MachineSetup::Deps{.loop = context.loop(),
+                                                        .strands = context.strands(),
+                                                        .files = context.files(),
+                                                        .write = fs::WriteInPlace,
+                                                        .mounts = p.mounts,
+                                                        .run = process::RunProgram,
+                                                        .events = context.events(),
+                                                        .log = context.log(),
+                                                        .node_name = config.node.name,
+                                                        .root_dir = config.node.pod_roots.root_dir},
+                                     config.machine);
   MakePrograms(context, config, p);
-  p.workers = std::make_unique<PodWorkerService>(Deps{context.clock(),
-                                                      context.loop(),
-                                                      context.strands(),
-                                                      p.runtime_strands,
-                                                      context.bus(),
-                                                      std::move(table),
-                                                      std::move(desired),
-                                                      std::move(podstatus),
-                                                      p.runtime,
-                                                      p.runner,
-                                                      p.runtime,
-                                                      p.runtime,
-                                                      p.runner,
-                                                      TailsOfPods(config.node),
-                                                      context.files(),
-                                                      p.mounts,
-                                                      p.ownership,
-                                                      fs::ReadWithin,
-                                                      *p.owner,
-                                                      context.events(),
-                                                      context.metrics(),
-                                                      context.log(),
-                                                      p.http,
-                                                      std::random_device{}(),
-                                                      p.ObjectsView(),
-                                                      &p.kernel,
-                                                      &p.slices,
-                                                      process::RunProgram,
-                                                      p.api_objects.get(),
-                                                      p.programs.get()},
-                                                 std::move(config));
+  Deps deps = WorkerDeps(context, config, std::move(tables), p);
+  p.workers = std::make_unique<PodWorkerService>(std::move(deps), std::move(config));
   RETURN_IF_ERROR(p.workers->PrepareCgroups(), "cgroups of pods");
-  MakeFaces(context, p);
+  MakeServices(context, p);
   return process;
 }
 

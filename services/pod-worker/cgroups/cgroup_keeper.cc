@@ -16,7 +16,7 @@ void CgroupKeeper::OnPodsChanged() {
   if (deps_.cgroups.enabled()) SetShares();
 }
 
-/// One at a time; changes meanwhile make one more.
+/// Runs once at a time; changes during a run cause another one.
 void CgroupKeeper::SetShares() {
   again_ = setting_;
   if (setting_) return;
@@ -33,7 +33,7 @@ void CgroupKeeper::NodeEvent(bool warning, const std::string& reason, const std:
       deps_.node_name, {.reason = reason, .message = message, .warning = warning}));
 }
 
-void CgroupKeeper::TellLimited(const Status& limited) {
+void CgroupKeeper::ReportLimited(const Status& limited) {
   const std::string trouble = limited.ok() ? "" : Message(limited);
   const bool first = !limited_.has_value();
   if (limited_ == trouble) return;
@@ -48,7 +48,7 @@ void CgroupKeeper::TellLimited(const Status& limited) {
               "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future "
               "release. Please migrate to cgroup v2. More information at "
               "https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1");
-  // Else this process would not have started.
+  // Prepare succeeded, or this process would not have started.
   for (const ReservedCgroup& each : deps_.cgroups.settings().reserved)
     NodeEvent(
         false, "NodeAllocatableEnforced",
@@ -60,11 +60,13 @@ void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set,
                                const ClassRequests& requests) {
   setting_ = false;
   if (set.ok()) memory_.Set(requests);
-  TellLimited(limited);
+  ReportLimited(limited);
   const Status& status = limited.ok() ? set : limited;
   const std::string trouble = status.ok() ? "" : Message(status);
   if (!trouble.empty() && trouble != trouble_)
-    deps_.log.Warn("cannot set the shares of the classes of pods", {KV("err", status)});
+    deps_.log.Warn(
+        "cannot set limits and CPU shares above the pods, will set them again in a minute",
+        {KV("err", status)});
   trouble_ = trouble;
   if (again_) SetShares();
 }
@@ -78,11 +80,11 @@ void CgroupKeeper::OnTick() {
 }
 
 void CgroupKeeper::OnMarkedListed(const StatusOr<std::vector<std::string>>& uids) {
-  if (!uids.ok()) return deps_.log.LogIfError(uids.status(), "list the cgroups of pods");
+  if (!uids.ok()) return deps_.log.LogIfError(uids.status(), "list the marked cgroups of pods");
   for (const std::string& uid : *uids) {
     if (!deps_.is_forgotten(uid)) continue;
     deps_.runtime_strands.Run(uid, [this, uid] {
-      deps_.log.LogIfError(DestroyForgotten(uid), "take down the cgroup of a pod that is gone");
+      deps_.log.LogIfError(DestroyForgotten(uid), "tear down the cgroup of a pod that is gone");
     });
   }
 }

@@ -1,13 +1,13 @@
 #pragma once
 
-/// Keeps the cgroups of pods as they should be while nothing is done for one pod: the shares of the
-/// classes, and cgroups that nobody came to take down.
+/// Keeps the cgroups above those of pods current, and tears down cgroups whose pods are gone.
 /// In:      OnPodsChanged when a pod began or ended; OnTick each minute.
-/// Out:     events of the node, NodeAllocatableEnforced and FailedNodeAllocatableEnforcement.
-/// Owns:    nothing but what is under way.
-/// Killed:  the next minute does it.
+/// Out:     shares and limits of cgroups; the node's events NodeAllocatableEnforced and
+///          FailedNodeAllocatableEnforcement.
+/// Owns:    only whether shares are being set.
+/// Killed:  the next tick does the same work.
 /// Threads: the loop's; files are touched on strands, those of a pod on the pod's own.
-/// Errors:  logged when they change; tried again at the next minute.
+/// Errors:  logged when they change; retried each minute.
 /// Source:  docs/behaviour/cgroups.md, "Life".
 
 #include <functional>
@@ -21,7 +21,7 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/memory_qos_metrics.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
-#include "services/pod-worker/worker/workers.h"
+#include "services/pod-worker/pod/workers.h"
 
 namespace splitlet::pod_worker {
 
@@ -41,7 +41,7 @@ class CgroupKeeper {
     prometheus::Registry& metrics;
     const MemoryQos& memory_qos;
     Duration request_timeout;
-    /// Nobody works for the pod, and nothing is on disk that would make somebody.
+    /// The pod has neither a worker nor a file that would make one.
     std::function<bool(const std::string& uid)> is_forgotten;
   };
   explicit CgroupKeeper(Deps deps)
@@ -53,20 +53,21 @@ class CgroupKeeper {
  private:
   void SetShares();
   void OnSharesSet(const Status& limited, const Status& set, const ClassRequests& requests);
-  /// The node's events: what is reserved is kept, or why not.
-  void TellLimited(const Status& limited);
+  /// Records the node's events: reservations are enforced, or why not.
+  void ReportLimited(const Status& limited);
   void NodeEvent(bool warning, const std::string& reason, const std::string& message);
   void OnMarkedListed(const StatusOr<std::vector<std::string>>& uids);
-  /// On the pod's strand. What has a sandbox has somebody who will come.
+  /// On the pod's strand. Leaves the cgroup of a ready sandbox, because a worker will find that
+  /// pod.
   Status DestroyForgotten(const std::string& uid) const;
   ClassRequests SumOfPods() const;
 
   const Deps deps_;
   MemoryQosMetrics memory_;
   bool setting_ = false, again_ = false;
-  std::string trouble_;  // of the last time
-  std::optional<std::string>
-      limited_{};  // the last trouble with all pods that was told; empty: none
+  std::string trouble_;                   // error of the last SetShares; empty: none
+  std::optional<std::string> limited_{};  // last reported error of the cgroup of all pods; empty:
+                                          // none; unset: not reported
 };
 
 }  // namespace splitlet::pod_worker

@@ -7,12 +7,12 @@ MemoryQosMetrics::MemoryQosMetrics(prometheus::Registry& registry, const MemoryQ
   if (!qos.on) return;
   min_ = &prometheus::BuildGauge()
               .Name("kubelet_memory_qos_node_memory_min_bytes")
-              .Help("memory.min of all pods.")
+              .Help("memory.min of the cgroup of all pods.")
               .Register(registry)
               .Add({});
   low_ = &prometheus::BuildGauge()
               .Name("kubelet_memory_qos_node_memory_low_bytes")
-              .Help("memory.low of the class Burstable.")
+              .Help("memory.low of the cgroup of class Burstable.")
               .Register(registry)
               .Add({});
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How much memory is kept for pods: a kubelet's metrics, which are there with the feature alone.
+/// A kubelet's metrics of the memory that is protected for pods; only with the feature MemoryQoS.
 /// Threads: one.
 /// Errors:  none.
 /// Units:   bytes.
@@ -17,7 +17,7 @@ namespace splitlet::pod_worker {
 class MemoryQosMetrics {
  public:
   MemoryQosMetrics(prometheus::Registry& registry, const MemoryQos& qos);
-  /// As the cgroups of all pods and of class Burstable have it now.
+  /// `requests`: of all pods.
   void Set(const ClassRequests& requests);
 
  private:

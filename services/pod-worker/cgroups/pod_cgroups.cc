@@ -54,18 +54,18 @@ Status PodCgroups::Prepare() const {
   const cgroup::Name node = InTree(cgroup::NodeName(settings_.root));
   RETURN_IF_ERROR(tree_->Make(node), "{}", cgroup::CgroupfsPath(node));
   RETURN_IF_ERROR(EnforceReserved(), "enforceNodeAllocatable");
-  // Of a start before: its pods run, and their shares with them.
+  // The cgroups of an earlier start keep the shares that suit the running pods.
   ASSIGN_OR_RETURN(
       const bool shared,
       tree_->Exists(InTree(cgroup::QosName(settings_.root, kube::QosClass::kBurstable))),
       "class Burstable");
-  // What the kernel refuses, as a limit below what is used, it may take later.
-  deps_.log.LogIfError(LimitAll(), "limit all pods");
-  if (!shared) deps_.log.LogIfError(SetShares({}), "shares of the classes of pods");
+  // The kernel refuses a limit below the present usage, and may accept it later.
+  deps_.log.LogIfError(LimitAll(), "limit the cgroup of all pods");
+  if (!shared) deps_.log.LogIfError(SetShares({}), "set the CPU shares of the QoS classes");
   return OkStatus();
 }
 
-/// Where nothing is kept, what was before is taken back.
+/// Without `keep`, resets the values that an earlier configuration set.
 Status PodCgroups::KeepMemory(const ClassRequests& requests) const {
   const MemoryQos& qos = deps_.node.memory_qos;
   if (!qos.on) return OkStatus();
@@ -103,7 +103,8 @@ StatusOr<std::optional<cgroup::Name>> PodCgroups::ReadMark(const std::string& ui
   auto text = deps_.files.Read(MarkOf(uid), kMaxMark);
   if (text.status().code() == StatusCode::kNotFound) return std::optional<cgroup::Name>();
   RETURN_IF_ERROR(text, "{}", MarkOf(uid));
-  if (text->empty()) return std::optional<cgroup::Name>();  // a power cut: never written
+  if (text->empty())
+    return std::optional<cgroup::Name>();  // a power cut: the content was never written
   if (text->ends_with('\n')) text->pop_back();
   auto name = cgroup::ParseCgroupfsPath(*text);
   if (!name.ok() || name->size() < 2 || cgroup::PodUidOf(name->back()) != uid)
@@ -146,7 +147,7 @@ Status PodCgroups::Adopt(const kube::Pod& pod) const {
   return there ? Mark(uid, name) : OkStatus();
 }
 
-/// A pod keeps the cgroup that it was given, whatever the configuration says by now.
+/// A pod keeps its cgroup when the configuration changes.
 StatusOr<std::string> PodCgroups::Ensure(const kube::Pod& pod) const {
   if (!tree_) return std::string();
   const std::string& uid = pod.metadata().uid();

@@ -1,14 +1,15 @@
 #pragma once
 
-/// The cgroups of pods: made and limited before a pod gets its sandbox, taken down when nothing of
-/// the pod is left. Only what is marked is ever taken down: one of a kubelet's pod gets its mark
-/// when the pod is taken over.
-/// In:      pods as PodSync, TerminationRunner and CgroupKeeper have them.
-/// Owns:    the marks, "<run>/pod-worker/cgroups/<uid>": the path, on disk before the cgroup.
-/// Killed:  a pod without sandbox gets its cgroup made and limited again; a mark without a pod is
-///          found by CgroupKeeper.
+/// The cgroups of pods: made and limited before a pod gets its sandbox, torn down when nothing of
+/// the pod is left. Only marked cgroups are ever torn down; the cgroup of a kubelet's pod gets its
+/// mark when the pod is taken over.
+/// In:      pods, from the sync, the termination and CgroupKeeper.
+/// Owns:    the marks: the file "<run>/pod-worker/cgroups/<uid>" holds the path of the cgroup, and
+///          is on disk before the cgroup is made.
+/// Killed:  the next sync of a pod without sandbox makes and limits its cgroup again; CgroupKeeper
+///          finds a mark without a pod.
 /// Threads: any, one call for a pod at a time; calls block on files.
-/// Errors:  each names the file; a mark that names no cgroup of its pod is FAILED_PRECONDITION.
+/// Errors:  each names the file. FAILED_PRECONDITION: a mark does not name a cgroup of its pod.
 /// Source:  docs/behaviour/cgroups.md; docs/safety.md, rule 10.
 
 #include <memory>
@@ -23,25 +24,26 @@
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 
-/// The cgroup of what is reserved for others; it is theirs, and only limited here.
+/// A cgroup of the system or of Kubernetes daemons, with its reservation. pod-worker only limits
+/// it.
 struct ReservedCgroup {
-  std::string of;          // "System", "Kube"
-  cgroup::Name name = {};  // in the tree
+  std::string of;  // "System", "Kube"
+  cgroup::Name name = {};
   cgroup::Limits limits = {};
 };
 
 struct CgroupSettings {
-  bool enabled = false;  // not: pods of before keep theirs, new ones are placed by the runtime
-  std::optional<cgroup::Layout> layout = {};  // nothing: this process sees no whole hierarchy
-  cgroup::Driver driver = cgroup::Driver::kCgroupfs;  // of new ones; a mark says that of its own
+  bool enabled = false;  // false: the runtime places new pods; cgroups made before are kept
+  std::optional<cgroup::Layout> layout = {};          // unset: this process sees no whole hierarchy
+  cgroup::Driver driver = cgroup::Driver::kCgroupfs;  // of new cgroups; a mark names its own
   cgroup::Name root = {};
   cgroup::Limits node_limits = {};  // of all pods together
-  bool enforced = false;            // they keep what is reserved, and the node is told so
+  bool enforced = false;            // node_limits hold, and events of the node report it
   std::vector<ReservedCgroup> reserved = {};
   int64_t pod_pids = -1;  // below 1: no limit
 };
@@ -49,7 +51,7 @@ struct CgroupSettings {
 class PodCgroups {
  public:
   struct Deps {
-    cgroup::Kernel* kernel;  // null: none
+    cgroup::Kernel* kernel;  // null: this node has no cgroups to manage
     fs::FileSystem& files;
     const NodeInfo& node;
     const Clock& clock;
@@ -61,29 +63,28 @@ class PodCgroups {
   PodCgroups(Deps deps, CgroupSettings settings);
 
   bool enabled() const { return settings_.enabled; }
-  /// The cgroups above those of pods, and the limits of what is reserved. At start; refused where
-  /// they cannot be made.
+  /// At start: makes the cgroups above those of pods, and limits the reserved ones.
   Status Prepare() const;
   const CgroupSettings& settings() const { return settings_; }
-  /// What all pods may use together.
+  /// Limits all pods together.
   Status LimitAll() const;
-  /// Of the classes, and the memory that is kept for them; all is tried, the first error told.
+  /// CPU shares and protected memory of the QoS classes. Tries all, and returns the first error.
   Status SetShares(const ClassRequests& requests) const;
-  /// For the pod's sandbox, which is about to be made: its cgroup_parent; empty: the runtime places
-  /// it. One that could not be limited is logged.
+  /// Before the pod's sandbox is made. Returns its cgroup_parent; empty: the runtime places the
+  /// sandbox. A cgroup that cannot be limited is logged and used.
   StatusOr<std::string> Ensure(const kube::Pod& pod) const;
-  /// Of a pod that runs: one that bears its name and no mark, as a kubelet leaves it, is ours from
-  /// now on, so that the pod's next containers are in it and it ends with the pod.
+  /// Marks the cgroup of a running pod that a kubelet has left: the pod's next containers go into
+  /// it, and it is torn down with the pod.
   Status Adopt(const kube::Pod& pod) const;
-  /// For containers in the sandbox that the pod has.
+  /// The cgroup_parent for containers in the pod's existing sandbox.
   StatusOr<std::string> ParentOf(const std::string& uid) const;
-  /// It was made here, and is there no more.
+  /// The pod's cgroup is marked and no longer exists.
   StatusOr<bool> IsGone(const std::string& uid) const;
-  /// Nothing of it runs any more, and it has to stay: it competes with no pod for CPU.
+  /// The least CPU shares, for a cgroup that has to stay although its containers have stopped.
   Status LowerShares(const std::string& uid) const;
   /// Idempotent. FAILED_PRECONDITION while processes still end.
   Status Destroy(const std::string& uid) const;
-  /// UIDs of all pods that have one of ours.
+  /// UIDs of all pods with a mark.
   StatusOr<std::vector<std::string>> ListMarked() const;
 
  private:
@@ -92,7 +93,7 @@ class PodCgroups {
   cgroup::Name InTree(const cgroup::Name& name) const {
     return cgroup::InTree(settings_.driver, name);
   }
-  /// Does one of the tree's calls, and measures it.
+  /// Runs and times a call of the tree.
   template <class Call>
   Status Measured(const char* operation, const Call& call) const {
     const auto begin = deps_.clock.Now();

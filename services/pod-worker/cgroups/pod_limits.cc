@@ -11,7 +11,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// By every container, or by the pod as a whole.
+/// Every container has a limit of the resource, or the pod as a whole has one.
 bool IsLimited(const kube::Pod& pod, std::string_view name) {
   const std::string key(name);
   const auto limits = [&key](const auto& holder) {
@@ -106,28 +106,6 @@ cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugeP
   for (const node::HugePages& pages : huge_pages)
     out.huge_pages[pages.size] = cgroup::kUnboundedHugePages;
   return out;
-}
-
-ClassRequests& ClassRequests::operator+=(const ClassRequests& other) {
-  burstable_millicores += other.burstable_millicores;
-  burstable_memory_bytes += other.burstable_memory_bytes;
-  guaranteed_memory_bytes += other.guaranteed_memory_bytes;
-  return *this;
-}
-
-ClassRequests ClassRequestsOf(const kube::Pod& pod) {
-  const auto qos = kube::QosOf(pod);
-  const auto requests = kube::PodRequests(pod);
-  if (!qos.ok() || !requests.ok()) return {};
-  const int64_t memory = kube::Of(*requests, kube::kMemory).Value();
-  switch (*qos) {
-    case kube::QosClass::kGuaranteed: return {.guaranteed_memory_bytes = memory};
-    case kube::QosClass::kBurstable:
-      return {.burstable_millicores = kube::Of(*requests, kube::kCpu).MilliValue(),
-              .burstable_memory_bytes = memory};
-    case kube::QosClass::kBestEffort: return {};
-  }
-  UNREACHABLE();
 }
 
 }  // namespace splitlet::pod_worker

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the cgroups of pods are limited to: of one pod, and of all together.
+/// The limits of cgroups: of one pod, of all pods together, of QoS classes and of reservations.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT for a quantity that does not parse (validation refuses it before).
 /// Source:  docs/behaviour/cgroups.md, "Limits"; kubelet cm.ResourceConfigForPod.
@@ -15,6 +15,7 @@
 #include "libs/kube/pod_types.h"
 #include "libs/node/machine.h"
 #include "libs/node/resources.h"
+#include "services/pod-worker/pod/class_requests.h"
 
 namespace splitlet::pod_worker {
 
@@ -24,33 +25,24 @@ struct PodLimitsInput {
   int64_t cpu_period_us = 100'000;
   int64_t pids = -1;                               // below 1: no limit
   const std::vector<node::HugePages>& huge_pages;  // sizes of the node
-  bool keep_memory = false;                        // that is requested
+  bool keep_memory = false;                        // protect the requested memory
 };
 StatusOr<cgroup::Limits> PodCgroupLimits(const PodLimitsInput& input);
 
 struct AllPodsInput {
   const node::Machine& machine;
   node::NodeLimits limits;  // of the configuration
-  bool enforced = true;     // the reservations are kept
-  int64_t most_pids = 0;    // of the kernel; 0: not known
+  bool enforced = true;     // the reservations are taken off
+  int64_t most_pids = 0;    // the kernel's maximum; 0: not known
 };
-/// Of "kubepods": the capacity less the reservations; eviction thresholds are not taken off, and
-/// huge pages count as memory.
+/// Limits of "kubepods": the capacity less the reservations. Eviction thresholds are not taken off.
+/// Huge pages count as memory.
 StatusOr<cgroup::Limits> AllPodsLimits(const AllPodsInput& input);
-/// Of the cgroup of what is reserved: "cpu", "memory" and "pid" of the reservation; what it does
-/// not name is not limited. Huge pages are left alone.
+/// Limits of a reserved cgroup: "cpu", "memory" and "pid" of the reservation. Other resources and
+/// huge pages are not limited.
 StatusOr<cgroup::Limits> ReservedLimits(const std::map<std::string, std::string>& reserved,
                                         bool cpu_only);
-/// Of the classes that have a cgroup of their own; 2 shares for no CPU.
+/// Limits of a QoS class with its own cgroup; 2 shares where no CPU is requested.
 cgroup::Limits QosCgroupLimits(int64_t millicores, const std::vector<node::HugePages>& huge_pages);
-
-/// What a pod adds to the cgroups above its own, and what all of them add.
-struct ClassRequests {
-  int64_t burstable_millicores = 0;
-  int64_t burstable_memory_bytes = 0, guaranteed_memory_bytes = 0;
-  ClassRequests& operator+=(const ClassRequests& other);
-  bool operator==(const ClassRequests&) const = default;
-};
-ClassRequests ClassRequestsOf(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

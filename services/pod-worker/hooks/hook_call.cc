@@ -9,8 +9,8 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
 #include "libs/base/text.h"
-#include "services/pod-worker/http_target.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/grace.h"
+#include "services/pod-worker/pod/http_target.h"
 
 namespace splitlet::pod_worker {
 

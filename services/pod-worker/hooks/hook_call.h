@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a lifecycle hook of a container comes to: a command, a request or a wait; and the words in
-/// which its failure is told.
+/// The call that a lifecycle hook of a container makes: a command, a request or a sleep; and the
+/// text of its failure.
 /// Threads: pure functions, any.
-/// Errors:  in HookCall::error: what cannot be run at all.
+/// Errors:  HookCall::error: the hook cannot be run at all.
 /// Units:   Duration.
 /// Source:  docs/behaviour/hooks.md; kubelet lifecycle handlerRunner.
 
@@ -27,7 +27,7 @@ struct HookCall {
   std::vector<std::string> command;
   http::Exchange request;
   Duration sleep{0};
-  Status error;         // not OK: it cannot be run, and has failed
+  Status error;         // not OK: the hook cannot be run, which counts as its failure
   std::string subject;  // "Exec lifecycle hook ([a b]) for Container "c" in Pod "p_ns(uid)""
 };
 
@@ -39,11 +39,11 @@ struct HookOf {
 };
 HookCall MakeHookCall(const HookOf& hook);
 
-/// The command's own failure; OK for exit code 0.
+/// OK for exit code 0; else the command's failure.
 Status ExecOutcome(const std::vector<std::string>& command, int32_t exit_code,
                    const std::string& stderr_text);
 
-/// For a waiting message or a log line, never for an event: it may hold secrets. Bounded.
+/// For a waiting message or a log line. Never for an event, because it may hold secrets. Bounded.
 std::string HookMessage(const HookCall& call, const Status& error, const std::string& output);
 
 }  // namespace splitlet::pod_worker

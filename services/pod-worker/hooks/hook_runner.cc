@@ -15,7 +15,7 @@ Status MayBegin() {
   return OkStatus();
 }
 
-/// Given up, or out of time: not the hook's own failure.
+/// The hook was given up or its time is over, which is not the hook's own failure.
 bool IsOurs(const Status& status) {
   return status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
 }
@@ -35,13 +35,13 @@ void HookRunner::Begin(Run run, Done done) {
   under_way_[id] = {run.deadline.cancel, std::move(done)};
   if (!run.call.error.ok()) return PostEnd(id, Failed(run.call, run.call.error));
   if (run.call.kind == HookCall::Kind::kSleep) return Sleep(id, run);
-  Places& places = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
-  const bool waits = places.Enter(false, [this, id, run, &places] {
-    under_way_[id].place = &places;
+  ProbeSlots& slots = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
+  const bool waits = slots.Enter(false, [this, id, run, &slots] {
+    under_way_[id].slots = &slots;
     BeginOnStrand(id, run);
   });
   if (!waits)
-    PostEnd(id, Failed(run.call, ResourceExhausted("too many hooks wait for their turn")));
+    PostEnd(id, Failed(run.call, ResourceExhausted("too many hooks wait for a slot to run")));
 }
 
 void HookRunner::BeginOnStrand(uint64_t id, const Run& run) {
@@ -62,7 +62,7 @@ void HookRunner::Exec(uint64_t id, const Run& run) {
       });
 }
 
-/// Any answer will do.
+/// Any answer of the server is a success.
 void HookRunner::Get(uint64_t id, const Run& run) {
   deps_.http.Begin(run.call.request, run.deadline, [this, id, run](const http::Outcome& outcome) {
     if (outcome.status.code() == StatusCode::kUnimplemented)
@@ -71,8 +71,7 @@ void HookRunner::Get(uint64_t id, const Run& run) {
   });
 }
 
-/// To a server that does not speak TLS the request goes once more, without what is to be kept
-/// secret.
+/// For a server that does not speak TLS: the same request without TLS and without secrets.
 void HookRunner::GetInTheClear(uint64_t id, const Run& run, const Status& refused) {
   http::Exchange plain = run.call.request;
   plain.url.replace(0, std::string_view("https").size(), "http");
@@ -95,7 +94,7 @@ void HookRunner::Sleep(uint64_t id, const Run& run) {
     if (!in_time) deps_.metrics.hook_sleeps_cut.Increment();
     End(id, in_time ? OkStatus() : DeadlineExceeded("the time to stop is over"));
   });
-  hook.told = hook.cancel->Add([this, id] {
+  hook.cancel_id = hook.cancel->Add([this, id] {
     deps_.metrics.hook_sleeps_cut.Increment();
     PostEnd(id, Cancelled("container terminated before sleep hook finished"));
   });
@@ -112,8 +111,8 @@ void HookRunner::End(uint64_t id, const Status& status) {
   const UnderWay hook = std::move(found->second);
   under_way_.erase(found);
   if (hook.timer != 0) deps_.loop.CancelTimer(hook.timer);
-  if (hook.told != 0) hook.cancel->Remove(hook.told);
-  if (hook.place != nullptr) hook.place->Leave(false);
+  if (hook.cancel_id != 0) hook.cancel->Remove(hook.cancel_id);
+  if (hook.slots != nullptr) hook.slots->Leave(false);
   if (!stopping_) hook.done(status);
 }
 

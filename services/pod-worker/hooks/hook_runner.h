@@ -1,12 +1,13 @@
 #pragma once
 
-/// Runs lifecycle hooks, and says how each has ended.
-/// In:      Begin, from the sync and the end of a pod; answers of the runtime and of servers.
-/// Owns:    the hooks under way; those that wait for their place.
-/// Out:     ExecSync and HTTP without a thread; sleeps by a timer.
-/// Killed:  nobody begins a hook again: see docs/safety.md, rule 19.
+/// Runs lifecycle hooks, and reports how each ended.
+/// In:      Begin, from the sync and the termination of a pod; answers of the runtime and of
+///          servers.
+/// Owns:    the hooks that run or wait for a slot.
+/// Out:     ExecSync and HTTP requests that hold no thread; timers for sleeps.
+/// Killed:  a hook that was begun is not begun again: docs/safety.md, rule 19.
 /// Threads: the loop's; calls begin on strands.
-/// Errors:  CANCELLED when it was given up, DEADLINE_EXCEEDED when its time is over; else its
+/// Errors:  CANCELLED: the hook was given up. DEADLINE_EXCEEDED: its time is over. Else its
 ///          failure, in the words of HookMessage.
 /// Source:  docs/behaviour/hooks.md.
 
@@ -20,8 +21,8 @@
 #include "libs/cri/long_calls.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_call.h"
-#include "services/pod-worker/metrics.h"
-#include "services/pod-worker/probes/places.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/probes/probe_slots.h"
 
 namespace splitlet::pod_worker {
 
@@ -37,23 +38,23 @@ class HookRunner {
   };
   using Done = std::function<void(const Status&)>;
   explicit HookRunner(Deps deps) : deps_(std::move(deps)) {}
-  /// Of requests, which may last for hours; probes have the rest of the client's calls.
+  /// Requests may last for hours; probes get the other calls of the HTTP client.
   static constexpr size_t kRequestsAtOnce = 128;
-  /// Each may have 64 KiB of its answer in memory before this is read (libs/cri/exec_calls.h). A
-  /// hook often does nothing but sleep, so all those of a full node run at a time.
+  /// A command may hold 64 KiB of its answer in memory before pod-worker reads the answer
+  /// (libs/cri/exec_calls.h). Many hooks only sleep, so all hooks of a full node run at the same
+  /// time.
   static constexpr size_t kCommandsAtOnce = 512;
   static constexpr size_t kMaxWaiting = 4096;
 
   struct Run {
     std::string container_id;
     HookCall call;
-    Deadline deadline;  // with a token of its own
+    Deadline deadline;  // with its own token
     std::string traceparent;
   };
-  /// `done` runs on the loop, once, and not before Begin has returned; after BeginStop it does not
-  /// run any more.
+  /// `done` runs on the loop, once, after Begin has returned. After BeginStop it does not run.
   void Begin(Run run, Done done);
-  /// Gives all up, and begins nothing more.
+  /// Gives up all hooks, and begins no other.
   void BeginStop();
 
  private:
@@ -61,8 +62,8 @@ class HookRunner {
     std::shared_ptr<CancelToken> cancel;
     Done done;
     exec::TimerId timer = 0;
-    int told = 0;             // of `cancel`
-    Places* place = nullptr;  // among which it has one
+    int cancel_id = 0;            // of the callback in `cancel`; 0: none
+    ProbeSlots* slots = nullptr;  // in which it holds a slot; null: it holds none
   };
   void BeginOnStrand(uint64_t id, const Run& run);
   void Exec(uint64_t id, const Run& run);
@@ -73,8 +74,8 @@ class HookRunner {
   void GetInTheClear(uint64_t id, const Run& run, const Status& refused);
 
   const Deps deps_;
-  Places requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
-  Places commands_{{.at_once = kCommandsAtOnce, .waiting = kMaxWaiting}};
+  ProbeSlots requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
+  ProbeSlots commands_{{.at_once = kCommandsAtOnce, .waiting = kMaxWaiting}};
   std::map<uint64_t, UnderWay> under_way_;
   uint64_t last_ = 0;
   bool stopping_ = false;

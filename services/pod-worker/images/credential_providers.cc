@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kState = "credential-providers";
 
-/// What answers of each `cacheKeyType` are kept by; the narrowest first.
+/// The keys of kept answers, one for each `cacheKeyType`; the narrowest first.
 std::string ImageKey(const std::string& repository) { return "image " + repository; }
 std::string RegistryKey(const std::string& repository) {
   return "registry " + repository.substr(0, repository.find('/'));
@@ -58,19 +58,19 @@ StatusOr<v1::CredentialProviderResponse> ReadResponse(const CredentialProvider& 
   return response;
 }
 
-/// What a plugin says of its failure, unless a part of the token may be in it: it may have been
-/// told on its stderr, and cut off in the middle.
+/// The plugin's error, unless it may hold a part of the token: the plugin may have written the
+/// token to stderr, where it was cut off.
 Status WithoutToken(const Status& status, const PluginAccount* account) {
-  constexpr size_t kTelling = 16;
+  constexpr size_t kLeak = 16;
   if (account == nullptr) return status;
-  const std::string begin = account->token.substr(0, kTelling);
+  const std::string begin = account->token.substr(0, kLeak);
   if (begin.empty() || Message(status).find(begin) == std::string::npos) return status;
   return MakeStatus(status.code(), "it failed, and what it says has the token in it");
 }
 
 }  // namespace
 
-/// One who waits for the answers of all plugins that are for a repository.
+/// A pull that waits for the answers of all plugins that match its repository.
 struct CredentialProviders::Search {
   std::string repository;
   TokenOwner pod;
@@ -105,7 +105,7 @@ void CredentialProviders::Begin(const SearchPtr& search) {
   for (const size_t i : asked) Consider(search, i);
 }
 
-/// What it wants to know of the pod's service account is asked for first.
+/// First reads the pod's service account, if the plugin wants it.
 void CredentialProviders::Consider(const SearchPtr& search, size_t provider) {
   const auto& attributes = providers_[provider].token;
   if (!attributes) return AskOnce(search, provider, nullptr);
@@ -121,7 +121,7 @@ void CredentialProviders::Consider(const SearchPtr& search, size_t provider) {
   });
 }
 
-/// An annotation that is missing is how an account says that it does not take part.
+/// An account without a required annotation does not take part.
 void CredentialProviders::OnAccount(const SearchPtr& search, size_t provider,
                                     const StatusOr<PodAccount>& account) {
   if (!account.ok())
@@ -130,24 +130,24 @@ void CredentialProviders::OnAccount(const SearchPtr& search, size_t provider,
   auto annotations = AnnotationsFor(attributes, account->annotations);
   if (!annotations) return search->OnAnswer(provider, {});
   const TokenOwner& pod = search->pod;
-  auto told = std::make_shared<PluginAccount>(
+  auto known = std::make_shared<PluginAccount>(
       PluginAccount{.who = {account->uid, pod.name_space, pod.service_account},
                     .annotations = *std::move(annotations)});
   deps_.loop.Post([=, this] {
     const auto& audience = providers_[provider].token->audience;
     const auto on_token = [=, this](const StatusOr<std::string>& token) {
-      if (token.ok()) told->token = *token;
+      if (token.ok()) known->token = *token;
       deps_.strands.Run(
-          kState, [=, this, status = token.status()] { OnToken(search, provider, told, status); });
+          kState, [=, this, status = token.status()] { OnToken(search, provider, known, status); });
     };
-    deps_.accounts->GetToken(search->pod, told->who.uid, audience, on_token);
+    deps_.accounts->GetToken(search->pod, known->who.uid, audience, on_token);
   });
 }
 
 void CredentialProviders::OnToken(const SearchPtr& search, size_t provider,
                                   const AccountPtr& account, const Status& status) {
   if (status.ok()) return AskOnce(search, provider, account);
-  Useless({provider, search->repository, {}}, status);
+  ReportFailed({provider, search->repository, {}}, status);
   search->OnAnswer(provider, {});
 }
 
@@ -167,13 +167,13 @@ void CredentialProviders::AskOnce(const SearchPtr& search, size_t provider,
 
 void CredentialProviders::Run(const Question& question, const AccountPtr& account) {
   const CredentialProvider& provider = providers_[question.provider];
-  const auto begun = deps_.clock.Now();
+  const auto began = deps_.clock.Now();
   auto answer = Ask(question, account.get());
-  deps_.metrics.ObservePlugin(provider.name, deps_.clock.Now() - begun, answer.ok());
+  deps_.metrics.ObservePlugin(provider.name, deps_.clock.Now() - began, answer.ok());
   deps_.strands.Run(kState, [this, question, answer] { OnAnswer(question, answer); });
 }
 
-/// Forgets on the way what is over.
+/// Also drops the answers whose time is over.
 const Keyring* CredentialProviders::FindKept(const Question& question) {
   std::erase_if(kept_,
                 [now = deps_.clock.Now()](const auto& one) { return one.second.until <= now; });
@@ -201,13 +201,13 @@ StatusOr<CredentialProviders::Answer> CredentialProviders::Ask(const Question& q
   ASSIGN_OR_RETURN(answer.key, KeyOf(response.cache_key_type(), question.repository), "answer");
   if (!response.cache_duration().empty()) {
     const auto keep = config::ParseGoDuration(response.cache_duration());
-    // Nothing of an answer is quoted: it may be a secret.
+    // The error does not quote the answer, which may hold a secret.
     if (!keep.ok()) return InvalidArgument("answer: cacheDuration: not a duration");
     answer.keep = *keep;
   }
   RETURN_IF_ERROR(answer.keyring.Add(*text, Keyring::Shape::kAuth, std::nullopt), "answer: auth");
   if (account == nullptr) return answer;
-  // An answer for the account is given to all its pods, and is kept longer than the token is good.
+  // All pods of the account share such an answer, also after the token has expired.
   if (provider.token->cache_type != TokenAttributes::CacheType::kToken &&
       answer.keyring.HasPassword(account->token))
     return InvalidArgument(
@@ -221,7 +221,7 @@ void CredentialProviders::OnAnswer(const Question& question, const StatusOr<Answ
   asked_.erase(question);
   const auto& [provider, repository, account] = question;
   if (!answer.ok()) {
-    Useless(question, answer.status());
+    ReportFailed(question, answer.status());
   } else if (answer->keep > Duration{0}) {
     kept_[{provider, answer->key, account}] = {answer->keyring, deps_.clock.Now() + answer->keep};
   }
@@ -229,8 +229,8 @@ void CredentialProviders::OnAnswer(const Question& question, const StatusOr<Answ
     search->OnAnswer(provider, answer.ok() ? answer->keyring : Keyring());
 }
 
-void CredentialProviders::Useless(const Question& question, const Status& why) const {
-  deps_.log.Warn("a credential provider plugin is of no use",
+void CredentialProviders::ReportFailed(const Question& question, const Status& why) const {
+  deps_.log.Warn("a credential provider plugin failed, pulling without its credentials",
                  {KV("plugin", providers_[question.provider].name),
                   KV("repository", question.repository), KV("err", why)});
 }

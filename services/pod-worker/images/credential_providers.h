@@ -1,15 +1,15 @@
 #pragma once
 
-/// Asks credential provider plugins, programs of the node, for credentials of registries.
-/// In:      repositories that are to be pulled from, and for which pods; answers of plugins; of the
-///          API server service accounts and their tokens, for plugins with tokenAttributes.
-/// Owns:    answers, as long as they say they are good.
-/// Out:     credentials. What goes wrong with a plugin is a line in the log and a count: the pull
-///          goes on with what the others have.
-/// Killed:  answers are asked for again.
+/// Asks credential provider plugins, which are programs of the node, for credentials of registries.
+/// In:      repositories to pull from, and the pods that pull; answers of plugins; service accounts
+///          and their tokens, for plugins with tokenAttributes.
+/// Owns:    the answers of plugins, for as long as each answer allows.
+/// Out:     credentials. The failure of a plugin is logged and counted; the pull goes on with the
+///          credentials of the other plugins.
+/// Killed:  the next start asks the plugins again.
 /// Threads: any; answers come on a strand. All state belongs to one strand.
-/// Limits:  kMaxRun for one run, kMaxAnswer bytes. Before it, with tokenAttributes, the time of the
-///          two answers of the API server.
+/// Limits:  kMaxRun for one run, kMaxAnswer bytes. With tokenAttributes two answers of the API
+///          server come before the run, and take their own time.
 /// Source:  docs/behaviour/images.md, "Credential provider plugins" and "Tokens for plugins".
 
 #include <functional>
@@ -27,7 +27,7 @@
 #include "libs/process/run_program.h"
 #include "services/pod-worker/images/keyring.h"
 #include "services/pod-worker/images/provider_config.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/account_source.h"
 
 namespace splitlet::pod_worker {
@@ -43,17 +43,17 @@ class CredentialProviders {
     process::ProgramRunner run;
     Metrics& metrics;
     const Log& log;
-    exec::EventLoop& loop;              // that of `accounts`
+    exec::EventLoop& loop;              // the loop of `accounts`
     AccountSource* accounts = nullptr;  // null: this node has no API server
   };
   CredentialProviders(Deps deps, std::vector<CredentialProvider> providers)
       : deps_(std::move(deps)), providers_(std::move(providers)) {}
 
   using Found = std::function<void(std::vector<Credential>)>;
-  /// Of all plugins that are for the repository; a plugin runs once at a time for it, and for what
-  /// it is told of the pod's service account. At once on this thread where there are none.
+  /// Asks all plugins that match the repository. A plugin runs only once at a time for the same
+  /// repository and service account. Without such plugins `found` runs immediately on this thread.
   void Find(const std::string& repository, const TokenOwner& pod, Found found);
-  /// Plugins that run are ended.
+  /// Ends the plugins that run.
   void BeginStop() { stop_.Cancel(); }
 
  private:
@@ -64,11 +64,11 @@ class CredentialProviders {
   };
   struct Answer {
     Keyring keyring;
-    std::string key;  // what it is for
+    std::string key;  // the images that the answer is for
     Duration keep{0};
   };
   using SearchPtr = std::shared_ptr<Search>;
-  using AccountPtr = std::shared_ptr<const PluginAccount>;  // null: the plugin is told of none
+  using AccountPtr = std::shared_ptr<const PluginAccount>;  // null: the plugin gets none
   struct Question {
     size_t provider = 0;
     std::string repository;
@@ -85,12 +85,12 @@ class CredentialProviders {
   StatusOr<Answer> Ask(const Question& question, const PluginAccount* account);
   void Run(const Question& question, const AccountPtr& account);
   void OnAnswer(const Question& question, const StatusOr<Answer>& answer);
-  void Useless(const Question& question, const Status& why) const;
+  void ReportFailed(const Question& question, const Status& why) const;
 
   const Deps deps_;
   const std::vector<CredentialProvider> providers_;
   CancelToken stop_;
-  /// By provider, what an answer is for, and AnswerKey.
+  /// By provider, the images of the answer, and AnswerKey.
   std::map<std::tuple<size_t, std::string, std::string>, Kept> kept_;
   std::map<Question, std::vector<SearchPtr>> asked_;
 };

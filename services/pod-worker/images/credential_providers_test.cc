@@ -219,7 +219,7 @@ TEST_F(ProviderConfig, OneFlagAloneIsRefused) {
   EXPECT_FALSE(ReadProviders(files_, "/etc/none.yaml", "/none").ok());
 }
 
-/// An API server of a few lines.
+/// The part of an API server that serves accounts and tokens.
 class FakeAccounts final : public AccountSource {
  public:
   void GetAccount(const TokenOwner& pod, OnAccount done) override {
@@ -240,7 +240,7 @@ class FakeAccounts final : public AccountSource {
   int reads = 0;
 };
 
-/// Plugins that answer what `answers` says, by name.
+/// Plugins whose answers are in `answers`, by name.
 class Providers : public testing::Test {
  protected:
   static CredentialProvider One(const std::string& name, const std::string& images,
@@ -272,7 +272,7 @@ class Providers : public testing::Test {
     for (const auto& [name, value] : program.env) seen_ += name + "=" + value + " ";
     return answers_.at(program.argv[0].substr(5));
   }
-  /// "user user", asked for at once as often as `times` says.
+  /// "user user", requested at the same time as often as `times` says.
   std::vector<std::string> Find(const std::string& repository, int times = 1) {
     std::vector<std::string> out;
     for (int i = 0; i < times; ++i)
@@ -469,7 +469,7 @@ TEST_F(TokenProviders, WhoTheyAreNotFor) {
     std::string account;
     bool api;
     int runs;
-    bool told;  // in the log
+    bool logged;
   } kCases[] = {
       {"no account", Attributes(), "", true, 0, false},
       {"no account is needed", not_required, "", true, 1, false},
@@ -489,7 +489,7 @@ TEST_F(TokenProviders, WhoTheyAreNotFor) {
     const size_t lines = sink_.lines().size();
     EXPECT_EQ(Find(kImage), Users{c.runs > 0 ? "u" : ""});
     EXPECT_EQ(runs_, c.runs);
-    EXPECT_EQ(sink_.lines().size() > lines, c.told) << Logged();
+    EXPECT_EQ(sink_.lines().size() > lines, c.logged) << Logged();
     if (c.runs > 0) {
       EXPECT_EQ(input_.find("serviceAccount"), std::string::npos) << input_;
     }
@@ -529,7 +529,7 @@ TEST_F(TokenProviders, WhoSharesAnAnswer) {
       {"another token", CacheType::kToken, other, account, 2},
       {"another namespace", CacheType::kServiceAccount, elsewhere, account, 2},
       {"another annotation", CacheType::kServiceAccount, pod_, renamed, 2},
-      {"an annotation that is not told", CacheType::kServiceAccount, pod_, unseen, 1},
+      {"an annotation that the plugin does not get", CacheType::kServiceAccount, pod_, unseen, 1},
       {"another account of that name", CacheType::kServiceAccount, pod_, recreated, 2},
   };
   const TokenOwner first = pod_;

@@ -20,7 +20,7 @@ constexpr SecretKind kKinds[] = {
     {"kubernetes.io/dockercfg", ".dockercfg", Keyring::Shape::kMap},
 };
 
-/// A secret of another kind says nothing of registries.
+/// A secret of another type has no credentials of registries.
 Status AddSecret(const Secret& secret, Keyring& keyring) {
   const auto& meta = secret.metadata();
   for (const auto& kind : kKinds) {

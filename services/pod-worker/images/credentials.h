@@ -1,9 +1,9 @@
 #pragma once
 
-/// Where the credentials for an image come from: the pull secrets of its pod, then the docker
+/// The credentials for an image: from the pull secrets of its pod, then from the docker
 /// configuration of the node.
 /// Threads: any; NodeCredentials blocks on files.
-/// Errors:  what is wrong with a secret or file, by its name; never a part of its content.
+/// Errors:  name the secret or file and the reason, and never quote its content.
 /// Source:  docs/behaviour/images.md, "Credentials".
 
 #include <optional>
@@ -19,23 +19,23 @@ namespace splitlet::pod_worker {
 
 struct PullSecrets {
   Keyring keyring;
-  std::vector<std::string> missing;  // names of secrets that cannot be had
+  std::vector<std::string> missing;  // names of secrets that cannot be read
 };
 
-/// `objects`: null: this node has none. One that cannot be understood fails them all.
+/// `objects`: null: this node has none. A secret that cannot be parsed is an error for all.
 StatusOr<PullSecrets> PullSecretsOf(const kube::Pod& pod, const ObjectSource* objects);
 
-/// Unset: it has none, or nobody knows whether plugins may be told of it.
+/// Unset: the pod has no service account, or the account is not known.
 std::optional<AccountRef> AccountOf(const kube::Pod& pod, const ObjectSource* objects);
 
-/// Of the files that a kubelet looks at, the first that is there and can be used:
-/// <root-dir>/config.json, /config.json, ~/.docker/config.json, /.docker/config.json, then
-/// .dockercfg in <root-dir>, / and ~. Its working directory is taken to be /.
+/// The first usable file of those that a kubelet reads: <root-dir>/config.json, /config.json,
+/// ~/.docker/config.json, /.docker/config.json, then .dockercfg in <root-dir>, / and ~. The working
+/// directory counts as /.
 class NodeCredentials {
  public:
-  /// `home`: empty where there is none.
+  /// `home`: empty: none.
   NodeCredentials(fs::FileSystem& files, const std::string& root_dir, const std::string& home);
-  /// Empty where there is none. `problems`: of files that are there and cannot be used.
+  /// Empty: there is no such file. `problems`: for each file that exists and cannot be used.
   Keyring Read(std::vector<std::string>& problems) const;
 
  private:

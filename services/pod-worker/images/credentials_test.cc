@@ -8,7 +8,7 @@
 #include "libs/kube/time_text.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -71,7 +71,7 @@ TEST(Keyring, TheHashOfAnEntryIsAKubelets) {
       // {"username":"u","password":"p","email":"me@example.com"}
       {R"({"email": "me@example.com", "password": "p", "username": "u"})",
        "81e243cec511638dc745f54465f8e11cb681b8776a5d74e1be6339ca58397ae2"},
-      // What `auth` says, and not itself.
+      // The user and password inside `auth`, and not `auth` itself.
       {"{\"username\": \"x\", \"email\": \"me@example.com\", \"auth\": \"" +
            kube::EncodeBase64("u:p") + "\"}",
        "81e243cec511638dc745f54465f8e11cb681b8776a5d74e1be6339ca58397ae2"},

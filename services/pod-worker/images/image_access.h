@@ -1,7 +1,7 @@
 #pragma once
 
-/// Whether a pod may use an image that is there, or has to pull it to show that its registry lets
-/// it.
+/// Whether a pod may use an image of the node, or has to pull it to prove that the registry accepts
+/// its credentials.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/images.md, "Whose image it is".
@@ -23,16 +23,15 @@ struct AccessPolicy {
   std::vector<std::string> allowlist;  // repositories, or "prefix/*"
 };
 
-/// Only then are the records looked at any further.
+/// The records of the image's pulls decide.
 bool MustVerify(const AccessPolicy& policy, const std::string& image, bool pulled_here);
 
 struct AccessDecision {
   bool allowed = false;
-  std::optional<Credential> add;  // what the record has to learn
+  std::optional<Credential> add;  // to be added to the image's record
 };
 
-/// What a pod shows: its credentials for the image, and its service account, if plugins may be told
-/// of that.
+/// The pod's credentials for the image, and its service account where a plugin may use it.
 struct PodShows {
   std::vector<Credential> credentials;
   std::optional<AccountRef> account = {};

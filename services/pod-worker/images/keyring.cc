@@ -26,7 +26,7 @@ struct Address {
   std::string_view host, port, path;
 };
 
-/// "host[:port][/path]" in its parts; the path with its slash.
+/// Splits "host[:port][/path]"; the path keeps its slash.
 Address Split(std::string_view text) {
   Address address;
   const size_t slash = std::min(text.find('/'), text.size());
@@ -38,7 +38,7 @@ Address Split(std::string_view text) {
   return address;
 }
 
-/// Empty: it is no address.
+/// Empty: not an address.
 std::string KeyOf(std::string_view registry) {
   if (const size_t scheme = registry.find("://"); scheme != std::string_view::npos)
     registry.remove_prefix(scheme + 3);
@@ -103,7 +103,7 @@ Status Keyring::Add(std::string_view text, Shape shape, const std::optional<Secr
       return InvalidArgument("{} is not an object", name);
     document = Struct(part.struct_value());
   }
-  std::map<std::string, Credential> read;  // in an order that is the same each time
+  std::map<std::string, Credential> read;  // ordered: the map of the document is not
   for (const auto& [registry, value] : document.fields()) {
     if (!value.has_struct_value())
       return InvalidArgument("what is said of a registry is not an object");

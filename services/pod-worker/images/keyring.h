@@ -1,9 +1,9 @@
 #pragma once
 
-/// The credentials of registries that a docker configuration or a pull secret has, and which of
-/// them are for an image.
+/// The credentials of registries in a docker configuration or a pull secret, and the choice of
+/// those for an image.
 /// Threads: values and pure functions, any.
-/// Errors:  what is wrong with a configuration; never a part of it, since it holds passwords.
+/// Errors:  the reason only; they never quote a configuration, which holds passwords.
 /// Source:  docs/behaviour/images.md, "Credentials".
 
 #include <compare>
@@ -16,24 +16,24 @@
 
 namespace splitlet::pod_worker {
 
-/// The secret that credentials come from.
+/// The secret that a credential comes from.
 struct SecretRef {
   std::string uid, name_space, name;
   auto operator<=>(const SecretRef&) const = default;
 };
 
-/// The service account of a pod whose token a plugin was given for credentials.
+/// The service account whose token a plugin exchanged for a credential.
 struct AccountRef {
   std::string uid, name_space, name;
   auto operator<=>(const AccountRef&) const = default;
 };
 
-/// Without secret and account they are the node's.
+/// Without secret and account it is the node's.
 struct Credential {
   std::string user, password;
   std::optional<SecretRef> secret;
   std::optional<AccountRef> account = {};
-  std::string email = {};  // no registry is told; a part of what HashOf tells apart
+  std::string email = {};  // part of HashOf; no registry gets it
 };
 
 class Keyring {
@@ -43,14 +43,14 @@ class Keyring {
     kMap,    // {"registry": {...}}, as in .dockercfg
     kAuth,   // {"auth": {"registry": {...}}}, as credential provider plugins answer
   };
-  /// All or nothing. A registry that cannot be understood is left out, as by a kubelet.
+  /// All or nothing. A registry that cannot be parsed is left out, as by a kubelet.
   Status Add(std::string_view text, Shape shape, const std::optional<SecretRef>& secret);
-  /// All that it has came by the account's token.
+  /// Marks all credentials as got with the account's token.
   void SetAccount(const AccountRef& account);
   bool HasPassword(std::string_view password) const;
-  /// After its own.
+  /// Behind its own credentials.
   void Append(const Keyring& other);
-  /// Those for a repository ("docker.io/library/busybox"): of the longest path first.
+  /// The credentials for a repository ("docker.io/library/busybox"), the longest path first.
   std::vector<Credential> For(const std::string& repository) const;
 
  private:
@@ -61,13 +61,13 @@ class Keyring {
   std::vector<Entry> entries_;
 };
 
-/// With its registry, without tag and digest: "busybox:1" is "docker.io/library/busybox".
+/// The name with its registry, without tag and digest: "docker.io/library/busybox" for "busybox:1".
 std::string RepositoryOf(const std::string& image);
 
-/// Whether a key as "*.example.com:5000/team" is for the repository.
+/// `key`: "*.example.com:5000/team".
 bool KeyMatches(std::string_view key, std::string_view repository);
 
-/// What tells credentials apart in the records of pulls, as a kubelet has it: a SHA-256 in hex.
+/// Identifies a credential in the records of pulls, as in a kubelet's: a SHA-256 in hex.
 std::string HashOf(const Credential& credential);
 
 }  // namespace splitlet::pod_worker

@@ -7,7 +7,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// With its length: no two lists of parts look the same.
+/// The length keeps different lists of parts different.
 void AddPart(std::string& key, const std::string& part) {
   key += fmt::format("{}:{},", part.size(), part);
 }
@@ -16,15 +16,15 @@ void AddPart(std::string& key, const std::string& part) {
 
 std::optional<std::map<std::string, std::string>> AnnotationsFor(
     const TokenAttributes& attributes, const std::map<std::string, std::string>& all) {
-  std::map<std::string, std::string> told;
+  std::map<std::string, std::string> given;
   for (const auto& key : attributes.required_annotations) {
     const auto found = all.find(key);
     if (found == all.end()) return std::nullopt;
-    told.insert(*found);
+    given.insert(*found);
   }
   for (const auto& key : attributes.optional_annotations)
-    if (const auto found = all.find(key); found != all.end()) told.insert(*found);
-  return told;
+    if (const auto found = all.find(key); found != all.end()) given.insert(*found);
+  return given;
 }
 
 std::string AnswerKey(TokenAttributes::CacheType type, const PluginAccount& account) {

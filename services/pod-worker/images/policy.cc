@@ -16,7 +16,7 @@ constexpr double kPullBackoffJitter = 0.2;
 constexpr const char* kBackOff = "ImagePullBackOff";
 constexpr const char* kNeverPull = "ErrImageNeverPull";
 
-/// A kubelet looks at the pod again after some 10 s, and finds the back-off.
+/// A kubelet syncs the pod again after about 10 s, and finds the back-off.
 Clock::Time EndOfError(const PullMemory& memory) {
   return memory.failed_at + std::min(memory.wait / 2, kPullBackoffInitial);
 }
@@ -121,8 +121,8 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
 
 std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullMemory& memory,
                                       std::optional<bool> present, const ImageDecision& decision) {
-  const bool told = memory.failed_anew && decision.kind == ImageDecision::Kind::kFail;
-  if (memory.pulling || !memory.pulled_ref.empty() || told) return std::nullopt;
+  const bool reported = memory.failed_anew && decision.kind == ImageDecision::Kind::kFail;
+  if (memory.pulling || !memory.pulled_ref.empty() || reported) return std::nullopt;
   const auto text = [](std::optional<bool> known) {
     return known ? (*known ? "true" : "false") : "unknown";
   };
@@ -152,9 +152,9 @@ ImageDecision PullFailed(const ImageQuestion& question, const Status& error, Ran
     memory.message = fmt::format("image pull failed for {} {}{}", question.image, why,
                                  text.substr(prefix.size()));
   }
-  const bool anew =
+  const bool after_pause =
       memory.delay == Duration{0} || question.now - memory.failed_at > kPullBackoffForget;
-  memory.delay = anew ? kPullBackoffInitial : std::min(memory.delay * 2, kPullBackoffMax);
+  memory.delay = after_pause ? kPullBackoffInitial : std::min(memory.delay * 2, kPullBackoffMax);
   memory.wait = random.Jitter(memory.delay, kPullBackoffJitter);
   memory.failed_at = question.now;
   memory.backed_off.clear();

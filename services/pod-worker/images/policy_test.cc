@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libs/kube/image_name.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -93,7 +93,7 @@ TEST(Images, ARequestIsCountedOnceWithWhatWasKnown) {
        true,
        {.kind = Kind::kPull},
        ImageRequest{"ifnotpresent", "true", "true"}},
-      {"nobody asked",
+      {"no pull was requested",
        "Always",
        {},
        std::nullopt,

@@ -38,7 +38,7 @@ const std::vector<kube::KnownKind>& Kinds() {
   return kinds;
 }
 
-/// The name of a file in a folder, and nothing else.
+/// A plain file name, without a path.
 bool IsProgramName(std::string_view name) {
   return !name.empty() && name != "." && name != ".." &&
          name.find_first_of("/ ") == std::string_view::npos;
@@ -97,7 +97,7 @@ StatusOr<TokenAttributes> CheckedToken(const v1::CredentialProviderTokenAttribut
       .optional_annotations = {optional.begin(), optional.end()}};
 }
 
-/// `version`: of the file.
+/// `version`: the apiVersion of the file.
 Status AddToken(const v1::CredentialProvider& from, const std::string& version,
                 CredentialProvider& out) {
   if (!from.has_token_attributes()) return OkStatus();
@@ -110,7 +110,7 @@ Status AddToken(const v1::CredentialProvider& from, const std::string& version,
   return OkStatus();
 }
 
-/// What `provider` says, with the field that is wrong; without its tokenAttributes.
+/// Without the tokenAttributes. An error names the field.
 StatusOr<CredentialProvider> Checked(const v1::CredentialProvider& provider,
                                      const std::string& bin_dir) {
   if (!IsProgramName(provider.name()))
@@ -179,7 +179,7 @@ Status AddFile(fs::FileSystem& files, const std::string& path, const std::string
   return OkStatus();
 }
 
-/// Each as it is written in the pod.
+/// The names as the pod writes them.
 std::set<std::string> ImagesOf(const kube::Pod& pod) {
   std::set<std::string> images;
   for (const auto& container : pod.spec().init_containers()) images.insert(container.image());

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which pull may begin when: in the order in which they were asked for, so many at once, so many
-/// per second. A pull takes its place and its token when it begins, not when it is asked for, so
-/// that many at once only come one after the other.
+/// The order in which pulls begin: as they were requested, with a bound on pulls at the same time
+/// and on pulls per second. A pull takes its token when it begins, not when it is requested. So a
+/// burst of requests waits and is not refused.
 /// Threads: one at a time.
 /// Errors:  none.
 /// Source:  docs/behaviour/images.md, "Pulls".
@@ -29,11 +29,11 @@ class PullQueue {
       : options_(options), tokens_(clock, options.per_second, options.burst) {}
 
   void Add(PullId pull) { waiting_.push_back(pull); }
-  /// The next one that may begin now; it counts until Done(). Those that nobody wants any more are
-  /// left out and cost nothing.
+  /// The next pull that may begin now; it counts as running until Done(). Pulls that are no longer
+  /// wanted are dropped and take no token.
   std::optional<PullId> TakeNext(const std::function<bool(PullId)>& wanted);
   void Done();
-  /// How long until TakeNext may give one without a Done(); unset: not before that.
+  /// How long until TakeNext may return a pull without a Done(); unset: not before a Done().
   std::optional<Duration> NextIn() const;
   size_t waiting() const { return waiting_.size(); }
   size_t running() const { return running_; }

@@ -19,7 +19,7 @@ TEST(PullQueue, TokensAreTakenAsPullsBegin) {
   EXPECT_EQ(Take(queue), 0u);
   EXPECT_EQ(queue.NextIn(), 200ms);
   clock.Advance(200ms);
-  EXPECT_EQ(Take(queue, 3), 4u) << "what nobody wants any more takes no token";
+  EXPECT_EQ(Take(queue, 3), 4u) << "a dropped pull takes no token";
   EXPECT_FALSE(queue.NextIn());
   clock.Advance(10s);
   for (const PullId pull : {5, 6, 7}) queue.Add(pull);

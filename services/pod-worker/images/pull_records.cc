@@ -44,7 +44,7 @@ Status WriteJson(fs::FileSystem& files, const std::string& path, const T& messag
   return Annotate(files.Replace(path, json, {.fsync = true}), path);
 }
 
-/// As it is written, without tag and digest.
+/// The name as written, without tag and digest.
 std::string Untagged(const std::string& image) {
   std::string name = image.substr(0, image.find('@'));
   const size_t slash = name.rfind('/'), colon = name.rfind(':');
@@ -124,7 +124,7 @@ Status PullRecords::Write(const v1::ImagePulledRecord& record) {
 
 Status PullRecords::AddAccess(const ImageIdentity& image, const std::optional<Credential>& used) {
   auto known = Read(image.ref);
-  // One that cannot be read vouches for nobody: it begins anew.
+  // A record that cannot be read is replaced: it proves nothing for any pod.
   v1::ImagePulledRecord record =
       known.ok() && *known ? *std::move(*known) : v1::ImagePulledRecord();
   const std::string before = record.SerializeAsString();

@@ -1,12 +1,11 @@
 #pragma once
 
-/// What this node remembers of the images that it pulled and of the credentials they came with, so
-/// that a private image is no gift to every pod: the kubelet's files below
-/// <root-dir>/image_manager.
-/// Owns:    `pulling/sha256-<image>` from before a pull until its record is written, and
-///          `pulled/sha256-<image id>`.
-/// Killed:  between a pull and its record the intent stays; Settle makes a record without
-///          credentials of it, so that the image has to be pulled again by whoever wants it.
+/// The images that this node pulled and the credentials of the pulls, so that not every pod may use
+/// a private image. The files below <root-dir>/image_manager are a kubelet's.
+/// Owns:    the intent `pulling/sha256-<image>`, from before a pull until its record is written,
+///          and the record `pulled/sha256-<image id>`.
+/// Killed:  between a pull and its record the intent stays. Settle turns it into a record without
+///          credentials, so that each pod has to pull the image again.
 /// Threads: writes on one strand; reads on any.
 /// Errors:  of files, with their path.
 /// Source:  docs/behaviour/images.md, "Whose image it is".
@@ -24,15 +23,15 @@
 
 namespace splitlet::pod_worker {
 
-/// An image as the pod writes it and as the runtime calls it.
+/// An image: `name` as the pod writes it, `ref` as the runtime returned it.
 struct ImageIdentity {
   std::string name, ref;
 };
 
-/// What the records say of an image that is there.
+/// What the records tell about an image of the node.
 struct PullOrigin {
   bool pulled_here = false;
-  /// By pods that had these; unset: nothing is known of this name of it.
+  /// Of the pods that pulled it by this name; unset: no pull by this name is recorded.
   std::optional<v1::ImagePullCredentialsRecord> credentials;
 };
 
@@ -42,13 +41,12 @@ class PullRecords {
 
   Status PutIntent(const std::string& image);
   Status RemoveIntent(const std::string& image);
-  /// A registry took these credentials, or none (unset); also of a pod that showed equal ones.
+  /// A registry accepted these credentials, or a pull without (unset); or a pod has equal ones.
   Status AddAccess(const ImageIdentity& image, const std::optional<Credential>& used);
   StatusOr<PullOrigin> Find(const ImageIdentity& image) const;
   bool IsEmpty() const;
-  /// At the start and now and then: intents of images that are there become records; records of
-  /// images that are not go, and so does what was being written when its process was killed. While
-  /// nobody writes any.
+  /// At the start and every few minutes, on the strand of the writes. Intents of images that exist
+  /// become records. Records of images that are gone and unfinished files are removed.
   Status Settle(const std::vector<cri::Image>& images);
 
  private:

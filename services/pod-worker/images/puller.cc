@@ -18,11 +18,10 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// A runtime ends a pull that makes no progress by itself; this is only so that no call is without
-/// an end.
+/// The runtime itself ends a pull without progress; this only bounds the call.
 constexpr Duration kPullLimit = 24h;
 
-/// Records are looked through so often, and again so soon when the runtime has not answered.
+/// Between two rounds of Settle, and after one in which the runtime did not answer.
 constexpr Duration kSettlePeriod = 5min, kSettleRetry = 10s;
 
 Status MayPull() {
@@ -36,7 +35,7 @@ StatusOr<std::string> Answered(const std::string& image, const StatusOr<std::str
   return ref;
 }
 
-/// Whatever writes records runs here, one after the other.
+/// The strand of all writes of records.
 constexpr const char* kRecords = "pull-records";
 
 std::string StrandOf(PullId id) { return fmt::format("image-pull/{}", id); }
@@ -48,7 +47,7 @@ bool AreEqual(const std::vector<Credential>& some, const std::vector<Credential>
   });
 }
 
-/// As a kubelet puts several errors together: each text once.
+/// Joins errors as a kubelet does: each text once.
 Status Together(const std::vector<Status>& errors) {
   std::vector<std::string> texts;
   for (const auto& error : errors)
@@ -64,26 +63,26 @@ Status Together(const std::vector<Status>& errors) {
 struct ImagePuller::Member {
   PullRequest request;
   std::shared_ptr<CancelToken> ending;
-  int listens = 0;  // to `ending`; 0: not
+  int ending_id = 0;  // of the callback in `ending`; 0: none
 };
 
-/// One pull. It is asked for with what the first pod said, and given up when all have ended.
+/// One pull. The request is the first pod's; the pull is given up when all its pods have ended.
 struct ImagePuller::Flight {
   PullId id = 0;
   std::vector<Member> members;  // the loop's
   std::string image;            // as the first pod writes it
-  std::string pod;              // the first, serialised
-  std::string tagged;           // the image as the runtime is asked for it
+  std::string pod;              // the first pod, serialised
+  std::string tagged;           // the image name in PullImage
   PodRef who;
   TokenOwner owner;                             // of tokens of service accounts
   std::shared_ptr<const ObjectSource> objects;  // null: this node has none
   runtime::v1::PodSandboxConfig config;
-  std::vector<Credential> credentials;  // tried one after the other; none: without
-  std::vector<Status> refused;          // what those before the next one got
-  bool noted = true;                    // false: the image is there, and its record is not
+  std::vector<Credential> credentials;  // tried one after the other; empty: without
+  std::vector<Status> refused;          // answers to the credentials tried so far
+  bool recorded = true;                 // false: the record of the pulled image is not written
   std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
   Span span;
-  Clock::Time begun_at;
+  Clock::Time began_at;
   StatusOr<std::string> ref = Unavailable("no answer");
   Duration took{0};
   uint64_t bytes = 0;
@@ -107,8 +106,8 @@ void ImagePuller::MarkBackedOff(const std::string& uid, const std::string& image
   memories_[uid][image].backed_off.insert(containers.begin(), containers.end());
 }
 
-/// Of an image that is pulled now the intent stays what it is. Whoever is not listed has no records
-/// any more: this runs where they are written, so the list is newer than all of them.
+/// Leaves the intents of images that are being pulled. Runs on the strand of the records, so the
+/// list of images is newer than every record.
 void ImagePuller::Settle() {
   if (stopping_) return;
   std::set<std::string> under_way;
@@ -119,14 +118,15 @@ void ImagePuller::Settle() {
     };
     if (deps_.records.IsEmpty()) return again(kSettlePeriod);
     auto images = deps_.images.ListImages(After(deps_.clock, deps_.request_timeout));
-    // That the runtime does not answer is said elsewhere.
+    // GetHealth reports that the runtime does not answer.
     if (!images.ok()) return again(kSettleRetry);
     const auto is_pulled = [&under_way](const auto& name) { return under_way.contains(name); };
     for (auto& image : *images) {
       std::erase_if(image.tags, is_pulled);
       std::erase_if(image.digests, is_pulled);
     }
-    deps_.log.LogIfError(deps_.records.Settle(*images), "settle the records of pulls");
+    deps_.log.LogIfError(deps_.records.Settle(*images),
+                         "bring the records of pulls in line with the images of the runtime");
     again(kSettlePeriod);
   });
 }
@@ -166,7 +166,7 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
     const auto post = [this, flight](const Status& ready) {
       deps_.loop.Post([this, flight, ready] { OnPrepared(flight, ready); });
     };
-    // No answer of a registry: its text is shown as it is.
+    // Not the answer of a registry, so its text is shown unchanged.
     if (const Status ready = Prepare(*flight); !ready.ok())
       return post(Unknown("{}", Message(ready)));
     deps_.providers.Find(RepositoryOf(flight->image), flight->owner,
@@ -182,7 +182,7 @@ void ImagePuller::OnPrepared(const FlightPtr& flight, const Status& ready) {
   if (!ready.ok()) {
     flight->ref = ready;
     flight->span.End(ready);
-    return Tell(*flight, flight->members.front());
+    return Report(*flight, flight->members.front());
   }
   if (JoinOther(*flight)) return;
   flights_[flight->id] = flight;
@@ -191,7 +191,7 @@ void ImagePuller::OnPrepared(const FlightPtr& flight, const Status& ready) {
   BeginWaiting();
 }
 
-/// True: another one with the same credentials brings the image for this pod too.
+/// True: another pull with the same credentials serves this pod too.
 bool ImagePuller::JoinOther(const Flight& flight) {
   for (const auto& [id, other] : flights_) {
     if (other->tagged != flight.tagged || other->cancel->cancelled() ||
@@ -205,7 +205,7 @@ bool ImagePuller::JoinOther(const Flight& flight) {
 }
 
 void ImagePuller::Listen(const FlightPtr& flight, Member& member) {
-  member.listens = member.ending->Add([this, id = flight->id] {
+  member.ending_id = member.ending->Add([this, id = flight->id] {
     deps_.loop.Post([this, id] {
       const auto found = flights_.find(id);
       if (found != flights_.end() && !IsWanted(*found->second)) found->second->cancel->Cancel();
@@ -219,7 +219,7 @@ bool ImagePuller::IsWanted(const Flight& flight) const {
   });
 }
 
-/// As many as may begin now; the others when one is done, or in time for the next.
+/// Begins the pulls that the queue allows, and sets a timer for the next one.
 void ImagePuller::BeginWaiting() {
   if (stopping_) return;
   const auto wanted = [this](PullId id) {
@@ -238,26 +238,26 @@ void ImagePuller::BeginWaiting() {
 }
 
 void ImagePuller::Begin(const FlightPtr& flight) {
-  flight->begun_at = deps_.clock.Now();
+  flight->began_at = deps_.clock.Now();
   ++intents_[flight->tagged].pulls;
   deps_.strands.Run(StrandOf(flight->id), [this, flight] {
     if (const Status may = MayPull(); !may.ok()) return OnAnswer(flight, may);
-    NoteIntent(flight);
+    RecordIntent(flight);
   });
 }
 
-void ImagePuller::NoteIntent(const FlightPtr& flight) {
+void ImagePuller::RecordIntent(const FlightPtr& flight) {
   deps_.strands.Run(kRecords, [this, flight] {
-    const Status noted = deps_.records.PutIntent(flight->tagged);
-    if (!noted.ok())
+    const Status recorded = deps_.records.PutIntent(flight->tagged);
+    if (!recorded.ok())
       return OnAnswer(flight, Unknown("Failed to record image pull intent for container image "
                                       "\"{}\": {}",
-                                      flight->image, Message(noted)));
+                                      flight->image, Message(recorded)));
     Ask(flight);
   });
 }
 
-/// What the pull is asked with.
+/// Collects the sandbox configuration and the credentials of the pull.
 Status ImagePuller::Prepare(Flight& flight) {
   kube::Pod pod;
   if (!pod.ParseFromString(flight.pod)) return DataLoss("the granted pod does not parse");
@@ -278,7 +278,8 @@ Status ImagePuller::Prepare(Flight& flight) {
   for (auto& credential : deps_.node_credentials.Read(problems).For(repository))
     flight.credentials.push_back(std::move(credential));
   for (const auto& problem : problems)
-    deps_.log.Warn("credentials of the node cannot be used", {KV("err", problem)});
+    deps_.log.Warn("cannot use credentials of the node, pulling without them",
+                   {KV("err", problem)});
   return OkStatus();
 }
 
@@ -293,7 +294,7 @@ void ImagePuller::Ask(const FlightPtr& flight) {
   }
   deps_.long_calls.BeginPullImage(
       {flight->tagged, flight->config, anonymous ? nullptr : &auth},
-      {flight->begun_at + kPullLimit, flight->cancel},
+      {flight->began_at + kPullLimit, flight->cancel},
       [this, flight](const StatusOr<std::string>& ref) { OnTried(flight, ref); });
   FAIL_POINT_VOID("pod-worker.pull-image.begun");
 }
@@ -308,10 +309,10 @@ void ImagePuller::OnTried(const FlightPtr& flight, const StatusOr<std::string>& 
   deps_.strands.Run(StrandOf(flight->id), [this, flight] { Ask(flight); });
 }
 
-/// On any thread: the answer goes to the loop; how large the image is, is asked on the way.
+/// On any thread. Asks for the size of the image before the answer goes to the loop.
 void ImagePuller::OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref) {
   flight->ref = std::move(ref);
-  flight->took = deps_.clock.Now() - flight->begun_at;
+  flight->took = deps_.clock.Now() - flight->began_at;
   const auto post = [this, flight] {
     flight->span.End(flight->ref.status());
     deps_.loop.Post([this, flight] { OnPulled(flight); });
@@ -327,9 +328,9 @@ void ImagePuller::OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref) {
     deps_.strands.Run(kRecords, [this, flight, post] {
       std::optional<Credential> used;
       if (!flight->credentials.empty()) used = flight->credentials.at(flight->refused.size());
-      const Status noted = deps_.records.AddAccess({flight->tagged, *flight->ref}, used);
-      flight->noted = noted.ok();
-      deps_.log.LogIfError(noted, "note with whose credentials an image came");
+      const Status recorded = deps_.records.AddAccess({flight->tagged, *flight->ref}, used);
+      flight->recorded = recorded.ok();
+      deps_.log.LogIfError(recorded, "record the credentials of a pull");
       post();
     });
   });
@@ -339,15 +340,15 @@ void ImagePuller::OnPulled(const FlightPtr& flight) {
   queue_.Done();
   EndIntent(*flight);
   flights_.erase(flight->id);
-  for (const auto& member : flight->members) member.ending->Remove(member.listens);
+  for (const auto& member : flight->members) member.ending->Remove(member.ending_id);
   BeginWaiting();
   if (flight->ref.ok())
     deps_.metrics.ObservePull(flight->bytes,
                               deps_.clock.Now() - flight->members.front().request.asked);
-  for (const auto& member : flight->members) Tell(*flight, member);
+  for (const auto& member : flight->members) Report(*flight, member);
 }
 
-void ImagePuller::Tell(const Flight& flight, const Member& member) {
+void ImagePuller::Report(const Flight& flight, const Member& member) {
   Worker* worker = deps_.waiting(member.request);
   if (worker == nullptr || stopping_) return;
   const std::string& image = member.request.image;
@@ -369,24 +370,27 @@ void ImagePuller::Tell(const Flight& flight, const Member& member) {
 
 void ImagePuller::EndIntent(const Flight& flight) {
   const auto found = intents_.find(flight.tagged);
-  found->second.keep = found->second.keep || !flight.noted;
+  found->second.keep = found->second.keep || !flight.recorded;
   if (--found->second.pulls > 0) return;
   const bool keep = found->second.keep;
   intents_.erase(found);
   if (keep || stopping_) return;
   deps_.strands.Run(kRecords, [this, image = flight.tagged] {
-    deps_.log.LogIfError(deps_.records.RemoveIntent(image), "forget a pull that is over");
+    deps_.log.LogIfError(deps_.records.RemoveIntent(image),
+                         "remove the intent of a pull that has ended");
   });
 }
 
 void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown) {
   deps_.strands.Run(kRecords, [this, image, shown] {
-    deps_.log.LogIfError(deps_.records.AddAccess(image, shown), "note who may use an image");
+    deps_.log.LogIfError(deps_.records.AddAccess(image, shown),
+                         "record further credentials for an image");
   });
 }
 
-/// As if they were started one after the other: the first has failed, the others are in back-off.
-/// Of a volume the next sync tells those that mount it, and lets the others begin.
+/// As if the containers had started one after the other: the first one failed, and the others are
+/// in back-off. After the failure of a volume's image the next sync reports it to the containers
+/// that mount the volume, and starts the others.
 void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Status& why,
                            const std::set<std::string>& containers) {
   PullMemory& memory = memories_[worker.uid][image];
@@ -402,7 +406,7 @@ void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Statu
     if (!container.empty()) {
       events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
       deps_.metrics.CountStartError("container", failed.reason);
-      result.notes[container] = Note{failed.reason, failed.message, failed.retry_at};
+      result.notes[container] = WaitingReason{failed.reason, failed.message, failed.retry_at};
     }
     failed = DecideImage(question, memory, nullptr);
   }

@@ -1,15 +1,15 @@
 #pragma once
 
-/// Pulls images for pods, from the sync that asks for one until the pod may go on.
-/// In:      what a sync asks for (Pull, MarkUsed), the end of a pod (Forget), answers of the
+/// Pulls images for pods, from the sync that requests a pull until the pod may go on.
+/// In:      requests of syncs (Pull, Join, MarkUsed), the end of a pod (Forget), answers of the
 ///          runtime.
-/// Owns:    pulls that wait for their place and token, pulls in flight, each for all pods that ask
-///          for the image with the same credentials meanwhile; of each pod and image what earlier
-///          pulls left: the back-off, and an answer that no sync has used yet.
+/// Owns:    pulls that wait or run, each for all pods that request the image with the same
+///          credentials at that time; for each pod and image the back-off, and an answer that no
+///          sync has used yet.
 /// Out:     PullImage; the events Pulling, Pulled and those of a failure; a PullResult.
-/// Killed:  nothing is remembered: the next start asks again, and back-offs begin anew.
-/// Threads: the loop's; no thread is held while a pull lasts.
-/// Errors:  in PullResult; each is in an event already.
+/// Killed:  nothing is remembered: the next start pulls again, and back-offs start again.
+/// Threads: the loop's; a pull holds no thread.
+/// Errors:  in PullResult; each has its event already.
 /// Source:  docs/behaviour/images.md, "Pulls".
 
 #include <functional>
@@ -30,13 +30,13 @@
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/worker.h"
 #include "services/pod-worker/runtime_config/node_info.h"
-#include "services/pod-worker/worker/worker.h"
 
 namespace splitlet::pod_worker {
 
-/// What one incarnation of a pod asks for.
+/// The request of one incarnation of a pod.
 struct PullRequest {
   std::string uid;
   int64_t incarnation = 0;
@@ -45,9 +45,9 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool look_now = false;               // containers may start
-  std::map<std::string, Note> notes;   // by container, of those that waited for it in vain
-  std::optional<Clock::Time> sync_at;  // what they wait for changes then
+  bool look_now = false;                       // containers may start
+  std::map<std::string, WaitingReason> notes;  // by container that waited for the failed pull
+  std::optional<Clock::Time> sync_at;          // when a sync decides differently
 };
 
 class ImagePuller {
@@ -65,41 +65,41 @@ class ImagePuller {
     PullRecords& records;
     const NodeCredentials& node_credentials;
     CredentialProviders& providers;
-    /// That the pod sees; null: none.
+    /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
     const Log& log;
     Duration request_timeout;
-    /// The worker that waits for this pull; nullptr when its incarnation ends or is another one.
+    /// The worker that waits for this pull; nullptr: it terminates or has another incarnation.
     std::function<Worker*(const PullRequest&)> waiting;
-    /// Not called for a pull that nobody waits for any more.
+    /// Not called for a pull that no worker waits for.
     std::function<void(Worker&, const PullResult&)> on_pulled;
   };
   ImagePuller(Deps deps, PullQueue::Options limits)
       : deps_(std::move(deps)), queue_(deps_.clock, limits) {}
 
-  /// Asks for the image, unless this pod waits for a pull of it already. `containers`: "" is a
-  /// volume.
+  /// Requests a pull, unless this pod waits for a pull of the image already. `containers`: ""
+  /// stands for a volume.
   void Pull(const Worker& worker, const std::string& image,
             const std::set<std::string>& containers);
-  /// More containers wait for the pull of the image that this pod waits for. False: it has ended.
+  /// Further containers wait for the pod's pull of the image. False: that pull has ended.
   bool Join(const Worker& worker, const std::string& image,
             const std::set<std::string>& containers);
-  /// By image: what the next sync of the pod decides with.
+  /// By image; input of the pod's next sync.
   std::map<std::string, PullMemory> MemoryOf(const std::string& uid) const;
-  /// At the start: what a killed process left of its pulls.
+  /// At the start: settles the intents that a killed process left; then repeats every few minutes.
   void Settle();
-  /// A sync has used the answer of the last pull: the next one asks again, but for the containers
-  /// that the answer is kept for.
+  /// A sync has used the answer of the last pull. The next sync requests another pull, except for
+  /// the containers that the answer is kept for.
   void MarkUsed(const std::string& uid, const std::string& image,
                 const std::set<std::string>& kept_for);
-  /// These containers have the events of the back-off that runs.
+  /// These containers have the events of the present back-off.
   void MarkBackedOff(const std::string& uid, const std::string& image,
                      const std::set<std::string>& containers);
-  /// A pod has shown credentials that are as good as those that the image was pulled with.
+  /// A pod has credentials equal to those of the image's pull.
   void AddAccess(const ImageIdentity& image, const Credential& shown);
   /// The incarnation is over.
   void Forget(const std::string& uid) { memories_.erase(uid); }
-  /// No pull begins any more, and no answer is reported.
+  /// Begins no other pull, and reports no other answer.
   void BeginStop() { stopping_ = true; }
 
  private:
@@ -113,12 +113,12 @@ class ImagePuller {
   void BeginWaiting();
   void Begin(const FlightPtr& flight);
   Status Prepare(Flight& flight);
-  void NoteIntent(const FlightPtr& flight);
+  void RecordIntent(const FlightPtr& flight);
   void Ask(const FlightPtr& flight);
   void OnTried(const FlightPtr& flight, const StatusOr<std::string>& ref);
   void OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref);
   void OnPulled(const FlightPtr& flight);
-  void Tell(const Flight& flight, const Member& member);
+  void Report(const Flight& flight, const Member& member);
   void EndIntent(const Flight& flight);
   void OnFailed(Worker& worker, const std::string& image, const Status& why,
                 const std::set<std::string>& containers);
@@ -126,11 +126,11 @@ class ImagePuller {
   const Deps deps_;
   PullQueue queue_;
   PullId last_id_ = 0;
-  std::map<PullId, FlightPtr> flights_;  // that wait in `queue_`, or are under way
-  exec::TimerId timer_ = 0;              // for the next of `queue_`
+  std::map<PullId, FlightPtr> flights_;  // that wait in `queue_` or run
+  exec::TimerId timer_ = 0;              // for the next pull of `queue_`
   std::map<std::string, std::map<std::string, PullMemory>> memories_;  // by UID and image
-  /// By image: how many pulls are under way, and whether what one of them was to note is not on
-  /// disk: then the intent stays, which says as much.
+  /// By image: how many pulls run. `keep`: the record of one of them could not be written, so the
+  /// intent stays in its place.
   struct Intent {
     int pulls = 0;
     bool keep = false;

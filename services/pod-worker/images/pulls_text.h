@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a pod waits for while its images are pulled, in words for people.
+/// The text that a pod waits for the pulls of its images.
 /// Threads: a pure function, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/images.md, "Pulls".
@@ -13,8 +13,8 @@
 
 namespace splitlet::pod_worker {
 
-/// "waits for the pull of image "a" since <time>, ..."; empty: no pull is under way. `before`: the
-/// text so far, which says since when; `now` of those that are new.
+/// "waits for the pull of image "a" since <time>, ..."; empty: no pull runs. `before`: the text so
+/// far, which holds the times of known pulls; new pulls get `now`.
 std::string PullsText(const std::map<std::string, PullMemory>& pulls, const std::string& before,
                       WallTime now);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// So many per second, and a burst: how often pulls may begin.
+/// Bounds how often pulls may begin: a rate per second, and a burst.
 /// Threads: one at a time.
 /// Errors:  none.
 /// Source:  docs/behaviour/images.md, "Pulls".
@@ -25,7 +25,7 @@ class TokenBucket {
     tokens_ -= 1;
     return true;
   }
-  /// How long until there is one to take.
+  /// How long until Take succeeds.
   Duration NextIn() const {
     if (per_second_ <= 0) return Duration{0};
     const double missing = 1 - TokensAt(clock_.Now());

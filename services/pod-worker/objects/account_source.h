@@ -1,9 +1,9 @@
 #pragma once
 
-/// The service account of a pod, as it is shown to credential provider plugins.
-/// Threads: the loop's, as the answers.
-/// Errors:  of the answers: NOT_FOUND: there is no such account, or the pod is over; else why
-///          nobody knows.
+/// The service account of a pod, for credential provider plugins.
+/// Threads: the loop's; answers come there too.
+/// Errors:  in the answers. NOT_FOUND: there is no such account, or the pod has ended. Else the API
+///          server's error.
 /// Source:  docs/behaviour/images.md, "Tokens for plugins".
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace splitlet::pod_worker {
 
-/// Whose tokens: the service account's, bound to the pod.
+/// The pod that a token is bound to, and its service account.
 struct TokenOwner {
   std::string uid, name, name_space, service_account;
 };
@@ -30,9 +30,9 @@ class AccountSource {
   using OnAccount = std::function<void(const StatusOr<PodAccount>& account)>;
   using OnToken = std::function<void(const StatusOr<std::string>& token)>;
   virtual ~AccountSource() = default;
-  /// As the object is now.
+  /// Reads the object now.
   virtual void GetAccount(const TokenOwner& pod, OnAccount done) = 0;
-  /// `account`: its UID. One that was made anew has another, and its tokens are others.
+  /// `account`: its UID. An account that was deleted and created again has another UID.
   virtual void GetToken(const TokenOwner& pod, const std::string& account,
                         const std::string& audience, OnToken done) = 0;
 };

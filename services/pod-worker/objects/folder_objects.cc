@@ -16,7 +16,7 @@ bool IsManifest(std::string_view name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
-/// Before the first look.
+/// The view before the folder was read.
 class Unknown final : public ObjectSource {
  public:
   explicit Unknown(const std::string& path)
@@ -55,8 +55,8 @@ void FolderObjects::Start(std::function<void()> on_change) {
   Read();
 }
 
-/// Before the first look, on its strand: the look sees what the watch has not seen. Without it
-/// changes are found by the timer.
+/// Runs before the first Read, on the same strand, so that no change is missed in between. Without
+/// a watch the timer finds changes.
 void FolderObjects::Watch() {
   watch_lost_ = false;
   deps_.strands.Run(kFolderStrand, [this] {
@@ -73,27 +73,27 @@ void FolderObjects::Read() {
   reading_ = true;
   again_ = false;
   deps_.strands.Run(kFolderStrand, [this, known = files_] {
-    auto look = std::make_shared<Look>(LookAt(known));
-    deps_.loop.Post([this, look] { OnLook(std::move(*look)); });
+    auto inspection = std::make_shared<Inspection>(Inspect(known));
+    deps_.loop.Post([this, inspection] { OnInspected(std::move(*inspection)); });
   });
 }
 
-FolderObjects::Look FolderObjects::LookAt(Files known) const {
+FolderObjects::Inspection FolderObjects::Inspect(Files known) const {
   const auto entries = deps_.files.List(path_);
   if (!entries.ok()) return {Annotate(entries.status(), path_), std::move(known)};
-  Look look;
+  Inspection inspection;
   uint64_t room = kMaxFolder;
   for (const auto& entry : *entries) {
     if (!IsManifest(entry.name)) continue;
     const std::string path = path_ + "/" + entry.name;
     const auto before = known.find(path);
     if (auto file = ReadFile(path, before == known.end() ? nullptr : &before->second, room))
-      look.files.emplace(path, *std::move(file));
+      inspection.files.emplace(path, *std::move(file));
   }
-  return look;
+  return inspection;
 }
 
-/// Unset: it went away meanwhile.
+/// Unset: the file was removed after the folder was listed.
 std::optional<FolderObjects::File> FolderObjects::ReadFile(const std::string& path,
                                                            const File* known,
                                                            uint64_t& room) const {
@@ -115,13 +115,13 @@ std::optional<FolderObjects::File> FolderObjects::ReadFile(const std::string& pa
   return file;
 }
 
-void FolderObjects::OnLook(Look look) {
+void FolderObjects::OnInspected(Inspection inspection) {
   reading_ = false;
   std::vector<std::string> problems;
-  if (!look.status.ok()) problems.push_back(ToString(look.status));
-  bool same = look.status.ok() && read_ && look.files.size() == files_.size();
+  if (!inspection.status.ok()) problems.push_back(ToString(inspection.status));
+  bool same = inspection.status.ok() && read_ && inspection.files.size() == files_.size();
   auto set = std::make_shared<ObjectSet>();
-  for (const auto& [path, file] : look.files) {
+  for (const auto& [path, file] : inspection.files) {
     if (!file.problem.empty()) problems.push_back(file.problem);
     const auto twice = set->Add(file.set, path);
     problems.insert(problems.end(), twice.begin(), twice.end());
@@ -129,9 +129,9 @@ void FolderObjects::OnLook(Look look) {
     same = same && before != files_.end() && before->second.content == file.content;
   }
   set->BindClaims();
-  files_ = std::move(look.files);
+  files_ = std::move(inspection.files);
   Report(std::move(problems));
-  if (look.status.ok() && !same) {
+  if (inspection.status.ok() && !same) {
     view_ = std::move(set);
     read_ = true;
     on_change_();
@@ -142,7 +142,7 @@ void FolderObjects::OnLook(Look look) {
 void FolderObjects::Report(std::vector<std::string> problems) {
   for (const std::string& problem : problems)
     if (std::ranges::find(problems_, problem) == problems_.end())
-      deps_.log.Warn("objects cannot be used as they stand",
+      deps_.log.Warn("cannot use API objects of the folder, keeping the last good ones",
                      {KV("path", path_), KV("err", problem)});
   problems_ = std::move(problems);
 }

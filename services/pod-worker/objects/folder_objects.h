@@ -1,14 +1,14 @@
 #pragma once
 
-/// Objects from a folder of manifests, watched as static pods are: what a node without an API
-/// server has of them.
-/// In:      the folder, by hints of the file watcher and every 20 s.
+/// API objects from a folder of manifests, for a node without an API server. The folder is watched
+/// like that of static pods.
+/// In:      the folder, at hints of the file watcher and every 20 s.
 /// Owns:    the set that was read last.
-/// Out:     the callback of Start, after each set that differs.
+/// Out:     the callback of Start, after each set that differs from the last.
 /// Killed:  the next start reads the folder.
-/// Threads: the loop's; files on a strand of their own.
-/// Errors:  a file that cannot be used keeps what it said before, as does a folder that cannot be
-///          read; each is logged once and is in Notes().
+/// Threads: the loop's; files on their own strand.
+/// Errors:  a file or folder that cannot be used keeps its last objects; each problem is logged
+///          once and is in Notes().
 /// Source:  docs/behaviour/objects.md, "The folder".
 
 #include <functional>
@@ -44,29 +44,30 @@ class FolderObjects {
 
   /// `on_change`: on the loop.
   void Start(std::function<void()> on_change);
-  /// What is wrong, a line each.
+  /// The present problems, one line each.
   const std::vector<std::string>& Notes() const { return problems_; }
 
-  /// As it is now; a value.
+  /// The present objects; a value.
   std::shared_ptr<const ObjectSource> View() const { return view_; }
 
  private:
   struct File {
     uint64_t content = 0;  // hash and length
-    ObjectSet set;         // what it said when it could be used last
+    ObjectSet set;         // of the last content that could be used
     std::string problem;
   };
   using Files = std::map<std::string, File>;  // by path
-  struct Look {
+  /// The outcome of reading the folder once.
+  struct Inspection {
     Status status;
     Files files;
   };
   void Watch();
   void OnHint();
   void Read();
-  Look LookAt(Files known) const;
+  Inspection Inspect(Files known) const;
   std::optional<File> ReadFile(const std::string& path, const File* known, uint64_t& room) const;
-  void OnLook(Look look);
+  void OnInspected(Inspection inspection);
   void Report(std::vector<std::string> problems);
 
   Deps deps_;

@@ -31,7 +31,7 @@ const std::vector<kube::KnownKind>& ObjectKinds() {
   return kinds;
 }
 
-/// A line "---" begins another one; inside of a value it cannot stand at the begin of a line.
+/// A line "---" begins the next document. Inside a value it cannot stand at the begin of a line.
 std::vector<std::string_view> Documents(std::string_view text) {
   std::vector<std::string_view> documents;
   size_t begin = 0, line = 0;
@@ -59,7 +59,7 @@ bool IsBlank(std::string_view text) {
   return true;
 }
 
-/// What a decoder says may quote a value.
+/// Hides the decoder's message for a file with secrets, because it may quote a value.
 Status Undecodable(const Status& why, std::string_view text, const std::string& path) {
   if (text.find("Secret") == std::string_view::npos)
     return InvalidArgument("{}", OneLine(Message(why)));
@@ -84,11 +84,11 @@ template <class T>
 Status Put(std::shared_ptr<T> object, bool namespaced, std::map<std::string, ObjectPtr<T>>& into) {
   ASSIGN_OR_RETURN(const std::string key, KeyOf(*object, namespaced), "name");
   if (!into.emplace(key, std::move(object)).second)
-    return InvalidArgument("{} stands there twice", key);
+    return InvalidArgument("{} is in the file twice", key);
   return OkStatus();
 }
 
-/// As the API server does: `stringData` is for writing only.
+/// As the API server does: `stringData` is write-only.
 void MergeStrings(Secret& secret) {
   for (const auto& [key, value] : secret.string_data()) (*secret.mutable_data())[key] = value;
   secret.clear_string_data();
@@ -115,7 +115,7 @@ void Take(const std::map<std::string, ObjectPtr<T>>& from, std::string_view kind
     if (!to.emplace(key, object).second) twice.push_back(fmt::format("{} {}", kind, key));
 }
 
-/// The volume that is meant to be the claim's; null when none is.
+/// The volume that names the claim or that the claim names; null: none.
 ObjectPtr<PersistentVolume> VolumeOf(const ObjectSet& set, const Claim& claim) {
   const std::string& wanted = claim.spec().volume_name();
   for (const auto& [name, volume] : set.persistent_volumes) {
@@ -155,7 +155,7 @@ std::vector<std::string> ObjectSet::Add(const ObjectSet& other, const std::strin
   Take(other.claims, "PersistentVolumeClaim", claims, lines);
   Take(other.persistent_volumes, "PersistentVolume", persistent_volumes, lines);
   for (std::string& line : lines)
-    line = fmt::format("{}: {} is in a file before it, which counts", from, line);
+    line = fmt::format("{}: {} is ignored, an earlier file has it", from, line);
   return lines;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The objects of a folder as they were read together.
-/// Threads: a value; what it points to does not change.
-/// Errors:  of ReadObjects: what cannot be used, without anything that a secret holds.
+/// The API objects of a folder.
+/// Threads: a value; the objects do not change.
+/// Errors:  of ReadObjects: the reason, without any content of a secret.
 /// Source:  docs/behaviour/objects.md, "The folder".
 
 #include <map>
@@ -32,16 +32,16 @@ class ObjectSet final : public ObjectSource {
   std::map<std::string, ObjectPtr<RuntimeClass>> runtime_classes;
   std::map<std::string, ObjectPtr<PersistentVolume>> persistent_volumes;
 
-  /// Of two with one name the one that is here already stays. A line for each that is not taken.
+  /// Objects already in the set win. Returns a line for each object that is ignored.
   std::vector<std::string> Add(const ObjectSet& other, const std::string& from);
-  /// Binds each claim to the volume that it names, or that names it, as the controller of a cluster
-  /// would. A volume has one claim: of two that name it the first by key. A claim of which neither
-  /// is said stays unbound: what fits it best today may not be what fits it best tomorrow.
+  /// Binds each claim to the volume that it names, or that names the claim, as the controller of a
+  /// cluster would. A volume has one claim: the first by key of those that name it. Other claims
+  /// stay unbound, because the best fit may change from day to day.
   void BindClaims();
 };
 
-/// All objects of a file: documents of YAML or one of JSON, of the kinds above. All or nothing: a
-/// file with one that cannot be used is not used.
+/// All objects of a file, which holds YAML documents or one JSON document of the kinds above. One
+/// unusable object makes the whole file unusable.
 StatusOr<ObjectSet> ReadObjects(std::string_view text, const std::string& path);
 
 }  // namespace splitlet::pod_worker

@@ -78,7 +78,7 @@ TEST(ReadObjects, WhatCannotBeUsedIsNamedAndNothingOfASecretShown) {
        "metadata.namespace: Invalid value"},
       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: "
        "ConfigMap\nmetadata: {name: a}\n",
-       "default/a stands there twice"},
+       "default/a is in the file twice"},
       {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "Pod"},
       {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {K: hunter2!}\n",
        "f.yaml: a secret cannot be read"},
@@ -109,14 +109,13 @@ TEST(ObjectSet, TheFirstOfTwoWithOneNameCounts) {
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: "
       "ConfigMap\nmetadata: {name: b}\n",
       "2");
-  EXPECT_EQ(
-      set.Add(other, "2"),
-      std::vector<std::string>{"2: ConfigMap default/a is in a file before it, which counts"});
+  EXPECT_EQ(set.Add(other, "2"),
+            std::vector<std::string>{"2: ConfigMap default/a is ignored, an earlier file has it"});
   EXPECT_EQ((*set.GetConfigMap({"default", "a"}))->data().size(), 1u);
   EXPECT_TRUE(set.GetConfigMap({"default", "b"}).ok());
 }
 
-/// Claim or volume of each, and what it is bound to.
+/// Each claim and volume, with the object that it is bound to.
 std::string Bindings(const ObjectSet& set) {
   std::string out;
   for (const auto& [key, claim] : set.claims)
@@ -172,7 +171,7 @@ TEST(ObjectSet, AClaimIsBoundToTheVolumeThatItNamesOrThatNamesIt) {
   }
 }
 
-/// The value, "!" where it is left out, or the error.
+/// The value, "!" for a value that is left out, or the error.
 std::string Value(const char* what, const std::string& name, const std::string& key,
                   bool optional) {
   static const ObjectSet set = *ReadObjects(kFile, "f.yaml");

@@ -1,11 +1,10 @@
 #pragma once
 
-/// API objects that pods of this node name, as they are at one time: config maps, secrets,
-/// services, runtime classes, persistent volumes and claims on them, service accounts and their
-/// tokens.
-/// Where they come from is behind this.
-/// Threads: any; an object of this kind does not change.
-/// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: nobody knows yet.
+/// The API objects that pods of this node reference, at one point in time: config maps, secrets,
+/// services, runtime classes, persistent volumes and claims, service accounts and their tokens. The
+/// implementations read them from an API server or a folder.
+/// Threads: any; a source does not change.
+/// Errors:  NOT_FOUND: there is no such object. UNAVAILABLE: not known yet.
 /// Source:  docs/behaviour/objects.md.
 
 #include <compare>
@@ -45,11 +44,11 @@ struct ObjectName {
   auto operator<=>(const ObjectName&) const = default;
 };
 
-/// A token of the pod's own service account, as a projected volume asks for it.
+/// The token of the pod's service account that a projected volume or a plugin needs.
 struct TokenWish {
   std::string audience;  // empty: the API server
-  int64_t seconds = 0;   // of its life
-  std::string account;   // UID that the service account has to have; empty: any
+  int64_t seconds = 0;   // until it expires
+  std::string account;   // required UID of the service account; empty: any
   auto operator<=>(const TokenWish&) const = default;
 };
 
@@ -62,18 +61,18 @@ class ObjectSource {
   virtual StatusOr<ObjectPtr<Claim>> GetClaim(const ObjectName& name) const = 0;
   virtual StatusOr<ObjectPtr<PersistentVolume>> GetPersistentVolume(
       const std::string& name) const = 0;
-  /// Of one namespace, by name.
+  /// The services of one namespace, by name.
   virtual StatusOr<std::vector<ObjectPtr<Service>>> Services(
       const std::string& name_space) const = 0;
-  /// Only for pods whose images may come with a token of it.
+  /// Only for pods whose images may need a token of the account.
   virtual StatusOr<ObjectPtr<ServiceAccount>> GetServiceAccount(const ObjectName&) const {
-    return NotFound("service accounts are not known here");
+    return NotFound("this node has no service accounts");
   }
-  /// Of the pod for which this source was made.
+  /// A token of the pod that this source was made for.
   virtual StatusOr<std::string> GetToken(const TokenWish&) const {
     return Unimplemented("a service account token needs an API server");
   }
-  /// False: the volume of the claim is for one pod, and another one of this node has it.
+  /// False: the claim's volume is for one pod, and another pod of this node uses it.
   virtual bool MayUse(const ObjectName&) const { return true; }
 };
 

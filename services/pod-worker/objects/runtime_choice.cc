@@ -10,7 +10,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// "1" and "1000m" are the same.
+/// "1" equals "1000m".
 bool IsSame(const std::string& a, const std::string& b) {
   const auto first = kube::Quantity::Parse(a), second = kube::Quantity::Parse(b);
   return first.ok() && second.ok() ? *first == *second : a == b;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What the runtime class of a pod means for its sandbox.
+/// The handler and the overhead that a pod's runtime class gives its sandbox.
 /// Threads: pure, any.
-/// Errors:  NOT_FOUND and UNAVAILABLE of the class; FAILED_PRECONDITION when the pod names another
-///          overhead than its class.
+/// Errors:  NOT_FOUND and UNAVAILABLE of the class. FAILED_PRECONDITION: the overhead of the pod
+///          differs from that of its class.
 /// Source:  docs/behaviour/objects.md, "Runtime classes".
 
 #include <map>

@@ -24,7 +24,7 @@ std::string Protocol(const k8s::io::api::core::v1::ServicePort& port) {
   return text;
 }
 
-/// As links between containers were once named.
+/// Variables in the style of Docker's container links.
 void AddLinks(const std::string& name, const k8s::io::api::core::v1::ServiceSpec& spec,
               Variables& out) {
   const std::string& ip = spec.cluster_ip();
@@ -34,7 +34,7 @@ void AddLinks(const std::string& name, const k8s::io::api::core::v1::ServiceSpec
     const std::string url = fmt::format("{}://{}:{}", protocol, host, port.port());
     const std::string prefix =
         fmt::format("{}_PORT_{}_{}", name, port.port(), VariableName(protocol));
-    out.emplace(name + "_PORT", url);  // that of the first port
+    out.emplace(name + "_PORT", url);  // of the first port only
     out[prefix] = url;
     out[prefix + "_PROTO"] = protocol;
     out[prefix + "_PORT"] = std::to_string(port.port());

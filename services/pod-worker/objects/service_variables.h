@@ -1,6 +1,6 @@
 #pragma once
 
-/// The environment that services give: their addresses, under names made of theirs.
+/// Environment variables with the addresses of services, named after the services.
 /// Threads: pure, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/objects.md, "Services"; kubelet envvars.FromServices.
@@ -13,7 +13,7 @@
 
 namespace splitlet::pod_worker {
 
-/// Of services with an address of the cluster; others give none.
+/// Services without a cluster IP give no variables.
 std::map<std::string, std::string> ServiceVariables(
     const std::vector<ObjectPtr<Service>>& services);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What variables of a container take from config maps and secrets.
+/// The values that a container's variables take from config maps and secrets.
 /// Threads: pure but for the source, any.
-/// Errors:  INVALID_ARGUMENT in a kubelet's words: object or key is missing, and not optional; or a
-///          value is no text, which a variable has to be. Never what a secret holds.
+/// Errors:  INVALID_ARGUMENT in a kubelet's words: a required object or key is missing, or a value
+///          is not text. Never quotes a secret.
 /// Source:  docs/behaviour/objects.md, "Variables"; kubelet makeEnvironmentVariables.
 
 #include <map>
@@ -20,12 +20,12 @@ class EnvVarSource;
 
 namespace splitlet::pod_worker {
 
-/// For a configMapKeyRef or secretKeyRef. Unset: it is left out.
+/// For a configMapKeyRef or secretKeyRef. Unset: an optional value is missing.
 StatusOr<std::optional<std::string>> ValueFromObject(
     const k8s::io::api::core::v1::EnvVarSource& from, const std::string& name_space,
     const ObjectSource& objects);
 
-/// All of an object, names with the prefix.
+/// All values of an object; the prefix goes before each key.
 StatusOr<std::map<std::string, std::string>> ValuesFromObject(
     const k8s::io::api::core::v1::EnvFromSource& from, const std::string& name_space,
     const ObjectSource& objects);

@@ -24,22 +24,23 @@ ProbeAnswer AnswerOfExec(const StatusOr<cri::ExecResult>& result, const ProbeCal
 
 void ExecProber::Begin(const ProbeCall& call, Done done) {
   const auto start = [this, call, done] { Run(call, done); };
-  if (!places_.Enter(call.slow, start))
-    done({.kind = ProbeAnswer::Kind::kError, .text = "too many probes wait for the runtime"});
+  if (!slots_.Enter(call.slow, start))
+    done({.kind = ProbeAnswer::Kind::kError,
+          .text = "too many probes wait for a slot to run a command"});
 }
 
 void ExecProber::Run(const ProbeCall& call, const Done& done) {
-  const Clock::Time begun = deps_.clock.Now();
+  const Clock::Time began = deps_.clock.Now();
   deps_.calls.BeginExecSync(
       cri::ContainerId(call.container_id),
       {.words = std::get<ExecProbe>(call.action).command,
        .timeout = call.timeout,
        .keep = {.bytes = kMaxProbeOutput}},
       After(deps_.clock, call.timeout + deps_.request_timeout),
-      [this, call, done, begun](const StatusOr<cri::ExecResult>& result) {
-        deps_.loop.Post([this, call, done, begun, answer = AnswerOfExec(result, call)]() mutable {
-          places_.Leave(call.slow);
-          answer.took = deps_.clock.Now() - begun;
+      [this, call, done, began](const StatusOr<cri::ExecResult>& result) {
+        deps_.loop.Post([this, call, done, began, answer = AnswerOfExec(result, call)]() mutable {
+          slots_.Leave(call.slow);
+          answer.took = deps_.clock.Now() - began;
           done(std::move(answer));
         });
       });

@@ -1,10 +1,11 @@
 #pragma once
 
-/// Probes by a command in the container, so many at a time as a runtime can take.
+/// Runs probes by a command in the container, with a bound on the commands that run at the same
+/// time.
 /// In:      Begin; answers of ExecSync.
-/// Owns:    calls that wait for their place.
+/// Owns:    the probes that wait for a slot.
 /// Out:     ExecSync through CRI; no thread waits for it.
-/// Killed:  the runtime ends the commands at their timeout; nobody waits for them.
+/// Killed:  the runtime ends the commands at their timeout.
 /// Threads: the loop's.
 /// Errors:  kError when the runtime could not run the command, or too many calls wait.
 /// Source:  docs/behaviour/probes.md, "exec".
@@ -12,18 +13,18 @@
 #include "libs/base/clock.h"
 #include "libs/cri/long_calls.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/probes/places.h"
+#include "services/pod-worker/probes/probe_slots.h"
 #include "services/pod-worker/probes/prober.h"
 
 namespace splitlet::pod_worker {
 
-/// What the end of a command says. `command` as it was run.
+/// `call`: of the command that ended.
 ProbeAnswer AnswerOfExec(const StatusOr<cri::ExecResult>& result, const ProbeCall& call);
 
 class ExecProber final : public Prober {
  public:
-  /// So many commands at a time burden a node enough. How long their answers are does not matter
-  /// (libs/cri/exec_calls.h).
+  /// More commands at the same time would burden the node. The length of their answers is bounded
+  /// elsewhere (libs/cri/exec_calls.h).
   static constexpr size_t kAtOnce = 32;
   static constexpr size_t kMaxWaiting = 10'000;
 
@@ -35,14 +36,14 @@ class ExecProber final : public Prober {
   };
   explicit ExecProber(Deps deps) : deps_(deps) {}
   void Begin(const ProbeCall& call, Done done) override;
-  /// Those that wait are dropped, and nothing begins any more: the runtime's client goes soon.
-  void BeginStop() { places_.Close(); }
+  /// Drops the probes that wait, and begins no other: the runtime's client ends soon.
+  void BeginStop() { slots_.Close(); }
 
  private:
   void Run(const ProbeCall& call, const Done& done);
 
   const Deps deps_;
-  Places places_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
+  ProbeSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
 };
 
 }  // namespace splitlet::pod_worker

@@ -6,7 +6,7 @@
 
 #include "grpc/health/v1/health.pb.h"
 #include "libs/base/text.h"
-#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/pod/http_target.h"
 
 namespace splitlet::pod_worker {
 
@@ -15,7 +15,7 @@ namespace {
 using Kind = ProbeAnswer::Kind;
 using http::Outcome;
 
-/// Before a message of gRPC: a byte that says whether it is compressed, and its length.
+/// A gRPC message is preceded by a byte that tells whether it is compressed, and by its length.
 constexpr size_t kFrameHead = 5;
 constexpr int kUnimplemented = 12, kDeadlineExceeded = 4;
 
@@ -43,7 +43,7 @@ ProbeAnswer Failure(std::string_view text) {
   return {.kind = Kind::kFailure, .text = ToText(text, kMaxProbeOutput)};
 }
 
-/// What says nothing of the server: it was not asked.
+/// No request reached the server, so the answer says nothing about it.
 bool IsNoAnswer(const Status& status) {
   const StatusCode code = status.code();
   return code == StatusCode::kAborted || code == StatusCode::kCancelled ||
@@ -52,7 +52,7 @@ bool IsNoAnswer(const Status& status) {
 
 ProbeAnswer HttpAnswer(const Outcome& outcome) {
   if (!outcome.status.ok()) {
-    // As with a kubelet, an answer that breaks off is no failure, and counts for nothing.
+    // As with a kubelet, an answer that breaks off counts neither as success nor as failure.
     if (outcome.stage == Outcome::Stage::kReadingBody)
       return {.kind = Kind::kError,
               .text = ToText(Message(outcome.status), kMaxProbeOutput),
@@ -100,7 +100,7 @@ struct RpcStatus {
   std::string message;
 };
 
-/// gRPC's code for an answer that is not of gRPC.
+/// The gRPC code for an HTTP status without grpc-status.
 int CodeOfHttp(int code) {
   switch (code) {
     case 400: return 13;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a probe by HTTP, TCP or gRPC asks of a server, and what its answer says, in the words of a
-/// kubelet.
+/// The request of a probe by HTTP, TCP or gRPC, and the probe's answer from the server's, in the
+/// words of a kubelet.
 /// Threads: pure functions, any.
-/// Errors:  in the answer; a probe without an address has none to ask.
+/// Errors:  in the answer.
 /// Source:  docs/behaviour/probes.md, "httpGet", "tcpSocket" and "grpc".
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace splitlet::pod_worker {
 
 /// nullopt: the pod has no address.
 std::optional<http::Exchange> ExchangeOf(const ProbeCall& call);
-/// Of a probe whose pod has no address.
+/// The answer of a probe whose pod has no address.
 ProbeAnswer AnswerWithoutAddress(const ProbeAction& action);
 ProbeAnswer AnswerOf(const ProbeCall& call, const http::Outcome& outcome);
 

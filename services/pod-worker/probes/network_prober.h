@@ -1,25 +1,25 @@
 #pragma once
 
-/// Probes by HTTP, TCP and gRPC, so many at a time as there may be connections.
+/// Runs probes by HTTP, TCP and gRPC, with a bound on the connections at the same time.
 /// In:      Begin; answers of servers.
-/// Owns:    calls that wait for their place.
+/// Owns:    the probes that wait for a slot.
 /// Out:     requests through libs/http; no thread waits for them.
 /// Killed:  connections end with the process.
 /// Threads: the loop's.
-/// Errors:  kError when the server was not asked; one that is not reached has failed.
+/// Errors:  kError when no request was sent. A server that cannot be reached is a failure.
 /// Source:  docs/behaviour/probes.md, "One run".
 
 #include "libs/base/cancel.h"
 #include "libs/exec/exec.h"
 #include "libs/http/caller.h"
-#include "services/pod-worker/probes/places.h"
+#include "services/pod-worker/probes/probe_slots.h"
 #include "services/pod-worker/probes/prober.h"
 
 namespace splitlet::pod_worker {
 
 class NetworkProber final : public Prober {
  public:
-  /// One takes a descriptor and, at most, 0.2 MB.
+  /// A connection takes a descriptor and at most 0.2 MB.
   static constexpr size_t kAtOnce = 256;
   static constexpr size_t kMaxWaiting = 10'000;
 
@@ -30,7 +30,7 @@ class NetworkProber final : public Prober {
   };
   explicit NetworkProber(Deps deps) : deps_(deps) {}
   void Begin(const ProbeCall& call, Done done) override;
-  /// All are given up, and nothing begins any more.
+  /// Gives up all probes, and begins no other.
   void BeginStop();
 
  private:
@@ -38,7 +38,7 @@ class NetworkProber final : public Prober {
 
   const Deps deps_;
   const std::shared_ptr<CancelToken> stopped_ = std::make_shared<CancelToken>();
-  Places places_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
+  ProbeSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
 };
 
 }  // namespace splitlet::pod_worker

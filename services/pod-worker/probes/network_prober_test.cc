@@ -54,7 +54,7 @@ class Network : public testing::Test {
   std::thread thread_;
 };
 
-/// Of a server of gRPC's own library, with its own health service.
+/// A server of the gRPC library, with its health service.
 class GrpcServer {
  public:
   explicit GrpcServer(bool with_health) {

@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
-#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/pod/http_target.h"
 #include "services/pod-worker/runtime_config/environment.h"
 
 namespace splitlet::pod_worker {
@@ -31,7 +31,7 @@ StatusOr<int> PortOf(const k8s::io::apimachinery::pkg::util::intstr::IntOrString
   return CheckPort(*number);
 }
 
-/// Variables with a literal value only; others stay as they are written.
+/// Replaces $(NAME) only for variables with a literal value.
 std::vector<std::string> ExpandedCommand(const core::ExecAction& exec,
                                          const kube::Container& container) {
   std::map<std::string, std::string> known;
@@ -56,68 +56,6 @@ StatusOr<ProbeAction> HttpOf(const core::HTTPGetAction& get, const kube::Contain
 Duration Seconds(int32_t seconds) { return std::chrono::seconds{std::max(seconds, 0)}; }
 
 }  // namespace
-
-std::string_view NameOf(ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kStartup: return "startup";
-    case ProbeKind::kReadiness: return "readiness";
-    case ProbeKind::kLiveness: return "liveness";
-  }
-  UNREACHABLE();
-}
-
-std::string_view TitleOf(ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kStartup: return "Startup";
-    case ProbeKind::kReadiness: return "Readiness";
-    case ProbeKind::kLiveness: return "Liveness";
-  }
-  UNREACHABLE();
-}
-
-std::optional<ProbeKind> ProbeKindOf(std::string_view name) {
-  for (const ProbeKind kind : kProbeKinds)
-    if (NameOf(kind) == name) return kind;
-  return std::nullopt;
-}
-
-const core::Probe* FindProbe(const kube::Container& container, ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kStartup:
-      return container.has_startup_probe() ? &container.startup_probe() : nullptr;
-    case ProbeKind::kReadiness:
-      return container.has_readiness_probe() ? &container.readiness_probe() : nullptr;
-    case ProbeKind::kLiveness:
-      return container.has_liveness_probe() ? &container.liveness_probe() : nullptr;
-  }
-  UNREACHABLE();
-}
-
-bool HasProbes(const kube::Container& container) {
-  return std::ranges::any_of(kProbeKinds,
-                             [&](ProbeKind kind) { return FindProbe(container, kind) != nullptr; });
-}
-
-bool HasProbes(const kube::Pod& pod) {
-  const auto any = [](const auto& containers) {
-    return std::any_of(containers.begin(), containers.end(),
-                       [](const kube::Container& container) { return HasProbes(container); });
-  };
-  return any(pod.spec().containers()) || any(pod.spec().init_containers());
-}
-
-std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
-                             ProbeKind kind) {
-  const auto container = results.find(container_id);
-  if (container == results.end()) return std::nullopt;
-  const auto result = container->second.find(kind);
-  return result == container->second.end() ? std::nullopt : std::optional(result->second);
-}
-
-bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id) {
-  return ResultOf(results, container_id, ProbeKind::kLiveness) == false ||
-         ResultOf(results, container_id, ProbeKind::kStartup) == false;
-}
 
 ProbeTiming TimingOf(const core::Probe& probe) {
   const ProbeTiming defaults;

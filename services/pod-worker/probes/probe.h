@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a probe of a container is: its kind, its times, and what it does.
+/// A probe of a container: its kind, its times and its action.
 /// Threads: values and pure functions, any.
 /// Errors:  as each function says.
 /// Units:   Duration.
@@ -18,6 +18,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/pod/probe_results.h"
 
 namespace k8s::io::api::core::v1 {
 class Probe;
@@ -25,30 +26,8 @@ class Probe;
 
 namespace splitlet::pod_worker {
 
-/// In the order in which they begin.
-enum class ProbeKind { kStartup, kReadiness, kLiveness };
-inline constexpr ProbeKind kProbeKinds[] = {ProbeKind::kStartup, ProbeKind::kReadiness,
-                                            ProbeKind::kLiveness};
-/// "startup", as in records and files.
-std::string_view NameOf(ProbeKind kind);
-/// "Startup", as in events and metrics.
-std::string_view TitleOf(ProbeKind kind);
-std::optional<ProbeKind> ProbeKindOf(std::string_view name);
-
-/// nullptr: the container has none of that kind.
-const k8s::io::api::core::v1::Probe* FindProbe(const kube::Container& container, ProbeKind kind);
-bool HasProbes(const kube::Container& container);
-bool HasProbes(const kube::Pod& pod);
-
-/// Results as they stand in `workers`: by container id. What is not there is unknown.
-using ProbeResultsById = std::map<std::string, std::map<ProbeKind, bool>>;
-std::optional<bool> ResultOf(const ProbeResultsById& results, const std::string& container_id,
-                             ProbeKind kind);
-
-/// Whether the container was or is to be stopped because of a probe.
-bool IsUnhealthy(const ProbeResultsById& results, const std::string& container_id);
-
-/// As the API server defaults it; what an unchecked pod lacks or has out of range is made usable.
+/// With the API server's defaults for values that a pod without validation lacks or has out of
+/// range.
 struct ProbeTiming {
   Duration initial_delay{0}, period = std::chrono::seconds{10}, timeout = std::chrono::seconds{1};
   int success_threshold = 1, failure_threshold = 3;
@@ -56,7 +35,7 @@ struct ProbeTiming {
 };
 ProbeTiming TimingOf(const k8s::io::api::core::v1::Probe& probe);
 
-// What a probe does, with everything that is known of its target filled in.
+// The action of a probe, with the address of its target filled in.
 struct ExecProbe {
   std::vector<std::string> command;
   bool operator==(const ExecProbe&) const = default;
@@ -81,28 +60,28 @@ struct GrpcProbe {
 };
 using ProbeAction = std::variant<ExecProbe, HttpProbe, TcpProbe, GrpcProbe>;
 
-/// INVALID_ARGUMENT for a port or header that cannot be used, or without an action. Without an
-/// address of the pod the host is empty.
+/// INVALID_ARGUMENT: a port or header cannot be used, or the probe has no action. The host is empty
+/// while the pod has no address.
 StatusOr<ProbeAction> ActionOf(const k8s::io::api::core::v1::Probe& probe,
                                const kube::Container& container, const std::string& pod_ip);
 
-/// It goes over the network to an address of the pod that is not known yet.
+/// The action needs the pod's address, which is not known yet.
 bool LacksAddress(const ProbeAction& action);
 
-/// What one run of a probe has found.
+/// The outcome of one run of a probe.
 struct ProbeAnswer {
   enum class Kind {
     kSuccess,
     kWarning,  // counts as success
     kFailure,
-    kError,  // says nothing of the container
+    kError,  // tells nothing about the container
   };
   Kind kind = Kind::kError;
   std::string text;     // for people; bounded
   bool failed = false;  // of kError: events call the state "failure", else "unknown"
-  Duration took{0};     // since it had its place
+  Duration took{0};     // since the run got its slot
 };
-/// Of an answer's text, or of the output of a command.
+/// Bytes of an answer's text, and of a command's output.
 inline constexpr size_t kMaxProbeOutput = 10240;
 
 }  // namespace splitlet::pod_worker

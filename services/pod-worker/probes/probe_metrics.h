@@ -1,13 +1,13 @@
 #pragma once
 
-/// The series prober_* of one probe, for as long as it lives.
+/// The metrics prober_* of one probe; its end removes them.
 /// Threads: the loop's.
 /// Errors:  none.
 /// Units:   seconds.
 /// Source:  docs/metrics.md.
 
-#include "services/pod-worker/events.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/probes/probe.h"
 
 namespace splitlet::pod_worker {
@@ -24,7 +24,7 @@ class ProbeSeries {
   prometheus::Counter& Total(const char* result) const;
 
   Metrics& metrics_;
-  const prometheus::Labels labels_;  // of the duration
+  const prometheus::Labels labels_;  // of duration_; the counters have more
   const std::string uid_;
   prometheus::Counter* successful_ = nullptr;  // null: none yet
   prometheus::Counter* failed_ = nullptr;

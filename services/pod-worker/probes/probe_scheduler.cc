@@ -10,8 +10,8 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/kube/restart_policy.h"
-#include "services/pod-worker/probes/places.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/probes/probe_slots.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -19,15 +19,15 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr int kTries = 3;
-/// So long before this process a container must have started for another to have probed it.
+/// A container that started so long before this process was probed by an earlier one.
 constexpr Duration kRestartTolerance = 10s;
 
 std::string KeyOf(const std::string& uid, const std::string& container, ProbeKind kind) {
   return fmt::format("{}/{}/{}", uid, container, NameOf(kind));
 }
 
-/// The status of an API pod says that the container has started: another agent has asked it. A
-/// manifest can say nothing of it.
+/// The status of an API pod shows `started`, so another agent has run the startup probe. The status
+/// in a manifest means nothing.
 bool IsShownStarted(const kube::Pod& pod, const std::string& id) {
   if (kube::IsStatic(pod)) return false;
   const auto started = [&id](const auto& statuses) {
@@ -78,7 +78,7 @@ void ProbeScheduler::OnSeen(const ProbedPod& pod) {
   Target target{.pod = std::make_shared<const PodRef>(RefOf(pod.pod)),
                 .ip = IpOf(pod, deps_.node_ips)};
   std::set<std::string> known, running;  // ids
-  const auto look = [&](const kube::Container& container, bool sidecar) {
+  const auto inspect = [&](const kube::Container& container, bool sidecar) {
     const v1::ContainerRecord* newest = NewestRecord(pod.seen, container.name());
     if (newest == nullptr || !HasProbes(container)) return;
     known.insert(newest->id());
@@ -92,8 +92,8 @@ void ProbeScheduler::OnSeen(const ProbedPod& pod) {
     Adopt(target, container);
   };
   for (const auto& init : pod.pod.spec().init_containers())
-    if (kube::IsSidecar(init)) look(init, true);
-  for (const auto& container : pod.pod.spec().containers()) look(container, false);
+    if (kube::IsSidecar(init)) inspect(init, true);
+  for (const auto& container : pod.pod.spec().containers()) inspect(container, false);
   EraseIf(target.pod->uid, [&](const Probe& probe) { return !running.contains(probe.id); });
   deps_.results.Retain(target.pod->uid, known);
 }
@@ -104,7 +104,7 @@ void ProbeScheduler::Adopt(const Target& target, const kube::Container& containe
     const auto known = probes_.find(KeyOf(target.pod->uid, container.name(), kind));
     if (known != probes_.end() && known->second.id == target.id) {
       known->second.action = ActionOf(*FindProbe(container, kind), container, target.ip);
-      // It may have waited for its address.
+      // The probe may have waited for the pod's address.
       if (!due_.Contains(known->first)) Schedule(known->first, known->second);
     } else {
       Add(target, container, kind);
@@ -144,10 +144,10 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
   Schedule(key, probes_.insert_or_assign(key, std::move(probe)).first->second);
 }
 
-/// Another process, or another program, has probed a container that is older than this one, and its
-/// results are lost. Had its startup probe never succeeded, it would have been stopped by now, so
-/// it has; it is not asked again, since that could only stop what runs. Readiness needs a result
-/// (rule 22 of docs/safety.md), and gets it at once.
+/// An earlier process, or another program, has probed this container, and its results are lost. The
+/// startup probe must have succeeded, or the container would have been stopped by now; running it
+/// again could only stop the container. Readiness needs a result (docs/safety.md, rule 22), so that
+/// probe runs immediately.
 void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
   const ProbeTiming& timing = probe.timing;
   const Clock::Time now = deps_.clock.Now();
@@ -156,7 +156,7 @@ void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
     HoldStarted(target, probe);
 }
 
-/// Its startup probe is not run in this container any more.
+/// The startup probe does not run again in this container.
 void ProbeScheduler::HoldStarted(const Target& target, Probe& probe) {
   if (!probe.due) probe.due = deps_.clock.Now();
   probe.state = {.result = true, .on_hold = true};
@@ -193,12 +193,12 @@ void ProbeScheduler::Begin(const std::string& key, Probe& probe) {
     FAIL_POINT("pod-worker.probe.before");
     return OkStatus();
   }();
-  if (probe.tries == 0) probe.begun = deps_.clock.Now();
+  if (probe.tries == 0) probe.began = deps_.clock.Now();
   probe.run = ++last_run_;
   const auto answer = [this, key, run = probe.run](ProbeAnswer found) {
     deps_.loop.Post([this, key, run, found = std::move(found)] { OnAnswer(key, run, found); });
   };
-  if (!probe.action.ok()) probe.tries = kTries;  // it would say the same again
+  if (!probe.action.ok()) probe.tries = kTries;  // another try would fail alike
   if (const Status& bad = may.ok() ? probe.action.status() : may; !bad.ok())
     return answer({.kind = ProbeAnswer::Kind::kError, .text = std::string(Message(bad))});
   Prober& prober =
@@ -213,7 +213,7 @@ void ProbeScheduler::OnAnswer(const std::string& key, uint64_t run, ProbeAnswer 
   }();
   if (!may.ok()) answer = {.kind = ProbeAnswer::Kind::kError, .text = std::string(Message(may))};
   const auto found = probes_.find(key);
-  if (found == probes_.end() || found->second.run != run) return;  // of a container that is gone
+  if (found == probes_.end() || found->second.run != run) return;  // its container is gone
   Probe& probe = found->second;
   probe.run = 0;
   probe.slow = answer.took >= kSlowProbe;
@@ -248,10 +248,10 @@ void ProbeScheduler::Report(const Probe& probe, const ProbeAnswer& answer) const
       return;
   }
   probe.series->Observe(answer.kind != ProbeAnswer::Kind::kFailure,
-                        deps_.clock.Now() - probe.begun);
+                        deps_.clock.Now() - probe.began);
 }
 
-/// What the run comes to. Nothing is written while nothing changes.
+/// Counts the run. Only a change of state is written.
 void ProbeScheduler::Take(Probe& probe, bool success, const std::string& text) {
   const ProbeState before =
       std::exchange(probe.state, Count(probe.kind, probe.timing, probe.state, success));

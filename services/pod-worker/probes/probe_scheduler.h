@@ -1,15 +1,16 @@
 #pragma once
 
-/// Which probes there are, and when each of them runs: one timer for all, no thread for any.
-/// In:      OnSeen after each look at a pod that is synced; OnEnding, Forget; Wake when results are
-///          published; answers of probers.
-/// Owns:    the probes of running containers, those under way among them.
-/// Out:     runs of probes; the events Unhealthy and ProbeWarning; series prober_*; what runs come
-///          to, to ProbeResults.
-/// Killed:  runs under way are forgotten. The next start goes on in the step of before, which is in
-///          the file of results; what has no step yet begins spread over its period.
+/// The probes of running containers, and when each of them runs. All probes share one timer; no
+/// probe holds a thread.
+/// In:      OnSeen after each sync has read the pod from the runtime; OnEnding, Forget; Wake when
+///          results are published; answers of probers.
+/// Owns:    the probes of running containers, and which of them run now.
+/// Out:     runs of probes; the events Unhealthy and ProbeWarning; metrics prober_*; states of
+///          probes to ProbeResults.
+/// Killed:  runs under way are forgotten. The next start keeps the step of each probe, which is in
+///          the file of results; probes without a step begin spread over their period.
 /// Threads: the loop's.
-/// Errors:  a probe that cannot be run says nothing of its container; an event tells.
+/// Errors:  a probe that cannot be run changes no state; an event reports it.
 /// Source:  docs/behaviour/probes.md; docs/design.md, "Threads and time".
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 #include "libs/base/random.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/work_queue.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/probes/probe_metrics.h"
 #include "services/pod-worker/probes/prober.h"
 #include "services/pod-worker/probes/results.h"
@@ -35,7 +36,7 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
-/// A pod and what was seen of it.
+/// A pod and its state in the runtime.
 struct ProbedPod {
   const kube::Pod& pod;
   const v1::ObservedPod& seen;  // of the present incarnation
@@ -52,22 +53,22 @@ class ProbeScheduler {
     Metrics& metrics;
     const Log& log;
     Random& random;
-    const std::vector<std::string>& node_ips;  // now: of pods of the host's network
+    const std::vector<std::string>& node_ips;  // kept current; for pods on the host's network
   };
   explicit ProbeScheduler(Deps deps);
 
-  /// Probes what runs, and no more what does not.
+  /// Probes the containers that run, and stops probing the others.
   void OnSeen(const ProbedPod& pod);
-  /// Its containers are being stopped: only sidecars are still watched for their life; readiness is
-  /// told to the end.
+  /// The pod's containers are being stopped. Liveness probes continue for sidecars only; readiness
+  /// probes continue for all containers.
   void OnEnding(const std::string& uid);
-  /// These containers of a pod that ends do not run any more; a sync sees it by itself.
+  /// These containers of a terminating pod have stopped. (Of other pods OnSeen shows it.)
   void OnEnded(const std::string& uid, const std::set<std::string>& container_ids);
-  /// Nothing of the pod runs any more.
+  /// No container of the pod runs any more.
   void Forget(const std::string& uid);
-  /// A container that has started is probed further at once.
+  /// Schedules the probes that waited for the startup probe of a container.
   void Wake(const std::string& uid);
-  /// No more runs begin.
+  /// Begins no other run.
   void BeginStop() { stopping_ = true; }
 
  private:
@@ -80,10 +81,10 @@ class ProbeScheduler {
     ProbeTiming timing;
     StatusOr<ProbeAction> action;
     ProbeState state;
-    Clock::Time due, begun;
+    Clock::Time due, began;
     uint64_t run = 0;   // under way; 0: none
-    int tries = 0;      // of this run that said nothing
-    bool slow = false;  // when it last ran
+    int tries = 0;      // of this run, that ended with kError
+    bool slow = false;  // the last run was
     std::unique_ptr<ProbeSeries> series;
   };
   /// "<uid>/<container>/<kind>".
@@ -101,7 +102,7 @@ class ProbeScheduler {
   void OnAnswer(const std::string& key, uint64_t run, ProbeAnswer answer);
   void Report(const Probe& probe, const ProbeAnswer& answer) const;
   void Take(Probe& probe, bool success, const std::string& text);
-  /// All of the pod for which `gone` holds.
+  /// Erases the pod's probes for which `gone` is true.
   template <class Gone>
   void EraseIf(const std::string& uid, const Gone& gone);
 

@@ -8,7 +8,7 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/kube/codec.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/http_target.h"
+#include "services/pod-worker/pod/http_target.h"
 
 namespace splitlet::pod_worker {
 namespace {

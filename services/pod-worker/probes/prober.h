@@ -17,8 +17,8 @@ namespace splitlet::pod_worker {
 struct ProbeCall {
   std::string container_id;
   ProbeAction action;
-  Duration timeout{0};  // from when it runs to its end
-  bool slow = false;    // it was when it last ran; see places.h
+  Duration timeout{0};  // from the start of the run, without the wait for a slot
+  bool slow = false;    // the last run was; see probe_slots.h
 };
 
 class Prober {

@@ -10,12 +10,12 @@ namespace {
 
 constexpr Duration kPutAgain = 1s;
 
-v1::SavedProbes ToFact(const std::string& uid,
-                       const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
-  v1::SavedProbes fact;
-  fact.set_uid(uid);
+v1::SavedProbes ToRecord(const std::string& uid,
+                         const std::map<ProbeResults::Key, ProbeResults::Kept>& probes) {
+  v1::SavedProbes saved;
+  saved.set_uid(uid);
   for (const auto& [key, kept] : probes) {
-    auto& entry = *fact.add_entries();
+    auto& entry = *saved.add_entries();
     entry.set_container_id(key.first);
     entry.set_kind(std::string(NameOf(key.second)));
     if (kept.state.result) entry.set_result(*kept.state.result);
@@ -24,18 +24,18 @@ v1::SavedProbes ToFact(const std::string& uid,
     entry.set_on_hold(kept.state.on_hold);
     ToProto(kept.due, *entry.mutable_due());
   }
-  return fact;
+  return saved;
 }
 
-ProbeResultsById ResultsIn(const v1::SavedProbes& fact) {
+ProbeResultsById ResultsIn(const v1::SavedProbes& saved) {
   ProbeResultsById results;
-  for (const auto& entry : fact.entries())
+  for (const auto& entry : saved.entries())
     if (const auto kind = ProbeKindOf(entry.kind()); kind && entry.has_result())
       results[entry.container_id()][*kind] = entry.result();
   return results;
 }
 
-/// A liveness probe that fails, and any result of a startup probe.
+/// A liveness probe failed, or a startup probe has a result.
 bool Decides(const ProbeResultsById& before, const ProbeResultsById& now) {
   for (const auto& [id, results] : now) {
     for (const auto& [kind, success] : results) {
@@ -48,16 +48,16 @@ bool Decides(const ProbeResultsById& before, const ProbeResultsById& now) {
 
 }  // namespace
 
-void ProbeResults::OnRead(const v1::SavedProbes& fact) {
-  Pod& pod = pods_[fact.uid()];
-  for (const auto& entry : fact.entries()) {
+void ProbeResults::OnRead(const v1::SavedProbes& saved) {
+  Pod& pod = pods_[saved.uid()];
+  for (const auto& entry : saved.entries()) {
     const auto kind = ProbeKindOf(entry.kind());
     if (!kind) continue;
     ProbeState state{.last = entry.last(), .row = entry.row(), .on_hold = entry.on_hold()};
     if (entry.has_result()) state.result = entry.result();
     pod.probes[{entry.container_id(), *kind}] = {state, FromProto(entry.due())};
   }
-  pod.published = ResultsIn(fact);
+  pod.published = ResultsIn(saved);
 }
 
 const ProbeResults::Kept* ProbeResults::Find(const std::string& uid, const Key& key) const {
@@ -90,34 +90,36 @@ void ProbeResults::Retain(const std::string& uid, const std::set<std::string>& c
 void ProbeResults::Forget(const std::string& uid) {
   if (pods_.erase(uid) == 0) return;
   deps_.strands.Run(RecordsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.records.ForgetProbes(uid), "forget probes");
+    deps_.log.LogIfError(deps_.records.ForgetProbes(uid),
+                         "remove the saved probe results of a pod");
   });
 }
 
-/// One at a time; what changes meanwhile is in the next.
+/// One save at a time; changes during a save go into the next one.
 void ProbeResults::Save(const std::string& uid) {
   Pod& pod = pods_[uid];
   pod.again = true;
   if (pod.saving) return;
   pod.saving = true;
   pod.again = false;
-  auto fact = std::make_shared<const v1::SavedProbes>(ToFact(uid, pod.probes));
-  deps_.strands.Run(RecordsStrand(uid), [this, fact] {
-    const Status status = deps_.records.SaveProbes(*fact);
-    deps_.loop.Post([this, fact, status] { OnSaved(*fact, status); });
+  auto record = std::make_shared<const v1::SavedProbes>(ToRecord(uid, pod.probes));
+  deps_.strands.Run(RecordsStrand(uid), [this, record] {
+    const Status status = deps_.records.SaveProbes(*record);
+    deps_.loop.Post([this, record, status] { OnSaved(*record, status); });
   });
 }
 
 void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
   const std::string& uid = saved.uid();
   const auto found = pods_.find(uid);
-  if (found == pods_.end()) return;  // its file has gone after this save
+  if (found == pods_.end()) return;  // Forget removes its file after this save
   Pod& pod = found->second;
   pod.saving = false;
   if (!status.ok()) {
     const std::string why(Message(status));
     if (std::exchange(pod.error, why) != why)
-      deps_.log.Error("cannot save results of probes", {KV("podUID", uid), KV("err", status)});
+      deps_.log.Error("cannot save probe results of a pod, will save again",
+                      {KV("podUID", uid), KV("err", status)});
     pod.saving = true;
     deps_.loop.RunAfter(kPutAgain, [this, uid] {
       const auto same = pods_.find(uid);
@@ -129,7 +131,7 @@ void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
   }
   pod.error.clear();
   ProbeResultsById results = ResultsIn(saved);
-  // What has been forgotten meanwhile stays so.
+  // Containers that Retain forgot during the save stay forgotten.
   std::erase_if(results, [&](const auto& entry) {
     return std::ranges::none_of(
         pod.probes, [&](const auto& probe) { return probe.first.first == entry.first; });

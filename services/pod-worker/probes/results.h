@@ -1,14 +1,14 @@
 #pragma once
 
-/// How the probes of each container stand, and what of it others may know: a result is on disk
-/// before it is published, so that no restart of this process takes it back.
-/// In:      Set after a run that changed something; Retain and Forget; the files of this boot.
-/// Owns:    the states of all probes; the results that are published.
+/// The state of each container's probes, and the results that may be published. A result is on disk
+/// before it is published, so that a restart of pod-worker never takes it back.
+/// In:      Set after a run that changed a state; Retain and Forget; the files of this boot.
+/// Owns:    the states of all probes; the published results.
 /// Out:     a file for each pod; on_published.
-/// Killed:  runs that changed nothing are not written: of a row of runs at most one is forgotten.
-///          What was to be published is not, and the next run of the probe finds it again.
+/// Killed:  runs that changed nothing are not written, so a restart forgets at most one run of a
+///          row. A result that was not saved is not published; the next run of the probe finds it.
 /// Threads: the loop's; files are written on the pod's strand of records.
-/// Errors:  a file that cannot be written keeps its result from being published; tried again.
+/// Errors:  while a file cannot be written its results are not published; the write is retried.
 /// Source:  docs/behaviour/probes.md, "Results"; docs/safety.md, rules 3, 6 and 22.
 
 #include <functional>
@@ -20,7 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/probes/schedule.h"
-#include "services/pod-worker/worker/disk_records.h"
+#include "services/pod-worker/records/disk_records.h"
 
 namespace splitlet::v1 {
 class SavedProbes;
@@ -35,7 +35,7 @@ class ProbeResults {
     exec::Strands& strands;
     const DiskRecords& records;
     const Log& log;
-    /// `decides`: a container has started, or has to be stopped.
+    /// `decides`: the results let a container start or stop.
     std::function<void(const std::string& uid, bool decides)> on_published;
   };
   explicit ProbeResults(Deps deps) : deps_(std::move(deps)) {}
@@ -46,16 +46,16 @@ class ProbeResults {
   };
   using Key = std::pair<std::string, ProbeKind>;  // container id
 
-  /// From this boot's file. Its results are published.
-  void OnRead(const v1::SavedProbes& fact);
-  /// nullptr: nothing is known of that container's probe.
+  /// A file of this boot. Its results are published.
+  void OnRead(const v1::SavedProbes& saved);
+  /// nullptr: no run of that container's probe is known.
   const Kept* Find(const std::string& uid, const Key& key) const;
-  /// What is published of it.
+  /// The published results of the pod.
   const ProbeResultsById& Of(const std::string& uid) const;
   void Set(const std::string& uid, const Key& key, Kept kept);
-  /// Forgets all containers of the pod but these.
+  /// Forgets all other containers of the pod.
   void Retain(const std::string& uid, const std::set<std::string>& container_ids);
-  /// Its file goes too, unless it has none.
+  /// Removes the pod's file too.
   void Forget(const std::string& uid);
 
  private:
@@ -63,7 +63,7 @@ class ProbeResults {
     std::map<Key, Kept> probes;
     ProbeResultsById published;
     bool saving = false, again = false;
-    std::string error;  // of the last save
+    std::string error;  // of the last save; empty: it succeeded
   };
   void Save(const std::string& uid);
   void OnSaved(const v1::SavedProbes& saved, const Status& status);

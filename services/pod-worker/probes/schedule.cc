@@ -32,7 +32,7 @@ Clock::Time NextDue(Clock::Time due, Duration period, Clock::Time now) {
   return next + period * ((now - next) / period);
 }
 
-/// By division: the product of the greatest period and threshold fits into no Duration.
+/// Divides, because the product of the greatest period and threshold overflows a Duration.
 bool HasHadItsRuns(const ProbeTiming& timing, Duration age) {
   const Duration probed = age - timing.initial_delay;
   const auto runs = probed / timing.period;

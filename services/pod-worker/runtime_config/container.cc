@@ -8,11 +8,11 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "runtime/v1/api.pb.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/resources.h"
 #include "services/pod-worker/runtime_config/security.h"
-#include "services/pod-worker/volumes/object_volume.h"
 
 namespace splitlet::pod_worker {
 
@@ -42,7 +42,7 @@ StatusOr<bool> RecursiveReadOnly(const k8s::io::api::core::v1::VolumeMount& moun
 
 std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
 
-/// As the spec has it; empty: there is none.
+/// Empty: the pod has no such volume.
 const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
                                                      const std::string& name) {
   for (const auto& volume : pod.spec().volumes())
@@ -50,9 +50,9 @@ const k8s::io::api::core::v1::VolumeSource& SourceOf(const kube::Pod& pod,
   return k8s::io::api::core::v1::VolumeSource::default_instance();
 }
 
-/// The runtime mounts it itself; always read-only.
-void AddImageMount(const ContainerInput& in, int place, runtime::v1::ContainerConfig& out) {
-  const auto& mount = in.container.volume_mounts(place);
+/// The runtime mounts an image itself, and always read-only.
+void AddImageMount(const ContainerInput& in, int index, runtime::v1::ContainerConfig& out) {
+  const auto& mount = in.container.volume_mounts(index);
   auto& to = *out.add_mounts();
   to.set_container_path(Absolute(mount.mount_path()));
   to.set_readonly(true);
@@ -60,21 +60,21 @@ void AddImageMount(const ContainerInput& in, int place, runtime::v1::ContainerCo
   image.set_image(in.files.images.at(mount.name()));
   image.set_user_specified_image(SourceOf(in.pod, mount.name()).image().reference());
   *image.mutable_annotations() = in.pod.metadata().annotations();
-  if (const auto part = in.files.sub_paths.find(place); part != in.files.sub_paths.end())
+  if (const auto part = in.files.sub_paths.find(index); part != in.files.sub_paths.end())
     to.set_image_sub_path(part->second);
 }
 
-Status AddVolumeMount(const ContainerInput& in, int place, runtime::v1::ContainerConfig& out) {
-  const auto& mount = in.container.volume_mounts(place);
+Status AddVolumeMount(const ContainerInput& in, int index, runtime::v1::ContainerConfig& out) {
+  const auto& mount = in.container.volume_mounts(index);
   if (in.files.images.contains(mount.name())) {
-    AddImageMount(in, place, out);
+    AddImageMount(in, index, out);
     return OkStatus();
   }
   const auto found = in.files.volumes.find(mount.name());
   if (found == in.files.volumes.end())
     return InvalidArgument("cannot find volume \"{}\" to mount into container \"{}\"", mount.name(),
                            in.container.name());
-  const auto part = in.files.sub_paths.find(place);
+  const auto part = in.files.sub_paths.find(index);
   if (part == in.files.sub_paths.end() && !mount.sub_path().empty())
     return Internal("subPath of volumeMount \"{}\" of container \"{}\" is not prepared",
                     mount.name(), in.container.name());
@@ -92,7 +92,7 @@ Status AddVolumeMount(const ContainerInput& in, int place, runtime::v1::Containe
                   source.persistent_volume_claim().read_only());
   to.set_recursive_read_only(*recursive);
   to.set_propagation(*propagation);
-  // Made by us, so that it may be given the container's label.
+  // pod-worker made these directories, so the container's label may be put on them.
   to.set_selinux_relabel(in.node.selinux && (source.has_empty_dir() || ShowsObjects(source)));
   return OkStatus();
 }
@@ -136,8 +136,12 @@ Status SetDevices(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
 }
 
 Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
-  const auto environment =
-      MakeEnvironment({in.pod, in.container, in.node, in.ips, in.files.env_files, in.objects});
+  const auto environment = MakeEnvironment({.pod = in.pod,
+                                            .container = in.container,
+                                            .node = in.node,
+                                            .ips = in.ips,
+                                            .files = in.files.env_files,
+                                            .objects = in.objects});
   if (!environment.ok()) return environment.status();
   std::map<std::string, std::string> known;
   for (const auto& [name, value] : *environment) {
@@ -151,8 +155,8 @@ Status SetCommand(const ContainerInput& in, runtime::v1::ContainerConfig& out) {
   return OkStatus();
 }
 
-/// "SIGRTMIN+1" is SIGNAL_SIGRTMINPLUS1 to a runtime. One that does not know the field takes the
-/// image's.
+/// "SIGRTMIN+1" is SIGNAL_SIGRTMINPLUS1 in CRI. A runtime that does not know the field uses the
+/// image's signal.
 Status SetStopSignal(const kube::Container& container, runtime::v1::ContainerConfig& out) {
   const std::string& asked = container.lifecycle().stop_signal();
   if (asked.empty()) return OkStatus();

@@ -25,15 +25,15 @@ class ContainerConfig;
 
 namespace splitlet::pod_worker {
 
-/// Files that the shell has made for this attempt.
+/// Files that the sync has made for this attempt.
 struct ContainerFiles {
   std::map<std::string, std::string> volumes;  // volume -> host path
   std::string hosts_file;                      // empty: none
   std::string termination_log;                 // empty: none
   EnvFiles env_files = {};
-  /// Place in the volumeMounts -> host path; of an image volume the path within it.
+  /// Index in volumeMounts -> host path; for an image volume the path within the image.
   std::map<int, std::string> sub_paths = {};
-  std::map<std::string, std::string> images = {};  // image volume -> what the runtime calls it
+  std::map<std::string, std::string> images = {};  // image volume -> the runtime's reference
 };
 struct ContainerInput {
   const kube::Pod& pod;
@@ -42,7 +42,7 @@ struct ContainerInput {
   const ContainerFiles& files;
   PodAddresses ips;
   std::string image_ref;
-  std::optional<cri::Image> image;  // for its user, where NeedsImageUser says so
+  std::optional<cri::Image> image;  // set where NeedsImageUser is true
   uint32_t restart_count = 0;
   uint32_t attempt = 0;  // grows over all incarnations of the pod
   int64_t incarnation = 0;

@@ -9,9 +9,9 @@
 #include "k8s.io/api/core/v1/volume.pb.h"
 #include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
 #include "services/pod-worker/runtime_config/security.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -20,7 +20,7 @@ void AddOnce(const std::string& value, std::vector<std::string>& list) {
 
 std::string OptionName(const std::string& option) { return option.substr(0, option.find(':')); }
 
-/// A later option of the same name wins, in the place of the earlier one.
+/// A later option replaces an earlier one of the same name, in its position.
 void SetOption(const std::string& option, std::vector<std::string>& options) {
   for (std::string& known : options) {
     if (OptionName(known) != OptionName(option)) continue;
@@ -30,7 +30,7 @@ void SetOption(const std::string& option, std::vector<std::string>& options) {
   options.push_back(option);
 }
 
-/// "timeout:" sets nothing but "timeout".
+/// "timeout:" counts as "timeout".
 /// Source: kubelet mergeDNSOptions.
 void DropEmptyValues(std::vector<std::string>& options) {
   for (std::string& option : options)

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which name servers, search domains and options a pod gets.
+/// The name servers, search domains and options of a pod.
 /// Threads: pure functions, any.
-/// Errors:  INVALID_ARGUMENT for a resolver file that cannot be understood.
+/// Errors:  INVALID_ARGUMENT: the resolver file cannot be parsed.
 /// Source:  docs/behaviour/runtime-config.md, "DNS".
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct Dns {
   bool operator==(const Dns&) const = default;
 };
 
-/// What is read of a resolver file, in bytes.
+/// The most bytes of a resolver file.
 inline constexpr uint64_t kMaxResolverFile = 10u << 20;
 
 /// A resolv.conf(5).
 StatusOr<Dns> ParseResolverFile(const std::string& text);
 
-/// What `file`, read from `path`, holds beyond what every pod gets of it, in a kubelet's words;
-/// empty: nothing. `cluster_domain`: pods have three searches of the cluster beside the file's.
+/// A kubelet's warning that pods do not get all of `file`, which was read from `path`; empty: they
+/// get all. `cluster_domain`: pods have three search domains of the cluster before the file's.
 std::string ResolverFileExcess(const std::string& path, const Dns& file, bool cluster_domain);
 
 struct DnsWarning {
@@ -37,7 +37,7 @@ struct PodDns {
   Dns dns;
   std::vector<DnsWarning> warnings;  // events of the pod
 };
-/// `host`: the node's resolver file; what stands in for an empty setting when the node has none.
+/// `host`: the node's resolver file; empty where the node has none.
 PodDns MakeDns(const kube::Pod& pod, const NodeInfo& node, const Dns& host);
 
 }  // namespace splitlet::pod_worker

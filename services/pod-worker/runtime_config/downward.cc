@@ -18,7 +18,7 @@ namespace {
 
 using k8s::io::api::core::v1::ResourceFieldSelector;
 
-/// The first address of the node's family, then the first of the other.
+/// The first address of the node's family, then the first of the other family.
 std::vector<std::string> InNodesOrder(const std::vector<std::string>& ips,
                                       const std::vector<std::string>& node_ips) {
   const auto is_v6 = [](const std::string& ip) { return ip.find(':') != std::string::npos; };
@@ -33,7 +33,7 @@ std::vector<std::string> InNodesOrder(const std::vector<std::string>& ips,
   return ordered;
 }
 
-/// Sorted lines key="value".
+/// Sorted lines: key="value".
 template <class Map>
 std::string Lines(const Map& map) {
   const std::map<std::string, std::string> sorted(map.begin(), map.end());
@@ -51,7 +51,7 @@ std::string ValueOf(const Map& map, const std::string& key) {
   return found == map.end() ? "" : found->second;
 }
 
-/// "metadata.labels['k']" with prefix "metadata.labels": k. False when the path is of another form.
+/// Sets `key` to k for "metadata.labels['k']" and prefix "metadata.labels". False: another form.
 bool Subscript(const std::string& path, const std::string& prefix, std::string& key) {
   if (!path.starts_with(prefix + "['") || !path.ends_with("']")) return false;
   key = path.substr(prefix.size() + 2, path.size() - prefix.size() - 4);
@@ -71,7 +71,7 @@ const kube::Container* FindContainer(const DownwardInput& in, const std::string&
   return nullptr;
 }
 
-/// What a missing limit means: the pod's own, else the node's.
+/// The limit that counts where a container has none: the pod's, else the node's.
 int64_t DefaultLimit(const DownwardInput& in, const std::string& name, bool milli) {
   if (const auto pod_limit = LimitOf(in.pod.spec().resources(), name, milli)) return *pod_limit;
   const NodeInfo::Allocatable& node = in.node.allocatable;
@@ -80,7 +80,7 @@ int64_t DefaultLimit(const DownwardInput& in, const std::string& name, bool mill
   return name == "ephemeral-storage" ? node.storage_bytes : 0;
 }
 
-/// Never an empty one: what asks for an address of the node waits until it is known.
+/// Never empty: a container that needs an address of the node waits until it is known.
 StatusOr<std::string> AddressValue(const std::string& path, const DownwardInput& in) {
   const bool host_ip = path == "status.hostIP" || path == "status.hostIPs";
   const bool pod_ip = path == "status.podIP" || path == "status.podIPs";

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a pod may learn of itself and of its node: for variables and for files of volumes.
+/// The downward API: fields of a pod and of its node, for variables and for files of volumes.
 /// Threads: pure functions, any.
-/// Errors:  INVALID_ARGUMENT, and UNAVAILABLE while an address is not known; in a kubelet's words.
+/// Errors:  in a kubelet's words; UNAVAILABLE while an address is not known.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and
 ///          command"; kubelet podFieldSelectorRuntimeValue.
 
@@ -22,13 +22,14 @@ struct DownwardInput {
   const kube::Pod& pod;
   const NodeInfo& node;
   const PodAddresses& ips;
-  const kube::Container* container = nullptr;  // that a selector without a name means; null: none
+  const kube::Container* container = nullptr;  // for a selector without a name; null: none
 };
 
-/// Of a path as "metadata.labels['app']".
+/// `path`: "metadata.labels['app']".
 StatusOr<std::string> FieldValue(const std::string& path, const DownwardInput& in);
 
-/// In units of the divisor, rounded up. A missing limit is the pod's, else the node's.
+/// In units of the divisor, rounded up. Without a limit of the container the pod's counts, and
+/// without that the node's.
 StatusOr<std::string> ResourceValue(const k8s::io::api::core::v1::ResourceFieldSelector& selector,
                                     const DownwardInput& in);
 

@@ -23,7 +23,7 @@ using k8s::io::api::core::v1::EnvVar;
 
 constexpr std::string_view kServiceNamespace = "default", kMasterService = "kubernetes";
 
-/// Unset: it may be left out, and there is none. One that is there and cannot be used is an error.
+/// Unset: an optional value is missing. A file that exists and cannot be used is an error.
 StatusOr<std::optional<std::string>> FileValue(
     const k8s::io::api::core::v1::FileKeySelector& selector, const EnvFiles& files) {
   const auto file = files.find({selector.volume_name(), selector.path()});
@@ -45,7 +45,7 @@ StatusOr<std::optional<std::string>> FileValue(
                          selector.path());
 }
 
-/// Unset: it is left out.
+/// Unset: an optional value is missing.
 StatusOr<std::optional<std::string>> ValueFrom(const EnvVar& variable, const EnvironmentInput& in) {
   const auto& source = variable.value_from();
   const auto given = [](StatusOr<std::string> value) -> StatusOr<std::optional<std::string>> {
@@ -66,7 +66,7 @@ StatusOr<std::optional<std::string>> ValueFrom(const EnvVar& variable, const Env
                          variable.name());
 }
 
-/// Those of services give way to all others, and are known to all.
+/// All other variables win over those of services, and may refer to them.
 StatusOr<std::map<std::string, std::string>> ServiceVariablesOf(const EnvironmentInput& in) {
   std::vector<ObjectPtr<Service>> services;
   if (in.objects == nullptr) return ServiceVariables(services);
@@ -83,32 +83,32 @@ StatusOr<std::map<std::string, std::string>> ServiceVariablesOf(const Environmen
   return ServiceVariables(services);
 }
 
-/// In the order in which they came first; the last value of a name counts.
+/// Variables in the order of their first appearance; the last value of a name counts.
 class Collected {
  public:
   void Set(const std::string& name, const std::string& value) {
     known_[name] = value;
-    const auto [at, added] = places_.emplace(name, list_.size());
+    const auto [at, added] = positions_.emplace(name, list_.size());
     if (added) {
       list_.emplace_back(name, value);
     } else {
       list_[at->second].second = value;
     }
   }
-  /// Known to all, and in the list unless something else has the name.
+  /// Makes them known for expansion. Take adds those whose names are still free.
   void AddServices(const std::map<std::string, std::string>& variables) {
     known_.insert(variables.begin(), variables.end());
   }
   const std::map<std::string, std::string>& known() const { return known_; }
   Environment Take(const std::map<std::string, std::string>& services) {
     for (const auto& [name, value] : services)
-      if (!places_.contains(name)) list_.emplace_back(name, value);
+      if (!positions_.contains(name)) list_.emplace_back(name, value);
     return std::move(list_);
   }
 
  private:
   Environment list_;
-  std::map<std::string, size_t> places_;
+  std::map<std::string, size_t> positions_;
   std::map<std::string, std::string> known_;
 };
 

@@ -2,8 +2,8 @@
 
 /// The environment of a container and the expansion of $(VAR) in its command, arguments and values.
 /// Threads: pure functions, any.
-/// Errors:  what the container's waiting message is to say; UNAVAILABLE while an address of the
-///          node is not known.
+/// Errors:  the text of the container's waiting message; UNAVAILABLE while an address of the node
+///          is not known.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command".
 
 #include <functional>
@@ -21,17 +21,17 @@
 namespace splitlet::pod_worker {
 
 using Environment =
-    std::vector<std::pair<std::string, std::string>>;  // in the order of the spec, each name once
+    std::vector<std::pair<std::string, std::string>>;  // in the order of the spec; names are unique
 
-/// "$(NAME)" replaced where known, "$$" is "$"; anything else stays. The result is not scanned
-/// again.
+/// Replaces "$(NAME)" of known names, and "$$" by "$". Anything else stays. The result is not
+/// expanded again.
 std::string Expand(const std::string& text, const std::map<std::string, std::string>& known);
-/// Each name is looked up once for each place where it stands.
+/// Calls `lookup` once for each occurrence of a name.
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 std::string Expand(const std::string& text, const Lookup& lookup);
 
-/// The files that `fileKeyRef`s of a container name, by volume and path: their texts, or why there
-/// is none.
+/// The files that `fileKeyRef`s of a container name, by volume and path: the text, or why it cannot
+/// be read.
 using EnvFiles = std::map<std::pair<std::string, std::string>, StatusOr<std::string>>;
 
 struct EnvironmentInput {

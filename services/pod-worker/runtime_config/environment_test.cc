@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
 #include "services/pod-worker/runtime_config/quoted_text.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -119,7 +119,7 @@ TEST_F(EnvironmentTest, AddressesComeInTheOrderOfTheNodesFamilies) {
   EXPECT_EQ(Make(), (Environment{{"ONE", "fd00::7"}, {"ALL", "fd00::7,10.1.2.3"}}));
 }
 
-/// An empty one would be taken for an answer.
+/// A container would take an empty address for an answer.
 TEST_F(EnvironmentTest, WhatNeedsTheNodesAddressWaitsForIt) {
   const struct {
     const char* path;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What of a pod's isolation is decided neither by its manifest nor by the node alone: goes into
-/// the configuration of its sandbox and of each of its containers.
+/// The part of a pod's isolation that depends on more than its manifest and the node. It goes into
+/// the configuration of the sandbox and of each container.
 /// Threads: values.
 /// Errors:  none.
 
@@ -9,14 +9,14 @@
 #include <optional>
 #include <set>
 
-#include "services/pod-worker/user_namespaces/user_ids.h"
+#include "services/pod-worker/pod/user_ids.h"
 
 namespace splitlet::pod_worker {
 
 struct Isolation {
-  std::optional<UserIds> user_ids;       // of its user namespace; unset: the host's users
-  bool recursive_read_only = false;      // the runtime handler can make mounts so
-  std::set<int64_t> volume_groups = {};  // of its persistent volumes (VolumeSpec::group)
+  std::optional<UserIds> user_ids;       // of the user namespace; unset: the host's users
+  bool recursive_read_only = false;      // the runtime handler supports such mounts
+  std::set<int64_t> volume_groups = {};  // of persistent volumes (VolumeSpec::group)
 };
 
 }  // namespace splitlet::pod_worker

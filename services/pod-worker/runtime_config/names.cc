@@ -38,7 +38,7 @@ cri::StringMap PodKeys(const kube::Pod& pod) {
           {std::string(kube::kPodUidLabel), pod.metadata().uid()}};
 }
 
-/// A manifest may not say in which incarnation it is.
+/// Also removes the annotation of a manifest that sets an incarnation.
 void SetIncarnation(int64_t incarnation, cri::StringMap& annotations) {
   annotations.erase(std::string(cri::kIncarnationAnnotation));
   if (incarnation != 0)

@@ -1,8 +1,7 @@
 #pragma once
 
-/// Names, labels, annotations, hash and log paths by which a kubelet finds its containers again;
-/// exactly a kubelet's, so that containers can be taken over from one and given back without a
-/// restart.
+/// Names, labels, annotations, hash and log paths of containers. They are exactly a kubelet's, so
+/// that a node can change between a kubelet and splitlet without restarting containers.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Units:   seconds.
@@ -18,10 +17,10 @@
 
 namespace splitlet::pod_worker {
 
-/// Lower-case hex. Only name and image go in: an image edit alone restarts a running container.
+/// Lower-case hex. Covers name and image only: of all edits only a new image restarts a container.
 std::string ContainerHash(const kube::Container& container);
 
-/// The pod's labels and the three pod keys, which win.
+/// The pod's labels and the three keys of the pod; these keys win.
 cri::StringMap SandboxLabels(const kube::Pod& pod);
 /// The pod's annotations, `splitlet.dev/node` and `splitlet.dev/incarnation` (0: without).
 cri::StringMap SandboxAnnotations(const kube::Pod& pod, std::string_view node_annotation,
@@ -32,21 +31,21 @@ cri::StringMap ContainerAnnotations(const kube::Pod& pod, const kube::Container&
 
 /// "<root>/<namespace>_<name>_<uid>".
 std::string PodLogDirectory(std::string_view root, const kube::Pod& pod);
-/// "<container>/<attempt>.log", below the pod's log directory. In a pod's first incarnation the
-/// attempt is the restart count, by which a kubelet names the file.
+/// "<container>/<attempt>.log", below the pod's log directory. In the first incarnation of a pod
+/// the attempt equals the restart count, which is the file name of a kubelet.
 std::string ContainerLogPath(std::string_view container, uint32_t attempt);
 /// "<pod>_<namespace>_<container>-<id>.log", at most 255 bytes: the name of the link that log
 /// collectors follow.
 std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::string_view id);
 
-/// The number after the highest "<n>.log" or "<n>.log.<rest>" among the file names; 0 without one.
-/// A runtime that lost its records would otherwise append to old logs.
+/// One more than the highest n of the files "<n>.log" and "<n>.log.<rest>"; 0 without such files.
+/// So a runtime that lost its records does not append to old logs.
 uint32_t RestartCountFromLogs(const std::vector<std::string>& files);
 
-/// The value of a label or annotation; empty without it.
+/// The value of a label or annotation; empty: it is missing.
 std::string LabelOf(const cri::StringMap& labels, std::string_view key);
 
-/// JSON string with quotes.
+/// As a JSON string, with quotes.
 std::string JsonQuote(std::string_view text);
 
 }  // namespace splitlet::pod_worker

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "k8s.io/api/core/v1/probe.pb.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The node that tests of sandbox and container configuration are made for.
+/// The node of tests of sandbox and container configuration.
 /// Threads: a value.
 /// Errors:  none.
 
@@ -24,7 +24,7 @@ inline const NodeInfo kNode{.name = "node-1",
                             .pod_roots = {"/state/pods", "/kubelet"},
                             .seccomp_dir = "/kubelet/seccomp"};
 
-/// Of a pod there, with the addresses of its own.
+/// The addresses of a pod on that node.
 inline PodAddresses AddressesOf(std::vector<std::string> pod_ips) {
   return {std::move(pod_ips), {"192.0.2.1"}};
 }

@@ -15,7 +15,7 @@ constexpr uint64_t kMaxNodeFile = 1u << 16;
 
 bool Exists(fs::FileSystem& files, const std::string& path) { return files.Stat(path, true).ok(); }
 
-/// Of cgroup v2: "0::/system.slice/x.service" is "/system.slice/x.service".
+/// Of cgroup v2: "/system.slice/x.service" for the line "0::/system.slice/x.service".
 std::string OwnCgroup(fs::FileSystem& files) {
   const auto text = files.Read("/proc/self/cgroup", kMaxNodeFile);
   if (!text.ok()) return "";

@@ -14,14 +14,14 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// The character at the start of `text`; of what is no UTF-8 one byte.
+/// The first character of `text`; one byte where it is not UTF-8.
 std::string_view FirstCharacter(std::string_view text) {
   const int ones = std::countl_one(static_cast<unsigned char>(text[0]));
   const std::string_view character = text.substr(0, static_cast<size_t>(std::max(ones, 1)));
   return FindInvalidUtf8(character) == std::string_view::npos ? character : text.substr(0, 1);
 }
 
-/// Of a character of at least two bytes.
+/// `character`: at least two bytes.
 uint32_t CodePointOf(std::string_view character) {
   uint32_t value = static_cast<unsigned char>(character[0]) & (0x7FU >> character.size());
   for (const char c : character.substr(1)) value = value << 6U | (static_cast<uint8_t>(c) & 0x3FU);

@@ -44,7 +44,7 @@ void SetCpu(std::optional<int64_t> request, int64_t limit, const NodeInfo& node,
   out.set_cpu_quota(CpuQuota(limit, node.cpu_period_us));
 }
 
-/// Of the whole pod; no value: nobody says.
+/// Of the whole pod; unset: no container and no pod resources name it.
 std::optional<int64_t> Sum(const StatusOr<kube::Resources>& resources, std::string_view name) {
   if (!resources.ok()) return std::nullopt;
   const auto found = resources->find(std::string(name));
@@ -52,16 +52,16 @@ std::optional<int64_t> Sum(const StatusOr<kube::Resources>& resources, std::stri
   return name == kube::kCpu ? found->second.MilliValue() : found->second.Value();
 }
 
-/// The part that each container has of what the pod asks for beyond its containers.
+/// Each container's share of the pod's request beyond the sum of its containers.
 int64_t MemoryShare(const kube::Pod& pod) {
   const auto whole = RequestOf(pod.spec().resources(), "memory", false);
   if (!whole) return 0;
-  const int64_t asked = Sum(kube::ContainersRequests(pod), kube::kMemory).value_or(0);
+  const int64_t requested = Sum(kube::ContainersRequests(pod), kube::kMemory).value_or(0);
   const int count = pod.spec().containers_size() + pod.spec().init_containers_size();
-  return std::max<int64_t>(*whole - asked, 0) / std::max(count, 1);
+  return std::max<int64_t>(*whole - requested, 0) / std::max(count, 1);
 }
 
-/// What a container asks for, with its share.
+/// The container's request plus its MemoryShare.
 int64_t MemoryRequest(const kube::Pod& pod, const kube::Container& container) {
   const int64_t own = RequestOf(container.resources(), "memory", false)
                           .value_or(LimitOf(container.resources(), "memory", false).value_or(0));
@@ -72,7 +72,7 @@ int64_t ScoreOf(int64_t request, const NodeInfo& node) {
   return 1000 - 1000 * std::min(request, node.memory_bytes) / node.memory_bytes;
 }
 
-/// A sidecar does not die before the containers that it serves.
+/// A sidecar has at most the score of the containers that it serves, so it is not killed first.
 int64_t BurstableScore(const kube::Pod& pod, const kube::Container& container,
                        const NodeInfo& node) {
   const int64_t score = ScoreOf(MemoryRequest(pod, container), node);
@@ -102,7 +102,8 @@ void SetOomGroup(const NodeInfo& node, runtime::v1::LinuxContainerResources& out
   if (node.cgroups.oom_group) (*out.mutable_unified())["memory.oom.group"] = "1";
 }
 
-/// Above it a container is slowed down before its limit kills it; whole pages. 0: nowhere.
+/// memory.high: usage above it throttles the container before the limit kills it. Whole pages; 0:
+/// no throttling.
 int64_t ThrottledAbove(int64_t request, int64_t limit, const NodeInfo& node) {
   const int64_t most = limit > 0 ? limit : node.allocatable.memory_bytes;
   if (request == limit || most <= 0) return 0;
@@ -127,8 +128,8 @@ void SetMemoryQos(const kube::Pod& pod, const kube::Container& container, const 
     (*out.mutable_unified())["memory.high"] = std::to_string(high);
 }
 
-/// The part of the node's swap that is the container's part of its memory; for containers of
-/// Burstable pods that ask for memory and may take more, and are not critical.
+/// The node's swap times the container's part of the node's memory. Only for containers of
+/// Burstable pods that are not critical and whose memory request is below their limit.
 int64_t SwapOf(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node) {
   const auto qos = kube::ComputeQos(pod);
   if (!node.cgroups.limited_swap || node.memory_bytes <= 0 || kube::IsCritical(pod) || !qos.ok() ||

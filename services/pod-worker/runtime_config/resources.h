@@ -1,9 +1,8 @@
 #pragma once
 
-/// Requests and limits of containers as the runtime takes them, and how the kernel ranks a pod when
-/// memory runs out.
+/// Requests and limits of containers for the runtime, and the OOM score of a container.
 /// Threads: pure functions, any.
-/// Errors:  a quantity that does not parse counts as not set (validation refuses it before).
+/// Errors:  none; a quantity that does not parse counts as unset (validation refuses it earlier).
 /// Units:   millicores, bytes.
 /// Source:  docs/behaviour/resources.md.
 
@@ -31,10 +30,10 @@ using cgroup::CpuQuota;
 using cgroup::CpuShares;
 int64_t OomScoreAdj(const kube::Pod& pod, const kube::Container& container, const NodeInfo& node);
 
-/// Limits of a container; what it does not limit itself is limited by the pod's own.
+/// Limits of a container. A limit that the container lacks is the pod's.
 void SetContainerResources(const kube::Pod& pod, const kube::Container& container,
                            const NodeInfo& node, runtime::v1::LinuxContainerResources& out);
-/// Sum of the pod, and its overhead apart; for runtimes that size a virtual machine.
+/// The sum of the pod, and separately its overhead, for runtimes that size a virtual machine.
 void SetPodResources(const kube::Pod& pod, const NodeInfo& node,
                      runtime::v1::PodSandboxConfig& out);
 

@@ -4,8 +4,8 @@
 
 #include "libs/fs/fake_file_system.h"
 #include "runtime/v1/api.pb.h"
-#include "services/pod-worker/pods_fixture.h"
 #include "services/pod-worker/runtime_config/node_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

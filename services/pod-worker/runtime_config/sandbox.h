@@ -1,8 +1,7 @@
 #pragma once
 
 /// The sandbox configuration that goes to the runtime, and the pod's /etc/hosts, field by field as
-/// a kubelet sends them. Works with
-/// containerd from 1.6 on.
+/// a kubelet makes them. Works with containerd from 1.6 on.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the event.
 /// Source:  docs/behaviour/runtime-config.md.
@@ -26,8 +25,7 @@ namespace splitlet::pod_worker {
 struct HostNames {
   std::string host, domain;  // empty: none
 };
-/// What the pod calls itself; INVALID_ARGUMENT when the fully qualified name is too long for a host
-/// name.
+/// INVALID_ARGUMENT: the fully qualified name is too long for a host name.
 StatusOr<HostNames> HostNamesOf(const kube::Pod& pod, const std::string& cluster_domain);
 
 struct SandboxInput {
@@ -41,7 +39,7 @@ struct SandboxInput {
 };
 Status MakeSandboxConfig(const SandboxInput& input, runtime::v1::PodSandboxConfig& out);
 
-/// Content of the pod's /etc/hosts; `node_file`: the node's, for pods in its network.
+/// Content of the pod's /etc/hosts. `node_file`: the node's file, for pods on the host's network.
 std::string HostsFile(const kube::Pod& pod, const std::vector<std::string>& ips,
                       const HostNames& names, const std::string& node_file);
 

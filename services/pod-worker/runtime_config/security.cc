@@ -65,7 +65,7 @@ void SetSelinux(const Options& from, runtime::v1::SELinuxOption& out) {
   out.set_level(from.level());
 }
 
-/// fsGroup first, then the others, then those of volumes that are not named yet.
+/// fsGroup, then the supplemental groups, then the further groups of volumes.
 template <class Out>
 void SetGroups(const kube::Pod& pod, const Isolation& isolation, Out& out) {
   const auto& context = pod.spec().security_context();
@@ -78,7 +78,7 @@ void SetGroups(const kube::Pod& pod, const Isolation& isolation, Out& out) {
     out.set_supplemental_groups_policy(runtime::v1::Strict);
 }
 
-/// Null: none is named.
+/// Null: neither the container nor the pod names a profile.
 const SeccompProfile* SeccompOf(const ContainerInput& in) {
   const auto& own = in.container.security_context();
   const auto& pod = in.pod.spec().security_context();
@@ -110,13 +110,13 @@ std::string ApparmorOf(const AppArmorProfile& profile) {
   return std::string(kApparmorLocalhost) + profile.localhost_profile();
 }
 
-/// An annotation that names none is as good as none.
+/// Other values of the annotation are ignored.
 bool IsApparmorProfile(std::string_view text) {
   if (text == kApparmorDefault || text == kApparmorUnconfined) return true;
   return text.starts_with(kApparmorLocalhost) && text.size() > kApparmorLocalhost.size();
 }
 
-/// Of the container, else of the annotation of old for it, else of the pod.
+/// The container's, else that of the deprecated annotation, else the pod's.
 std::string ApparmorOf(const ContainerInput& in) {
   const auto& own = in.container.security_context();
   if (own.has_app_armor_profile()) return ApparmorOf(own.app_armor_profile());
@@ -189,7 +189,7 @@ bool IsPrivileged(const kube::Pod& pod) {
   return false;
 }
 
-/// "net/ipv4/x" and "net.ipv4.x" are the same name.
+/// "net.ipv4.x" for "net/ipv4/x".
 std::string SysctlName(std::string name) {
   const size_t first = name.find_first_of("./");
   if (first == std::string::npos || name[first] == '.') return name;

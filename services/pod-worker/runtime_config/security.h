@@ -1,6 +1,7 @@
 #pragma once
 
-/// What a sandbox and its containers may do: users, groups, capabilities, profiles, masked paths.
+/// The security contexts of sandboxes and containers: users, groups, capabilities, profiles, masked
+/// paths.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT with the text of the waiting message.
 /// Source:  docs/behaviour/runtime-config.md, "Security context"; docs/safety.md, rule 29.
@@ -21,15 +22,15 @@ namespace splitlet::pod_worker {
 
 struct ContainerInput;
 
-/// Without a runAsUser the container runs as the image's user, with the groups that the runtime's
-/// image gives that user, and that user decides whether runAsNonRoot holds.
+/// True without runAsUser: the container runs as the image's user, and that user decides whether
+/// runAsNonRoot holds.
 bool NeedsImageUser(const kube::Pod& pod, const kube::Container& container);
 
-/// On the host, of a profile that the container names in the kubelet's directory; empty: none.
+/// The host's file of a Localhost seccomp profile; empty: the container names none.
 std::string SeccompFileOf(const ContainerInput& input);
 
-/// Each mount is mapped as the pod is: what a container writes to a volume belongs there to the
-/// user that it has inside, as it does for a pod without a user namespace.
+/// Maps each mount like the pod. So a file that a container writes to a volume belongs there to the
+/// user inside the container, as for a pod without a user namespace.
 void MapMounts(const Isolation& isolation, runtime::v1::ContainerConfig& out);
 
 Status SetSecurityContext(const ContainerInput& input,

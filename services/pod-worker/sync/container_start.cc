@@ -12,11 +12,13 @@
 #include "libs/kube/image_name.h"
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/images/credentials.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/container.h"
 #include "services/pod-worker/runtime_config/names.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
 #include "services/pod-worker/runtime_config/security.h"
-#include "services/pod-worker/sync/begun_attempts.h"
+#include "services/pod-worker/sync/plan/attempts.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -69,7 +71,7 @@ Status ContainerStarter::StartAll(const PodActions& todo) {
   return status;
 }
 
-/// Those whose own images are being pulled start with what has been pulled for this sync too.
+/// Containers whose own images are being pulled start with what was pulled for this sync too.
 void ContainerStarter::MarkVolumeImagesUsed() {
   std::set<std::string> waiting;
   for (const auto* images : {&out_.pulls, &out_.awaited})
@@ -124,7 +126,7 @@ ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
   const std::string message = Message(status);
   context_.events.Warning("Failed", fmt::format("Error: {}", WithoutId(message, id, start.name)),
                           start.name);
-  out_.notes[start.name] = Note{reason, message, std::nullopt};
+  out_.waiting_reasons[start.name] = WaitingReason{reason, message, std::nullopt};
   context_.deps.metrics.CountStartError(TypeOf(start), reason);
   if (first_error_.ok())
     first_error_ =
@@ -162,27 +164,29 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
-  const cri::StartedAttempts before = out_.begun;
+  const cri::StartedAttempts before = out_.started_attempts;
   if (const Status saved = RememberStart(*container, start); !saved.ok())
     return Fail(start, "RunContainerError", saved);
-  SayIfMadeBefore(start);
+  LogIfMadeBefore(start);
   if (const Status started = StartInRuntime(id); !started.ok()) {
     // Given up because the pod ends: no failure of the container.
     if (context_.input.ending->cancelled()) return GiveUp(started);
     if (SandboxDied()) {
-      // What did not run is not remembered. Killed before this, or where it cannot be saved, the
-      // container counts as one that has run and ended unseen.
-      context_.deps.log.LogIfError(SaveBegun(context_.deps.records, ThisPod(), before, out_.begun),
-                                   "forget a container that never ran");
+      // A container that did not run is not remembered. Killed before this, or if this cannot be
+      // saved, it counts as one that has run and ended unseen.
+      context_.deps.log.LogIfError(
+          SaveStartedAttempts(context_.deps.records, ThisPod(), before, out_.started_attempts),
+          "forget a container that never ran");
       return LeaveDeadSandbox(start, id);
     }
     return Fail(start, "RunContainerError", started, id.str());
   }
   started_any_ = true;
-  // Who has not seen it yet must not take the one before it for one that has ended for good.
-  out_.notes[start.name] = out_.restarts.replacing.contains(start.exited_id)
-                               ? std::optional(Note{kContainerCreating, "", std::nullopt})
-                               : std::nullopt;
+  // A reader that has not seen it yet must not take the container before it for ended for good.
+  out_.waiting_reasons[start.name] =
+      out_.restarts.replacing.contains(start.exited_id)
+          ? std::optional(WaitingReason{kContainerCreating, "", std::nullopt})
+          : std::nullopt;
   context_.events.Normal("Started", "Container started", start.name);
   context_.deps.log.Info(
       "container started",
@@ -198,9 +202,9 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
   return Result::kStarted;
 }
 
-/// The runtime may still be in a call of the process before, and what it says of that call's end
+/// The runtime may still be in a call of the process before, and its error for the end of that call
 /// names no cause.
-void ContainerStarter::SayIfMadeBefore(const ContainerStart& start) const {
+void ContainerStarter::LogIfMadeBefore(const ContainerStart& start) const {
   if (!context_.input.first || start.created_id.empty()) return;
   context_.deps.log.Info(
       "starting a container that was made before pod-worker started",
@@ -225,19 +229,18 @@ bool ContainerStarter::BacksOff(const kube::Container& container, const Containe
   context_.events.Warning("BackOff", fmt::format("Back-off restarting failed container {}", who),
                           start.name);
   const Clock::Time until = now + wait.left;
-  out_.notes[start.name] =
-      Note{"CrashLoopBackOff",
-           fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
-                       FormatSeconds(wait.delay), start.name, meta.name(), meta.namespace_(),
-                       meta.uid()),
-           until};
+  out_.waiting_reasons[start.name] =
+      WaitingReason{"CrashLoopBackOff",
+                    fmt::format("back-off {} restarting failed container={} pod={}_{}({})",
+                                FormatSeconds(wait.delay), start.name, meta.name(),
+                                meta.namespace_(), meta.uid()),
+                    until};
   if (!out_.retry_at || until < *out_.retry_at) out_.retry_at = until;
   return true;
 }
 
-/// Of all image volumes of the pod, once in a sync (again only where an answer is kept for others)
-/// and before anything starts: all are asked for before any is waited for. False: one is being
-/// pulled.
+/// All image volumes of the pod, once in a sync (again only where an answer is kept for others) and
+/// before anything starts: all are asked for before any is waited for. False: one is being pulled.
 bool ContainerStarter::EnsureVolumeImages(const std::string& container) {
   for (const auto& volume : context_.pod.spec().volumes()) {
     if (!volume.volume_source().has_image()) continue;
@@ -255,8 +258,8 @@ bool ContainerStarter::EnsureVolumeImages(const std::string& container) {
   });
 }
 
-/// What was pulled for a container counts as used when it lacks nothing any more, whether it starts
-/// or not; so does what was pulled for volumes.
+/// An image that was pulled for a container counts as used when the container lacks nothing any
+/// more, whether it starts or not; so does an image for volumes.
 bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs& refs) {
   if (!EnsureVolumeImages(container.name())) return false;
   bool all = true;
@@ -278,11 +281,11 @@ bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs
 }
 
 void ContainerStarter::WaitFor(const ImageFailure& failed, const std::string& container) {
-  const auto& [reason, message, until] = failed.note;
+  const auto& [reason, message, until] = failed.reason;
   if (!failed.backs_off || !failed.backed_off.contains(container))
     context_.events.Warning("Failed", fmt::format("Error: {}", reason), container);
   if (failed.backs_off) out_.backed_off[failed.image].insert(container);
-  out_.notes[container] = failed.note;
+  out_.waiting_reasons[container] = failed.reason;
   if (!failed.sync_at) {
     if (first_error_.ok()) first_error_ = FailedPrecondition("{}: {}", reason, message);
   } else if (!out_.retry_at || *failed.sync_at < *out_.retry_at) {
@@ -308,17 +311,18 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
   if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
-  cri::StartedAttempts next = out_.begun;
+  cri::StartedAttempts next = out_.started_attempts;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
   known = {*start.attempt, static_cast<int32_t>(*start.restart_count),
            ToNanos(context_.deps.clock.WallNow())};
-  return SaveBegun(context_.deps.records, ThisPod(), std::move(next), out_.begun);
+  return SaveStartedAttempts(context_.deps.records, ThisPod(), std::move(next),
+                             out_.started_attempts);
 }
 
-/// What the runtime shows may lack attempts: it may have lost all records, or someone removed a
-/// container behind the agent's back. Their logs are left, and a kubelet goes on after them too. In
-/// a later incarnation than that of the records it has never been restarted.
+/// The runtime may lack attempts: it may have lost all records, or another program removed a
+/// container. Their logs are left, and a kubelet goes on after them too. In a later incarnation
+/// than that of the records it has never been restarted.
 void ContainerStarter::SetNumbers(ContainerStart& start) {
   const uint32_t after_logs = AttemptFromLogs(start.name);
   const bool no_record = !start.attempt;
@@ -383,7 +387,7 @@ Status ContainerStarter::SetTarget(const std::string& ephemeral,
   return NotFound("unable to find target container {}", target);
 }
 
-/// Anew for each attempt: a container that ran before may have written them.
+/// Read for each attempt: a container that ran before may have written them.
 EnvFiles ContainerStarter::ReadEnvFiles(const kube::Container& container) {
   EnvFiles read;
   size_t room = kMaxEnvFiles;
@@ -415,7 +419,7 @@ StatusOr<std::map<int, std::string>> ContainerStarter::BindSubPaths(
   auto places = context_.deps.volumes.BindSubPaths(
       {container, context_.volumes, environment, context_.pod_dir});
   if (!places.ok()) return places;
-  // Of an image volume the runtime finds the part itself.
+  // The runtime itself finds the part of an image volume.
   const auto parts = SubPathsOf(container, environment);
   if (!parts.ok()) return parts.status();
   for (const auto& part : *parts) places->emplace(part.mount, part.path);
@@ -469,7 +473,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                              context_.isolation};
   if (const Status made = MakeContainerConfig(input, config); !made.ok()) return made;
   if (const std::string profile = SeccompFileOf(input); !profile.empty()) {
-    // What runtimes say of it differs, and some say it after the container was made.
+    // Runtimes report it in different ways, and some after the container was made.
     const auto there = context_.deps.files.Stat(profile, true);
     if (!there.ok())
       return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
@@ -509,8 +513,8 @@ StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
   return FindCreated(config, hash);
 }
 
-/// The name is taken by a call whose answer nobody got. Never a higher number: that would be a
-/// restart nobody saw.
+/// A call whose answer was lost has taken the name. Never a higher number: that would be a restart
+/// that did not happen.
 StatusOr<cri::ContainerId> ContainerStarter::FindCreated(const runtime::v1::ContainerConfig& config,
                                                          const std::string& hash) {
   ASSIGN_OR_RETURN(const auto seen,
@@ -546,9 +550,9 @@ bool ContainerStarter::SandboxDied() const {
 /// The container has not failed and never ran: its attempt is that of the next sandbox.
 ContainerStarter::Result ContainerStarter::LeaveDeadSandbox(const ContainerStart& start,
                                                             const cri::ContainerId& id) {
-  out_.sandbox_died = true;
+  out_.trouble = SyncTrouble::kSandboxDied;
   context_.deps.log.Info(
-      "the sandbox has died while a container was made in it",
+      "sandbox died while a container was made in it, the next sync replaces it",
       {KV("pod", kube::PodKey(context_.pod)), KV("podUID", context_.pod.metadata().uid()),
        KV("containerName", start.name), KV("sandboxID", context_.sandbox_id),
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});

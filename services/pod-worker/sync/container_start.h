@@ -2,7 +2,7 @@
 
 /// The part of a sync that brings containers up, one after the other in spec order.
 /// Threads: that of the sync.
-/// Errors:  the first is returned; each has its event and its note.
+/// Errors:  the first is returned; each has its event and its waiting reason.
 /// Source:  docs/behaviour/pod-sync.md, "Steps" and "Reasons and events".
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "libs/kube/ephemeral.h"
-#include "services/pod-worker/events.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/environment.h"
 #include "services/pod-worker/runtime_config/isolation.h"
-#include "services/pod-worker/sync/begun_attempts.h"
 #include "services/pod-worker/sync/image_resolver.h"
-#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/sync/plan/actions.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace runtime::v1 {
 class ContainerConfig;
@@ -26,19 +27,19 @@ class PodSandboxConfig;
 
 namespace splitlet::pod_worker {
 
-/// Of a pod's log directory and those of its containers in it.
+/// Mode of a pod's log directory and of those of its containers in it.
 inline constexpr uint32_t kLogDirMode = 0755;
-/// A folder of logs of a pod. Who has the logs mounted may have put a link in its place, which
-/// leads nobody.
+/// Makes a directory for logs of a pod. A program with the logs mounted may have put a link in its
+/// place: no link is followed.
 Status MakeLogDir(fs::FileSystem& files, const NodeInfo& node, const std::string& path);
 
-/// One that is gone is OK.
+/// OK if it is gone.
 Status RemoveContainer(cri::Remover& remover, const cri::ContainerId& id, Deadline deadline);
 
 class ContainerStarter {
  public:
   struct Context {
-    const PodSync::Deps& deps;
+    const SyncDeps& deps;
     const SyncInput& input;
     const kube::Pod& pod;
     PodEvents& events;
@@ -81,7 +82,7 @@ class ContainerStarter {
   /// False: not now; noted why.
   bool ResolveImages(const kube::Container& container, ImageRefs& refs);
   /// A pod-worker before this one has made the container and has not seen it start; logs it.
-  void SayIfMadeBefore(const ContainerStart& start) const;
+  void LogIfMadeBefore(const ContainerStart& start) const;
   void WaitFor(const ImageFailure& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
   StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
@@ -108,10 +109,12 @@ class ContainerStarter {
   Result GiveUp(const Status& why);
   Result Fail(const ContainerStart& start, const std::string& reason, const Status& status,
               const std::string& id = {});
-  BegunOf ThisPod() const { return {context_.pod.metadata().uid(), context_.input.incarnation}; }
+  PodIncarnation ThisPod() const {
+    return {context_.pod.metadata().uid(), context_.input.incarnation};
+  }
   PodAddresses Addresses() const { return {context_.ips, context_.input.host_ips}; }
   Deadline Soon() const { return After(context_.deps.clock, context_.deps.request_timeout); }
-  /// Of a call that is not begun any more once the pod ends.
+  /// For a call that is not begun any more once the pod ends.
   Deadline SoonUnlessEnding() const { return {Soon().at, context_.input.ending}; }
   const kube::Container* Find(const ContainerStart& start) const;
 

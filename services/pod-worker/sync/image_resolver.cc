@@ -11,12 +11,12 @@ bool ImageResolver::MayUse(const std::string& image, const ImageIdentity& local)
   if (policy.name == kNeverVerify) return true;
   const auto origin = context_.deps.pull_records.Find(local);
   if (!origin.ok()) {
-    context_.deps.log.Warn("an image is pulled again: who may use it is not known",
+    context_.deps.log.Warn("pulling an image again: no record says which pods may use it",
                            {KV("image", image), KV("err", origin.status())});
     return false;
   }
   if (!MustVerify(policy, image, origin->pulled_here)) return true;
-  // What is wrong with the secrets is said by the pull.
+  // The pull reports what is wrong with the secrets.
   const auto secrets = PullSecretsOf(context_.pod, context_.input.objects.get());
   if (!secrets.ok()) return false;
   auto access = DecideAccess(*origin, {secrets->keyring.For(RepositoryOf(image)),
@@ -29,7 +29,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   const auto& [image, policy, container, user] = wanted;
   const auto known = context_.input.pulls.find(image);
   PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
-  if (!container.empty()) memory.failed_anew = false;  // it was told
+  if (!container.empty()) memory.failed_anew = false;  // it is in the events now
   if (!memory.kept_for.empty() && !memory.kept_for.contains(user)) memory.pulled_ref.clear();
   const ImageQuestion question{image, policy, context_.deps.clock.Now()};
   StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();
@@ -43,7 +43,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   }
   const auto present =
       ask && local.ok() ? std::optional(local->has_value()) : std::optional<bool>();
-  // One that the pod has no right to is as good as absent.
+  // An image that the pod may not use counts as absent.
   if (local.ok() && *local && !MayUse(image, {*tagged, (*local)->id})) local->reset();
   const ImageDecision decision = DecideImage(question, memory, ask ? &local : nullptr);
   if (const auto request = RequestOf(question, memory, present, decision))
@@ -67,7 +67,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
     case ImageDecision::Kind::kWaitForPull: out_.awaited[image].insert(container); return answer;
     case ImageDecision::Kind::kFail: break;
   }
-  answer.failed = ImageFailure{.note = {decision.reason, decision.message, decision.retry_at},
+  answer.failed = ImageFailure{.reason = {decision.reason, decision.message, decision.retry_at},
                                .image = image,
                                .sync_at = decision.sync_at,
                                .backs_off = decision.backs_off,

@@ -12,17 +12,17 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/events.h"
 #include "services/pod-worker/images/policy.h"
-#include "services/pod-worker/sync/pod_sync.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::pod_worker {
 
 /// Why there is no image to start with.
 struct ImageFailure {
-  Note note;
+  WaitingReason reason;
   std::string image;  // as in the spec
-  /// Unset: whoever starts with it tries again as after any error.
+  /// Unset: the next try comes as after any error.
   std::optional<Clock::Time> sync_at = std::nullopt;
   bool backs_off = false;
   std::set<std::string> backed_off = {};  // containers that have the events of this wait
@@ -31,7 +31,7 @@ struct ImageFailure {
 class ImageResolver {
  public:
   struct Context {
-    const PodSync::Deps& deps;
+    const SyncDeps& deps;
     const SyncInput& input;
     const kube::Pod& pod;
     PodEvents& events;

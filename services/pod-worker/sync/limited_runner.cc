@@ -7,7 +7,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/cri/trace_scope.h"
-#include "services/pod-worker/termination/stop_order.h"
+#include "services/pod-worker/pod/grace.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 /// A line moves on every few hundred milliseconds, whatever the containers do.
 constexpr Duration kMostInLine = 5min;
-/// Nobody stands behind those that came so much later, though they have less grace.
+/// No stop waits behind stops that came so much later, though they have less grace.
 constexpr Duration kMostOvertaken = 10s;
 /// A stop that takes so long waits for the container, even where the runtime has much to do.
 constexpr Duration kWaitsLong = 3s;

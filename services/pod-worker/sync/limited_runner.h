@@ -1,12 +1,12 @@
 #pragma once
 
-/// The calls that are work for the runtime, which does few things at once quicker than many: each
-/// kind is let through by a limit that finds itself. Stops of containers are begun a few at a time
-/// too, so that each gets its signal before its grace is over, those with the least grace first;
-/// once told to end, a container holds no other up.
+/// Limits the calls that are work for the runtime, which is faster with few calls at a time: each
+/// kind has an adaptive limit. Stops of containers are begun a few at a time too, so that each gets
+/// its signal before its grace is over, those with the least grace first; once it has its signal, a
+/// container delays no other.
 /// Threads: any.
 /// Errors:  those of the call, and DEADLINE_EXCEEDED or CANCELLED while waiting for a turn;
-///          BeginStopContainer: ABORTED when the container was not told.
+///          BeginStopContainer: ABORTED when the container got no signal.
 /// Source:  docs/design.md, "Threads and time".
 
 #include "libs/cri/cri.h"
@@ -25,8 +25,8 @@ class LimitedRunner final : public cri::Runner, public cri::LongCalls {
   };
   explicit LimitedRunner(Deps deps, const exec::LimitOptions& each = {});
 
-  /// What makes or starts something is given up while it waits for its turn, and no more once it
-  /// has begun: what it does would be unknown.
+  /// A call that makes or starts something can be given up while it waits for its turn, and not
+  /// once it has begun: its effect would be unknown.
   StatusOr<cri::SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                          const std::string& handler, Deadline deadline) override;
   Status StopPodSandbox(const cri::SandboxId& id, Deadline deadline) override;

@@ -9,7 +9,10 @@
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/trace.h"
 #include "services/pod-worker/images/pulls_text.h"
-#include "services/pod-worker/termination/stop_order.h"
+#include "services/pod-worker/pod/events.h"
+#include "services/pod-worker/pod/grace.h"
+#include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/sync/sync_pass.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -29,18 +32,29 @@ std::string NameWithUid(const Worker& worker) {
 
 void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.looks.Forget(worker.uid);
+  deps_.resyncs.Forget(worker.uid);
   if (!worker.synced_once && worker.granted_at)
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(
-      SyncInput{worker.grant->pod, worker.restarts, deps_.puller.MemoryOf(worker.uid),
-                worker.ending, worker.killed, worker.traceparent, worker.known_running,
-                worker.incarnation, worker.begun, worker.probes, worker.post_start.waits_for(),
-                worker.post_start.failed(), deps_.objects(worker), std::move(listing),
-                worker.user_ids, deps_.addresses.Get(), !worker.synced_once});
+  auto input = std::make_shared<SyncInput>(SyncInput{.pod = worker.grant->pod,
+                                                     .restarts = worker.restarts,
+                                                     .pulls = deps_.puller.MemoryOf(worker.uid),
+                                                     .ending = worker.ending,
+                                                     .killed = worker.killed,
+                                                     .traceparent = worker.traceparent,
+                                                     .known = worker.known_running,
+                                                     .incarnation = worker.incarnation,
+                                                     .started_attempts = worker.started_attempts,
+                                                     .probes = worker.probes,
+                                                     .hooked_id = worker.post_start.waits_for(),
+                                                     .failed_hooks = worker.post_start.failed(),
+                                                     .objects = deps_.objects(worker),
+                                                     .listing = std::move(listing),
+                                                     .user_ids = worker.user_ids,
+                                                     .host_ips = deps_.node_ips,
+                                                     .first = !worker.synced_once});
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.clock.Now();
-    auto outcome = std::make_shared<SyncOutcome>(deps_.sync.Run(*input));
+    auto outcome = std::make_shared<SyncOutcome>(RunSync(deps_.sync, *input));
     const Duration took = deps_.clock.Now() - begin;
     deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
   });
@@ -60,16 +74,16 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   if (!outcome.stop.empty()) return StopReplaced(*worker, outcome);
   for (const auto& [image, containers] : outcome.pulls)
     deps_.puller.Pull(*worker, image, containers);
-  // What has ended meanwhile is not begun anew: the next look finds what has come of it.
+  // A pull that has ended since is not begun again: the next sync finds its answer.
   for (const auto& [image, containers] : outcome.awaited)
-    outcome.again = !deps_.puller.Join(*worker, image, containers) || outcome.again;
+    if (!deps_.puller.Join(*worker, image, containers)) outcome.next = NextSync::kImmediately;
   worker->waits_for =
       PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
-  if (outcome.settled) worker->traceparent = Unsampled(worker->traceparent);
-  deps_.on_step_ended(*worker, outcome.again);
+  if (outcome.next == NextSync::kNotNeeded) worker->traceparent = Unsampled(worker->traceparent);
+  deps_.on_step_ended(*worker, outcome.next == NextSync::kImmediately);
 }
 
 void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
@@ -77,7 +91,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   worker.synced_once = true;
   worker.restarts = std::move(outcome.restarts);
   worker.killed = std::move(outcome.killed);
-  worker.begun = std::move(outcome.begun);
+  worker.started_attempts = std::move(outcome.started_attempts);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
   worker.known_running =
       lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
@@ -90,7 +104,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
       if (record.state() == v1::ContainerRecord::RUNNING) running.insert(record.id());
     worker.post_start.Forget(running);
   }
-  ApplyNotes(worker, outcome);
+  ApplyWaitingReasons(worker, outcome);
   for (const auto& [image, kept_for] : outcome.used_pulls)
     deps_.puller.MarkUsed(worker.uid, image, kept_for);
   for (const auto& [image, containers] : outcome.backed_off)
@@ -105,23 +119,23 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   ApplyError(worker, outcome);
 }
 
-/// A hook that failed while the sync was under way has said why its container waits.
-void SyncRunner::ApplyNotes(Worker& worker, SyncOutcome& outcome) {
+/// A hook that failed while the sync was under way has set the reason of its container.
+void SyncRunner::ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome) {
   std::set<std::string> failed;  // names
   if (outcome.seen != nullptr)
     for (const auto& record : outcome.seen->containers())
       if (worker.post_start.failed().contains(record.id())) failed.insert(record.name());
-  for (auto& [name, note] : outcome.notes) {
+  for (auto& [name, note] : outcome.waiting_reasons) {
     if (note) {
-      worker.notes[name] = std::move(*note);
+      worker.waiting_reasons[name] = std::move(*note);
     } else if (!failed.contains(name)) {
-      worker.notes.erase(name);
+      worker.waiting_reasons.erase(name);
     }
   }
 }
 
-/// The pod is idle meanwhile: it may be looked at, and ended. There is no limit of a kubelet's to
-/// the hook; a call to the runtime has one of a day.
+/// The pod is idle while the hook runs: it may be inspected, and killed. There is no limit of a
+/// kubelet's to the hook; a call to the runtime has one of a day.
 void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started) {
   kube::Pod pod;
   if (!pod.ParseFromString(worker.grant->pod)) return;
@@ -154,11 +168,11 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         "postStart hook failed",
         {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
          KV("containerName", container.name), KV("err", Message(status)), TraceField(*worker)});
-    worker->notes[container.name] =
-        Note{"PostStartHookError", std::string(Message(status)), std::nullopt};
+    worker->waiting_reasons[container.name] =
+        WaitingReason{"PostStartHookError", std::string(Message(status)), std::nullopt};
     deps_.store.PutWorkers(*worker);
   }
-  deps_.look_again(worker->uid, Duration{0});
+  deps_.inspect_again(worker->uid, Duration{0});
 }
 
 void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
@@ -173,13 +187,14 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   std::optional<Duration> wait;
-  if (outcome.sandbox_died) {
-    // At once; a runtime that shows it dead and lists it as ready is not asked in a loop.
+  if (outcome.trouble == SyncTrouble::kSandboxDied) {
+    // Immediately at first; a runtime that shows it dead and lists it as ready is not asked in a
+    // loop.
     wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
     ++worker.failures;
     wait = deps_.random.Jitter(kErrorRetry, kSyncJitter);
-    if (outcome.network_not_ready) {
+    if (outcome.trouble == SyncTrouble::kNetworkNotReady) {
       wait = deps_.random.Jitter(kQuickRetry, kSyncJitter);
     } else if (IsRetryable(outcome.status.code())) {
       wait = deps_.random.Jitter(
@@ -193,8 +208,8 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
     const Duration left = std::max(*outcome.retry_at - deps_.clock.Now(), Duration{0});
     wait = std::min(wait.value_or(left), left);
   }
-  if (wait) deps_.look_again(worker.uid, *wait);
-  deps_.looks.Add(worker.uid);
+  if (wait) deps_.inspect_again(worker.uid, *wait);
+  deps_.resyncs.Add(worker.uid);
 }
 
 /// Nothing of the pod will ever run again by itself: the terminal status goes to the disk, then the
@@ -203,30 +218,31 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
   auto status = std::make_shared<v1::TerminalStatus>();
   status->set_phase(outcome.terminal_phase);
   *status->mutable_observation() = *outcome.seen;
-  worker.end.terminal_status = std::move(status);
-  worker.end.last_seen = outcome.seen;
+  worker.termination.terminal_status = std::move(status);
+  worker.termination.last_seen = outcome.seen;
   deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
                                    KV("phase", outcome.terminal_phase), TraceField(worker)});
-  deps_.termination.Begin(worker, {});
+  deps_.end(worker);
   deps_.store.Save(worker, {.permanent = true, .fsync = true});
 }
 
-/// Containers of another definition, or of a sandbox that has to go. What is to come back is on
-/// disk before the stop, because a stopped container does not say why it was stopped.
+/// Stops containers of another definition, or of a sandbox that has to go. Their ids are on disk
+/// before the stop, because a stopped container does not show why it was stopped.
 void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   bool changed = false;
   for (const auto& item : outcome.stop) {
     if (!item.replaced) continue;
     changed = worker.restarts.replacing.insert(item.id).second || changed;
-    worker.notes.try_emplace(item.name, Note{kContainerCreating, "", std::nullopt});
+    worker.waiting_reasons.try_emplace(item.name,
+                                       WaitingReason{kContainerCreating, "", std::nullopt});
   }
   if (changed) deps_.store.PutWorkers(worker);
   kube::Pod pod;
-  StopRun run{
-      .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = !outcome.unhooked};
+  StopSteps run{
+      .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = outcome.stop_hooks};
   if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
-  if (!changed) return deps_.termination.StopContainers(worker, std::move(run));
-  auto shared = std::make_shared<StopRun>(std::move(run));
+  if (!changed) return deps_.stop_containers(worker, std::move(run));
+  auto shared = std::make_shared<StopSteps>(std::move(run));
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
                                  restarts = worker.restarts, shared] {
     const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
@@ -234,9 +250,9 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
       Worker* same = deps_.workers.Find(uid);
       CHECK(same != nullptr);
       if (saved.ok() && same->state == WorkerState::kSyncing)
-        return deps_.termination.StopContainers(*same, std::move(*shared));
+        return deps_.stop_containers(*same, std::move(*shared));
       deps_.log.LogIfError(saved, "save restarts");
-      deps_.look_again(uid, kQuickRetry);
+      deps_.inspect_again(uid, kQuickRetry);
       deps_.on_step_ended(*same, false);
     });
   });

@@ -1,13 +1,13 @@
 #pragma once
 
 /// Syncs pods: begins a sync, applies its outcome to the worker, and hands on what it asks for:
-/// stops, pulls, the next look, the end of a pod that has completed.
+/// stops, pulls, the next sync, the kill of a pod that has completed.
 /// In:      Begin when it is the pod's turn; outcomes of syncs.
 /// Owns:    nothing; what a sync leaves for the next is in each worker.
-/// Out:     one PodSync for a pod at a time; a file before containers are replaced; the terminal
+/// Out:     one SyncPass for a pod at a time; a file before containers are replaced; the terminal
 ///          status of a pod that has completed, to WorkerStore.
-/// Killed:  the next sync inspects the pod again. What is to be replaced is on disk before it
-///          stops.
+/// Killed:  the next sync inspects the pod again. A container to be replaced is on disk as such
+///          before it stops.
 /// Threads: the loop's; syncs run on the pod's strand.
 /// Errors:  shown in the worker's record; tried again with a back-off.
 /// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rules 14, 16, 17 and 20.
@@ -22,14 +22,13 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
-#include "services/pod-worker/metrics.h"
-#include "services/pod-worker/network/node_addresses.h"
-#include "services/pod-worker/sync/pod_sync.h"
-#include "services/pod-worker/sync/regular_looks.h"
-#include "services/pod-worker/termination/termination_runner.h"
-#include "services/pod-worker/worker/disk_records.h"
-#include "services/pod-worker/worker/worker_store.h"
-#include "services/pod-worker/worker/workers.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/records/worker_store.h"
+#include "services/pod-worker/sync/resync_timer.h"
+#include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::pod_worker {
 
@@ -39,10 +38,10 @@ class SyncRunner {
     const Clock& clock;
     exec::EventLoop& loop;
     exec::Strands& strands;
-    const PodSync& sync;
-    /// That the pod sees; null: none.
+    const SyncDeps& sync;
+    /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
-    const NodeAddresses& addresses;
+    const std::vector<std::string>& node_ips;  // as they are now
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;
@@ -50,13 +49,16 @@ class SyncRunner {
     const Workers& workers;
     WorkerStore& store;
     ImagePuller& puller;
-    TerminationRunner& termination;
     HookRunner& hooks;
     daemon::EventRecorder& events;
-    RegularLooks& looks;
-    /// The step that was begun for the worker is over. `again`: look at once what comes next.
+    ResyncTimer& resyncs;
+    /// The pod has completed: it is ended. The caller saves it.
+    std::function<void(Worker& worker)> end;
+    /// Stops these containers of a pod that goes on; the step lasts until they are stopped.
+    std::function<void(Worker& worker, StopSteps steps)> stop_containers;
+    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
     std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> look_again;
+    std::function<void(const std::string& uid, Duration wait)> inspect_again;
     /// At the begin of a sync, of all incarnations.
     std::function<void(Worker& worker, const v1::ObservedPod& seen)> on_seen;
     /// Whether the runtime answers; empty: it does.
@@ -64,14 +66,14 @@ class SyncRunner {
   };
   explicit SyncRunner(Deps deps) : deps_(std::move(deps)) {}
 
-  /// The worker is busy until on_step_ended. `listing` is null for a look that was not asked for
-  /// together with others.
+  /// The worker is busy until on_step_ended. `listing` is null for an inspection that shares no
+  /// listing.
   void Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
 
  private:
   void OnSynced(const std::string& uid, SyncOutcome outcome, Duration took);
   void ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took);
-  void ApplyNotes(Worker& worker, SyncOutcome& outcome);
+  void ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome);
   void ApplyError(Worker& worker, const SyncOutcome& outcome);
   void BeginPostStart(Worker& worker, const StartedContainer& started);
   struct Hooked {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which preStop hooks begin before containers are told to end.
+/// Which preStop hooks begin before containers get their stop signal.
 /// Threads: pure functions, any.
-/// Errors:  none; a hook that cannot be run says so in its call.
+/// Errors:  none; a hook that cannot be run has its error in its call.
 /// Source:  docs/behaviour/hooks.md; docs/safety.md, rule 19.
 
 #include <map>
@@ -12,7 +12,7 @@
 #include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/hooks/hook_call.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/container_stop.h"
 
 namespace splitlet::pod_worker {
 
@@ -22,13 +22,13 @@ struct PreStop {
   bool begun_before = false;  // a sleep that goes on
 };
 struct PreStopQuestion {
-  const kube::Pod* pod = nullptr;  // null: nobody knows its hooks
+  const kube::Pod* pod = nullptr;  // null: its hooks are not known
   const std::vector<ContainerStop>& stops;
   const std::map<std::string, Clock::Time>& begun;  // by id of the container, from the disk too
   std::string pod_ip;
   Clock::Time now;
 };
-/// Of one that has begun nothing, but what is left of a sleep.
+/// A hook that has begun before is left out, except for the rest of a sleep.
 std::vector<PreStop> PreStopHooks(const PreStopQuestion& question);
 
 }  // namespace splitlet::pod_worker

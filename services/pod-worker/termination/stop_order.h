@@ -1,46 +1,24 @@
 #pragma once
 
-/// In which order the containers of a pod are stopped, and how much time they get.
+/// In which order the containers of a pod are stopped.
 /// Threads: pure functions, any.
 /// Errors:  none.
-/// Units:   seconds where the name says so.
 /// Source:  docs/behaviour/termination.md; docs/safety.md, rule 19.
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/container_stop.h"
+
+namespace splitlet::v1 {
+class ObservedPod;
+}
 
 namespace splitlet::pod_worker {
 
-/// At least 1. Only ever shortened: `now_seconds` is what is left of the deadline set before, if
-/// any.
-struct GraceQuestion {
-  std::optional<int64_t> left_seconds;      // of the deadline that stands
-  std::optional<int64_t> deletion_seconds;  // deletionGracePeriodSeconds
-  std::optional<int64_t> asked_seconds;     // by the kill
-  std::optional<int64_t> spec_seconds;      // terminationGracePeriodSeconds
-};
-int64_t EffectiveGrace(const GraceQuestion& question);
-
-/// Seconds that every container gets.
-inline constexpr int64_t kMinGrace = 2;
-
-/// Whole seconds up to `deadline`, rounded up, at least the 2 that every container gets; one that
-/// is told `again` to end gets what is left and no more, so that retries and restarts of this
-/// process do not move the end.
-int64_t StopSeconds(Clock::Time deadline, Clock::Time now, bool again);
-
-/// The grace of a container that is stopped to be replaced, not with its pod.
-int64_t RestartGrace(const kube::Pod& pod);
-
 /// Containers of a pod that is ended, in the order of their stop signals: those of one step side by
 /// side, a step after the one before. Sidecars come after all others, last in the spec first, and
-/// wait for no ephemeral container. `pod` may be null: all at once.
+/// wait for no ephemeral container. `pod` may be null: all in one step.
 std::vector<std::vector<ContainerStop>> StopOrder(const kube::Pod* pod,
                                                   const v1::ObservedPod& seen);
 

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/pod/grace.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {

@@ -1,6 +1,6 @@
 #include "services/pod-worker/termination/terminal_status.h"
 
-#include "services/pod-worker/sync/actions.h"
+#include "services/pod-worker/pod/phase.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {

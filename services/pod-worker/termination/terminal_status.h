@@ -29,7 +29,7 @@ struct EndedPod {
   int64_t incarnation = 0;
   const cri::StartedAttempts& begun;  // in this incarnation; what of it is gone has ended
 };
-/// What stood before the stop stays; the last observation is what it rests on.
+/// A status that stood before the stop stays, with the last observation.
 std::shared_ptr<const v1::TerminalStatus> TerminalStatusOf(const EndedPod& ended);
 
 }  // namespace splitlet::pod_worker

@@ -14,7 +14,7 @@ constexpr uint64_t kMaxIdFile = 1u << 20;
 constexpr uint64_t kAllIds = uint64_t{1} << 32;
 constexpr std::string_view kUser = "kubelet";
 
-/// The fields of the lines for the user; a file that is not there has none.
+/// The fields of the user's lines; none where the file is missing.
 StatusOr<std::vector<std::vector<std::string>>> LinesFor(fs::FileSystem& files,
                                                          const std::string& path) {
   std::vector<std::vector<std::string>> lines;

@@ -1,15 +1,15 @@
 #pragma once
 
-/// Which ids of the host the user namespaces of pods map to: for each pod a range of its own.
-/// In:      Restore of what the files say; Give, Release.
+/// The ids of the host that the user namespaces of pods map to: each pod has its own range.
+/// In:      Restore with the ranges in the files; Give, Release.
 /// Owns:    the ranges that are given out, each to one pod.
-/// Out:     nothing; the file of the pod's worker has its range before anything runs with it.
-/// Killed:  the next start restores what the files say. A range that was given and is in no file
-///          was used by nobody.
+/// Out:     nothing; the range is in the file of the pod's worker before a container runs with it.
+/// Killed:  the next start restores the ranges in the files. A range that is in no file was never
+///          used.
 /// Threads: the loop's; ReadIdPool blocks on files.
-/// Errors:  a node whose ids cannot be used gives none, and each Give says why: pods that ask for
-///          none run all the same.
-/// Units:   ids of users, and the same ones of groups.
+/// Errors:  on a node whose ids cannot be used each Give returns the reason. Pods without a user
+///          namespace still run.
+/// Units:   ids of users; the ids of groups are the same numbers.
 /// Source:  docs/behaviour/runtime-config.md, "User namespaces"; kubelet userns MakeUserNsManager.
 
 #include <cstdint>
@@ -18,16 +18,11 @@
 
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/pod/user_ids.h"
 
 namespace splitlet::pod_worker {
 
-/// What the ids of a namespace, from 0 on, are on the host.
-struct UserIds {
-  uint32_t first = 0, length = 0;
-  bool operator==(const UserIds&) const = default;
-};
-
-/// Ranges of one length, one after the other.
+/// Adjacent ranges of the same length.
 struct IdPool {
   uint32_t first = 0, ids_per_pod = 0, ranges = 0;
   bool operator==(const IdPool&) const = default;
@@ -35,19 +30,19 @@ struct IdPool {
 
 struct IdNeed {
   uint32_t ids_per_pod = 65536;
-  int32_t pods = 110;  // at most on this node
+  int32_t pods = 110;  // the most pods of this node
 };
-/// Of a user `kubelet` with ids in /etc/subuid and /etc/subgid those; without that user all but
-/// the first `ids_per_pod`, which are the host's own.
+/// The ids of the user `kubelet` in /etc/subuid and /etc/subgid. Without that user all ids but the
+/// first `ids_per_pod`, which are the host's own.
 StatusOr<IdPool> ReadIdPool(fs::FileSystem& files, const IdNeed& need);
 
 class UserIdRanges {
  public:
   explicit UserIdRanges(StatusOr<IdPool> pool) : pool_(std::move(pool)) {}
 
-  /// Also one that is outside of the pool, as after another configuration.
+  /// The range may be outside of the pool, as after a change of the configuration.
   void Restore(const std::string& uid, const UserIds& ids);
-  /// The same again until it is released. A range that came free is given last.
+  /// The same range until Release. A range that became free is given out last.
   StatusOr<UserIds> Give(const std::string& uid);
   void Release(const std::string& uid);
 
@@ -56,7 +51,7 @@ class UserIdRanges {
 
   StatusOr<IdPool> pool_;
   std::map<std::string, UserIds> given_;  // by UID of the pod
-  uint32_t next_ = 0;                     // of the pool's ranges, where to look first
+  uint32_t next_ = 0;                     // the pool's range to try first
 };
 
 }  // namespace splitlet::pod_worker

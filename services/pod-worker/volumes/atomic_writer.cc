@@ -47,14 +47,14 @@ class Publisher {
     ASSIGN_OR_RETURN(std::string current, Current(), "read {}", kData);
     ASSIGN_OR_RETURN(const bool same, Holds(current), "compare");
     if (!same) {
-      // What stays is told below: readers need the new set all the same.
+      // RemoveOthers below reports leftovers; readers need the new set anyway.
       RemoveUnseen(current).IgnoreError();
       auto made = Renew();
       if (!made.ok()) return Withdrawn(made.status());
       current = *std::move(made);
     }
     RETURN_IF_ERROR(LinkFiles(), "link");
-    return Annotate(RemoveOthers(current), "remove what was");
+    return Annotate(RemoveOthers(current), "remove old sets");
   }
 
  private:
@@ -64,20 +64,20 @@ class Publisher {
   StatusOr<std::string> Current() {
     auto target = files_.ReadSymlink(At(kData));
     if (target.status().code() == StatusCode::kNotFound) return std::string();
-    // Somebody else's link is replaced.
+    // A link of another program is replaced.
     if (target.ok() &&
         (!target->starts_with("..") || target->find('/') != std::string::npos || *target == ".."))
       return std::string();
     return target;
   }
 
-  /// Whether it holds just the payload.
+  /// The set `name` equals the payload.
   StatusOr<bool> Holds(const std::string& name) {
     if (name.empty()) return false;
     for (const auto& [path, file] : payload_) {
       const auto content =
           files_.Read(fmt::format("{}/{}", At(name), path), file.content.size() + 1);
-      // Of another length, of another kind, or not there: it differs.
+      // A file of another length or kind, and a missing file, differ.
       if (!content.ok() || *content != file.content) return false;
     }
     ASSIGN_OR_RETURN(const size_t count, CountFiles(At(name), payload_.size()), "count files");
@@ -106,7 +106,7 @@ class Publisher {
   StatusOr<std::string> NewName() {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(how_.now);
     const int64_t first = (how_.now - seconds).count();
-    // Another set of the same moment: a clock that stands still, or a killed process's.
+    // The name may be taken: the clock stands still, or a killed process used it.
     for (int64_t i = 0; i < 1000; ++i) {
       std::string name =
           fmt::format("..{:%Y_%m_%d_%H_%M_%S}.{:09}",
@@ -125,13 +125,13 @@ class Publisher {
     return name;
   }
 
-  /// What the try that failed has made goes: of a disk that is full each one would take more. The
-  /// error may have come after the switch, so readers are asked for the set that they see.
+  /// Removes the failed set, or each try would take more of a full disk. The error may have come
+  /// after the switch, so the present set is read again and kept.
   Status Withdrawn(const Status& failed) {
     const auto shown = Current();
     const Status gone = shown.ok() ? RemoveUnseen(*shown) : shown.status();
     if (gone.ok()) return failed;
-    return MakeStatus(failed.code(), "{}; remove what it has made: {}", Message(failed),
+    return MakeStatus(failed.code(), "{}; remove the failed set: {}", Message(failed),
                       Message(gone));
   }
 
@@ -143,7 +143,8 @@ class Publisher {
       if (path.find('/') != std::string::npos)
         RETURN_IF_ERROR(files_.MakeDirs(full.substr(0, full.rfind('/')), kVolumeDirMode), "{}",
                         path);
-      // Replace takes a name beside the file's, which may be too long or another file's.
+      // Replace at the path itself would write a longer name beside it, which may be too long or
+      // taken.
       RETURN_IF_ERROR(files_.Replace(At(kNewFile), file.content, {.mode = file.mode}), "{}", path);
       RETURN_IF_ERROR(files_.Rename(At(kNewFile), full), "{}", path);
     }
@@ -172,8 +173,8 @@ class Publisher {
     return OkStatus();
   }
 
-  /// Sets that nobody sees, whole or in part: of before, or of a try that was killed. One that
-  /// cannot be removed keeps none of the others; the first error.
+  /// Removes all other sets: old ones, and those of killed or failed calls. Tries all, and returns
+  /// the first error.
   Status RemoveUnseen(const std::string& current) {
     ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
     Status left;
@@ -183,7 +184,7 @@ class Publisher {
     return left;
   }
 
-  /// Links of files that are no more, and sets that nobody sees.
+  /// Removes links of files that the payload lacks, and all other sets.
   Status RemoveOthers(const std::string& current) {
     ASSIGN_OR_RETURN(const auto entries, files_.List(dir_), "list");
     for (const auto& entry : entries)

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Files that change all at once: in a directory of their own, named by a link "..data", which a
-/// rename replaces; what a user opens are links through it. Readers see the old set whole or the
-/// new one whole.
-/// Killed at any line: readers see one of the two; the next call removes what is left of this one
-/// before it writes. One that fails removes what it has made. What cannot be removed keeps no set
-/// from its readers: it is told afterwards.
+/// Replaces a set of files atomically. Each set has its own directory, which the link "..data"
+/// names and a rename replaces; readers open links through "..data". So readers see the whole old
+/// set or the whole new one.
+/// Killed at any line: readers see one of the two sets. The next call removes leftovers before it
+///          writes; a call that fails removes its own. Leftovers that cannot be removed do not keep
+///          the new set from readers: the error comes afterwards.
 /// Threads: any, one call for a directory at a time; blocks on files.
 /// Errors:  `invalid path: must not contain '..': "x/../y"`, and those of the files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files"; kubelet AtomicWriter.
@@ -23,13 +23,13 @@ namespace splitlet::pod_worker {
 struct Publishing {
   fs::FileSystem& files;
   WallTime now;
-  /// Called with the directory of a new set, which nobody sees yet; may be null.
+  /// Called with the directory of a new set before readers see it; may be null.
   std::function<void(const std::string& set)> on_written = nullptr;
 };
-/// `dir` is there. A set with equal contents stays, whatever its modes.
+/// `dir` exists. A set with equal contents stays, even with other modes.
 Status Publish(const std::string& dir, const Payload& payload, const Publishing& how);
 
-/// There is a set that readers see.
+/// Readers see a set.
 bool IsPublished(fs::FileSystem& files, const std::string& dir);
 
 }  // namespace splitlet::pod_worker

@@ -9,7 +9,7 @@
 
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/real_file_system.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -30,8 +30,8 @@ class AtomicWriter : public testing::Test {
     return names;
   }
   using Hook = std::function<Status(std::string_view operation, const std::string& path)>;
-  /// One set is to replace another under this hook: what readers see then, and that the next try
-  /// ends it and leaves nothing of this one.
+  /// Replaces one set by another under the hook. Checks what readers see, and that the next try
+  /// succeeds and leaves nothing of the failed one.
   Status Replace(const Hook& hook) {
     const Payload first = {{"a", {"1", 0644}}, {"b", {"1", 0644}}};
     const Payload second = {{"a", {"2", 0644}}, {"c", {"2", 0644}}};
@@ -140,7 +140,7 @@ TEST_F(AtomicWriter, ADiskThatIsFullAtAnyStepLeavesTheOldSetWhole) {
   EXPECT_GE(kept, 4);
 }
 
-/// Each try of a pod that is killed while its disk is full, or nearly, would take some more of it.
+/// Otherwise each try on a full disk would take more of the disk.
 TEST_F(AtomicWriter, WhatKilledTriesHaveLeftGoesBeforeTheNextOneWrites) {
   ASSERT_TRUE(Write({{"a", {"1", 0644}}}).ok());
   for (const char* left : {"/v/..2023_11_14_22_13_20.000000006/a", "/v/..2023_11_14_22_13_21.1/x/y",
@@ -161,16 +161,16 @@ TEST_F(AtomicWriter, WhatKilledTriesHaveLeftGoesBeforeTheNextOneWrites) {
   EXPECT_EQ(Read("a"), "1");
 }
 
-/// The disk refuses, or something is mounted there: that would freeze what readers see.
+/// A disk error or a mount in an old set must not keep readers from the new set.
 TEST_F(AtomicWriter, WhatCannotBeRemovedIsToldAndHoldsUpNoChange) {
   ASSERT_TRUE(Write({{"a", {"1", 0644}}}).ok());
   const std::string stuck = "/v/..2000_01_01_00_00_00.1", other = "/v/..2000_01_01_00_00_01.1";
   for (const auto& left : {stuck, other}) ASSERT_TRUE(files_.Replace(left + "/x", "left", {}).ok());
   files_.Fail(stuck, ErrnoStatus(EIO));
   for (const char* content : {"2", "3"}) {
-    const Status told = Write({{"a", {content, 0644}}});
-    EXPECT_EQ(told.code(), StatusCode::kDataLoss);
-    EXPECT_NE(Message(told).find("..2000_01_01_00_00_00.1"), std::string::npos) << told;
+    const Status failed = Write({{"a", {content, 0644}}});
+    EXPECT_EQ(failed.code(), StatusCode::kDataLoss);
+    EXPECT_NE(Message(failed).find("..2000_01_01_00_00_00.1"), std::string::npos) << failed;
     EXPECT_EQ(Read("a"), content);
     EXPECT_EQ(Names().size(), 4u) << "a, ..data, the set, and what is stuck";
   }

@@ -41,7 +41,7 @@ Status CheckBound(const PersistentVolume& volume, const Claim& claim) {
   return OkStatus();
 }
 
-/// A claim that was made for a volume of a pod is that pod's alone.
+/// The claim of an ephemeral volume belongs to one pod.
 Status CheckMadeFor(const kube::Pod& pod, const Claim& claim) {
   const auto& owners = claim.metadata().owner_references();
   const bool owned = std::ranges::any_of(owners, [&pod](const auto& owner) {
@@ -78,8 +78,8 @@ StatusOr<BoundVolume> Find(const kube::Volume& of, const kube::Pod& pod,
   return BoundVolume{*std::move(claim), *std::move(volume)};
 }
 
-/// What the labels of the node's object say, its scheduler has looked at: here only those are known
-/// that a node gives itself.
+/// Checks only the labels that a node sets itself. The scheduler has checked the node's other
+/// labels, which pod-worker does not know.
 bool MayBeHere(k8s::io::api::core::v1::NodeSelector wanted, const std::string& node_name) {
   const auto labels = node::OwnLabels(node_name);
   for (auto& term : *wanted.mutable_node_selector_terms()) {
@@ -95,12 +95,6 @@ bool MayBeHere(k8s::io::api::core::v1::NodeSelector wanted, const std::string& n
 
 }  // namespace
 
-std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod) {
-  const auto& source = volume.volume_source();
-  if (source.has_ephemeral()) return pod.metadata().name() + "-" + volume.name();
-  return source.persistent_volume_claim().claim_name();
-}
-
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects) {
   const ObjectName name{pod.metadata().namespace_(), ClaimNameOf(volume, pod)};
@@ -114,9 +108,7 @@ StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod&
 Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name) {
   const auto& affinity = volume.spec().node_affinity();
   if (!affinity.has_required() || MayBeHere(affinity.required(), node_name)) return OkStatus();
-  return FailedPrecondition(
-      "MountVolume.NodeAffinity check failed for volume \"{}\" : no matching NodeSelectorTerms",
-      volume.metadata().name());
+  return FailedPrecondition("no matching NodeSelectorTerms");
 }
 
 }  // namespace splitlet::pod_worker

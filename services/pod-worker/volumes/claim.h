@@ -10,22 +10,20 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
+#include "services/pod-worker/pod/volume_traits.h"
 
 namespace splitlet::pod_worker {
-
-/// Of the claim that the volume names, or that was made for it; empty: it has none.
-std::string ClaimNameOf(const kube::Volume& volume, const kube::Pod& pod);
 
 struct BoundVolume {
   ObjectPtr<Claim> claim;
   ObjectPtr<PersistentVolume> volume;
 };
-/// `volume`: has a claim. The volume found is bound to that claim, and of the volumeMode that the
-/// pod's containers take it for.
+/// `volume`: has a claim. The result is bound to that claim, and has the volumeMode that the pod's
+/// containers expect.
 StatusOr<BoundVolume> VolumeOfClaim(const kube::Volume& volume, const kube::Pod& pod,
                                     const ObjectSource& objects);
 
-/// Errors: "MountVolume.NodeAffinity check failed for volume ...".
+/// FAILED_PRECONDITION: no term of the volume's node affinity matches this node.
 Status CheckNodeAffinity(const PersistentVolume& volume, const std::string& node_name);
 
 }  // namespace splitlet::pod_worker

@@ -58,8 +58,8 @@ int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit
 
 bool EmptyDirVolume::Takes(const VolumeSpec& spec) const { return spec.own().has_empty_dir(); }
 
-StatusOr<Progress> EmptyDirVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                         const VolumePlace& place) {
+SetUpResult EmptyDirVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                  const VolumePlace& place) {
   const std::string& path = place.path;
   const auto& source = spec.own().empty_dir();
   const std::string& medium = source.medium();

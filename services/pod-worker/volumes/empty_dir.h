@@ -2,7 +2,7 @@
 
 /// emptyDir: a directory of the pod on disk, in memory or on huge pages.
 /// Threads: any; blocks on files and mounts.
-/// Errors:  `unknown storage medium "x"`; what the kernel says of a mount.
+/// Errors:  `unknown storage medium "x"`; the kernel's error of a mount.
 /// Units:   bytes.
 /// Source:  docs/behaviour/volumes.md, "emptyDir"; kubelet emptydir.
 
@@ -13,9 +13,9 @@
 
 namespace splitlet::pod_worker {
 
-/// What a tmpfs of the pod may hold: the least of what the node has for pods, of the limit of the
-/// pod's cgroup, which it has only where every container or the pod has one, and of the volume's
-/// own; 0 is no limit of its own.
+/// The size of a tmpfs of the pod: the least of the node's allocatable memory, the memory limit of
+/// the pod's cgroup and the volume's size limit. The cgroup has a limit only where every container
+/// or the pod has one. `size_limit` 0: none.
 int64_t TmpfsBytes(const kube::Pod& pod, int64_t allocatable, int64_t size_limit);
 
 class EmptyDirVolume final : public VolumePlugin {
@@ -23,8 +23,8 @@ class EmptyDirVolume final : public VolumePlugin {
   EmptyDirVolume(VolumeDirs& dirs, int64_t allocatable) : dirs_(dirs), allocatable_(allocatable) {}
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~empty-dir"; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:

@@ -43,8 +43,7 @@ StatusOr<std::string> HostPathVolume::HostPath(const VolumeSpec& spec, const Vol
   return path;
 }
 
-StatusOr<Progress> HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
-                                         const VolumePlace&) {
+SetUpResult HostPathVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace&) {
   const std::string& path = PathOnHost(spec).path();
   const std::string& type = PathOnHost(spec).type();
   if (type.empty()) return Progress::kDone;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// hostPath: what is on the host already, or is made there for good.
+/// hostPath: a path of the host. The type may ask to make it; it is never removed.
 /// Threads: any; blocks on files.
 /// Errors:  "hostPath type check failed: /x is not a directory".
 /// Source:  docs/behaviour/volumes.md, "hostPath".
@@ -20,8 +20,8 @@ class HostPathVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override;
   std::string name() const override { return "kubernetes.io/host-path"; }
   StatusOr<std::string> HostPath(const VolumeSpec& spec, const VolumePlace& place) const override;
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace&) override { return Progress::kDone; }
 
  private:

@@ -23,11 +23,10 @@ namespace {
 using FileKind = fs::FileInfo::Kind;
 
 constexpr const char* kReadOnly = "ro";
-constexpr uint32_t kOfGroup = 02770;  // what a directory that was given has at least
+constexpr uint32_t kOfGroup = 02770;  // the least mode of a directory that was given to a group
 
-Status NoMounter(const std::string& volume, const std::string& why) {
-  return FailedPrecondition("MountVolume.NewMounter initialization failed for volume \"{}\" : {}",
-                            volume, why);
+SetUpResult NoMounter(const std::string& why) {
+  return {VolumeStep::kMakeMounter, FailedPrecondition("{}", why)};
 }
 
 StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
@@ -36,21 +35,21 @@ StatusOr<std::vector<std::string>> ReadMountPoints(fs::FileSystem& files) {
   return fs::ParseMountPoints(*table);
 }
 
-/// At the same place of another pod's directory, whatever root directory that is below.
+/// The mount point of the same volume in another pod's directory, below any root directory.
 bool IsOfAnotherPod(const std::string& point, const std::string& path) {
   const std::string folder = fs::ParentOf(point);
   return point != path && fs::NameOf(point) == fs::NameOf(path) &&
          fs::NameOf(folder) == LocalVolume::kFolder && fs::ParentOf(folder).ends_with("/volumes");
 }
 
-/// With what the claim asks for.
+/// The volume's mount options and the claim's read-only flag.
 std::vector<std::string> OptionsOf(const VolumeSpec& spec) {
   auto options = spec.mount_options();
   if (spec.read_only()) options.emplace_back(kReadOnly);
   return options;
 }
 
-/// "<uid>/volumes/...", as a kubelet shows it.
+/// "<uid>/volumes/...", as in a kubelet's events.
 std::string FromUidOn(const VolumePlace& place) {
   const size_t at = place.pod_uid.empty() ? std::string::npos : place.path.find(place.pod_uid);
   return at == std::string::npos ? place.path : place.path.substr(at);
@@ -63,21 +62,19 @@ bool AnotherPodHas(const std::vector<std::string>& points, const std::string& pa
 
 }  // namespace
 
-Status CheckLocal(const std::string& volume, const std::string& directory,
-                  const StatusOr<fs::FileInfo>& there) {
+SetUpResult CheckLocal(const std::string& directory, const StatusOr<fs::FileInfo>& there) {
   if (kube::HasParentStep(directory))
     return InvalidArgument("invalid path: {} must not contain '..'", directory);
   if (there.status().code() == StatusCode::kNotFound)
-    return NoMounter(volume, fmt::format("path \"{}\" does not exist", directory));
-  if (!there.ok())
-    return NoMounter(volume, fmt::format("{}: {}", directory, Message(there.status())));
-  if (there->kind == FileKind::kDirectory) return OkStatus();
+    return NoMounter(fmt::format("path \"{}\" does not exist", directory));
+  if (!there.ok()) return NoMounter(fmt::format("{}: {}", directory, Message(there.status())));
+  if (there->kind == FileKind::kDirectory) return Progress::kDone;
   if (there->kind != FileKind::kBlockDevice)
-    return NoMounter(volume, "only directory and block device are supported");
-  return NoMounter(volume,
-                   fmt::format("block device {} is neither formatted nor mounted here: mount it on "
-                               "the host and name the directory",
-                               directory));
+    return NoMounter("only directory and block device are supported");
+  return NoMounter(
+      fmt::format("block device {} is neither formatted nor mounted here: mount it on the host and "
+                  "name the directory",
+                  directory));
 }
 
 bool LocalVolume::Takes(const VolumeSpec& spec) const {
@@ -89,7 +86,8 @@ Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput&
                                 const VolumePlace& place) const {
   const FsGroup group = FsGroupOf(in.pod);
   if (!group) return OkStatus();
-  ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files), "look for its mounts");
+  ASSIGN_OR_RETURN(const auto points, ReadMountPoints(deps_.files),
+                   "read the kernel's list of mounts");
   if (AnotherPodHas(points, place.path)) return OkStatus();
   const bool unless_it_has =
       in.pod.spec().security_context().fs_group_change_policy() == "OnRootMismatch";
@@ -102,7 +100,7 @@ Status LocalVolume::GiveToGroup(const std::string& directory, const VolumeInput&
   return OkStatus();
 }
 
-/// Its top is given last, so that one that was given half-way does not match.
+/// The top directory is given last, so a directory that is given in part does not match.
 bool LocalVolume::Matches(const std::string& directory, uint32_t group) const {
   const auto has = deps_.group_of(directory);
   return has.ok() && has->group == group && (has->mode & kOfGroup) == kOfGroup;
@@ -116,7 +114,7 @@ Status LocalVolume::Bind(const std::string& directory, const std::string& path) 
   return OkStatus();
 }
 
-/// Again at each set-up: whether a process of before came so far is not asked.
+/// At each set-up, because a killed process may not have come so far.
 Status LocalVolume::SetOptions(const std::vector<std::string>& options,
                                const std::string& path) const {
   if (options.empty()) return OkStatus();
@@ -129,16 +127,16 @@ Status LocalVolume::SetOptions(const std::vector<std::string>& options,
       "mount options");
 }
 
-StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                      const VolumePlace& place) {
+SetUpResult LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                               const VolumePlace& place) {
   const std::string& directory = spec.source()->local().path();
   const std::string& path = place.path;
   const auto options = OptionsOf(spec);
   const auto mounted = deps_.mounts.IsMountPoint(path);
   if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound)
-    return Annotate(mounted.status(), "look for its mount");
+    return Annotate(mounted.status(), "read the kernel's list of mounts");
   if (!mounted.ok() || !*mounted) {
-    const Status usable = CheckLocal(spec.name(), directory, deps_.files.Stat(directory, true));
+    auto usable = CheckLocal(directory, deps_.files.Stat(directory, true));
     if (!usable.ok()) return usable;
     const bool read_only = std::ranges::find(options, kReadOnly) != options.end();
     if (!read_only) RETURN_IF_ERROR(GiveToGroup(directory, in, place), "group");
@@ -147,7 +145,7 @@ StatusOr<Progress> LocalVolume::SetUp(const VolumeSpec& spec, const VolumeInput&
   return Done(SetOptions(options, path));
 }
 
-/// Never what is in it.
+/// Never removes the content.
 StatusOr<Progress> LocalVolume::TearDown(const VolumePlace& place) {
   const std::string& path = place.path;
   FAIL_POINT("pod-worker.unbind-local.before");

@@ -1,14 +1,13 @@
 #pragma once
 
 /// local: a directory of this machine behind a persistent volume, bound into the directory of each
-/// pod that has a claim on it. The first of them gives it to its group.
-/// Killed at any line: what is mounted is seen by the next start. The group gets the directory
-///          before it is bound, so that one that is bound has its group.
+/// pod with a claim on it. The first such pod gives the directory to its fsGroup.
+/// Killed at any line: the next start finds the mounts. The directory gets its group before it is
+///          bound, so a bound directory has its group.
 /// Threads: any, one call for a volume at a time; blocks on files, mounts and, where there are
 ///          mount options, mount(8).
 /// Errors:  `path "/x" does not exist`, "only directory and block device are supported" and the
-///          like, with "MountVolume.NewMounter initialization failed" before them; what the kernel
-///          says of a mount.
+///          like, at step kMakeMounter; the kernel's error of a mount.
 /// Source:  docs/behaviour/volumes.md, "Local volumes"; kubelet plugin local.
 
 #include <cstdint>
@@ -40,13 +39,13 @@ class LocalVolume final : public VolumePlugin {
   };
   explicit LocalVolume(Deps deps)
       : deps_(std::move(deps)), device_({deps_.files, deps_.mounts, std::string(kFolder)}) {}
-  /// No pod names one itself.
+  /// Only persistent volumes are local.
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return kFolder; }
   BlockMapper* block() override { return &device_; }
   bool takes_mount_options() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
@@ -60,18 +59,17 @@ class LocalVolume final : public VolumePlugin {
   LocalDevice device_;
 };
 
-/// Whether what is `there` can be the volume: a directory. A block device would have to be
-/// formatted first, which nobody can take back.
-Status CheckLocal(const std::string& volume, const std::string& directory,
-                  const StatusOr<fs::FileInfo>& there);
+/// Only a directory can be the volume. A block device would have to be formatted first, which
+/// cannot be taken back.
+SetUpResult CheckLocal(const std::string& directory, const StatusOr<fs::FileInfo>& there);
 
 struct GroupCheck {
   fs::FileSystem& files;
   fs::GroupReader group_of;
   std::string pod_dir;
 };
-/// What the event AlreadyMountedVolume says: of each local volume that SetUp is about to mount for
-/// the pod, and another pod has with another group, which keeps it.
+/// Texts of the event AlreadyMountedVolume: for each local volume that SetUp is about to mount and
+/// that another pod has mounted with another group. The volume keeps that group.
 std::vector<std::string> VolumesOfOtherGroups(const VolumeInput& in, const GroupCheck& check);
 
 }  // namespace splitlet::pod_worker

@@ -12,17 +12,12 @@ namespace {
 
 constexpr uint32_t kDeviceFolderMode = 0750;
 
-Status NoDevice(const std::string& volume, const std::string& why) {
-  return FailedPrecondition("MapVolume.SetUpDevice failed for volume \"{}\" : {}", volume, why);
-}
-
-Status CheckDevice(const std::string& volume, const std::string& device,
-                   const StatusOr<fs::FileInfo>& there) {
+Status CheckDevice(const std::string& device, const StatusOr<fs::FileInfo>& there) {
   if (kube::HasParentStep(device))
-    return NoDevice(volume, fmt::format("invalid path: {} must not contain '..'", device));
-  if (!there.ok()) return NoDevice(volume, fmt::format("{}: {}", device, Message(there.status())));
+    return FailedPrecondition("invalid path: {} must not contain '..'", device);
+  if (!there.ok()) return FailedPrecondition("{}: {}", device, Message(there.status()));
   if (there->kind == fs::FileInfo::Kind::kBlockDevice) return OkStatus();
-  return NoDevice(volume, fmt::format("{} is not a block device", device));
+  return FailedPrecondition("{} is not a block device", device);
 }
 
 }  // namespace
@@ -35,14 +30,14 @@ std::string LocalDevice::SharedDir(const VolumePlace& place) const {
 Status LocalDevice::Link(const std::string& device, const std::string& path) const {
   const auto leads_to = deps_.files.ReadSymlink(path);
   if (leads_to.ok() && *leads_to == device) return OkStatus();
-  RETURN_IF_ERROR(deps_.files.Remove(path), "remove what is in its place");
+  RETURN_IF_ERROR(deps_.files.Remove(path), "remove the file in its place");
   return Annotate(deps_.files.MakeSymlink(device, path), "link");
 }
 
-StatusOr<Progress> LocalDevice::Map(const VolumeSpec& spec, const VolumePlace& place) {
+SetUpResult LocalDevice::Map(const VolumeSpec& spec, const VolumePlace& place) {
   const std::string& device = spec.source()->local().path();
-  const Status usable = CheckDevice(spec.name(), device, deps_.files.Stat(device, true));
-  if (!usable.ok()) return usable;
+  const Status usable = CheckDevice(device, deps_.files.Stat(device, true));
+  if (!usable.ok()) return {VolumeStep::kSetUpDevice, usable};
   const std::string shared = SharedDir(place);
   RETURN_IF_ERROR(deps_.files.MakeDirs(fs::ParentOf(place.device), kDeviceFolderMode),
                   "make directory");
@@ -65,7 +60,7 @@ StatusOr<Progress> LocalDevice::Unmap(const VolumePlace& place) {
   RETURN_IF_ERROR(deps_.mounts.Unmount(bound), "unmount {}", bound);
   RETURN_IF_ERROR(deps_.files.Remove(bound), "remove {}", bound);
   FAIL_POINT("pod-worker.unmap-device.after");
-  // Other pods may have theirs in it.
+  // Other pods may have files in the directory.
   const auto others = deps_.files.List(shared);
   if (others.ok() && others->empty())
     RETURN_IF_ERROR(deps_.files.Remove(shared), "remove {}", shared);

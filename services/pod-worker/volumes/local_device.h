@@ -1,10 +1,11 @@
 #pragma once
 
-/// local, as a block device: a link in the pod's directory leads to the device, which is bound to a
-/// file of its own for each pod too, as a kubelet does.
-/// Killed at any line: the link is made first and goes last: whoever finds it takes the rest away.
+/// A local volume as a block device. As in a kubelet, a link in the pod's directory leads to the
+/// device, and the device is also bound to one file for each pod.
+/// Killed at any line: the link is made first and removed last, so Unmap finds it and removes the
+///          rest.
 /// Threads: any, one call for a volume of a pod at a time; blocks on files and mounts.
-/// Errors:  "/x is not a block device" and the like, after "MapVolume.SetUpDevice failed".
+/// Errors:  "/x is not a block device" and the like, at step kSetUpDevice.
 /// Source:  docs/behaviour/volumes.md, "Block devices"; kubelet plugin local.
 
 #include <string>
@@ -20,10 +21,10 @@ class LocalDevice final : public BlockMapper {
   struct Deps {
     fs::FileSystem& files;
     fs::Mounts& mounts;
-    std::string folder;  // of the plugin
+    std::string folder;  // the plugin's
   };
   explicit LocalDevice(Deps deps) : deps_(std::move(deps)) {}
-  StatusOr<Progress> Map(const VolumeSpec& spec, const VolumePlace& place) override;
+  SetUpResult Map(const VolumeSpec& spec, const VolumePlace& place) override;
   StatusOr<Progress> Unmap(const VolumePlace& place) override;
 
  private:

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-/// Remembers what is bound, and makes its place.
+/// Remembers the binds, and makes their targets.
 class BoundFiles final : public fs::Mounts {
  public:
   explicit BoundFiles(fs::FileSystem& files) : files_(files) {}
@@ -56,11 +56,9 @@ class LocalDeviceTest : public testing::Test {
             .plugins_dir = dir_ / "plugins",
             .pod_uid = uid};
   }
-  Status Map(const std::string& uid, const std::string& device) {
-    return mapper_
-        .Map(BehindClaim("local: {path: " + device + "}, volumeMode: Block", claimed_),
-             PlaceOf(uid))
-        .status();
+  SetUpResult Map(const std::string& uid, const std::string& device) {
+    return mapper_.Map(BehindClaim("local: {path: " + device + "}, volumeMode: Block", claimed_),
+                       PlaceOf(uid));
   }
   Status Unmap(const std::string& uid) { return mapper_.Unmap(PlaceOf(uid)).status(); }
   std::string LinkOf(const std::string& uid) {
@@ -96,12 +94,20 @@ TEST_F(LocalDeviceTest, EachPodHasALinkAndAFileOfItsOwn) {
 }
 
 TEST_F(LocalDeviceTest, WhatIsNoDeviceIsRefused) {
-  const std::string begin = "MapVolume.SetUpDevice failed for volume \"disk\" : ";
-  EXPECT_EQ(Message(Map("a", dir_.path())), begin + dir_.path() + " is not a block device");
-  EXPECT_EQ(Message(Map("a", "/dev/null")), begin + "/dev/null is not a block device");
-  EXPECT_EQ(Message(Map("a", "/dev/../dev/x")),
-            begin + "invalid path: /dev/../dev/x must not contain '..'");
-  EXPECT_EQ(Map("a", dir_ / "none").code(), StatusCode::kFailedPrecondition);
+  const struct {
+    std::string device, want;
+  } kCases[] = {
+      {dir_.path(), dir_.path() + " is not a block device"},
+      {"/dev/null", "/dev/null is not a block device"},
+      {"/dev/../dev/x", "invalid path: /dev/../dev/x must not contain '..'"},
+      {dir_ / "none", dir_ / "none: No such file or directory"},
+  };
+  for (const auto& c : kCases) {
+    const SetUpResult made = Map("a", c.device);
+    EXPECT_EQ(Message(made.status()), c.want);
+    EXPECT_EQ(made.status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(made.step(), VolumeStep::kSetUpDevice);
+  }
   EXPECT_THAT(mounts_.bound, IsEmpty());
   EXPECT_EQ(LinkOf("a"), "");
 }

@@ -55,7 +55,7 @@ class Local : public testing::Test {
     EXPECT_TRUE(plugin_.Takes(spec));
     const Status done =
         plugin_.SetUp(spec, {pod, nullptr, true, warn_}, PlaceFor(wish.uid)).status();
-    Tell();
+    ShowMounts();
     return done;
   }
   static VolumePlace PlaceFor(const std::string& uid) {
@@ -63,17 +63,17 @@ class Local : public testing::Test {
   }
   Status TearDownOne(const std::string& uid) {
     const Status done = plugin_.TearDown({PlaceOf(uid)}).status();
-    Tell();
+    ShowMounts();
     return done;
   }
-  /// The kernel's list.
-  void Tell() {
+  /// Writes the kernel's list of mounts.
+  void ShowMounts() {
     std::string table = "21 1 0:20 / /proc rw - proc proc rw\n";
     for (const auto& [path, mount] : mounts_.mounted())
       table += fmt::format("40 1 8:1 {} {} rw - ext4 /dev/sda1 rw\n", mount.options, path);
     ASSERT_TRUE(files_.Replace(fs::kMountTable, table, {}).ok());
   }
-  /// "0": nobody gave it to a group.
+  /// "0": not given to a group.
   uint32_t GroupOfDisk() {
     const auto access = ownership_.AccessOf("/srv/disk");
     return access ? access->group : 0;
@@ -153,30 +153,35 @@ TEST_F(Local, IsBoundIntoThePodAndOutlivesIt) {
 
 TEST(CheckLocal, OnlyADirectoryCanBeAVolume) {
   using Kind = fs::FileInfo::Kind;
-  const std::string begin = "MountVolume.NewMounter initialization failed for volume \"disk\" : ";
   const struct {
     const char *name, *path;
     StatusOr<fs::FileInfo> there;
     std::string want;
+    std::optional<VolumeStep> step = VolumeStep::kMakeMounter;
   } kCases[] = {
-      {"a directory", "/srv/disk", fs::FileInfo{.kind = Kind::kDirectory}, ""},
+      {"a directory", "/srv/disk", fs::FileInfo{.kind = Kind::kDirectory}, "", {}},
       {"nothing", "/srv/disk", NotFound("No such file or directory"),
-       begin + "path \"/srv/disk\" does not exist"},
-      {"what cannot be looked at", "/srv/disk", PermissionDenied("Permission denied"),
-       begin + "/srv/disk: Permission denied"},
+       "path \"/srv/disk\" does not exist"},
+      {"a path that cannot be read", "/srv/disk", PermissionDenied("Permission denied"),
+       "/srv/disk: Permission denied"},
       {"a file", "/srv/disk", fs::FileInfo{.kind = Kind::kFile},
-       begin + "only directory and block device are supported"},
+       "only directory and block device are supported"},
       {"a character device", "/dev/null", fs::FileInfo{.kind = Kind::kCharDevice},
-       begin + "only directory and block device are supported"},
+       "only directory and block device are supported"},
       {"a block device is not formatted", "/dev/sdb", fs::FileInfo{.kind = Kind::kBlockDevice},
-       begin + "block device /dev/sdb is neither formatted nor mounted here: mount it on the host "
-               "and name the directory"},
-      {"a path that leads up", "/srv/../etc", fs::FileInfo{.kind = Kind::kDirectory},
-       "invalid path: /srv/../etc must not contain '..'"},
+       "block device /dev/sdb is neither formatted nor mounted here: mount it on the host "
+       "and name the directory"},
+      {"a path that leads up",
+       "/srv/../etc",
+       fs::FileInfo{.kind = Kind::kDirectory},
+       "invalid path: /srv/../etc must not contain '..'",
+       {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(Message(CheckLocal("disk", c.path, c.there)), c.want);
+    const SetUpResult checked = CheckLocal(c.path, c.there);
+    EXPECT_EQ(Message(checked.status()), c.want);
+    EXPECT_EQ(checked.step(), c.step);
   }
 }
 
@@ -234,7 +239,7 @@ TEST_F(Local, OnRootMismatchGivesWhatIsNotGivenYet) {
       {"another group", "OnRootMismatch", fs::OfGroup{3000, 02770}, true},
       {"the group may not write", "OnRootMismatch", fs::OfGroup{2000, 02750}, true},
       {"it does not hand the group on", "OnRootMismatch", fs::OfGroup{2000, 0770}, true},
-      {"it cannot be looked at", "OnRootMismatch", PermissionDenied("no"), true},
+      {"its group cannot be read", "OnRootMismatch", PermissionDenied("no"), true},
       {"whatever it has", "Always", fs::OfGroup{2000, 02770}, true},
       {"no policy", "", fs::OfGroup{2000, 02770}, true},
   };
@@ -250,7 +255,7 @@ TEST_F(Local, OnRootMismatchGivesWhatIsNotGivenYet) {
   }
 }
 
-/// Given as the disk has it; it is not mounted.
+/// On a real disk, without a mount.
 TEST_F(Local, ALinkIsWhatItLeadsTo) {
   fs::RealFileSystem real;
   fs::RealOwnership ownership;
@@ -301,7 +306,8 @@ TEST_F(Local, OneThatIsBusyStays) {
   EXPECT_TRUE(TearDownOne("a").ok());
 }
 
-/// Nothing below the place of a mount that failed or was taken away is somebody's to remove.
+/// A mount point whose mount failed or is gone may hold files of others: nothing below it is
+/// removed.
 TEST_F(Local, WhatLiesInItsPlaceIsNeverRemoved) {
   ASSERT_TRUE(files_.MakeDirs(PlaceOf("a"), 0750).ok());
   ASSERT_TRUE(files_.Replace(PlaceOf("a") + "/data", "1", {}).ok());
@@ -332,7 +338,7 @@ TEST_F(Local, KilledAnywhereTheNextStartGoesOn) {
   }
 }
 
-/// Wherever it dies, what is bound belongs to the group.
+/// Killed anywhere: a bound directory belongs to the group.
 TEST_F(Local, KilledBetweenAnyTwoStepsItHasItsGroupWhenItIsBound) {
   bool killed = true;
   for (int step = 1; killed; ++step) {
@@ -364,7 +370,7 @@ TEST(VolumesOfOtherGroups, AreToldBeforeTheyAreMounted) {
     int64_t group;
     std::string source, want;
   } kCases[] = {
-      {"nobody else has it", {}, 3000, "local", ""},
+      {"no other pod has it", {}, 3000, "local", ""},
       {"another pod has it with another group",
        {other},
        3000,

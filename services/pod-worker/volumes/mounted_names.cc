@@ -9,7 +9,7 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-/// `add` gets each container of the pod, of whatever kind.
+/// Calls `add` with each init, regular and ephemeral container.
 template <class Add>
 void ForEachContainer(const kube::Pod& pod, const Add& add) {
   std::ranges::for_each(pod.spec().init_containers(), add);

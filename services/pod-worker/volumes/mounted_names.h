@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which volumes of a pod are wanted.
+/// The volumes of a pod that its containers use.
 /// Threads: a pure function, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md.
@@ -12,10 +12,10 @@
 
 namespace splitlet::pod_worker {
 
-/// Names of the volumes that some container of the pod mounts.
+/// Names of the volumes that a container of the pod mounts.
 std::set<std::string> MountedNames(const kube::Pod& pod);
 
-/// Of those that one has as a block device.
+/// Names of the volumes that a container of the pod has as a block device.
 std::set<std::string> DeviceNames(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

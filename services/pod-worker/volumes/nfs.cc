@@ -15,11 +15,11 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kMode = 0750;
-/// Of a server that does not answer.
+/// Deadlines for a server that does not answer.
 constexpr Duration kMountLimit = std::chrono::minutes{2}, kUnmountLimit = std::chrono::minutes{1};
 
-/// Of umount(8), one after the other: by force, and then out of everybody's sight, so that the
-/// kernel unmounts it when it can.
+/// The ways of umount(8), tried in this order: plain, by force, and lazily, so that the kernel
+/// unmounts when it can.
 constexpr std::array<const char*, 3> kUnmountFlags = {"", "-f", "-l"};
 
 process::Program MountProgram(const VolumeSpec& spec, const std::string& path) {
@@ -68,36 +68,37 @@ StatusOr<Progress> NfsVolume::Mount(const VolumeSpec& spec, const VolumePlace& p
   const auto key = MountKey(place);
   const auto mount = MountProgram(spec, place.path);
   if (!deps_.programs->Knows(key)) FAIL_POINT("pod-worker.mount-nfs.before");
-  auto said = deps_.programs->Run(key, mount);
-  if (said && said->status().code() == StatusCode::kAborted) {
-    // Of an earlier process: the kernel knows what came of it.
-    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path), "look for its mount");
+  auto ended = deps_.programs->Run(key, mount);
+  if (ended && ended->status().code() == StatusCode::kAborted) {
+    // A program of an earlier process: the kernel's list shows its outcome.
+    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path),
+                     "read the kernel's list of mounts");
     if (!mounted.empty()) return Progress::kDone;
-    said = deps_.programs->Run(key, mount);
+    ended = deps_.programs->Run(key, mount);
   }
-  if (!said) return Progress::kUnderWay;
-  RETURN_IF_ERROR(*said, "mount failed");
+  if (!ended) return Progress::kUnderWay;
+  RETURN_IF_ERROR(*ended, "mount failed");
   FAIL_POINT("pod-worker.mount-nfs.after");
   return Progress::kDone;
 }
 
-StatusOr<Progress> NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&,
-                                    const VolumePlace& place) {
+SetUpResult NfsVolume::SetUp(const VolumeSpec& spec, const VolumeInput&, const VolumePlace& place) {
   const auto key = MountKey(place);
   if (!deps_.programs->Knows(key)) {
-    // Begun for the end of the pod's life before, which nobody waits for any more.
+    // Unmounts of the pod's earlier incarnation.
     if (!ForgetUnmounts(place)) return Progress::kUnderWay;
-    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path), "look for its mount");
+    ASSIGN_OR_RETURN(const auto mounted, MountedBelow(place.path),
+                     "read the kernel's list of mounts");
     if (!mounted.empty()) return Progress::kDone;
     RETURN_IF_ERROR(deps_.files.MakeDirs(place.path, kMode), "make directory");
   }
   auto made = Mount(spec, place);
-  // What cannot be taken away now goes with the pod.
+  // A mount point that cannot be removed now goes with the pod.
   if (!made.ok() && !deps_.programs->Knows(key)) TearDown(place).IgnoreError();
   return made;
 }
 
-/// Where it was left off: by the last way that was begun.
+/// Continues with the last way that was begun.
 StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::string& path) const {
   const auto key = [&](size_t way) { return UnmountKey(pod_uid, kUnmountFlags[way], path); };
   size_t way = kUnmountFlags.size() - 1;
@@ -105,9 +106,9 @@ StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::str
   Status late;
   for (; way < kUnmountFlags.size(); ++way) {
     if (!deps_.programs->Knows(key(way))) FAIL_POINT("pod-worker.unmount-nfs.before");
-    const auto said = deps_.programs->Run(key(way), UnmountProgram(kUnmountFlags[way], path));
-    if (!said) return Progress::kUnderWay;
-    late = said->status();
+    const auto ended = deps_.programs->Run(key(way), UnmountProgram(kUnmountFlags[way], path));
+    if (!ended) return Progress::kUnderWay;
+    late = ended->status();
     if (late.code() != StatusCode::kDeadlineExceeded) break;
   }
   RETURN_IF_ERROR(late, "unmount");
@@ -115,7 +116,7 @@ StatusOr<Progress> NfsVolume::Unmount(const std::string& pod_uid, const std::str
   return Progress::kDone;
 }
 
-/// All of them, whatever becomes of one. False: one hangs in the kernel, and may unmount yet.
+/// Forgets all ways. False: one of them hangs in the kernel and may still unmount.
 bool NfsVolume::ForgetUnmounts(const VolumePlace& place) const {
   bool forgotten = true;
   for (const char* flag : kUnmountFlags)
@@ -123,11 +124,11 @@ bool NfsVolume::ForgetUnmounts(const VolumePlace& place) const {
   return forgotten;
 }
 
-/// What was mounted last is the first to go, as often as it was mounted.
+/// Unmounts the last mount first, and each mount point as often as it was mounted.
 StatusOr<Progress> NfsVolume::Release(const VolumePlace& folder) {
   if (deps_.files.Stat(folder.path, false).status().code() == StatusCode::kNotFound)
     return Progress::kDone;
-  ASSIGN_OR_RETURN(auto mounted, MountedBelow(folder.path), "look for mounts");
+  ASSIGN_OR_RETURN(auto mounted, MountedBelow(folder.path), "read the kernel's list of mounts");
   for (; !mounted.empty(); mounted.pop_back()) {
     ASSIGN_OR_RETURN(const Progress gone, Unmount(folder.pod_uid, mounted.back()), "{}",
                      mounted.back());
@@ -136,13 +137,13 @@ StatusOr<Progress> NfsVolume::Release(const VolumePlace& folder) {
   return Progress::kDone;
 }
 
-/// Never what is in it: that is the server's. A mount that is still under way may mount until it is
-/// gone.
+/// Never removes the content, which is the server's. Waits for a running mount, which may still
+/// succeed.
 StatusOr<Progress> NfsVolume::TearDown(const VolumePlace& place) {
   if (!deps_.programs->Forget(MountKey(place))) return Progress::kUnderWay;
   ASSIGN_OR_RETURN(const Progress released, Release(place), "release");
   if (released == Progress::kUnderWay) return released;
-  // The list has said that they are done: nobody asks them any more.
+  // Release read in the kernel's list that all unmounts are done.
   (void)ForgetUnmounts(place);
   return Done(Annotate(deps_.files.Remove(place.path), "remove directory"));
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-/// nfs: a directory of a server, mounted for the pod by mount(8), which knows the helper of the
-/// host. A server that does not answer holds up its own pod alone, and no thread: mount(8) and
-/// umount(8) run beside, each with a deadline, and the kernel's list of mounts is read instead of
-/// the mount.
-/// Killed:  a mount or unmount of before goes on; the next start finds it and waits for its end.
+/// nfs: a directory of a server, mounted for the pod by mount(8), which calls the host's helper. A
+/// server that does not answer blocks only its own pod, and no thread: mount(8) and umount(8) are
+/// child processes with deadlines. The kernel's list of mounts is read, never the mount itself.
+/// Killed:  a running mount(8) or umount(8) continues; the next start finds it and waits for its
+///          end.
 /// Threads: any, one call for a volume at a time; none waits for a server.
-/// Errors:  "mount failed: <what the helper said>".
+/// Errors:  "mount failed: <output of the helper>".
 /// Source:  docs/behaviour/volumes.md, "NFS"; kubelet plugin nfs.
 
 #include <string>
@@ -22,14 +22,14 @@ class NfsVolume final : public VolumePlugin {
  public:
   struct Deps {
     fs::FileSystem& files;
-    process::Programs* programs;  // null: no kind of volume is mounted by a program
+    process::Programs* programs;  // null: NFS volumes are not supported
   };
   explicit NfsVolume(Deps deps) : deps_(deps) {}
   bool Takes(const VolumeSpec& spec) const override;
   std::string_view folder() const override { return "kubernetes.io~nfs"; }
   bool takes_mount_options() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> Release(const VolumePlace& folder) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 

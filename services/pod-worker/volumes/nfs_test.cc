@@ -21,7 +21,7 @@ using testing::IsEmpty;
 /// A host with mount(8) and umount(8), and a server that may not answer.
 class NfsHost {
  public:
-  explicit NfsHost(fs::FileSystem& files) : files_(files) { Tell(); }
+  explicit NfsHost(fs::FileSystem& files) : files_(files) { ShowMounts(); }
 
   StatusOr<std::string> Run(const process::Program& program) {
     calls.push_back(fmt::format("{}", fmt::join(program.argv, " ")));
@@ -36,10 +36,10 @@ class NfsHost {
       if (busy) return Unavailable("exit code 32: target is busy");
       std::erase(mounted, path);
     }
-    Tell();
+    ShowMounts();
     return std::string();
   }
-  void Tell() {
+  void ShowMounts() {
     std::string table = "21 1 0:20 / /proc rw - proc proc rw\n";
     for (const auto& path : mounted)
       table += fmt::format("40 1 0:40 / {} rw - nfs4 s:/ rw\n", path);
@@ -65,7 +65,7 @@ class Nfs : public testing::Test {
     return plugin_.SetUp({pod_.spec().volumes(0)}, {pod_, nullptr, true}, place_);
   }
   Status TakeDown() { return plugin_.TearDown(place_).status(); }
-  /// Of what runs, its words.
+  /// The command lines of the running programs.
   std::vector<std::string> Running() const {
     std::vector<std::string> words;
     for (const auto& [key, program] : programs_.running())
@@ -129,7 +129,7 @@ TEST_F(Nfs, WhatCannotBeMountedIsToldAndLeavesNothing) {
   host_.mount_error = Unavailable("exit code 32: mount.nfs: access denied by server");
   EXPECT_EQ(Message(SetUpOne("{server: s, path: /e}")),
             "mount failed: exit code 32: mount.nfs: access denied by server");
-  EXPECT_FALSE(IsThere()) << "nobody writes beside the server";
+  EXPECT_FALSE(IsThere()) << "nothing writes into the unmounted directory";
   host_.mount_error = OkStatus();
   EXPECT_TRUE(SetUpOne("{server: s, path: /e}").ok());
 }
@@ -137,7 +137,7 @@ TEST_F(Nfs, WhatCannotBeMountedIsToldAndLeavesNothing) {
 TEST_F(Nfs, AServerThatDoesNotAnswerIsLeftByForce) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.silent = true;
-  // Who looks at what is mounted there would hang.
+  // A read of the mount would hang.
   files_.Fail(path_, DeadlineExceeded("it hangs"));
   EXPECT_EQ(plugin_.Release({.path = folder_}).value_or(Progress::kUnderWay), Progress::kDone);
   EXPECT_EQ(host_.calls.back(), "umount -f " + path_);
@@ -188,7 +188,7 @@ TEST_F(Nfs, AMountThatIsUnderWayEndsWithThePod) {
       << "it may mount until it is gone";
   EXPECT_TRUE(IsThere());
   host_.mounted = {path_};
-  host_.Tell();
+  host_.ShowMounts();
   programs_.EndAll();
   programs_.Hold(false);
   EXPECT_EQ(plugin_.TearDown(place_).value_or(Progress::kUnderWay), Progress::kDone);
@@ -196,7 +196,7 @@ TEST_F(Nfs, AMountThatIsUnderWayEndsWithThePod) {
   EXPECT_FALSE(IsThere());
 }
 
-/// Nobody waited for its end, and the pod came back.
+/// The pod came back before the unmount ended.
 TEST_F(Nfs, AnUnmountThatIsUnderWayEndsBeforeThePodIsSetUp) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   programs_.Hold(true);
@@ -214,7 +214,7 @@ TEST_F(Nfs, AnUnmountThatIsUnderWayEndsBeforeThePodIsSetUp) {
   EXPECT_FALSE(IsThere());
 }
 
-/// What became of it only the kernel knows.
+/// Only the kernel knows the outcome.
 TEST_F(Nfs, AMountOfAnEarlierProcessIsWaitedFor) {
   for (const bool mounts : {true, false}) {
     SCOPED_TRACE(mounts);
@@ -226,10 +226,10 @@ TEST_F(Nfs, AMountOfAnEarlierProcessIsWaitedFor) {
     programs_.EndAll();
     host_.mount_error = OkStatus();
     if (mounts) host_.mounted = {path_};
-    host_.Tell();
+    host_.ShowMounts();
     programs_.Hold(false);
     EXPECT_EQ(SetUpAgain().value_or(Progress::kUnderWay), Progress::kDone);
-    EXPECT_EQ(host_.calls.size(), mounts ? 1u : 2u) << "mounted anew where it was not";
+    EXPECT_EQ(host_.calls.size(), mounts ? 1u : 2u) << "mounted again where it was not";
     EXPECT_THAT(host_.mounted, ElementsAre(path_));
     ASSERT_TRUE(TakeDown().ok());
   }
@@ -247,7 +247,7 @@ TEST_F(Nfs, OneThatIsBusyStays) {
 TEST_F(Nfs, WhatAHelperOfBeforeMountedTooIsUnmounted) {
   ASSERT_TRUE(SetUpOne("{server: s, path: /e}").ok());
   host_.mounted = {path_, path_ + "/below"};
-  host_.Tell();
+  host_.ShowMounts();
   ASSERT_TRUE(TakeDown().ok());
   EXPECT_THAT(host_.calls,
               ElementsAre(HasSubstr("mount"), "umount " + path_ + "/below", "umount " + path_));

@@ -25,7 +25,7 @@ constexpr ObjectVolume::Kind kObjectKinds[] = {
     {"kubernetes.io~projected", [](const VolumeSource& s) { return s.has_projected(); }, true},
 };
 
-/// The names on the way to a place in a container, from its root, above which ".." does not lead.
+/// The names of a container path, from its root. ".." does not lead above the root.
 std::vector<std::string> StepsTo(std::string_view path) {
   std::vector<std::string> steps;
   for (auto& name : fs::NamesOf(path)) {
@@ -37,8 +37,8 @@ std::vector<std::string> StepsTo(std::string_view path) {
   return steps;
 }
 
-/// Where other volumes of a container are mounted inside this one, which nobody may write: paths
-/// below it. Whoever wrote the pod chose the texts: no step of a path leads out of the volume.
+/// Adds the mount points that other volumes of the container need inside this read-only volume, as
+/// paths below it. The pod's texts are not trusted: no path leads out of the volume.
 void AddNested(const kube::Container& container, const std::string& volume,
                std::vector<std::string>& nested) {
   for (const auto& mount : container.volume_mounts()) {
@@ -57,23 +57,12 @@ void AddNested(const kube::Container& container, const std::string& volume,
 
 std::span<const ObjectVolume::Kind> ObjectVolume::Kinds() { return kObjectKinds; }
 
-bool ShowsObjects(const VolumeSource& source) {
-  return std::ranges::any_of(kObjectKinds,
-                             [&source](const auto& kind) { return kind.takes(source); });
-}
-
-bool ShowsObjects(const kube::Pod& pod) {
-  return std::ranges::any_of(pod.spec().volumes(), [](const auto& volume) {
-    return ShowsObjects(volume.volume_source());
-  });
-}
-
-StatusOr<Progress> ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                                       const VolumePlace& place) {
+SetUpResult ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                                const VolumePlace& place) {
   const kube::Volume& volume = spec.volume;
   const std::string& path = place.path;
   auto payload = MakePayload(volume, {in.pod, deps_.node, in.objects});
-  // A container starts again whether the API server is there or not.
+  // A container restarts with the old files while the API server is away.
   const bool unknown = payload.status().code() == StatusCode::kUnavailable;
   if (unknown && in.for_start && IsPublished(deps_.files, path)) return Progress::kDone;
   if (!payload.ok()) return payload.status();
@@ -95,7 +84,7 @@ StatusOr<Progress> ObjectVolume::SetUp(const VolumeSpec& spec, const VolumeInput
   for (const auto& container : in.pod.spec().containers())
     AddNested(container, volume.name(), nested);
   for (const auto& below : nested) {
-    if (payload->contains(below)) continue;  // a file, over which another file is mounted
+    if (payload->contains(below)) continue;  // a file, for the mount of another file
     RETURN_IF_ERROR(deps_.files.MakeDirs(fmt::format("{}/{}", path, below), kMountPointMode),
                     "make mount point {}", below);
   }

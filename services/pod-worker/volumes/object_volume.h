@@ -1,16 +1,16 @@
 #pragma once
 
 /// configMap, secret, downwardAPI and projected: objects as files. Config maps are on disk, the
-/// others in memory only.
+/// other kinds in memory only.
 /// Threads: any; blocks on files and mounts.
-/// Errors:  those of the payload and of the writer. A payload that cannot be made makes nothing,
-///          and leaves what containers see as it is.
+/// Errors:  those of the payload and of the writer. On an error containers keep their files.
 /// Source:  docs/behaviour/volumes.md, "Objects as files".
 
 #include <span>
 
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
@@ -35,18 +35,13 @@ class ObjectVolume final : public VolumePlugin {
   bool Takes(const VolumeSpec& spec) const override { return kind_.takes(spec.own()); }
   std::string_view folder() const override { return kind_.folder; }
   bool refreshes() const override { return true; }
-  StatusOr<Progress> SetUp(const VolumeSpec& spec, const VolumeInput& in,
-                           const VolumePlace& place) override;
+  SetUpResult SetUp(const VolumeSpec& spec, const VolumeInput& in,
+                    const VolumePlace& place) override;
   StatusOr<Progress> TearDown(const VolumePlace& place) override;
 
  private:
   const Kind kind_;
   const Deps deps_;
 };
-
-/// A volume of one of these kinds: nobody in a container may change what it shows.
-bool ShowsObjects(const VolumeSource& source);
-/// The pod has one.
-bool ShowsObjects(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

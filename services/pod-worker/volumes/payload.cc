@@ -14,11 +14,11 @@ using Values = std::map<std::string, std::string>;
 
 constexpr uint32_t kPrivate = 0600;
 
-/// An object's keys, and how its absence reads.
+/// The values of an object, and the error text for a missing key.
 struct Source {
   StatusOr<Values> values;
   bool optional = false;
-  std::string_view missing_key;  // comes before the key
+  std::string_view missing_key;  // the error text before the key
 };
 
 StatusOr<Values> ValuesOfConfigMap(const std::string& name, const PayloadInput& in) {
@@ -60,7 +60,7 @@ Status AddObject(Source source, const Items& items, uint32_t mode, Payload& out)
 
 template <class Items>
 Status AddDownward(const Items& items, uint32_t mode, const PayloadInput& in, Payload& out) {
-  static const PodAddresses kNoAddresses;  // no volume shows one
+  static const PodAddresses kNoAddresses;  // volumes show no addresses
   const DownwardInput from{in.pod, in.node, kNoAddresses};
   for (const auto& item : items) {
     auto value = item.has_field_ref() ? FieldValue(item.field_ref().field_path(), from)
@@ -79,7 +79,7 @@ Status AddConfigMap(const Reference& from, uint32_t mode, const PayloadInput& in
                    from.items(), mode, out);
 }
 
-/// The user that all containers run as, where that is said.
+/// The user of all containers; unset: they differ, or one sets none.
 std::optional<uint32_t> UserOf(const kube::Pod& pod) {
   std::optional<int64_t> user;
   bool first = true;
@@ -98,7 +98,7 @@ std::optional<uint32_t> UserOf(const kube::Pod& pod) {
   return static_cast<uint32_t>(*user);
 }
 
-/// Whoever else is in the pod does not read it, where it is known who is to.
+/// Where the reader is known, other users of the pod may not read the token.
 Status AddToken(const k8s::io::api::core::v1::ServiceAccountTokenProjection& from, uint32_t mode,
                 const PayloadInput& in, Payload& out) {
   if (in.objects == nullptr) return Unimplemented("a service account token needs an API server");
@@ -122,7 +122,7 @@ Status AddPart(const k8s::io::api::core::v1::VolumeProjection& part, uint32_t mo
   }
   if (part.has_service_account_token())
     return AddToken(part.service_account_token(), mode, in, out);
-  // Off in this version of a kubelet, too.
+  // The kubelet of this version has the feature gates of both off.
   if (part.has_cluster_trust_bundle())
     return Unimplemented("ClusterTrustBundle projection is not supported in this version");
   if (part.has_pod_certificate())
@@ -130,7 +130,7 @@ Status AddPart(const k8s::io::api::core::v1::VolumeProjection& part, uint32_t mo
   return Unimplemented("this version projects config maps, secrets, tokens and the downward API");
 }
 
-/// Defaulting sets it; without one nobody said who may read the files.
+/// Defaulting sets the mode. Without it no one has decided who may read the files.
 template <class Volume>
 StatusOr<uint32_t> DefaultMode(const Volume& source) {
   if (!source.has_default_mode())

@@ -1,10 +1,10 @@
 #pragma once
 
-/// What the files of a volume are to hold that shows API objects or the pod itself: configMap,
-/// secret, downwardAPI, and projected, which puts several of them and tokens together.
+/// The files of a volume that shows API objects or the pod itself: configMap, secret, downwardAPI,
+/// and projected, which joins several of them and tokens.
 /// Threads: pure but for the source of objects, any.
 /// Errors:  in a kubelet's words: `configmap "a" not found`, `references non-existent secret key:
-///          k`; UNAVAILABLE while nobody knows what objects there are.
+///          k`; UNAVAILABLE while the objects are not known.
 /// Units:   modes are permission bits.
 /// Source:  docs/behaviour/volumes.md, "Objects as files".
 
@@ -23,7 +23,7 @@ namespace splitlet::pod_worker {
 struct PayloadFile {
   std::string content;
   uint32_t mode = 0;
-  std::optional<uint32_t> user = std::nullopt;  // whose it is, where that is not root
+  std::optional<uint32_t> user = std::nullopt;  // the owner; unset: root
   bool operator==(const PayloadFile&) const = default;
 };
 using Payload = std::map<std::string, PayloadFile>;  // by path below the volume

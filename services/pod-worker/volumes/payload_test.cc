@@ -136,11 +136,11 @@ TEST(Payload, ATokenIsForWhoeverIsKnownToReadIt) {
     std::optional<uint32_t> want_user;
     uint32_t want_mode;
   } kCases[] = {
-      {"nobody says who", {}, {}, {}, {}, {}, 0644},
+      {"no user is set", {}, {}, {}, {}, {}, 0644},
       {"all containers are one user", 1000, {}, {}, {}, 1000, 0600},
-      {"each says the same", {}, 7, 7, {}, 7, 0600},
+      {"each sets the same user", {}, 7, 7, {}, 7, 0600},
       {"two users", 1000, 7, {}, {}, {}, 0644},
-      {"one says nothing", {}, 7, {}, {}, {}, 0644},
+      {"one sets no user", {}, 7, {}, {}, {}, 0644},
       {"a group", {}, {}, {}, 2000, {}, 0600},
   };
   auto pod = PodWithVolumes(

@@ -4,7 +4,7 @@
 #include "libs/fs/fake_ownership.h"
 #include "libs/process/fake_programs.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 #include "services/pod-worker/volumes/volumes_fixture.h"
 
@@ -40,7 +40,7 @@ class PersistentVolumes : public testing::Test {
     return std::move(made->paths);
   }
   /// The kernel's list has this server at `path`.
-  void Tell(const std::string& path) {
+  void ShowMount(const std::string& path) {
     EXPECT_TRUE(files_
                     .Replace("/proc/self/mountinfo",
                              fmt::format("40 1 0:40 / {} rw - nfs a:/b rw\n", path), {})
@@ -61,8 +61,8 @@ class PersistentVolumes : public testing::Test {
   Progress progress_ = Progress::kDone;
   std::set<int64_t> groups_;
   const process::ProgramRunner run_ = [this](const process::Program& program) {
-    if (program.argv[0] == "mount" && program.argv[1] == "-t") Tell(program.argv.back());
-    if (program.argv[0] == "umount") Tell("/none");
+    if (program.argv[0] == "mount" && program.argv[1] == "-t") ShowMount(program.argv.back());
+    if (program.argv[0] == "umount") ShowMount("/none");
     return StatusOr<std::string>(std::string());
   };
   process::FakePrograms programs_{run_};
@@ -80,7 +80,7 @@ TEST_F(PersistentVolumes, TheKindsThatANodeHasByItself) {
                         "kubernetes.io/hostname, operator: In, values: [node-2]}]}]}}",
                     volumes = "/kubelet/pods/uid-web/volumes/";
   const struct {
-    std::string spec, want;  // the path on the host, or why there is none
+    std::string spec, want;  // the path on the host, or the error
   } kCases[] = {
       {"hostPath: {path: /srv/a}", "/srv/a"},
       {"hostPath: {path: /srv/made, type: DirectoryOrCreate}", "/srv/made"},
@@ -194,7 +194,7 @@ TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
       {"nor is what a number begins", annotation + "'12 34'", {}},
       {"nor is one below zero", annotation + "'-1'", {}},
       {"nor is one that no group has", annotation + "'2147483648'", {}},
-      {"another annotation says nothing", "pv.beta.kubernetes.io/uid: '7'", {}},
+      {"another annotation does not count", "pv.beta.kubernetes.io/uid: '7'", {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -207,7 +207,7 @@ TEST_F(PersistentVolumes, TheGroupOfOneIsForWhoMountsIt) {
   EXPECT_TRUE(groups_.empty()) << "no container mounts it";
 }
 
-/// A claim is a name for what another object says: nothing of the pod's volume counts beside it.
+/// Behind a claim the persistent volume counts, and not the pod's volume.
 TEST(VolumeSpec, SaysWhatIsBehindTheClaim) {
   const kube::Volume claimed = ClaimOf(true);
   const auto spec = BehindClaim(

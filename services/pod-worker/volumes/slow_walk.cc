@@ -22,7 +22,7 @@ void SlowWalk::OnEntry(uint64_t entries) {
   const Clock::Time now = clock_.Now();
   if (!warn_ || now < next_) return;
   next_ = now + kAgain;
-  if (std::exchange(told_, true))
+  if (std::exchange(reported_, true))
     return warn_(kInProgress, fmt::format("Setting volume ownership for {}, processed {} files.",
                                           path_, entries));
   warn_(kInProgress, fmt::format("Setting volume ownership for {} is taking longer than expected, "

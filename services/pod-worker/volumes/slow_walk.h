@@ -1,10 +1,9 @@
 #pragma once
 
-/// Tells of a volume that is given to the group of its pod for long, so that nobody wonders why the
-/// pod does not start.
+/// Reports that giving a volume to the group of its pod takes long, which delays the pod's start.
 /// Out:     the event VolumePermissionChangeInProgress: after kFirst, then at most every kAgain.
-/// Killed:  the walk begins anew, and so does its time.
-/// Threads: that of the walk. One entry that hangs is not told of before it is done.
+/// Killed:  the walk and its time start again.
+/// Threads: the walk's. While one entry hangs, nothing is reported.
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md, "fsGroup"; kubelet VolumeOwnership.
 
@@ -23,9 +22,9 @@ class SlowWalk {
  public:
   static constexpr Duration kFirst = std::chrono::seconds{30}, kAgain = std::chrono::seconds{60};
 
-  /// `path`: of the volume, from the pod's UID on. `warn`: empty: nobody is told.
+  /// `path`: of the volume, from the pod's UID on. `warn`: empty: nothing is reported.
   SlowWalk(const Clock& clock, std::string path, WarnPod warn);
-  /// So many are done.
+  /// `entries`: done so far.
   void OnEntry(uint64_t entries);
 
  private:
@@ -33,7 +32,7 @@ class SlowWalk {
   const std::string path_;
   const WarnPod warn_;
   Clock::Time next_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace splitlet::pod_worker

@@ -17,7 +17,7 @@ constexpr uint32_t kSubPathMode = 0750;
 
 std::string RootOf(const std::string& pod_dir) { return pod_dir + "/volume-subpaths"; }
 
-/// An empty value is as good as none: the path would be another one.
+/// An empty value counts as missing, because the path would be a different one.
 StatusOr<std::string> ExpandAll(const std::string& expression,
                                 const std::map<std::string, std::string>& environment) {
   std::set<std::string> missing;
@@ -74,14 +74,16 @@ StatusOr<std::map<int, std::string>> SubPaths::Bind(const Request& request) {
     bool not_made = false;
     if (done.ok()) {
       done = deps_.mounts.MakeWithin(volume->second, part.path);
-      // Of what is outside of the volume nothing is told.
+      // A path outside of the volume reads as a kubelet's "prepare".
       not_made = !done.ok() && done.code() != StatusCode::kOutOfRange;
     }
     if (done.ok()) done = deps_.mounts.BindWithin({volume->second, part.path, target});
     if (!done.ok()) {
-      deps_.log.Warn(not_made ? "cannot make a subPath" : "cannot prepare a subPath",
-                     {KV("volumeName", part.volume), KV("containerName", container),
-                      KV("path", part.path), KV("target", target), KV("err", done)});
+      deps_.log.Warn(
+          not_made ? "cannot make the directory of a subPath, the container will be tried again"
+                   : "cannot bind a subPath, the container will be tried again",
+          {KV("volumeName", part.volume), KV("containerName", container), KV("path", part.path),
+           KV("target", target), KV("err", done)});
       return MakeStatus(done.code(), "failed to {} for volumeMount \"{}\" of container \"{}\"",
                         not_made ? "create subPath directory" : "prepare subPath", part.volume,
                         container);
@@ -111,7 +113,7 @@ Status SubPaths::Release(const std::string& pod_dir) {
     }
     RETURN_IF_ERROR(deps_.files.Remove(of_volume), "remove {}", of_volume);
   }
-  return Annotate(deps_.files.Remove(root), "remove the folder of parts");
+  return Annotate(deps_.files.Remove(root), "remove the directory of subPaths");
 }
 
 }  // namespace splitlet::pod_worker

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Parts of volumes that containers mount (subPath, subPathExpr). Each is bound below the pod's
-/// directory first, and the runtime mounts what is bound: what somebody puts in its place in the
-/// volume meanwhile is not seen.
-/// Owns:    nothing in memory: what is bound is in the kernel, its names are on the disk.
-/// Killed:  a container's next start binds again; the pod's end releases what is there.
+/// Parts of volumes that containers mount (subPath, subPathExpr). Each part is first bound below
+/// the pod's directory, and the runtime mounts that bind. So a later change of the path in the
+/// volume, such as a symbolic link, has no effect.
+/// Owns:    nothing in memory: the binds are in the kernel, their names on the disk.
+/// Killed:  a container's next start binds again; the pod's end releases all binds.
 /// Threads: any, one call for a pod at a time; blocks on files and mounts.
 /// Errors:  a kubelet's texts, which hide paths of the host; the reason is in the log.
 /// Source:  docs/behaviour/volumes.md, "subPath"; kubelet subpath.
@@ -22,7 +22,7 @@
 namespace splitlet::pod_worker {
 
 struct SubPath {
-  int mount = 0;  // its place in the container's volumeMounts
+  int mount = 0;  // index in the container's volumeMounts
   std::string volume, path;
   bool operator==(const SubPath&) const = default;
 };
@@ -46,10 +46,10 @@ class SubPaths {
     const std::map<std::string, std::string>& environment;
     const std::string& pod_dir;
   };
-  /// Place in the container's volumeMounts -> what the runtime is to mount. A volume that is not
-  /// there is left out.
+  /// Index in the container's volumeMounts -> the path for the runtime. Missing volumes are left
+  /// out.
   StatusOr<std::map<int, std::string>> Bind(const Request& request);
-  /// All of the pod. Never looks into what is bound.
+  /// Unbinds all parts of the pod. Never reads a bound directory.
   Status Release(const std::string& pod_dir);
 
  private:

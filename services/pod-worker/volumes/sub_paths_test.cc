@@ -6,7 +6,7 @@
 #include "k8s.io/api/core/v1/container.pb.h"
 #include "libs/fs/fake_mounts.h"
 #include "libs/fs/real_file_system.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "tests/harness/child.h"
 
 namespace splitlet::pod_worker {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kNone{"", ""};
 
-/// With one mount of volume "v" for each pair of subPath and subPathExpr.
+/// A container with one mount of volume "v" for each pair of subPath and subPathExpr.
 kube::Container With(const std::vector<std::pair<const char*, const char*>>& mounts) {
   kube::Container container;
   container.set_name("app");
@@ -112,7 +112,7 @@ TEST_F(SubPathsTest, WhatCannotBeMadeIsToldApartFromWhatCannotBeBound) {
   const std::string of = " for volumeMount \"v\" of container \"app\"";
   ASSERT_TRUE(files_.Replace("/vol/file", "", {}).ok());
   ASSERT_TRUE(files_.MakeDirs("/etc", 0755).ok());
-  // Nobody is told what there is outside.
+  // The error does not reveal what is outside.
   ASSERT_TRUE(files_.MakeSymlink("/etc", "/vol/out").ok());
   ASSERT_TRUE(files_.MakeSymlink("/root/none", "/vol/dangling").ok());
   ASSERT_TRUE(files_.MakeSymlink("loop", "/vol/loop").ok());

@@ -23,14 +23,14 @@ FsGroup FsGroupOf(const kube::Pod& pod) {
   return static_cast<uint32_t>(context.fs_group());
 }
 
-/// Its mode comes after it, as the umask of this process takes some of it away: one that was killed
-/// in between left a name that nobody uses.
+/// MakeDirs sets the mode after it has made the directory, because of the umask. The rename at the
+/// end gives the name only to a finished directory.
 Status VolumeDirs::EnsureOnDisk(const std::string& path, FsGroup group) {
   const auto there = deps_.files.Stat(path, false);
   if (there.status().code() != StatusCode::kNotFound)
     return Annotate(deps_.files.MakeDirs(path, kVolumeMode), "make directory");
   const std::string beside = fs::NewContentPath(path);
-  RETURN_IF_ERROR(deps_.files.RemoveTree(beside), "remove what is left");
+  RETURN_IF_ERROR(deps_.files.RemoveTree(beside), "remove an unfinished directory");
   RETURN_IF_ERROR(deps_.files.MakeDirs(beside, kVolumeMode), "make directory");
   if (group) GiveToGroup(beside, {*group});
   return Annotate(deps_.files.Rename(beside, path), "name directory");
@@ -41,7 +41,7 @@ void VolumeDirs::GiveToGroup(const std::string& path, fs::GroupAccess access,
   const auto change = deps_.ownership.GiveToGroup(path, access, on_entry);
   const Status& why = change.ok() ? change->first_failure : change.status();
   if (!change.ok() || change->failed > 0)
-    deps_.log.Warn("cannot give a volume to the group of its pod",
+    deps_.log.Warn("cannot give all of a volume to the group of its pod, mounting it anyway",
                    {KV("path", path), KV("fsGroup", access.group),
                     KV("entries", change.ok() ? change->failed : 0), KV("err", why)});
 }
@@ -49,14 +49,14 @@ void VolumeDirs::GiveToGroup(const std::string& path, fs::GroupAccess access,
 void VolumeDirs::GiveToUser(const std::string& path, uint32_t user) {
   const Status given = deps_.ownership.GiveToUser(path, user);
   if (!given.ok())
-    deps_.log.Warn("cannot give a file of a volume to the user of its pod",
+    deps_.log.Warn("cannot give a file of a volume to the user of its pod, showing it anyway",
                    {KV("path", path), KV("user", user), KV("err", given)});
 }
 
 Status VolumeDirs::EnsureMounted(fs::MountRequest request) {
   RETURN_IF_ERROR(deps_.files.MakeDirs(request.path, kVolumeMode), "make directory");
   ASSIGN_OR_RETURN(const bool mounted, deps_.mounts.IsMountPoint(request.path),
-                   "look for its mount");
+                   "check for its mount");
   return mounted ? OkStatus() : deps_.mounts.Mount(request);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-/// Directories of volumes on disk, in memory and on huge pages: made, given to the pod's group and
-/// removed.
+/// Makes and removes directories of volumes on disk, in memory and on huge pages, and gives them to
+/// the pod's group.
 /// Threads: any, one call for a volume at a time; blocks on files and mounts.
-/// Errors:  what the kernel says. An owner that cannot be given is a line in the log.
+/// Errors:  the kernel's. An owner that cannot be changed is logged only.
 /// Units:   bytes.
-/// Killed at any line: a directory is there only with its group; one that was not finished has
-///          another name, and is finished by the next call or removed with the rest.
+/// Killed at any line: a directory gets its name only after its group. An unfinished directory has
+///          another name; the next call or Remove takes it away.
 /// Source:  docs/behaviour/volumes.md, "emptyDir" and "fsGroup".
 
 #include <cstdint>
@@ -34,18 +34,18 @@ class VolumeDirs {
   };
   explicit VolumeDirs(Deps deps) : deps_(deps) {}
 
-  /// Mode 0777. One that is there stays as it is: containers may have changed it.
+  /// Mode 0777. An existing directory stays as it is: containers may have changed it.
   Status EnsureOnDisk(const std::string& path, FsGroup group);
-  /// A file system of memory that is there stays as it is. `bytes` 0: the kernel's own limit.
+  /// A mounted tmpfs stays as it is. `bytes` 0: the kernel's own limit.
   Status EnsureTmpfs(const std::string& path, int64_t bytes, FsGroup group);
   /// `page_size`: "2Mi".
   Status EnsureHugePages(const std::string& path, const std::string& page_size, FsGroup group);
-  /// All that is at `path`. `read_only`: for containers.
+  /// Gives `path` and everything below it. `access.read_only`: containers may only read.
   void GiveToGroup(const std::string& path, fs::GroupAccess access,
                    const fs::Ownership::OnEntry& on_entry = {});
-  /// One file, whose mode stays.
+  /// Gives one file, and keeps its mode.
   void GiveToUser(const std::string& path, uint32_t user);
-  /// The directory with all in it, and what is mounted on it.
+  /// Unmounts `path`, then removes the directory and its content.
   Status Remove(const std::string& path);
 
  private:

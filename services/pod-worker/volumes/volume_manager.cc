@@ -22,37 +22,24 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr uint32_t kPodDirMode = 0750;
-constexpr const char* kFailedMount = "FailedMount";
-constexpr const char* kFailedPlace = "Failed";  // of the pod's directory
-constexpr std::string_view kMapSteps = "MapVolume.";
-
-Status NoBlockDevice(const VolumeSpec& spec) {
-  return FailedPrecondition(
-      "MapVolume.FindMapperPluginBySpec failed for volume \"{}\" : a volume of type \"{}\" is no "
-      "block device",
-      spec.name(), spec.kind());
+constexpr const char* kFailedPlace = "Failed";  // reason for the pod's directory
+SetUpResult NoBlockDevice(const VolumeSpec& spec) {
+  return {VolumeStep::kFindMapper,
+          FailedPrecondition("a volume of type \"{}\" is no block device", spec.kind())};
 }
 
-/// One that names its own step is told as it is.
-Status SetUpFailed(const VolumeSpec& spec, const Status& why) {
-  if (Message(why).starts_with("MountVolume.") || Message(why).starts_with(kMapSteps)) return why;
-  return MakeStatus(why.code(), "MountVolume.SetUp failed for volume \"{}\" : {}", spec.name(),
-                    Message(why));
-}
-
-/// Of the event; each step of a block device names itself.
-const char* ReasonOf(const Status& why) {
-  return Message(why).starts_with(kMapSteps) ? "FailedMapVolume" : kFailedMount;
-}
-
-Status NotSupported(const VolumeSpec& spec) {
+SetUpResult NotSupported(const VolumeSpec& spec) {
   if (spec.is_block()) return NoBlockDevice(spec);
-  const bool own = spec.persistent == nullptr;
-  return MakeStatus(
-      own ? StatusCode::kInvalidArgument : StatusCode::kFailedPrecondition,
-      "MountVolume.FindPluginBySpec failed for volume \"{}\" : {}volume type \"{}\" is "
-      "not supported",
-      spec.name(), own ? "" : "persistent ", spec.kind());
+  if (spec.persistent == nullptr)
+    return {VolumeStep::kFindPlugin,
+            InvalidArgument("volume type \"{}\" is not supported", spec.kind())};
+  return {VolumeStep::kFindPlugin,
+          FailedPrecondition("persistent volume type \"{}\" is not supported", spec.kind())};
+}
+
+/// `own`: the step of the call that gave the result.
+VolumeFailure FailureOf(const VolumeSpec& spec, const SetUpResult& result, VolumeStep own) {
+  return {result.step().value_or(own), spec.name(), result.status()};
 }
 
 std::string FolderOf(const VolumePlugin& plugin, const std::string& pod_dir) {
@@ -73,7 +60,7 @@ VolumePlace PlaceOf(const VolumePlugin& plugin, const std::string& pod_dir,
           .pod_uid = std::string(fs::NameOf(pod_dir))};
 }
 
-/// An image is mounted by the runtime.
+/// The runtime mounts images.
 bool IsMadeHere(const kube::Volume& volume, const std::set<std::string>& used) {
   return used.contains(volume.name()) && !volume.volume_source().has_image();
 }
@@ -98,8 +85,12 @@ VolumeManager::VolumeManager(Deps deps)
   plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
   plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
   plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
-  plugins_.push_back(std::make_unique<LocalVolume>(
-      LocalVolume::Deps{deps_.files, deps_.mounts, dirs_, deps_.run, fs::GroupOf, deps_.clock}));
+  plugins_.push_back(std::make_unique<LocalVolume>(LocalVolume::Deps{.files = deps_.files,
+                                                                     .mounts = deps_.mounts,
+                                                                     .dirs = dirs_,
+                                                                     .run = deps_.run,
+                                                                     .group_of = fs::GroupOf,
+                                                                     .clock = deps_.clock}));
   for (const auto& kind : ObjectVolume::Kinds())
     plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
@@ -111,9 +102,9 @@ VolumePlugin* VolumeManager::PluginOf(const VolumeSpec& spec) const {
   return nullptr;
 }
 
-/// Measured as a kubelet measures a mount, or what shows something new; of what was under way, from
-/// when it was asked for last.
-StatusOr<Progress> VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
+/// Measures like a kubelet: a mount, or a refresh. A set-up that was under way is measured from the
+/// last call.
+SetUpResult VolumeManager::Make(const Choice& choice, const VolumeInput& in) const {
   const auto begin = deps_.clock.Now();
   auto made = choice.plugin->SetUp(choice.spec, in, choice.place);
   if (made.ok() && *made == Progress::kUnderWay) return made;
@@ -122,7 +113,8 @@ StatusOr<Progress> VolumeManager::Make(const Choice& choice, const VolumeInput& 
   return made;
 }
 
-StatusOr<Progress> VolumeManager::TakeDown(VolumePlugin& plugin, const VolumePlace& place) const {
+StatusOr<Progress> VolumeManager::TearDownVolume(VolumePlugin& plugin,
+                                                 const VolumePlace& place) const {
   const auto begin = deps_.clock.Now();
   auto gone = plugin.TearDown(place);
   if (gone.ok() && *gone == Progress::kUnderWay) return gone;
@@ -142,43 +134,43 @@ void VolumeManager::Uncount(const std::string& uid) {
   counts_.Forget(OwnerOfMade(uid));
 }
 
-StatusOr<VolumeSpec> VolumeManager::Resolve(const kube::Volume& volume,
-                                            const VolumeInput& in) const {
+std::variant<VolumeSpec, VolumeFailure> VolumeManager::Resolve(const kube::Volume& volume,
+                                                               const VolumeInput& in) const {
   const std::string claim = ClaimNameOf(volume, in.pod);
   if (claim.empty()) return VolumeSpec{volume};
   StatusOr<BoundVolume> found = Unavailable("this node has no objects");
   if (in.objects != nullptr) found = VolumeOfClaim(volume, in.pod, *in.objects);
-  if (!found.ok())
-    return MakeStatus(found.status().code(),
-                      "Unable to attach or mount volumes: unmounted volumes=[{0}], unattached "
-                      "volumes=[], failed to process volumes=[{0}]: {1}",
-                      volume.name(), Message(found.status()));
+  if (!found.ok()) return VolumeFailure{VolumeStep::kProcessClaim, volume.name(), found.status()};
   VolumeSpec spec{volume, std::move(found->claim), std::move(found->volume)};
   const Status here = CheckNodeAffinity(*spec.persistent, deps_.node.name);
-  if (!here.ok()) return here;
+  if (!here.ok()) return VolumeFailure{VolumeStep::kCheckNodeAffinity, spec.name(), here};
   if (!in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
-    return SetUpFailed(spec, FailedPrecondition("volume uses the ReadWriteOncePod access mode and "
-                                                "is already in use by another pod"));
+    return VolumeFailure{VolumeStep::kSetUp, spec.name(),
+                         FailedPrecondition("volume uses the ReadWriteOncePod access mode and is "
+                                            "already in use by another pod")};
   return spec;
 }
 
-StatusOr<VolumeManager::Choice> VolumeManager::Choose(const kube::Volume& volume,
-                                                      const VolumeInput& in,
-                                                      const std::string& pod_dir) const {
-  auto spec = Resolve(volume, in);
-  if (!spec.ok()) return spec.status();
-  VolumePlugin* const plugin = PluginOf(*spec);
-  if (plugin == nullptr) return NotSupported(*spec);
-  const bool as_device = spec->is_block();
-  if (!plugin->takes_mount_options() && !spec->mount_options().empty())
-    return FailedPrecondition(
-        "MountVolume.MountOptionSupport check failed for volume \"{}\" : mount options are not "
-        "supported for this volume type",
-        spec->name());
-  VolumePlace place = PlaceOf(*plugin, pod_dir, spec->name());
-  auto host_path = as_device ? StatusOr<std::string>(place.device) : plugin->HostPath(*spec, place);
-  if (!host_path.ok()) return SetUpFailed(*spec, host_path.status());
-  return Choice{*std::move(spec), plugin, std::move(place), *std::move(host_path), as_device};
+std::variant<VolumeManager::Choice, VolumeFailure> VolumeManager::Choose(
+    const kube::Volume& volume, const VolumeInput& in, const std::string& pod_dir) const {
+  auto resolved = Resolve(volume, in);
+  if (auto* const failure = std::get_if<VolumeFailure>(&resolved)) return std::move(*failure);
+  auto& spec = std::get<VolumeSpec>(resolved);
+  VolumePlugin* const plugin = PluginOf(spec);
+  if (plugin == nullptr) return FailureOf(spec, NotSupported(spec), VolumeStep::kFindPlugin);
+  if (!plugin->takes_mount_options() && !spec.mount_options().empty())
+    return VolumeFailure{
+        VolumeStep::kCheckMountOptions, spec.name(),
+        FailedPrecondition("mount options are not supported for this volume type")};
+  const bool as_device = spec.is_block();
+  VolumePlace place = PlaceOf(*plugin, pod_dir, spec.name());
+  auto host_path = as_device ? StatusOr<std::string>(place.device) : plugin->HostPath(spec, place);
+  if (!host_path.ok()) return VolumeFailure{VolumeStep::kSetUp, spec.name(), host_path.status()};
+  return Choice{.spec = std::move(spec),
+                .plugin = plugin,
+                .place = std::move(place),
+                .host_path = *std::move(host_path),
+                .as_device = as_device};
 }
 
 Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& place) {
@@ -190,14 +182,19 @@ Status VolumeManager::MakePlace(const VolumeInput& in, const node::PodPlace& pla
   return OkStatus();
 }
 
-StatusOr<Progress> VolumeManager::Map(const Choice& choice) const {
+SetUpResult VolumeManager::Map(const Choice& choice) const {
   BlockMapper* const mapper = choice.plugin->block();
-  if (mapper == nullptr) return NoBlockDevice(choice.spec);
-  auto mapped = mapper->Map(choice.spec, choice.place);
-  if (mapped.ok() || Message(mapped.status()).starts_with(kMapSteps)) return mapped;
-  return MakeStatus(mapped.status().code(),
-                    "MapVolume.MapBlockVolume failed for volume \"{}\" : {}", choice.spec.name(),
-                    Message(mapped.status()));
+  return mapper == nullptr ? NoBlockDevice(choice.spec) : mapper->Map(choice.spec, choice.place);
+}
+
+SetUpResult VolumeManager::MakeFor(const Choice& choice, const VolumeInput& in,
+                                   const std::string& pod_dir) const {
+  if (choice.as_device) return Map(choice);
+  if (!choice.plugin->folder().empty()) {
+    const Status made = deps_.files.MakeDirs(FolderOf(*choice.plugin, pod_dir), kPodDirMode);
+    if (!made.ok()) return made;
+  }
+  return Make(choice, in);
 }
 
 StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::PodPlace& place,
@@ -207,20 +204,22 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
   PodVolumes volumes;
   std::vector<Choice> choices;
   Status first;
-  const auto fail = [&](const char* reason, const Status& why) {
-    first.Update(why);
-    failed(reason, why);
+  const auto fail = [&](const VolumeFailure& failure) {
+    const Status error = EventErrorOf(failure);
+    first.Update(error);
+    failed(EventReasonOf(failure.step), error);
   };
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!IsMadeHere(volume, used)) continue;
-    auto choice = Choose(volume, in, place.path);
-    if (!choice.ok()) {
-      fail(ReasonOf(choice.status()), choice.status());
+    auto chosen = Choose(volume, in, place.path);
+    if (const auto* const failure = std::get_if<VolumeFailure>(&chosen)) {
+      fail(*failure);
       continue;
     }
-    volumes.paths[volume.name()] = choice->host_path;
-    if (const auto group = choice->spec.group()) volumes.groups.insert(*group);
-    choices.push_back(*std::move(choice));
+    auto& choice = std::get<Choice>(chosen);
+    volumes.paths[volume.name()] = choice.host_path;
+    if (const auto group = choice.spec.group()) volumes.groups.insert(*group);
+    choices.push_back(std::move(choice));
   }
   const std::string& uid = in.pod.metadata().uid();
   std::vector<std::string> wanted, made;
@@ -232,18 +231,14 @@ StatusOr<PodVolumes> VolumeManager::SetUp(const VolumeInput& in, const node::Pod
     return ready;
   }
   for (const auto& choice : choices) {
-    const VolumePlugin& plugin = *choice.plugin;
-    const bool own_folder = !plugin.folder().empty() && !choice.as_device;
-    auto done = Done(!own_folder ? OkStatus()
-                                 : deps_.files.MakeDirs(FolderOf(plugin, place.path), kPodDirMode));
-    if (done.ok())
-      done = choice.as_device ? Map(choice) : Make(choice, {in.pod, in.objects, true, in.warn});
+    const VolumeStep own = choice.as_device ? VolumeStep::kMapDevice : VolumeStep::kSetUp;
+    const auto done = MakeFor(choice, {in.pod, in.objects, true, in.warn}, place.path);
     if (!done.ok())
-      fail(ReasonOf(done.status()), SetUpFailed(choice.spec, done.status()));
+      fail(FailureOf(choice.spec, done, own));
     else if (*done == Progress::kUnderWay)
       volumes.progress = Progress::kUnderWay;
     else
-      made.push_back(plugin.name());
+      made.push_back(choice.plugin->name());
   }
   Count(uid, wanted, made);
   if (!first.ok()) return first;
@@ -259,9 +254,10 @@ void VolumeManager::CountFound(const VolumeInput& in) {
   used.merge(DeviceNames(in.pod));
   for (const auto& volume : in.pod.spec().volumes()) {
     if (!IsMadeHere(volume, used)) continue;
-    const auto spec = Resolve(volume, in);
-    if (!spec.ok()) continue;
-    if (const VolumePlugin* const plugin = PluginOf(*spec)) plugins.push_back(plugin->name());
+    const auto resolved = Resolve(volume, in);
+    const auto* const spec = std::get_if<VolumeSpec>(&resolved);
+    const VolumePlugin* const plugin = spec == nullptr ? nullptr : PluginOf(*spec);
+    if (plugin != nullptr) plugins.push_back(plugin->name());
   }
   Count(uid, plugins, plugins);
 }
@@ -277,11 +273,16 @@ Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place
     if (plugin == nullptr || !plugin->refreshes()) continue;
     if (mounted.empty()) mounted = MountedNames(in.pod);
     if (!mounted.contains(volume.name())) continue;
-    const Status made =
-        Make({spec, plugin, PlaceOf(*plugin, place.path, spec.name()), {}}, in).status();
+    const Choice choice{.spec = spec,
+                        .plugin = plugin,
+                        .place = PlaceOf(*plugin, place.path, spec.name()),
+                        .host_path = {}};
+    const auto made = Make(choice, in);
     if (made.ok()) continue;
-    first.Update(SetUpFailed(spec, made));
-    failed(kFailedMount, SetUpFailed(spec, made));
+    const VolumeFailure failure = FailureOf(spec, made, VolumeStep::kSetUp);
+    const Status error = EventErrorOf(failure);
+    first.Update(error);
+    failed(EventReasonOf(failure.step), error);
   }
   return first;
 }
@@ -311,7 +312,7 @@ StatusOr<Progress> VolumeManager::UnmapAll(VolumePlugin& plugin, const std::stri
   return progress;
 }
 
-StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::string& uid,
+StatusOr<Progress> VolumeManager::TearDownAll(VolumePlugin& plugin, const std::string& uid,
                                               const std::string& pod_dir) const {
   const std::string folder = FolderOf(plugin, pod_dir);
   ASSIGN_OR_RETURN(Progress progress, plugin.Release({.path = folder, .pod_uid = uid}),
@@ -321,8 +322,9 @@ StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::s
   if (volumes.status().code() == StatusCode::kNotFound) return progress;
   if (!volumes.ok()) return Annotate(volumes.status(), "list volumes");
   for (const auto& volume : *volumes) {
-    ASSIGN_OR_RETURN(const Progress gone, TakeDown(plugin, PlaceOf(plugin, pod_dir, volume.name)),
-                     "volume \"{}\"", volume.name);
+    ASSIGN_OR_RETURN(const Progress gone,
+                     TearDownVolume(plugin, PlaceOf(plugin, pod_dir, volume.name)), "volume \"{}\"",
+                     volume.name);
     if (gone == Progress::kUnderWay) progress = gone;
   }
   if (progress == Progress::kDone)
@@ -330,7 +332,7 @@ StatusOr<Progress> VolumeManager::TakeDownAll(VolumePlugin& plugin, const std::s
   return progress;
 }
 
-/// One that is under way holds up none of the others.
+/// A volume that is under way does not delay the others.
 StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::string& source) {
   counts_.Set(OwnerOfWanted(uid), {});
   ASSIGN_OR_RETURN(const auto place, node::FindPodPlace(deps_.files, deps_.node.pod_roots, uid),
@@ -341,18 +343,18 @@ StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::st
       Uncount(uid);
       return Progress::kDone;
     }
-    RETURN_IF_ERROR(there, "look at {}", place.path);
-    RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark of the pod");
+    RETURN_IF_ERROR(there, "read {}", place.path);
+    RETURN_IF_ERROR(MarkPod(uid, {place.path, source}), "mark the directory of the pod");
   }
   FAIL_POINT("pod-worker.remove-volumes.before");
-  RETURN_IF_ERROR(sub_paths_.Release(place.path), "parts of volumes");
+  RETURN_IF_ERROR(sub_paths_.Release(place.path), "release subPaths");
   Progress progress = Progress::kDone;
   for (const auto& plugin : plugins_) {
     if (plugin->folder().empty()) continue;
     const auto unmapped = plugin->block() == nullptr ? StatusOr<Progress>(Progress::kDone)
                                                      : UnmapAll(*plugin, place.path);
     if (!unmapped.ok()) return unmapped;
-    const auto gone = TakeDownAll(*plugin, uid, place.path);
+    const auto gone = TearDownAll(*plugin, uid, place.path);
     if (!gone.ok()) return gone;
     if (std::max(*unmapped, *gone) == Progress::kUnderWay) progress = Progress::kUnderWay;
   }

@@ -1,13 +1,13 @@
 #pragma once
 
-/// The volumes of pods: made before containers start, kept up to date while they run, taken down
-/// when nothing of the pod runs.
-/// In:      pods as PodSync and TerminationRunner have them.
-/// Owns:    nothing in memory but counts: what is there is on the disk and in the kernel.
-/// Killed:  the next start sets up or takes down again; both are idempotent.
-/// Threads: any, one call for a pod at a time; calls block on files and local mounts, and for a
-///          server none waits (Progress).
-/// Errors:  the text that the event FailedMount shows.
+/// The volumes of pods: set up before containers start, kept current while they run, torn down when
+/// no container of the pod runs.
+/// In:      pods, from the sync and the termination.
+/// Owns:    only metrics in memory; the volumes are on the disk and in the kernel.
+/// Killed:  the next start sets up or tears down again; both are idempotent.
+/// Threads: any, one call for a pod at a time; calls block on files and local mounts, but never on
+///          a server (Progress).
+/// Errors:  the text of the event FailedMount or FailedMapVolume.
 /// Source:  docs/behaviour/volumes.md; docs/safety.md, rule 25.
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "libs/base/clock.h"
@@ -27,7 +28,7 @@
 #include "libs/node/pod_place.h"
 #include "libs/process/programs.h"
 #include "libs/process/run_program.h"
-#include "services/pod-worker/metrics.h"
+#include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/sub_paths.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
@@ -40,8 +41,8 @@ using VolumePaths = std::map<std::string, std::string>;
 
 struct PodVolumes {
   VolumePaths paths;
-  std::set<int64_t> groups;             // of persistent volumes: all containers of the pod get them
-  Progress progress = Progress::kDone;  // under way: they are not ready yet
+  std::set<int64_t> groups;             // of persistent volumes, for all containers of the pod
+  Progress progress = Progress::kDone;  // under way: not all volumes are ready
 };
 
 class VolumeManager {
@@ -54,35 +55,34 @@ class VolumeManager {
     const NodeInfo& node;
     const Log& log;
     Metrics& metrics;
-    process::ProgramRunner run = nullptr;   // null: what a program mounts is not supported
-    process::Programs* programs = nullptr;  // likewise, of what may last
+    process::ProgramRunner run = nullptr;   // null: mount options are not supported
+    process::Programs* programs = nullptr;  // null: NFS volumes are not supported
   };
-  /// Hears of each failure of a call that goes on with other volumes, with the reason of its event;
-  /// the call returns the first.
+  /// Called for the failure of each volume, with the reason and the text of its event. The call
+  /// goes on with the other volumes, and returns the first error.
   using OnFailed = std::function<void(const char* reason, const Status&)>;
   explicit VolumeManager(Deps deps);
 
-  /// All that a container mounts; a volume that none does is not made, and an image the runtime
-  /// mounts. Makes the pod's directory too, and marks it before. `place`: of the pod.
+  /// Makes the pod's directory, marks it before, and sets up the volumes that containers use. Image
+  /// volumes are left to the runtime. `place`: of the pod.
   StatusOr<PodVolumes> SetUp(const VolumeInput& in, const node::PodPlace& place,
-                             const OnFailed& failed = Untold);
-  /// Those that show objects, which may have changed since.
+                             const OnFailed& failed = Ignore);
+  /// Brings volumes that show objects up to date.
   Status Refresh(const VolumeInput& in, const node::PodPlace& place,
-                 const OnFailed& failed = Untold);
-  /// What a container mounts of volumes that are set up, instead of them whole.
+                 const OnFailed& failed = Ignore);
+  /// Binds the subPaths of a container; its volumes are set up.
   StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {
     return sub_paths_.Bind(request);
   }
-  /// Takes away what belongs to the pod alone. A pod that ran here without a mark, taken over from
-  /// a kubelet or after the state was lost, gets one, so that the rest of its directory goes as
-  /// well.
+  /// Removes the pod's volumes. A pod without a mark, which a kubelet left or whose state was lost,
+  /// gets one, so that gc removes the rest of its directory.
   StatusOr<Progress> TearDown(const std::string& uid, const std::string& source);
-  /// The pod's directory is known to be of this node.
+  /// The pod's directory has the mark of this node.
   StatusOr<bool> IsMarked(const std::string& uid) const;
 
  private:
-  static void Untold(const char*, const Status&) {}
-  /// A volume and who makes it.
+  static void Ignore(const char*, const Status&) {}
+  /// A volume and its plugin.
   struct Choice {
     VolumeSpec spec;
     VolumePlugin* plugin;
@@ -90,31 +90,34 @@ class VolumeManager {
     std::string host_path;
     bool as_device = false;
   };
-  /// With what is behind a claim; any other volume as it is.
-  StatusOr<VolumeSpec> Resolve(const kube::Volume& volume, const VolumeInput& in) const;
-  /// Null: no plugin takes it.
+  /// Finds the persistent volume behind a claim.
+  std::variant<VolumeSpec, VolumeFailure> Resolve(const kube::Volume& volume,
+                                                  const VolumeInput& in) const;
+  /// Null: no plugin supports it.
   VolumePlugin* PluginOf(const VolumeSpec& spec) const;
-  StatusOr<Choice> Choose(const kube::Volume& volume, const VolumeInput& in,
-                          const std::string& pod_dir) const;
-  StatusOr<Progress> Make(const Choice& choice, const VolumeInput& in) const;
-  StatusOr<Progress> TakeDown(VolumePlugin& plugin, const VolumePlace& place) const;
-  StatusOr<Progress> Map(const Choice& choice) const;
-  /// All that it has of the pod.
+  std::variant<Choice, VolumeFailure> Choose(const kube::Volume& volume, const VolumeInput& in,
+                                             const std::string& pod_dir) const;
+  SetUpResult Make(const Choice& choice, const VolumeInput& in) const;
+  StatusOr<Progress> TearDownVolume(VolumePlugin& plugin, const VolumePlace& place) const;
+  SetUpResult Map(const Choice& choice) const;
+  SetUpResult MakeFor(const Choice& choice, const VolumeInput& in,
+                      const std::string& pod_dir) const;
+  /// Unmaps all block devices that the plugin has for the pod.
   StatusOr<Progress> UnmapAll(VolumePlugin& plugin, const std::string& pod_dir) const;
-  StatusOr<Progress> TakeDownAll(VolumePlugin& plugin, const std::string& uid,
+  StatusOr<Progress> TearDownAll(VolumePlugin& plugin, const std::string& uid,
                                  const std::string& pod_dir) const;
-  /// By the names of their plugins.
+  /// `wanted`, `made`: names of plugins.
   void Count(const std::string& uid, const std::vector<std::string>& wanted,
              const std::vector<std::string>& made);
   void Uncount(const std::string& uid);
-  /// A pod that ran before this process counts from its next sync on.
+  /// Counts the volumes of a pod that ran before pod-worker started.
   void CountFound(const VolumeInput& in);
-  /// The pod's directory, marked before.
+  /// Marks and makes the pod's directory.
   Status MakePlace(const VolumeInput& in, const node::PodPlace& place);
   Status MarkPod(const std::string& uid, const node::PodMark& mark);
 
   const Deps deps_;
-  daemon::OwnedGauges counts_;  // of what is wanted of a pod, and of what is made
+  daemon::OwnedGauges counts_;  // of each pod's wanted and made volumes
   VolumeDirs dirs_;
   SubPaths sub_paths_;
   std::vector<std::unique_ptr<VolumePlugin>> plugins_;

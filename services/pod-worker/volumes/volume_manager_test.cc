@@ -14,7 +14,7 @@
 #include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "services/pod-worker/objects/object_set.h"
-#include "services/pod-worker/pods_fixture.h"
+#include "services/pod-worker/tests/pods_fixture.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
 #include "services/pod-worker/volumes/object_volume.h"
@@ -233,7 +233,7 @@ TEST_F(Volumes, OneThatFailsDoesNotHoldUpTheOthers) {
   }
 }
 
-/// A token would expire in its file.
+/// Otherwise a token would expire in its file.
 TEST_F(Volumes, OneThatCannotBeBroughtUpToDateDoesNotHoldUpTheOthers) {
   Put(std::string(kMap) + "data: {a: one}\n---\n" + kSecret + "stringData: {b: one}\n");
   const auto pod = PodWithVolumes(
@@ -258,7 +258,7 @@ TEST_F(Volumes, RefreshBringsObjectsUpToDate) {
   ASSERT_TRUE(paths.ok()) << paths.status();
   Put(std::string(kMap) + "data: {a: two}\n");
   ASSERT_TRUE(files_.RemoveTree("/gone").ok());
-  EXPECT_EQ(RefreshError(pod), "") << "host paths are not looked at";
+  EXPECT_EQ(RefreshError(pod), "") << "host paths are not checked";
   EXPECT_EQ(files_.Read(paths->at("v") + "/a", 10).value_or(""), "two");
   objects_ = {};
   EXPECT_EQ(RefreshError(pod),
@@ -278,7 +278,7 @@ TEST_F(Volumes, AnotherVolumeMayBeMountedInsideOne) {
   EXPECT_TRUE(IsThere(paths->at("v") + "/x/y")) << "the volume is read-only for the runtime";
 }
 
-/// Both paths are what the author of the pod likes.
+/// The author of the pod chooses both paths.
 TEST_F(Volumes, NothingIsMadeOutsideOfOneForAnotherThatIsMountedInside) {
   Put(std::string(kMap) + "data: {a: one}\n");
   const struct {
@@ -365,7 +365,8 @@ TEST_F(Volumes, AGroupThatCannotBeGivenIsSaidAndHoldsUpNothing) {
   ownership_.Fail(PermissionDenied("Operation not permitted"));
   ASSERT_TRUE(SetUpAll(pod).ok());
   ASSERT_EQ(sink_.lines().size(), 1u);
-  EXPECT_EQ(sink_.lines()[0].message, "cannot give a volume to the group of its pod");
+  EXPECT_EQ(sink_.lines()[0].message,
+            "cannot give all of a volume to the group of its pod, mounting it anyway");
   ASSERT_TRUE(SetUpAll(pod).ok());
   EXPECT_EQ(sink_.lines().size(), 1u);
 }
@@ -438,7 +439,7 @@ TEST(OnDisk, WhatAKilledProcessMadeWithoutItsModeIsMadeAnew) {
   EXPECT_EQ(files.Stat(beside, false).status().code(), StatusCode::kNotFound);
 }
 
-/// What is mounted is known, and what is written there is in the directory below it.
+/// Remembers mount points without mounting: files go into the directory itself.
 class NamesOfMounts final : public fs::Mounts {
  public:
   StatusOr<bool> IsMountPoint(const std::string& path) override { return paths_.contains(path); }
@@ -671,7 +672,7 @@ TEST_F(Volumes, AClaimThatIsOnlyReadIsMountedSo) {
                                            dir_ + "kubernetes.io~local-volume/disk"}));
 }
 
-/// The same words in a manifest are a path on the host, whatever type they name.
+/// In a manifest such a path is a path on the host.
 TEST_F(Volumes, NoPodNamesALocalVolumeItself) {
   ASSERT_TRUE(files_.MakeDirs("/srv/disk", 0755).ok());
   auto pod = PodWithVolumes("[{name: v, hostPath: {path: /srv/disk}}]", {"v"});

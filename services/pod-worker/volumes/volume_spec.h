@@ -1,6 +1,6 @@
 #pragma once
 
-/// A volume as a pod names it, with what stands behind its claim: all that a plugin goes by.
+/// A volume of a pod, with the claim and the persistent volume behind it: the input of a plugin.
 /// Threads: values.
 /// Errors:  none.
 /// Source:  docs/behaviour/volumes.md, "Plugins"; kubelet volume.Spec.
@@ -24,26 +24,26 @@ using VolumeSource = k8s::io::api::core::v1::VolumeSource;
 using PersistentVolumeSource = k8s::io::api::core::v1::PersistentVolumeSource;
 
 struct VolumeSpec {
-  const kube::Volume& volume;                        // of the pod, which outlives this
-  ObjectPtr<Claim> claim = nullptr;                  // that it names, or that was made for it
-  ObjectPtr<PersistentVolume> persistent = nullptr;  // to which the claim is bound
+  const kube::Volume& volume;                        // of the pod, which outlives the spec
+  ObjectPtr<Claim> claim = nullptr;                  // null: the volume has no claim
+  ObjectPtr<PersistentVolume> persistent = nullptr;  // the claim's; null: without claim
 
-  /// Of its directory: the persistent volume's, or else what the pod calls it.
+  /// The name of its directory: the persistent volume's, else the pod's name for the volume.
   const std::string& name() const;
-  /// What the pod says itself: of a claim no more than that.
+  /// The source in the pod's spec, which may be a claim.
   const VolumeSource& own() const;
-  /// Of the persistent volume; null: there is none.
+  /// The source of the persistent volume; null: there is none.
   const PersistentVolumeSource* source() const;
-  /// "nfs", as the API names it.
+  /// The API's name of the source: "nfs".
   std::string kind() const;
-  /// Asked for where the pod names the claim.
+  /// The pod's reference to the claim is read-only.
   bool read_only() const;
-  /// Wanted of the persistent volume, as mount(8) takes them, and "ReadWriteOnce" and the like.
+  /// Of the persistent volume: options of mount(8), and modes like "ReadWriteOnce".
   std::vector<std::string> mount_options() const;
   std::vector<std::string> access_modes() const;
   bool is_block() const;  // volumeMode
-  /// That the persistent volume's annotation pv.beta.kubernetes.io/gid names: who uses the volume
-  /// has to have it. Unset: none, or what is there is no group.
+  /// The group in the persistent volume's annotation pv.beta.kubernetes.io/gid, which all
+  /// containers of the pod get. Unset: the annotation is missing or not a group id.
   std::optional<int64_t> group() const;
 };
 

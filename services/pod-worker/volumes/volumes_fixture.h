@@ -1,6 +1,6 @@
 #pragma once
 
-/// A pod with volumes as a manifest has them, and a persistent volume behind a claim, for tests.
+/// Pods with volumes, and a persistent volume behind a claim, for tests.
 /// Threads: values.
 /// Errors:  of the test.
 
@@ -38,8 +38,8 @@ inline kube::Pod PodWithVolumes(const std::string& volumes, const std::vector<st
   return pod;
 }
 
-/// The persistent volume "disk", whose spec this is in YAML in flow style: "nfs: {server: a}". The
-/// volume of the pod is `claimed`.
+/// The persistent volume "disk" behind the pod's volume `claimed`. `spec`: its spec as YAML in flow
+/// style: "nfs: {server: a}".
 inline VolumeSpec BehindClaim(const std::string& spec, const kube::Volume& claimed) {
   const auto objects = ReadObjects(
       "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {" + spec + "}\n",

@@ -1,0 +1,239 @@
+#include "services/pod-worker/control/pod_loop.h"
+
+#include <utility>
+#include <vector>
+
+#include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/bus/bus.h"
+#include "libs/cri/incarnation.h"
+#include "services/pod-worker/images/pulls_text.h"
+#include "services/pod-worker/pod/events.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr Duration kLeftoverRetry = 1s;
+constexpr Duration kIdsRetry = 10s;
+constexpr const char* kPastDeadline =
+    "Pod was active on the node longer than the specified deadline";
+
+}  // namespace
+
+PodLoop::PodLoop(Deps deps)
+    : deps_(deps),
+      due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }) {}
+
+void PodLoop::Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr || !deps_.recovery.is_listed() || stopping_) return;
+  worker->On(ActivityEvent::kWoken);
+  if (worker->activity != Activity::kIdle) return;
+  switch (worker->state) {
+    case WorkerState::kSyncing: return BeginSync(*worker, std::move(listing));
+    case WorkerState::kTerminating:
+      deps_.probes.OnEnding(uid);
+      return deps_.terminator.Inspect(*worker);
+    case WorkerState::kTerminated: ForgetProbes(*worker); return deps_.terminator.TearDown(*worker);
+    case WorkerState::kFinished: ForgetProbes(*worker); return AfterFinish(*worker);
+  }
+}
+
+void PodLoop::BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
+  if (!worker.grant || !desired_ready_ || PastDeadline(worker)) return;
+  if (const Clock::Time until = deps_.holds.HeldUntil(worker.uid))
+    return due_.Add(worker.uid, until - deps_.clock.Now());
+  if (!MayStart(worker) || !HasUserIds(worker)) return;
+  if (const Duration wait = deps_.objects.Prepare(worker); wait > Duration{0})
+    return due_.Add(worker.uid, wait);
+  if (!worker.synced_once) deps_.keeper.OnPodsChanged();
+  deps_.syncs.Begin(worker, std::move(listing));
+}
+
+void PodLoop::AdvanceAll() {
+  for (const auto& uid : deps_.workers.Uids()) {
+    const Worker* worker = Find(uid);
+    if (worker == nullptr || worker->state != WorkerState::kSyncing) {
+      Advance(uid);
+    } else if (deps_.recovery.is_listed() && desired_ready_) {
+      deps_.resyncs.AddNow(uid);
+    }
+  }
+}
+
+void PodLoop::OnStepEnded(Worker& worker, bool again) {
+  if (again) worker.On(ActivityEvent::kWoken);
+  const bool woken = worker.activity == Activity::kStepThenAgain;
+  worker.On(ActivityEvent::kStepEnded);
+  if (woken) Advance(worker.uid);
+}
+
+void PodLoop::OnPodChanged(const std::string& uid) {
+  const Worker* worker = Find(uid);
+  if (worker != nullptr && worker->state == WorkerState::kSyncing) Advance(uid);
+}
+
+void PodLoop::OnObjectsChanged() {
+  for (const auto& [uid, worker] : deps_.workers)
+    if (worker->state == WorkerState::kSyncing &&
+        (worker->traits.shows_objects || !worker->sync_error.empty()))
+      due_.Add(uid, Duration{0});
+}
+
+/// A pod that waits for an answer is due in any case.
+void PodLoop::OnObjectsChanged(const std::string& uid) {
+  const Worker* worker = Find(uid);
+  if (worker == nullptr || worker->state != WorkerState::kSyncing) return;
+  if (worker->traits.shows_objects || !worker->sync_error.empty() || due_.Contains(uid))
+    due_.Add(uid, Duration{0});
+}
+
+/// A pod that could not start may wait for an address; probes on the host's network go to the new
+/// address.
+void PodLoop::OnAddresses() {
+  for (const auto& [uid, worker] : deps_.workers)
+    if (worker->state == WorkerState::kSyncing &&
+        (worker->traits.host_network || !worker->sync_error.empty()))
+      due_.Add(uid, Duration{0});
+}
+
+void PodLoop::OnDesiredReady() {
+  const bool first = !std::exchange(desired_ready_, true);
+  for (const auto& uid : deps_.workers.Uids())
+    if (const Worker* worker = Find(uid)) deps_.gone.ForgetIfGone(*worker);
+  if (first) AdvanceAll();
+}
+
+void PodLoop::OnNameInspected(const std::string& uid, bool gone) {
+  gone ? Advance(uid) : due_.Add(uid, kLeftoverRetry);
+}
+
+void PodLoop::OnSeen(Worker& worker, const v1::ObservedPod& seen) {
+  kube::Pod pod;
+  if (!worker.traits.has_probes || !pod.ParseFromString(worker.grant->pod)) return;
+  deps_.probes.OnSeen({pod, cri::PresentIncarnation(seen, worker.incarnation)});
+  worker.probes = deps_.probe_results.Of(worker.uid);
+}
+
+void PodLoop::OnProbed(const std::string& uid, bool decides) {
+  Worker* worker = Find(uid);
+  if (worker == nullptr) return;
+  worker->probes = deps_.probe_results.Of(uid);
+  deps_.store.PutWorkers(*worker);
+  deps_.probes.Wake(uid);
+  if (decides && worker->state == WorkerState::kSyncing) Advance(uid);
+}
+
+void PodLoop::ForgetProbes(Worker& worker) {
+  deps_.probes.Forget(worker.uid);
+  worker.probes.clear();
+}
+
+Worker* PodLoop::WaitingFor(const PullRequest& pull) const {
+  Worker* worker = Find(pull.uid);
+  const bool same = worker != nullptr && worker->incarnation == pull.incarnation;
+  return same && worker->state == WorkerState::kSyncing ? worker : nullptr;
+}
+
+void PodLoop::OnPulled(Worker& worker, const PullResult& result) {
+  worker.waits_for =
+      PullsText(deps_.puller.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
+  for (const auto& [container, reason] : result.notes) worker.waiting_reasons[container] = reason;
+  if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.clock.Now());
+  result.look_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
+}
+
+PodNeed PodLoop::NeedOf(const std::string& uid) const {
+  const Worker* worker = Find(uid);
+  if (worker != nullptr) {
+    if (worker->state == WorkerState::kFinished)
+      return worker->removal != Removal::kNone || worker->kill.evicted() || worker->orphan
+                 ? PodNeed::kNothing
+                 : PodNeed::kRemains;
+    return worker->activity == Activity::kIdle ? PodNeed::kNewest : PodNeed::kEverything;
+  }
+  const std::string key = bus::KeyOf(uid);
+  if (deps_.unreadable.Contains(key)) return PodNeed::kEverything;
+  // Without a live view a source may want a pod that this process does not know yet.
+  return deps_.desired.Contains(key) || !deps_.desired.live() ? PodNeed::kNewest
+                                                              : PodNeed::kNothing;
+}
+
+/// A static pod waits until every other pod of its full name is gone.
+bool PodLoop::MayStart(Worker& worker) {
+  if (worker.started || !worker.traits.is_static) return worker.started = true;
+  const std::string waits = deps_.gate.WaitsFor(worker);
+  if (waits != worker.waits_for) {
+    worker.waits_for = waits;
+    deps_.store.PutWorkers(worker);
+  }
+  return worker.started = waits.empty();
+}
+
+/// The ids are on disk before anything runs with them: the end of the save advances the pod.
+bool PodLoop::HasUserIds(Worker& worker) {
+  if (!worker.traits.user_namespace || worker.user_ids) return true;
+  StatusOr<UserIds> given = Unavailable("the ids of a pod whose file cannot be read are not known");
+  if (deps_.unreadable.empty()) given = deps_.user_ids.Give(worker.uid);
+  if (given.ok()) {
+    worker.user_ids = *given;
+    deps_.store.Save(worker, {});
+    return false;
+  }
+  const std::string why = fmt::format("user namespace: {}", Message(given.status()));
+  if (worker.sync_error != why)
+    PodEvents(deps_.events, RefOf(worker))
+        .Warning("FailedCreatePodSandBox", "Failed to create pod sandbox: " + why);
+  worker.sync_error = why;
+  deps_.store.PutWorkers(worker);
+  due_.Add(worker.uid, kIdsRetry);
+  return false;
+}
+
+bool PodLoop::PastDeadline(Worker& worker) {
+  if (!worker.traits.active_deadline) return false;
+  const Duration left =
+      worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} - deps_.clock.Now();
+  if (left > Duration{0}) {
+    due_.Add(worker.uid, left);
+    return false;
+  }
+  PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
+  deps_.terminator.Kill(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
+  deps_.store.Save(worker, {.permanent = true, .fsync = true});
+  return true;
+}
+
+/// The next incarnation, or a pod that waited for this name. A pod that no source recorded leaves
+/// no memory.
+void PodLoop::AfterFinish(Worker& worker) {
+  const std::string uid = worker.uid;
+  deps_.puller.Forget(uid);
+  deps_.objects.Forget(uid);
+  deps_.user_ids.Release(uid);  // the file of a finished pod has none
+  worker.user_ids.reset();
+  worker.restarts = {CrashBackoff(deps_.crash_loop_max), {}, {}};
+  deps_.gate.OnFinished(worker);
+  deps_.keeper.OnPodsChanged();
+  const std::vector<std::string> waiting = deps_.gate.WaitingFor(worker);
+  if (worker.next) {
+    deps_.requests.BeginNext(worker);
+  } else if (worker.orphan && worker.incarnation != 0) {
+    worker.orphan = false;  // an incarnation before these containers is remembered still
+    deps_.store.Save(worker, {});
+  } else if (worker.orphan) {
+    deps_.workers.Erase(uid);
+    deps_.store.Forget(uid);
+    // A source that took up the pod while it ended, and wants it no more, waits for an answer.
+    deps_.requests.ApplyDesired(uid);
+  } else {
+    deps_.gone.ForgetIfGone(worker);
+    if (const auto record = deps_.desired.Find(bus::KeyOf(uid));
+        record && record->incarnation() > worker.incarnation)
+      deps_.requests.ApplyDesired(uid);
+  }
+  for (const auto& other : waiting) Advance(other);
+}
+
+}  // namespace splitlet::pod_worker

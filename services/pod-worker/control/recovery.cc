@@ -1,0 +1,144 @@
+#include "services/pod-worker/control/recovery.h"
+
+#include <map>
+#include <utility>
+
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/records/worker_records.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+/// The waiting reason of a container that is replaced is in no file, but its id is: while the
+/// runtime has it and no successor of it has ended, the container comes back, however the first one
+/// has ended.
+void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
+  std::map<std::pair<Worker*, std::string>, const cri::Container*> newest;
+  for (const auto& container : containers) {
+    Worker* worker = workers.Find(LabelOf(container.labels, kube::kPodUidLabel));
+    if (worker == nullptr || worker->restarts.replacing.empty()) continue;
+    if (worker->restarts.replacing.contains(container.id.str()))
+      worker->waiting_reasons.try_emplace(container.name,
+                                          WaitingReason{kContainerCreating, "", std::nullopt});
+    auto& known = newest[{worker, container.name}];
+    if (known == nullptr || cri::IsNewer(container, *known)) known = &container;
+  }
+  for (const auto& [key, container] : newest) {
+    const auto& [worker, name] = key;
+    const bool replaced = worker->restarts.replacing.contains(container->id.str());
+    if (container->state == cri::ContainerState::kExited && !replaced)
+      worker->waiting_reasons.erase(name);
+  }
+}
+
+}  // namespace
+
+void Recovery::ReadRecords() {
+  deps_.strands.Run("recover", [this] {
+    auto records =
+        std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
+    deps_.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
+  });
+}
+
+void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
+  if (!records.ok()) {
+    const std::string before = std::exchange(trouble_, Message(records.status()));
+    if (before != trouble_)
+      deps_.log.Error("cannot read the files of this process", {KV("err", records.status())});
+    deps_.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
+    return;
+  }
+  trouble_.clear();
+  for (const auto& problem : records->problems)
+    deps_.log.Error("cannot use a record", {KV("reason", problem)});
+  AddWorkers(*records);
+  is_read_ = true;
+  deps_.on_read(*records);
+  ListRuntime();
+}
+
+void Recovery::AddWorkers(const DiskRecords::All& records) {
+  // The time of the last action is not known: it may have been just before the end of the process.
+  for (const auto& saved : records.workers)
+    deps_.add(FromSavedWorker(saved)).last_action = deps_.clock.Now();
+  for (const auto& saved : records.permanent) AddPermanent(saved);
+  for (const auto& [key, saved] : records.restarts) {
+    Worker* worker = deps_.workers.FindByKey(key);
+    if (worker != nullptr && (saved.incarnation == 0 || saved.incarnation == worker->incarnation))
+      worker->restarts = saved.state;
+  }
+  for (const auto& saved : records.probes) {
+    Worker* worker = deps_.workers.Find(saved.uid());
+    if (worker == nullptr) continue;
+    deps_.probes.OnRead(saved);
+    worker->probes = deps_.probes.Of(saved.uid());
+  }
+  for (const auto& [uid, saved] : records.started_attempts) {
+    Worker* worker = deps_.workers.Find(uid);
+    if (worker == nullptr) deps_.found.AddStartedAttempts(uid, saved);
+    if (worker != nullptr && saved.incarnation == worker->incarnation)
+      worker->started_attempts = saved.attempts;
+  }
+}
+
+void Recovery::AddPermanent(const v1::SavedPod& saved) {
+  const bool over = saved.has_terminal_status() || saved.evicted();
+  Worker* worker = deps_.workers.Find(saved.uid());
+  // Killed while it was forgotten: what is remembered of it is in its other file.
+  if (worker != nullptr && worker->removal == Removal::kForgotten &&
+      saved.incarnation() <= worker->incarnation)
+    return deps_.found.ForgetForEver(saved.uid());
+  // Or between the files of the next incarnation, which may be gone by now.
+  const bool of_next = worker != nullptr && saved.incarnation() > worker->incarnation;
+  if (of_next || (worker == nullptr && !over)) return deps_.found.AddStartTime(saved);
+  if (worker != nullptr && worker->incarnation != saved.incarnation()) return;
+  if (worker == nullptr) {
+    // From another boot: the pod is over; what is left of it is ended.
+    auto ended = std::make_unique<Worker>();
+    ended->uid = saved.uid();
+    ended->name = saved.name();
+    ended->name_space = saved.namespace_();
+    ended->source = saved.source();
+    ended->incarnation = saved.incarnation();
+    worker = &deps_.add(std::move(ended));
+  }
+  ApplySavedPod(saved, *worker);
+  // Killed between the terminal status and the change of state: it stands.
+  if (worker->state != WorkerState::kSyncing || !over) return;
+  deps_.terminator.Kill(*worker, {});
+  deps_.store.Save(*worker, {});
+}
+
+void Recovery::ListRuntime() {
+  deps_.strands.Run("recover", [this] {
+    const Deadline deadline = After(deps_.clock, deps_.request_timeout);
+    auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
+    StatusOr<std::vector<cri::Container>> containers = std::vector<cri::Container>{};
+    if (sandboxes.ok()) containers = deps_.reader.ListContainers({}, deadline);
+    deps_.loop.Post(
+        [this, s = std::move(sandboxes), c = std::move(containers)] { OnRuntimeListed(s, c); });
+  });
+}
+
+void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandboxes,
+                               const StatusOr<std::vector<cri::Container>>& containers) {
+  const Status status = sandboxes.ok() ? containers.status() : sandboxes.status();
+  if (!status.ok()) {
+    if (runtime_trouble_.empty())
+      deps_.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
+    runtime_trouble_ = Message(status);
+    deps_.on_runtime_answer(runtime_trouble_);
+    deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
+    return;
+  }
+  deps_.on_runtime_answer("");
+  is_listed_ = true;
+  ShowReplaced(deps_.workers, *containers);
+  deps_.on_listed(*sandboxes, *containers);
+}
+
+}  // namespace splitlet::pod_worker

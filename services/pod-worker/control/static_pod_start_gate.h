@@ -1,0 +1,59 @@
+#pragma once
+
+/// Which static pod of a full name may start: a pod whose name no other pod has any more.
+/// In:      the first listing of the runtime, pods that want to start, pods that have finished.
+/// Owns:    leftovers: static pods found alive by the first listing, until they are seen gone.
+/// Out:     inspections in the runtime, of one leftover at a time for each pod that waits.
+/// Killed:  found again by the next first listing.
+/// Threads: the loop's, but for the inspection.
+/// Errors:  none; a leftover whose inspection fails counts as alive.
+/// Source:  docs/safety.md, rule 18.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/cri/cri.h"
+#include "libs/exec/exec.h"
+#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/termination/pod_runtime.h"
+
+namespace splitlet::pod_worker {
+
+class StaticPodStartGate {
+ public:
+  struct Deps {
+    exec::EventLoop& loop;
+    exec::Strands& strands;
+    const PodRuntime& runtime;
+    const Workers& workers;
+    /// The leftover that `uid` waits for was inspected: is it gone?
+    std::function<void(const std::string& uid, bool gone)> on_inspected;
+  };
+  explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
+
+  /// Sandboxes and containers of the first listing.
+  void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
+                       const std::vector<cri::Container>& containers);
+  /// It was alive at the start of this process: it runs already, and waits for no pod.
+  bool IsLeftover(const Worker& worker) const;
+  /// The pod that a static pod waits for, as a text for people; empty: it may start. Inspects a
+  /// leftover that it waits for.
+  std::string WaitsFor(const Worker& worker);
+  /// The pod has finished: nothing of it is alive.
+  void OnFinished(const Worker& worker);
+  /// UIDs of the other pods of its full name that wait to start.
+  std::vector<std::string> WaitingFor(const Worker& worker) const;
+
+ private:
+  const Worker* OtherBefore(const Worker& worker) const;
+  void Inspect(const Worker& waiting, const std::string& leftover);
+  void Forget(const std::string& full_name, const std::string& uid);
+
+  const Deps deps_;
+  std::map<std::string, std::set<std::string>> leftovers_;  // full name -> UIDs
+};
+
+}  // namespace splitlet::pod_worker

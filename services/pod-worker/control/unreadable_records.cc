@@ -1,0 +1,134 @@
+#include "services/pod-worker/control/unreadable_records.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "libs/base/fail_point.h"
+#include "libs/bus/bus.h"
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/runtime_config/names.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+std::string WayOut(const std::string& key) {
+  return fmt::format("\"splitletctl record discard {}\" puts it aside", key);
+}
+
+/// The runtime shows nothing of the pod.
+StatusOr<bool> ShowsNothingOf(cri::Reader& reader, const std::string& key,
+                              const Deadline& deadline) {
+  ASSIGN_OR_RETURN(const auto sandboxes, reader.ListPodSandbox("", deadline), "sandboxes");
+  ASSIGN_OR_RETURN(const auto containers, reader.ListContainers({}, deadline), "containers");
+  const auto of_pod = [&key](const std::string& uid) { return bus::KeyOf(uid) == key; };
+  return std::ranges::none_of(sandboxes, of_pod, &cri::Sandbox::pod_uid) &&
+         std::ranges::none_of(containers, [&](const cri::Container& container) {
+           const auto uid = container.labels.find(std::string(kube::kPodUidLabel));
+           return uid != container.labels.end() && of_pod(uid->second);
+         });
+}
+
+/// The part of all records that is of this pod.
+DiskRecords::All OfPod(const std::string& key, const DiskRecords::All& all) {
+  const auto of_pod = [&key](const auto& saved) { return bus::KeyOf(saved.uid()) == key; };
+  DiskRecords::All own;
+  std::ranges::copy_if(all.workers, std::back_inserter(own.workers), of_pod);
+  std::ranges::copy_if(all.permanent, std::back_inserter(own.permanent), of_pod);
+  if (const auto restarts = all.restarts.find(key); restarts != all.restarts.end())
+    own.restarts.insert(*restarts);
+  std::ranges::copy_if(all.started_attempts,
+                       std::inserter(own.started_attempts, own.started_attempts.end()),
+                       [&key](const auto& entry) { return bus::KeyOf(entry.first) == key; });
+  return own;
+}
+
+}  // namespace
+
+void UnreadableRecords::OnRead(std::map<std::string, DiskRecords::All::Unknown> unreadable) {
+  unreadable_ = std::move(unreadable);
+  for (const auto& [key, what] : unreadable_) PutWorkers(key);
+}
+
+/// Present, of no known state, and in no incarnation: for every reader the pod is neither absent
+/// nor over.
+void UnreadableRecords::PutWorkers(const std::string& key) {
+  FAIL_POINT_VOID("pod-worker.put-workers.before");
+  v1::WorkerRecord record;
+  record.set_uid(key);
+  record.set_sync_error(
+      fmt::format("its file cannot be read ({}): nothing is started or stopped; {}",
+                  unreadable_.at(key).why, WayOut(key)));
+  if (const auto desired = deps_.desired.Find(key); desired != nullptr) {
+    record.set_name(desired->name());
+    record.set_namespace_(desired->namespace_());
+    record.set_source(desired->source());
+  }
+  deps_.log.LogIfError(deps_.table.Put(key, record), "publish a pod with an unreadable record");
+}
+
+std::vector<std::string> UnreadableRecords::Notes() const {
+  std::vector<std::string> notes;
+  for (const auto& [key, what] : unreadable_)
+    notes.push_back(
+        fmt::format("the file of pod {} cannot be read ({}); {}", key, what.why, WayOut(key)));
+  return notes;
+}
+
+void UnreadableRecords::Collect() {
+  if (!deps_.desired.LiveAndComplete()) return;
+  for (const auto& [key, what] : unreadable_) {
+    if (!deps_.desired.Contains(key)) {
+      CollectOne(key, true);
+      continue;
+    }
+    const auto desired = deps_.desired.Find(key);
+    const bool removed = desired != nullptr && desired->state() == v1::DesiredRecord::REMOVED;
+    if (removed) CollectOne(key, false);  // never taken back: no question is needed
+  }
+}
+
+void UnreadableRecords::CollectOne(const std::string& key, bool ask) {
+  deps_.strands.Run("unknown/" + key, [this, key, ask] {
+    const Deadline deadline = After(deps_.clock, deps_.request_timeout);
+    if (ask) {
+      const auto knows = deps_.owner.Knows(key, deadline);
+      if (!knows.ok() || *knows) return;
+    }
+    const auto gone = ShowsNothingOf(deps_.reader, key, deadline);
+    if (!gone.ok() || !*gone) return;
+    deps_.loop.Post([this, key] {
+      if (!unreadable_.contains(key)) return;
+      Discard(key, [this, key](const StatusOr<std::vector<std::string>>& paths) {
+        deps_.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
+      });
+    });
+  });
+}
+
+void UnreadableRecords::Discard(const std::string& key, Done done) {
+  const auto found = unreadable_.find(key);
+  if (found == unreadable_.end()) return done(NotFound("every file of the pod can be read"));
+  deps_.strands.Run("unknown/" + key, [this, key, what = found->second, done = std::move(done)] {
+    auto paths = deps_.records.PutAside(key, what);
+    auto left =
+        std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
+    deps_.loop.Post([this, key, done, paths = std::move(paths), left] {
+      const Status status = paths.ok() ? left->status() : paths.status();
+      if (!status.ok()) return done(status);
+      for (const auto& path : *paths)
+        deps_.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
+      OnPutAside(key, **left);
+      done(paths);
+    });
+  });
+}
+
+void UnreadableRecords::OnPutAside(const std::string& key, const DiskRecords::All& left) {
+  if (unreadable_.erase(key) > 0) deps_.on_discarded(key, OfPod(key, left));
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,129 @@
+#include "services/pod-worker/node/machine_setup.h"
+
+#include <utility>
+
+#include "libs/daemon/event_record.h"
+#include "services/pod-worker/node/swap.h"
+#include "services/pod-worker/runtime_config/dns.h"
+
+namespace splitlet::pod_worker {
+namespace {
+
+constexpr Duration kCanaryPeriod = std::chrono::minutes{1};
+constexpr const char* kStrand = "machine";
+constexpr const char* kMayBeSwapped =
+    "The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, "
+    "etc.) might be swapped to disk and should no longer be considered secure.";
+
+/// On the strand: what was emptied, or never made, is made.
+Status KeepChains(Firewall& firewall) {
+  ASSIGN_OR_RETURN(const bool emptied, firewall.WasEmptied(), "canary");
+  return emptied ? firewall.Ensure() : OkStatus();
+}
+
+}  // namespace
+
+MachineSetup::MachineSetup(Deps deps, MachineSettings settings)
+    : deps_(std::move(deps)), settings_(settings) {
+  if (!settings_.chains) return;
+  for (const auto family : {Firewall::Family::kIpv4, Firewall::Family::kIpv6})
+    chains_.push_back(std::make_unique<Chains>(Chains{Firewall(deps_.run, family), "", false}));
+}
+
+MachineSetup::~MachineSetup() { *alive_ = false; }
+
+void MachineSetup::Start() {
+  if (settings_.sysctls)
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const Status status = EnsureSysctls(deps_.files, deps_.write, SysctlRule::kSet);
+      deps_.loop.Post([this, alive, status] {
+        if (*alive) OnSysctls(status);
+      });
+    });
+  if (settings_.swap_on)
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const bool kept_off = KeepsTmpfsOffSwap(deps_.files, deps_.mounts, deps_.root_dir);
+      deps_.loop.Post([this, alive, kept_off] {
+        if (*alive) OnSwapTried(kept_off);
+      });
+    });
+  if (!settings_.resolver_config.empty())
+    deps_.strands.Run(kStrand, [this, alive = alive_] {
+      const std::string trouble = ResolverTrouble();
+      deps_.loop.Post([this, alive, trouble] {
+        if (*alive) OnResolverRead(trouble);
+      });
+    });
+  if (chains_.empty()) return;
+  tick_ = std::make_unique<exec::Periodic>(deps_.loop, kCanaryPeriod, [this] { OnTick(); });
+  OnTick();
+}
+
+void MachineSetup::OnTick() {
+  if (under_way_ > 0) return;  // the next minute
+  for (const auto& chains : chains_)
+    if (!chains->missing) EnsureSoon(*chains);
+}
+
+void MachineSetup::EnsureSoon(Chains& chains) {
+  ++under_way_;
+  deps_.strands.Run(kStrand, [this, &chains, alive = alive_] {
+    const Status status = KeepChains(chains.firewall);
+    deps_.loop.Post([this, &chains, alive, status] {
+      if (!*alive) return;
+      --under_way_;
+      OnEnsured(chains, status);
+    });
+  });
+}
+
+void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
+  const char* family = chains.firewall.family() == Firewall::Family::kIpv4 ? "IPv4" : "IPv6";
+  if (status.code() == StatusCode::kNotFound) {
+    chains.missing = true;
+    deps_.log.Info("no iptables on this machine", {{"ipFamily", family}});
+    return;
+  }
+  const std::string trouble = status.ok() ? "" : Message(status);
+  if (trouble == chains.trouble) return;
+  chains.trouble = trouble;
+  if (status.ok()) {
+    deps_.log.Info("iptables chains ready", {{"ipFamily", family}});
+  } else {
+    deps_.log.Warn("cannot make iptables chains", {{"ipFamily", family}, KV("err", status)});
+  }
+}
+
+void MachineSetup::OnSysctls(const Status& status) {
+  if (status.ok()) return;
+  deps_.log.Warn("cannot set kernel parameters", {KV("err", status)});
+  NodeWarning("KernelSettingsFailed", Message(status));
+}
+
+void MachineSetup::OnSwapTried(bool kept_off) {
+  if (kept_off) return;
+  deps_.log.Warn("volumes in memory may be swapped to a disk");
+  NodeWarning("PossibleMemoryBackedVolumesOnDisk", kMayBeSwapped);
+}
+
+std::string MachineSetup::ResolverTrouble() const {
+  const std::string& path = settings_.resolver_config;
+  const auto text = deps_.files.Read(path, kMaxResolverFile);
+  if (!text.ok()) return fmt::format("read {}: {}", path, Message(text.status()));
+  const auto file = ParseResolverFile(*text);
+  if (!file.ok()) return fmt::format("{}: {}", path, Message(file.status()));
+  return ResolverFileExcess(path, *file, settings_.cluster_domain);
+}
+
+void MachineSetup::OnResolverRead(const std::string& trouble) {
+  if (trouble.empty()) return;
+  deps_.log.Warn("resolv.conf of pods truncated to limits", {{"err", trouble}});
+  NodeWarning("CheckLimitsForResolvConf", trouble);
+}
+
+void MachineSetup::NodeWarning(const char* reason, const std::string& message) {
+  deps_.events.Record(
+      daemon::NodeEvent(deps_.node_name, {.reason = reason, .message = message, .warning = true}));
+}
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,73 @@
+#include "services/pod-worker/node/node_addresses.h"
+
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "libs/bus/names.h"
+#include "splitlet/v1/records.pb.h"
+
+namespace splitlet::pod_worker {
+
+namespace {
+
+constexpr const char* kAddressStrand = "records/node";
+constexpr Duration kSaveAgain = 1s;
+
+}  // namespace
+
+void NodeAddresses::Start() {
+  deps_.podstatus.OnChange([this](const bus::View<v1::PodStatusRecord>::Change& change) {
+    if (change.key == bus::kNodeKey) OnNode();
+  });
+  OnNode();
+}
+
+void NodeAddresses::OnRead(std::vector<std::string> ips) {
+  if (!ips_.empty() || ips.empty()) return;
+  ips_ = std::move(ips);
+  deps_.on_changed();
+}
+
+/// A record that is gone, or names no address, takes none away.
+void NodeAddresses::OnNode() {
+  const auto record = deps_.podstatus.Find(bus::kNodeKey);
+  if (record == nullptr) return;
+  const auto& told = record->node().host_ips();
+  std::vector<std::string> ips(told.begin(), told.end());
+  if (ips.empty() || ips == ips_) return;
+  ips_ = std::move(ips);
+  deps_.log.Info("addresses of the node",
+                 {KV("addresses", fmt::format("{}", fmt::join(ips_, ",")))});
+  Save();
+  deps_.on_changed();
+}
+
+/// One save at a time; a change during a save is in the next one. Containers need not wait for it:
+/// the file only spares the next start the wait for status.
+void NodeAddresses::Save() {
+  changed_ = true;
+  if (std::exchange(saving_, true)) return;
+  changed_ = false;
+  deps_.strands.Run(kAddressStrand, [this, ips = ips_] {
+    const Status saved = deps_.save(ips);
+    deps_.loop.Post([this, saved] { OnSaved(saved); });
+  });
+}
+
+void NodeAddresses::OnSaved(const Status& status) {
+  const std::string why = status.ok() ? std::string() : std::string(Message(status));
+  if (std::exchange(error_, why) != why && !why.empty())
+    deps_.log.Error("cannot save the node's addresses, will try again", {KV("err", status)});
+  if (!status.ok()) {
+    deps_.loop.RunAfter(kSaveAgain, [this] {
+      saving_ = false;
+      Save();
+    });
+    return;
+  }
+  saving_ = false;
+  if (changed_) Save();
+}
+
+}  // namespace splitlet::pod_worker

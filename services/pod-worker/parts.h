@@ -1,0 +1,178 @@
+#pragma once
+
+/// The parts that pod-worker is made of, floor by floor. Each floor builds its parts from those
+/// below; a part calls upwards only through PodLoop and the functions that its Deps name.
+/// Threads: made and destroyed on the loop.
+/// Errors:  none.
+/// Source:  services/pod-worker/arrows.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libs/base/log.h"
+#include "libs/base/random.h"
+#include "libs/bus/typed.h"
+#include "libs/cri/cri.h"
+#include "libs/cri/long_calls.h"
+#include "libs/cri/observe.h"
+#include "libs/daemon/service.h"
+#include "libs/peers/desired_owner.h"
+#include "services/pod-worker/api_objects/pod_objects.h"
+#include "services/pod-worker/cgroups/cgroup_keeper.h"
+#include "services/pod-worker/cgroups/pod_cgroups.h"
+#include "services/pod-worker/config.h"
+#include "services/pod-worker/control/desired_confirmation.h"
+#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/gone_pods.h"
+#include "services/pod-worker/control/grant_judge.h"
+#include "services/pod-worker/control/left_volumes.h"
+#include "services/pod-worker/control/pod_loop.h"
+#include "services/pod-worker/control/recovery.h"
+#include "services/pod-worker/control/removal_holds.h"
+#include "services/pod-worker/control/request_handler.h"
+#include "services/pod-worker/control/static_pod_start_gate.h"
+#include "services/pod-worker/control/unreadable_records.h"
+#include "services/pod-worker/hooks/hook_runner.h"
+#include "services/pod-worker/images/puller.h"
+#include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/node/node_addresses.h"
+#include "services/pod-worker/pod/workers.h"
+#include "services/pod-worker/probes/exec_prober.h"
+#include "services/pod-worker/probes/network_prober.h"
+#include "services/pod-worker/probes/probe_scheduler.h"
+#include "services/pod-worker/probes/results.h"
+#include "services/pod-worker/records/disk_records.h"
+#include "services/pod-worker/records/worker_store.h"
+#include "services/pod-worker/sync/resync_timer.h"
+#include "services/pod-worker/sync/sync_outcome.h"
+#include "services/pod-worker/sync/sync_runner.h"
+#include "services/pod-worker/termination/pod_runtime.h"
+#include "services/pod-worker/termination/pod_terminator.h"
+#include "services/pod-worker/termination/stopped_sandboxes.h"
+#include "services/pod-worker/user_namespaces/user_ids.h"
+#include "services/pod-worker/volumes/volume_manager.h"
+
+namespace splitlet::v1 {
+class DesiredRecord;
+class PodStatusRecord;
+class WorkerRecord;
+}  // namespace splitlet::v1
+
+namespace splitlet::pod_worker {
+
+struct Deps {
+  const Clock& clock;
+  exec::EventLoop& loop;
+  exec::Strands& strands;  // files and short calls: never held up by the runtime
+  /// Calls to the runtime for one pod, but for stops and pulls, which hold no thread. Such a call
+  /// may last as long as a network plugin takes to give up, and holds its thread all the time: the
+  /// pool admits others beside those that last long.
+  exec::Strands& runtime_strands;
+  bus::Bus& bus;
+  bus::Table<v1::WorkerRecord> table;
+  bus::View<v1::DesiredRecord> desired;
+  bus::View<v1::PodStatusRecord> podstatus;
+  cri::Reader& reader;
+  cri::Runner& runner;
+  cri::Remover& remover;
+  cri::Images& images;
+  cri::LongCalls& long_calls;
+  cri::TailReader read_tail;  // for termination messages
+  fs::FileSystem& files;
+  fs::Mounts& mounts;
+  fs::Ownership& ownership;
+  fs::WithinReader read_within;
+  peers::DesiredOwner& owner;  // config-source, asked before a destructive act
+  daemon::EventRecorder& events;
+  prometheus::Registry& metrics;
+  Log log;
+  http::Caller& http;  // of servers in pods, for probes and hooks
+  uint64_t seed = 1;   // of jitter
+  std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
+  cgroup::Kernel* kernel = nullptr;                                   // of cgroups; null: none
+  cgroup::Slices* slices = nullptr;                                   // of systemd; null: none
+  process::ProgramRunner run_program = process::RunProgram;           // of plugins
+  ApiCache* api_objects = nullptr;  // of API pods; null: this node has no API server
+  /// Of volumes, whose ends go to OnVolumeProgramEnded; null: no program that may last mounts one.
+  process::Programs* programs = nullptr;
+};
+
+/// The parts that all others use: values, files, the runtime and the kernel.
+struct GroundParts {
+  GroundParts(Deps deps, Config config);
+  GroundParts(const GroundParts&) = delete;
+  GroundParts& operator=(const GroundParts&) = delete;
+
+  Deps deps;
+  const Config config;
+  DiskRecords records;
+  PullRecords pull_records;
+  const NodeCredentials node_credentials;
+  Metrics metrics;
+  cri::Observer observer;
+  VolumeManager volumes;
+  PodCgroups cgroups;
+  const SyncDeps sync;
+  PodRuntime runtime;
+  StoppedSandboxes stopped_sandboxes;
+  Random random;
+  Workers workers;
+  PodObjects objects;
+  UserIdRanges user_ids;
+};
+
+/// The parts that carry out a step for a pod: images, probes, hooks, syncs and terminations.
+struct StepParts {
+  /// `loop` is used only after it is made.
+  StepParts(GroundParts& ground, PodLoop& loop);
+  StepParts(const StepParts&) = delete;
+  StepParts& operator=(const StepParts&) = delete;
+
+  NodeAddresses addresses;
+  WorkerStore store;
+  CredentialProviders providers;
+  ImagePuller puller;
+  ProbeResults probe_results;
+  ExecProber exec_prober;
+  NetworkProber network_prober;
+  ProbeScheduler probes;
+  HookRunner hooks;
+  ResyncTimer resyncs;
+  PodTerminator terminator;
+  SyncRunner syncs;
+};
+
+/// The parts that decide whether and why something is done for a pod.
+struct ControlParts {
+  /// Functions of the service for the results of these parts.
+  struct Calls {
+    std::function<Worker&(std::unique_ptr<Worker>)> add;
+    std::function<void(DiskRecords::All& records)> on_read;
+    std::function<void(const std::vector<cri::Sandbox>& sandboxes,
+                       const std::vector<cri::Container>& containers)>
+        on_listed;
+    std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
+  };
+  /// `loop` is used only after it is made.
+  ControlParts(GroundParts& ground, StepParts& steps, PodLoop& loop, Calls calls);
+  ControlParts(const ControlParts&) = delete;
+  ControlParts& operator=(const ControlParts&) = delete;
+
+  RemovalHolds holds;
+  LeftVolumes left_volumes;
+  UnreadableRecords unreadable;
+  StaticPodStartGate gate;
+  DesiredConfirmation confirmation;
+  FoundIncarnations found;
+  GonePods gone;
+  GrantJudge judge;
+  RequestHandler requests;
+  Recovery recovery;
+  CgroupKeeper keeper;
+};
+
+PodLoop::Deps PodLoopDeps(GroundParts& ground, StepParts& steps, ControlParts& control);
+
+}  // namespace splitlet::pod_worker

@@ -1,0 +1,38 @@
+#pragma once
+
+/// What is known of the containers of a pod that ended, wait or are to be replaced.
+/// Threads: values.
+/// Errors:  none.
+/// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rule 5.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "libs/base/clock.h"
+#include "services/pod-worker/pod/crash_backoff.h"
+
+namespace splitlet::pod_worker {
+
+/// How containers are restarted; the value behind SavedPodRestarts.
+struct RestartState {
+  CrashBackoff backoff;
+  std::set<std::string> replacing;
+  /// preStop hooks that may have begun, by id of the container: not to be begun again.
+  std::map<std::string, Clock::Time> pre_stops = {};
+};
+
+/// Reason of a container that was stopped to be replaced and that the runtime still has. Shown only
+/// while that container is the newest one seen, so that no reader takes it for ended for good.
+inline constexpr const char* kContainerCreating = "ContainerCreating";
+/// What a container waits for, as its status shows it.
+struct WaitingReason {
+  std::string reason, message;
+  std::optional<Clock::Time> back_off_until;
+};
+
+/// Ids of containers that a signal from outside has ended -> when that was seen first.
+using KilledSince = std::map<std::string, Clock::Time>;
+
+}  // namespace splitlet::pod_worker

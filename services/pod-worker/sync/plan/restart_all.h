@@ -1,0 +1,32 @@
+#pragma once
+
+/// RestartAllContainers: a container whose end says so takes all of the pod along, init containers
+/// too; the sandbox stays.
+/// In:      what the runtime shows of the present incarnation.
+/// Killed:  what says it, the record of that end, is removed last: the next start goes on.
+/// Threads: pure functions, any.
+/// Errors:  none.
+/// Source:  docs/behaviour/pod-sync.md, "Containers"; kubelet ShouldAllContainersRestart.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libs/kube/pod_types.h"
+#include "services/pod-worker/sync/plan/actions.h"
+
+namespace splitlet::pod_worker {
+
+/// Ids of records; the logs of all stay.
+struct RestartAll {
+  std::vector<ContainerStop> stop;       // what runs; nothing is removed before it has ended
+  std::vector<std::string> remove;       // regular containers, then init containers
+  std::vector<std::string> remove_last;  // the same of those whose end says it
+};
+
+/// Unset: no end says it. `stopped`: ids of records in an unknown state that were stopped already.
+std::optional<RestartAll> ComputeRestartAll(const kube::Pod& pod, const v1::ObservedPod& seen,
+                                            const std::set<std::string>& stopped);
+
+}  // namespace splitlet::pod_worker
