@@ -4,7 +4,7 @@
 /// below; a part calls upwards only through PodLoop and the functions that its Deps name.
 /// Threads: made and destroyed on the loop.
 /// Errors:  none.
-/// Source:  services/pod-worker/arrows.
+/// Source:  ARCHITECTURE.md, "Rooms inside a service".
 
 #include <functional>
 #include <memory>
