@@ -162,7 +162,7 @@ TEST_F(RemoteSessions, OutputThatComesAfterTheExitCodeIsNotLost) {
   EXPECT_EQ(out.ReadAll(), "later");
 }
 
-TEST_F(RemoteSessions, InputIsSentToItsEnd) {
+TEST_F(RemoteSessions, InputIsSentAndItsEndIsTold) {
   std::string received;
   TestServer server([&received](TestPeer& peer) {
     const Streams streams = peer.Accept(4);

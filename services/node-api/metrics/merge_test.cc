@@ -101,7 +101,7 @@ TEST(MergedSums, GaugesAreNotKept) {
   EXPECT_EQ(Merged(merger, {}), "");
 }
 
-TEST(MergedSums, ASeriesThatARestartedProcessLacksYetIsKept) {
+TEST(MergedSums, ASeriesThatANewLifeHasNotYetIsKept) {
   MetricsMerger merger;
   const auto text = [](int started, const std::string& more) {
     return fmt::format("process_start_time_seconds {}\n# TYPE c counter\nc{{code=\"200\"}} 5\n{}",
