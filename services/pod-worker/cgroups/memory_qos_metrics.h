@@ -4,7 +4,7 @@
 /// Threads: one.
 /// Errors:  none.
 /// Units:   bytes.
-/// Source:  docs/behaviour/cgroups.md, "Protected memory".
+/// Source:  docs/behaviour/cgroups.md, "Memory that is kept".
 
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
