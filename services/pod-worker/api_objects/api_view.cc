@@ -81,7 +81,7 @@ StatusOr<ObjectPtr<ServiceAccount>> ApiView::GetServiceAccount(const ObjectName&
 StatusOr<std::string> ApiView::GetToken(const TokenWish& wish) const {
   const auto found = content_.tokens.find(wish);
   if (found == content_.tokens.end())
-    return Unavailable("failed to fetch token: it is not asked for yet");
+    return Unavailable("failed to fetch token: not requested yet");
   return found->second;
 }
 

@@ -8,7 +8,7 @@
 /// Killed:  the next tick does the same work.
 /// Threads: the loop's; files are touched on strands, those of a pod on the pod's own.
 /// Errors:  logged when they change; retried each minute.
-/// Source:  docs/behaviour/cgroups.md, "Life".
+/// Source:  docs/behaviour/cgroups.md, "Lifecycle".
 
 #include <functional>
 #include <optional>

@@ -108,7 +108,7 @@ StatusOr<std::optional<cgroup::Name>> PodCgroups::ReadMark(const std::string& ui
   if (text->ends_with('\n')) text->pop_back();
   auto name = cgroup::ParseCgroupfsPath(*text);
   if (!name.ok() || name->size() < 2 || cgroup::PodUidOf(name->back()) != uid)
-    return FailedPrecondition("{}: \"{}\" is no cgroup of this pod", MarkOf(uid), *text);
+    return FailedPrecondition("{}: \"{}\" is not a cgroup of this pod", MarkOf(uid), *text);
   return std::optional(std::move(*name));
 }
 

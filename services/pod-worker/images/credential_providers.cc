@@ -65,7 +65,8 @@ Status WithoutToken(const Status& status, const PluginAccount* account) {
   if (account == nullptr) return status;
   const std::string begin = account->token.substr(0, kLeak);
   if (begin.empty() || Message(status).find(begin) == std::string::npos) return status;
-  return MakeStatus(status.code(), "it failed, and what it says has the token in it");
+  return MakeStatus(status.code(),
+                    "the plugin failed; its error is hidden because it holds the token");
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(Keyring, WhatCannotBeUnderstoodAddsNothingAndShowsNothing) {
       {"[]", "not a JSON object"},
       {R"({"auths": "hunter2"})", "auths is not an object"},
       {R"({"auths": {"a.io": {"username": "u"}, "reg.io": "hunter2"}})",
-       "what is said of a registry is not an object"},
+       "the entry of a registry is not an object"},
       {R"({"auths": {"a.io": {"username": "u"}, "reg.io": {"auth": "hunter2!"}}})",
        "auth is not \"user:password\" in base64"},
       {R"({"auths": {"reg.io": {"auth": "aHVudGVyMg=="}}})",
@@ -304,7 +304,7 @@ TEST_F(Records, OneThatCannotBeReadIsAnErrorUntilItIsWrittenAnew) {
   const std::string path =
       "/kubelet/image_manager/pulled/" + files_.List("/kubelet/image_manager/pulled")->at(0).name;
   ASSERT_TRUE(files_.Replace(path, "{", {}).ok());
-  EXPECT_EQ(Decide({}), "record of a pull: " + path + ": not such a record");
+  EXPECT_EQ(Decide({}), "record of a pull: " + path + ": not a record of a pull");
   ASSERT_TRUE(records_.AddAccess({"reg.io/x:1", "sha256:1"}, Of("a", "1")).ok());
   EXPECT_EQ(Decide({Of("a", "1")}), "allowed");
   EXPECT_EQ(Decide({}), "pull");

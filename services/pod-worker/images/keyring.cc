@@ -106,7 +106,7 @@ Status Keyring::Add(std::string_view text, Shape shape, const std::optional<Secr
   std::map<std::string, Credential> read;  // ordered: the map of the document is not
   for (const auto& [registry, value] : document.fields()) {
     if (!value.has_struct_value())
-      return InvalidArgument("what is said of a registry is not an object");
+      return InvalidArgument("the entry of a registry is not an object");
     auto credential = ReadEntry(value.struct_value());
     if (!credential.ok()) return credential.status();
     credential->secret = secret;

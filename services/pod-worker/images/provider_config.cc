@@ -56,7 +56,7 @@ Status CheckKeys(const char* field, const Keys& keys) {
     if (const std::string wrong = kube::CheckQualifiedName(lower); !wrong.empty())
       return InvalidArgument("{}[{}]: \"{}\": {}", field, i, OneLine(keys[i]), wrong);
     if (!seen.insert(keys[i]).second)
-      return InvalidArgument("{}[{}]: {} is there twice", field, i, keys[i]);
+      return InvalidArgument("{}[{}]: {} is listed twice", field, i, keys[i]);
   }
   return OkStatus();
 }
@@ -101,11 +101,11 @@ StatusOr<TokenAttributes> CheckedToken(const v1::CredentialProviderTokenAttribut
 Status AddToken(const v1::CredentialProvider& from, const std::string& version,
                 CredentialProvider& out) {
   if (!from.has_token_attributes()) return OkStatus();
-  for (const auto& [said, want] :
+  for (const auto& [given, want] :
        {std::pair{std::string_view(version), kConfigVersions[0]},
         std::pair{std::string_view(from.api_version()), kPluginVersions[0]}})
-    if (said != want)
-      return InvalidArgument("tokenAttributes: needs apiVersion {}, got {}", want, said);
+    if (given != want)
+      return InvalidArgument("tokenAttributes: needs apiVersion {}, got {}", want, given);
   ASSIGN_OR_RETURN(out.token, CheckedToken(from.token_attributes()), "tokenAttributes");
   return OkStatus();
 }
@@ -116,7 +116,7 @@ StatusOr<CredentialProvider> Checked(const v1::CredentialProvider& provider,
   if (!IsProgramName(provider.name()))
     return InvalidArgument("name: \"{}\" is not the name of a program", OneLine(provider.name()));
   if (provider.match_images().empty())
-    return InvalidArgument("matchImages: {} is for no image", provider.name());
+    return InvalidArgument("matchImages: {} matches no image", provider.name());
   if (std::ranges::find(kPluginVersions, provider.api_version()) == kPluginVersions.end())
     return InvalidArgument("apiVersion: want one of {}, got \"{}\"",
                            fmt::join(kPluginVersions, ", "), OneLine(provider.api_version()));
@@ -172,7 +172,7 @@ Status AddFile(fs::FileSystem& files, const std::string& path, const std::string
     RETURN_IF_ERROR(CheckProgram(files, provider.argv[0]), "{}: providers[{}]", path, i);
     for (const auto& other : providers)
       if (other.name == provider.name)
-        return InvalidArgument("{}: providers[{}]: name: {} is there twice", path, i,
+        return InvalidArgument("{}: providers[{}]: name: {} is listed twice", path, i,
                                provider.name);
     providers.push_back(std::move(provider));
   }

@@ -33,7 +33,7 @@ StatusOr<std::optional<T>> ReadJson(fs::FileSystem& files, const std::string& pa
   google::protobuf::util::JsonParseOptions lenient;
   lenient.ignore_unknown_fields = true;
   if (!google::protobuf::util::JsonStringToMessage(*text, &message, lenient).ok())
-    return DataLoss("{}: not such a record", path);
+    return DataLoss("{}: not a record of a pull", path);
   return std::optional<T>(std::move(message));
 }
 
@@ -112,7 +112,7 @@ std::string PullRecords::Now() const {
 StatusOr<std::optional<v1::ImagePulledRecord>> PullRecords::Read(const std::string& ref) const {
   auto record = ReadJson<v1::ImagePulledRecord>(files_, FileOf(pulled_, ref));
   if (record.ok() && *record && (*record)->image_ref() != ref)
-    return DataLoss("{}: of another image", FileOf(pulled_, ref));
+    return DataLoss("{}: the record names another image", FileOf(pulled_, ref));
   return record;
 }
 

@@ -199,7 +199,7 @@ TEST(ValueFromObject, FoundMissingAndOptional) {
   EXPECT_EQ(Value("map", "settings", "SIZE", true), "!");
   EXPECT_EQ(Value("secret", "none", "K", true), "!");
   EXPECT_EQ(Value("secret", "login", "BLOB", true),
-            "key BLOB of shop/login is no text, and cannot be a variable");
+            "key BLOB of shop/login is not text, so it cannot be a variable");
 }
 
 TEST(ServiceVariables, OfEachPort) {

@@ -12,7 +12,7 @@ using Values = std::map<std::string, std::string>;
 
 Status CheckText(const std::string& value, const std::string& key, const ObjectName& name) {
   if (IsText(value)) return OkStatus();
-  return InvalidArgument("key {} of {}/{} is no text, and cannot be a variable", key,
+  return InvalidArgument("key {} of {}/{} is not text, so it cannot be a variable", key,
                          name.name_space, name.name);
 }
 

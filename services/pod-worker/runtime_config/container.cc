@@ -170,7 +170,7 @@ Status SetStopSignal(const kube::Container& container, runtime::v1::ContainerCon
   }
   runtime::v1::Signal signal{};
   if (!runtime::v1::Signal_Parse(name, &signal))
-    return InvalidArgument("lifecycle.stopSignal: \"{}\" is no signal", asked);
+    return InvalidArgument("lifecycle.stopSignal: \"{}\" is not a signal", asked);
   out.set_stop_signal(signal);
   return OkStatus();
 }

@@ -224,7 +224,7 @@ TEST_F(ContainerConfigTest, TheStopSignalIsTheRuntimesWord) {
     EXPECT_EQ(out_.stop_signal(), c.want);
   }
   container().mutable_lifecycle()->set_stop_signal("SIGNAL");
-  EXPECT_EQ(Message(Make()), "lifecycle.stopSignal: \"SIGNAL\" is no signal");
+  EXPECT_EQ(Message(Make()), "lifecycle.stopSignal: \"SIGNAL\" is not a signal");
 }
 
 TEST_F(ContainerConfigTest, AMissingVolumeIsNamed) {

@@ -458,7 +458,7 @@ TEST_F(Cgroups, AMarkOfAnotherCgroupIsNotFollowed) {
   ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
   EXPECT_EQ(Show(), "");
   EXPECT_THAT(events.Text("FailedCreatePodContainer"),
-              HasSubstr("\"/kubepods/poduid-other\" is no cgroup of this pod"));
+              HasSubstr("\"/kubepods/poduid-other\" is not a cgroup of this pod"));
   EXPECT_THAT(PodDirs(), Contains("/kubepods/poduid-other"));
 }
 

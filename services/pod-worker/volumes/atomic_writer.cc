@@ -115,7 +115,7 @@ class Publisher {
       if (there.status().code() == StatusCode::kNotFound) return name;
       if (!there.ok()) return there.status();
     }
-    return Internal("no name is free");
+    return Internal("no free name for a new set");
   }
 
   StatusOr<std::string> Renew() {
