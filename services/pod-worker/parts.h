@@ -4,7 +4,7 @@
 /// below; a part calls upwards only through PodLoop and the functions that its Deps name.
 /// Threads: made and destroyed on the loop.
 /// Errors:  none.
-/// Source:  ARCHITECTURE.md, "Rooms inside a service".
+/// Source:  services/pod-worker/README.md, "Floors".
 
 #include <functional>
 #include <memory>
@@ -26,7 +26,7 @@
 #include "services/pod-worker/control/desired_confirmation.h"
 #include "services/pod-worker/control/found_incarnations.h"
 #include "services/pod-worker/control/gone_pods.h"
-#include "services/pod-worker/control/grant_judge.h"
+#include "services/pod-worker/control/grant_checker.h"
 #include "services/pod-worker/control/left_volumes.h"
 #include "services/pod-worker/control/pod_loop.h"
 #include "services/pod-worker/control/recovery.h"
@@ -167,7 +167,7 @@ struct ControlParts {
   DesiredConfirmation confirmation;
   FoundIncarnations found;
   GonePods gone;
-  GrantJudge judge;
+  GrantChecker checker;
   RequestHandler requests;
   Recovery recovery;
   CgroupKeeper keeper;

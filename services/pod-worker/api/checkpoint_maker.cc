@@ -12,7 +12,7 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr Duration kRoomForTheAnswer = 5s;  // beside what the runtime may take
-constexpr Duration kLookLimit = 20s;
+constexpr Duration kFindLimit = 20s;
 constexpr uint32_t kFolderMode = 0700;
 
 /// A kubelet's time.RFC3339 of the local time.
@@ -73,7 +73,7 @@ StatusOr<cri::Container> CheckpointMaker::FindRunning(const v1::CheckpointReques
 }
 
 StatusOr<std::string> CheckpointMaker::Make(const v1::CheckpointRequest& request) {
-  const auto container = FindRunning(request, After(deps_.clock, kLookLimit));
+  const auto container = FindRunning(request, After(deps_.clock, kFindLimit));
   if (!container.ok()) return container.status();
   ASSIGN_OR_RETURN(const std::string name, CheckpointFileName(*container, deps_.clock.WallNow()),
                    "name the archive");

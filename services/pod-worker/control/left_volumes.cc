@@ -32,7 +32,7 @@ StatusOr<Progress> LeftVolumes::TearDownNow(const std::string& uid) const {
   ASSIGN_OR_RETURN(const bool ours, deps_.volumes.IsMarked(uid), "mark of the pod");
   if (!ours) return FailedPrecondition("nothing says that the pod is of this node");
   const auto left = deps_.runtime.Inspect(uid);
-  RETURN_IF_ERROR(left, "look at the pod");
+  RETURN_IF_ERROR(left, "inspect the pod");
   if (MayUseVolumes(*left))
     return FailedPrecondition("a container or a sandbox of the pod may use them");
   return deps_.volumes.TearDown(uid, "");

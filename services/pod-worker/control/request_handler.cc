@@ -79,7 +79,7 @@ void RequestHandler::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus
 
 /// `asked`: the answer of config-source; null: not asked yet.
 void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done,
-                            const std::string& traceparent, const GrantJudge::Asked* asked) {
+                            const std::string& traceparent, const GrantChecker::Asked* asked) {
   Worker* worker = deps_.workers.Find(request.uid());
   const GrantAction action =
       DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
@@ -93,52 +93,53 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
     return;
   }
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
-  auto judged = Judge(request, traceparent, asked);
-  switch (judged.step) {
-    case GrantJudge::Step::kTake: break;
-    case GrantJudge::Step::kRefused: return done(judged.why);
-    case GrantJudge::Step::kUnmanaged:
-    case GrantJudge::Step::kUnsafe: Refuse(action, request, judged); return done(judged.why);
-    case GrantJudge::Step::kAsk:
-      return deps_.judge.Ask(
+  auto checked = CheckGrantOf(request, traceparent, asked);
+  switch (checked.step) {
+    case GrantChecker::Step::kTake: break;
+    case GrantChecker::Step::kRefused: return done(checked.why);
+    case GrantChecker::Step::kUnmanaged:
+    case GrantChecker::Step::kUnsafe: Refuse(action, request, checked); return done(checked.why);
+    case GrantChecker::Step::kAsk:
+      return deps_.checker.Ask(
           request,
-          [this, request, done, traceparent](const GrantJudge::Asked& answer) {
+          [this, request, done, traceparent](const GrantChecker::Asked& answer) {
             Update(request, done, traceparent, &answer);
           },
           done);
   }
-  auto traits = TraitsOf(judged.pod);
+  auto traits = TraitsOf(checked.pod);
   if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
   if (traits->uid != request.uid())
     return done(InvalidArgument("the pod is of UID {}", traits->uid));
   AcceptGrant(action,
-              {request.incarnation(), request.generation(), request.source(), std::move(judged.pod),
-               traceparent},
+              {request.incarnation(), request.generation(), request.source(),
+               std::move(checked.pod), traceparent},
               std::move(traits).value(), std::move(done));
 }
 
-GrantJudge::Judgement RequestHandler::Judge(const v1::UpdatePodRequest& request,
-                                            const std::string& traceparent,
-                                            const GrantJudge::Asked* asked) const {
+GrantChecker::Result RequestHandler::CheckGrantOf(const v1::UpdatePodRequest& request,
+                                                  const std::string& traceparent,
+                                                  const GrantChecker::Asked* asked) const {
   static const std::string kNothing;
   const Worker* worker = deps_.workers.Find(request.uid());
   const bool granted =
       worker != nullptr && worker->grant && worker->incarnation == request.incarnation();
-  return deps_.judge.Judge({request, traceparent, granted ? worker->grant->pod : kNothing, asked});
+  return deps_.checker.Check(
+      {request, traceparent, granted ? worker->grant->pod : kNothing, asked});
 }
 
 /// The record of the worker shows the refusal, and with it the pod's status; sync-loop stops
 /// sending a pod that is unsafe. Nothing is saved: the next start of this process, which may decide
 /// otherwise, is asked again.
 void RequestHandler::Refuse(GrantAction action, const v1::UpdatePodRequest& request,
-                            const GrantJudge::Judgement& judged) {
-  const v1::DesiredRecord& wanted = *judged.record;
+                            const GrantChecker::Result& checked) {
+  const v1::DesiredRecord& wanted = *checked.record;
   Worker* worker = deps_.workers.Find(request.uid());
   const bool other = worker == nullptr || worker->incarnation != wanted.incarnation();
   if (action == GrantAction::kBegin && other) worker = &AddUngranted(wanted);
   if (worker == nullptr || worker->incarnation != request.incarnation()) return;
-  const bool unsafe = judged.step == GrantJudge::Step::kUnsafe;
-  RefusedGrant refused{unsafe ? request.generation() : 0, std::string(Message(judged.why))};
+  const bool unsafe = checked.step == GrantChecker::Step::kUnsafe;
+  RefusedGrant refused{unsafe ? request.generation() : 0, std::string(Message(checked.why))};
   if (worker->refused == refused) return;
   worker->refused = std::move(refused);
   kube::Pod pod;

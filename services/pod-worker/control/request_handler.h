@@ -21,7 +21,7 @@
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/desired_confirmation.h"
 #include "services/pod-worker/control/found_incarnations.h"
-#include "services/pod-worker/control/grant_judge.h"
+#include "services/pod-worker/control/grant_checker.h"
 #include "services/pod-worker/control/requests.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
 #include "services/pod-worker/metrics/metrics.h"
@@ -62,7 +62,7 @@ class RequestHandler {
     FoundIncarnations& found;
     const StaticPodStartGate& gate;
     PodTerminator& terminator;
-    GrantJudge& judge;
+    GrantChecker& checker;
     const DesiredConfirmation& owner;
     std::function<bool(const std::string& key)> is_unreadable;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
@@ -87,12 +87,13 @@ class RequestHandler {
 
  private:
   PodView ViewOf(const std::string& uid) const;
-  GrantJudge::Judgement Judge(const v1::UpdatePodRequest& request, const std::string& traceparent,
-                              const GrantJudge::Asked* asked) const;
+  GrantChecker::Result CheckGrantOf(const v1::UpdatePodRequest& request,
+                                    const std::string& traceparent,
+                                    const GrantChecker::Asked* asked) const;
   void Refuse(GrantAction action, const v1::UpdatePodRequest& request,
-              const GrantJudge::Judgement& judged);
+              const GrantChecker::Result& checked);
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
-              const GrantJudge::Asked* asked);
+              const GrantChecker::Asked* asked);
   void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);
   void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
   void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,

@@ -29,12 +29,12 @@ void NodeAddresses::OnRead(std::vector<std::string> ips) {
   deps_.on_changed();
 }
 
-/// A record that is gone, or names no address, takes none away.
+/// A record that is gone, or names no address, changes nothing.
 void NodeAddresses::OnNode() {
   const auto record = deps_.podstatus.Find(bus::kNodeKey);
   if (record == nullptr) return;
-  const auto& told = record->node().host_ips();
-  std::vector<std::string> ips(told.begin(), told.end());
+  const auto& known = record->node().host_ips();
+  std::vector<std::string> ips(known.begin(), known.end());
   if (ips.empty() || ips == ips_) return;
   ips_ = std::move(ips);
   deps_.log.Info("addresses of the node",

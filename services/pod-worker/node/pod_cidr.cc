@@ -12,7 +12,7 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-constexpr Duration kLookPeriod = 10s;  // a kubelet's round of the node
+constexpr Duration kCheckPeriod = 10s;  // a kubelet's round of the node
 
 }  // namespace
 
@@ -60,30 +60,30 @@ void PodCidr::Want(std::string cidr) {
   if (cidr.empty() || cidr == wanted_) return;
   wanted_ = std::move(cidr);
   if (tick_ == nullptr)
-    tick_ = std::make_unique<exec::Periodic>(deps_.loop, kLookPeriod, [this] { OnTick(); });
+    tick_ = std::make_unique<exec::Periodic>(deps_.loop, kCheckPeriod, [this] { OnTick(); });
   OnTick();
 }
 
 void PodCidr::OnTick() {
-  if (busy_ || (told_ == wanted_ && deps_.runtime.Connected())) return;
+  if (busy_ || (sent_ == wanted_ && deps_.runtime.Connected())) return;
   busy_ = true;
   deps_.strands.Run("pod-cidr", [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
                                  &runtime = deps_.runtime, cidr = wanted_,
                                  limit = settings_.call_limit, ending = deps_.ending] {
     const Status status = runtime.UpdatePodCidr(cidr, {clock.Now() + limit, ending});
     loop.Post([this, alive, cidr, status] {
-      if (*alive) OnTold(cidr, status);
+      if (*alive) OnSent(cidr, status);
     });
   });
 }
 
-void PodCidr::OnTold(const std::string& cidr, const Status& status) {
+void PodCidr::OnSent(const std::string& cidr, const Status& status) {
   busy_ = false;
   if (status.ok()) {
     problem_.clear();
-    if (told_ != cidr)
-      deps_.log.Info("pod CIDR updated", {{"originalPodCIDR", told_}, {"newPodCIDR", cidr}});
-    told_ = cidr;
+    if (sent_ != cidr)
+      deps_.log.Info("pod CIDR updated", {{"originalPodCIDR", sent_}, {"newPodCIDR", cidr}});
+    sent_ = cidr;
   } else if (std::string problem = cidr + ToString(status); problem != problem_) {
     deps_.log.Warn("failed to update pod CIDR", {{"podCIDR", cidr}, KV("err", status)});
     problem_ = std::move(problem);

@@ -59,11 +59,11 @@ class PodCidr {
   void StartWatch();
   void Want(std::string cidr);
   void OnTick();
-  void OnTold(const std::string& cidr, const Status& status);
+  void OnSent(const std::string& cidr, const Status& status);
 
   const Deps deps_;
   const Settings settings_;
-  std::string wanted_, told_;
+  std::string wanted_, sent_;
   std::string problem_;  // that was logged
   bool busy_ = false;
   std::unique_ptr<exec::Periodic> tick_;         // null: nothing is to be sent yet

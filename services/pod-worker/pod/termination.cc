@@ -36,9 +36,9 @@ void Termination::OnHookBegun(const std::string& container_id) {
 
 Termination::Order Termination::OrderFor(ContainerStop container, Clock::Time now, bool again) {
   (container.aside ? run_->aside : run_->outstanding).insert(container.id);
-  again = again || told_to_end_.contains(container.id);
-  if (!run_->grace_seconds && told_to_end_.insert(container.id).second)
-    run_->newly_told.insert(container.id);
+  again = again || signalled_.contains(container.id);
+  if (!run_->grace_seconds && signalled_.insert(container.id).second)
+    run_->newly_signalled.insert(container.id);
   const Clock::Time until = UntilOf(container);
   container.announced = hooked_here_.contains(container.id);
   return {std::move(container), StopSeconds(until, now, again)};
@@ -102,8 +102,8 @@ Termination::Progress Termination::OnStopped(const std::string& container_id, co
                                              bool has_time) {
   if (status.ok()) hooked_here_.erase(container_id);  // it gets no more signals
   if (!run_) return Progress::kNotAwaited;
-  if (status.code() == StatusCode::kAborted && run_->newly_told.erase(container_id) > 0)
-    told_to_end_.erase(container_id);
+  if (status.code() == StatusCode::kAborted && run_->newly_signalled.erase(container_id) > 0)
+    signalled_.erase(container_id);
   const bool aside = run_->aside.erase(container_id) > 0;
   if (run_->outstanding.erase(container_id) == 0 && !aside) return Progress::kNotAwaited;
   const bool cancelled = run_->cancel->cancelled();

@@ -95,9 +95,9 @@ class Termination {
     std::vector<std::vector<ContainerStop>> steps;
     std::optional<int64_t> grace_seconds;
     Clock::Time until;
-    std::set<std::string> newly_told;   // ids of containers that got no signal before this run
-    std::set<std::string> outstanding;  // ids of containers that got their signal
-    std::set<std::string> aside;        // the same; the next step waits for none of them
+    std::set<std::string> newly_signalled;  // ids of containers that got no signal before this run
+    std::set<std::string> outstanding;      // ids of containers that got their signal
+    std::set<std::string> aside;            // the same; the next step waits for none of them
     std::map<std::string, ContainerStop> waiting;  // of the step, for their hooks; by id
     std::vector<std::string> errors;
     std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
@@ -109,7 +109,7 @@ class Termination {
   std::set<std::string> hooks_;        // ids of containers whose hook is under way
   std::set<std::string> hooked_here_;  // hook begun by this process; until they stop
   bool resumed_ = false;
-  std::set<std::string> told_to_end_;  // ids
+  std::set<std::string> signalled_;  // ids
 };
 
 }  // namespace splitlet::pod_worker

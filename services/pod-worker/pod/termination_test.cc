@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, int64_t>> Begin(Termination& end, Clock::Time
 
 using Orders = std::vector<std::pair<std::string, int64_t>>;
 
-TEST(Termination, AStepBeginsWhenTheOneBeforeHasEnded) {
+TEST(PodTermination, AStepBeginsWhenTheOneBeforeHasEnded) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
   Termination end;
@@ -39,7 +39,7 @@ TEST(Termination, AStepBeginsWhenTheOneBeforeHasEnded) {
   EXPECT_FALSE(end.IsStopping());
 }
 
-TEST(Termination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
+TEST(PodTermination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
   FakeClock clock;
   Termination end;
   ContainerStop debug = Stop("debug");
@@ -59,7 +59,7 @@ TEST(Termination, AStepDoesNotWaitForWhatIsAsideTheEndDoes) {
   end.EndRun();
 }
 
-TEST(Termination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
+TEST(PodTermination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   FakeClock clock;
   const Clock::Time deadline = clock.Now() + 30s;
   Termination end;
@@ -71,7 +71,7 @@ TEST(Termination, AStepThatFailedWhileThereIsTimeIsTheLastOfItsRun) {
   EXPECT_EQ(end.EndRun().errors.size(), 1u);
 }
 
-TEST(Termination, WhoWasToldToEndGetsNoSecondGrace) {
+TEST(PodTermination, WhoWasToldToEndGetsNoSecondGrace) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
   Termination end;
@@ -83,7 +83,7 @@ TEST(Termination, WhoWasToldToEndGetsNoSecondGrace) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 0}, {"new", 2}}));
 }
 
-TEST(Termination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
+TEST(PodTermination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   FakeClock clock;
   Termination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = {}}, clock.Now() + 30s);
@@ -105,7 +105,7 @@ TEST(Termination, WhoseTurnHadNotComeWhenItsStopWasGivenUpHasAllOfItsGrace) {
   }
 }
 
-TEST(Termination, AnEarlierStartMayHaveToldTheFirstStep) {
+TEST(PodTermination, AnEarlierStartMayHaveToldTheFirstStep) {
   FakeClock clock;
   const Clock::Time past = clock.Now() - 5s;
   Termination end;
@@ -116,7 +116,7 @@ TEST(Termination, AnEarlierStartMayHaveToldTheFirstStep) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"sidecar", 2}}));
 }
 
-TEST(Termination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
+TEST(PodTermination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   FakeClock clock;
   Termination end;
   end.BeginRun({.steps = {{Stop("a")}}, .grace_seconds = 7}, clock.Now() + 7s);
@@ -127,7 +127,7 @@ TEST(Termination, AContainerThatIsReplacedHasAGraceOfItsOwn) {
   EXPECT_EQ(Begin(end, clock.Now()), (Orders{{"a", 2}})) << "it was not told to end with the pod";
 }
 
-TEST(Termination, AHookIsRememberedUntilItsContainerHasStopped) {
+TEST(PodTermination, AHookIsRememberedUntilItsContainerHasStopped) {
   FakeClock clock;
   Termination end;
   const auto announced = [&](const Status& stopped) {
@@ -144,7 +144,7 @@ TEST(Termination, AHookIsRememberedUntilItsContainerHasStopped) {
   EXPECT_FALSE(announced(OkStatus())) << "a pod whose containers come and go keeps none of them";
 }
 
-TEST(Termination, ACancelledRunEndsWithItsStep) {
+TEST(PodTermination, ACancelledRunEndsWithItsStep) {
   FakeClock clock;
   Termination end;
   end.Cancel();

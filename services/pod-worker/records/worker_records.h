@@ -3,7 +3,7 @@
 /// A worker as it stands in its files and in the table `workers`.
 /// Threads: the loop's, as the workers.
 /// Errors:  none.
-/// Source:  proto/splitlet/v1/pod_worker_records.proto.
+/// Source:  proto/splitlet/v1/pod_worker_records.proto; proto/splitlet/v1/records.proto.
 
 #include <memory>
 

@@ -519,7 +519,7 @@ StatusOr<cri::ContainerId> ContainerStarter::FindCreated(const runtime::v1::Cont
                                                          const std::string& hash) {
   ASSIGN_OR_RETURN(const auto seen,
                    context_.deps.observer.Observe(context_.pod.metadata().uid(), Soon()),
-                   "look for the container");
+                   "find the container");
   for (const auto& record : seen.containers()) {
     const bool same = record.name() == config.metadata().name() &&
                       record.attempt() == config.metadata().attempt();

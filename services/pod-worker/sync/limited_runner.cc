@@ -94,9 +94,9 @@ void LimitedRunner::BeginStopContainer(const cri::ContainerId& id, int64_t grace
                [this, id, grace_seconds, came, deadline, done = std::move(done),
                 traceparent = cri::TraceScope::Current()](StatusOr<exec::Permit> permit) {
                  if (!permit.ok())
-                   return done(Aborted("not told to end: {}", Message(permit.status())));
+                   return done(Aborted("stop not sent: {}", Message(permit.status())));
                  if (deadline.cancel != nullptr && deadline.cancel->cancelled())
-                   return done(Aborted("not told to end: given up"));
+                   return done(Aborted("stop not sent: given up"));
                  const cri::TraceScope trace(traceparent);
                  const Duration waited = deps_.clock.Now() - came;
                  const int64_t left = GraceAfter(waited, grace_seconds);

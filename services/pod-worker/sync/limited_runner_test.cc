@@ -244,8 +244,7 @@ TEST(LimitedRunner, AStopThatIsCancelledBeforeItsTurnIsNotBegun) {
   cancel->Cancel();
   place.runtime.AnswerFirst(OkStatus());
   EXPECT_EQ(place.Begun(), std::vector<std::string>{"a"});
-  EXPECT_EQ(place.told,
-            (std::vector<std::string>{"b not told to end: given up (ABORTED)", "a OK"}));
+  EXPECT_EQ(place.told, (std::vector<std::string>{"b stop not sent: given up (ABORTED)", "a OK"}));
 }
 
 TEST(LimitedRunner, ThoseWithTheLeastGraceAreToldFirst) {

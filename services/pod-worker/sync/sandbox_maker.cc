@@ -148,7 +148,7 @@ StatusOr<cri::SandboxId> SandboxMaker::Run(const runtime::v1::PodSandboxConfig& 
   if (id.status().code() != StatusCode::kAlreadyExists) return id;
   // A call whose answer was lost made it: it is this one, or the runtime is still cleaning up.
   ASSIGN_OR_RETURN(const auto listed, deps_.reader.ListPodSandbox(pod_.metadata().uid(), Soon()),
-                   "look for the sandbox");
+                   "find the sandbox");
   for (const auto& sandbox : listed)
     if (sandbox.attempt == attempt && sandbox.state == cri::SandboxState::kReady) return sandbox.id;
   return Aborted("the name of the sandbox is still reserved");

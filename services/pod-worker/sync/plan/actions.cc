@@ -97,8 +97,8 @@ class Decision {
     for (const kube::Container* container : left) todo_.start.push_back(Start(*container, false));
   }
 
-  /// What init containers did in an earlier sandbox is over. The first one is counted on: it is
-  /// made with what is seen now.
+  /// Work of init containers in an earlier sandbox does not count. The number of the first one goes
+  /// on: it is made with the present records.
   void PurgeInitRecords() {
     const auto& inits = pod_.spec().init_containers();
     for (int i = 1; i < inits.size(); ++i) {
@@ -119,7 +119,7 @@ class Decision {
     }
   }
 
-  /// Of each init name only the newest dead record is worth keeping.
+  /// Keeps only the newest dead record of each init container.
   void PruneInitRecords() {
     for (const auto& init : pod_.spec().init_containers()) {
       bool first = true;
@@ -190,15 +190,15 @@ class Decision {
     return true;
   }
 
-  /// What containers did in an earlier sandbox does not count for initialisation; their records
-  /// stay until the next attempt has taken over their number.
+  /// Work of containers in an earlier sandbox does not count for initialisation; their records stay
+  /// until the next attempt has taken over their number.
   const ContainerRecord* NewestInSandbox(const std::string& name) const {
     for (const auto& record : seen_.containers())
       if (record.name() == name && record.sandbox_id() == todo_.sandbox_id) return &record;
     return nullptr;
   }
 
-  /// True when the regular containers may be looked at.
+  /// True when the regular containers may be considered.
   bool InitContainers() {
     const auto& inits = pod_.spec().init_containers();
     if (inits.empty()) return true;
@@ -226,7 +226,7 @@ class Decision {
     return initialised_;
   }
 
-  /// Which probe says that the running container has to be stopped.
+  /// The failed probe because of which the running container has to be stopped.
   std::optional<ProbeKind> FailedProbe(const kube::Container& container,
                                        const ContainerRecord& record) const {
     for (const ProbeKind kind : {ProbeKind::kLiveness, ProbeKind::kStartup})
@@ -249,7 +249,7 @@ class Decision {
                     container.name(), NameOf(kind), replaced && !init ? ", will be restarted" : ""),
         replaced);
     const auto& probe = *FindProbe(container, kind);
-    // How long the pod may take to be deleted is above what a probe says.
+    // The grace of a deletion goes before the grace of a probe.
     if (probe.has_termination_grace_period_seconds() &&
         !pod_.metadata().has_deletion_grace_period_seconds())
       todo_.stop.back().grace_seconds =

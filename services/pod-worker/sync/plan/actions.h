@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one sync of a pod has to do, computed from what should be and what the runtime showed.
+/// Computes what one sync of a pod has to do, from the wanted pod and the observed pod.
 /// Threads: pure functions, any.
 /// Errors:  none; a pod that cannot be brought up shows in the doing.
 /// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rule 17.
@@ -33,7 +33,7 @@ struct ContainerStart {
   std::string created_id;
   /// Created or unknown records of the name that must be gone before a new attempt.
   std::vector<std::string> remove;
-  /// Of the present incarnation. Unset: there is no record of it.
+  /// In the present incarnation. Unset: there is no record of it.
   std::optional<uint32_t> restart_count;
   /// Over all incarnations. Unset: there is no record at all; the log directory knows.
   std::optional<uint32_t> attempt;
@@ -49,11 +49,11 @@ struct PodActions {
   std::string sandbox_id;  // the one to start containers in, when none is made
   std::vector<ContainerStop> stop;
   std::vector<ContainerStart> start_ephemeral, start_init, start;  // in spec order
-  /// A sidecar is among the starts, and others wait for nothing but that it runs: nobody reports
-  /// that, so the pod is looked at again at once.
+  /// A sidecar is among the starts, and others wait for nothing but that it runs: no event reports
+  /// that, so the pod is synced again immediately.
   bool sidecar_first = false;
-  std::vector<std::string> remove;  // init records nobody needs
-  /// Init containers that begin anew in the next sandbox: nothing of what they did counts.
+  std::vector<std::string> remove;  // init records that are not needed
+  /// Init containers that run again in the next sandbox: nothing that they did counts.
   std::vector<std::string> forget;
 };
 

@@ -18,7 +18,7 @@ namespace splitlet::pod_worker {
 void NumberAttempts(const v1::ObservedPod& seen, int64_t incarnation, const cri::StartedAttempts& begun,
                     PodActions& todo);
 
-/// Whether a container that has begun is remembered: one that is not always started again.
+/// Whether the started attempts of a container are remembered: unless it is always started again.
 bool IsRemembered(const kube::Pod& pod, const kube::Container& container);
 
 /// `begun` with what runs without being remembered, as after an upgrade, or in a pod that was taken

@@ -1,9 +1,9 @@
 #pragma once
 
-/// RestartAllContainers: a container whose end says so takes all of the pod along, init containers
-/// too; the sandbox stays.
+/// RestartAllContainers: when a container ends with this rule, all containers of the pod restart,
+/// init containers too; the sandbox stays.
 /// In:      what the runtime shows of the present incarnation.
-/// Killed:  what says it, the record of that end, is removed last: the next start goes on.
+/// Killed:  the record of that end is removed last: the next start goes on.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/pod-sync.md, "Containers"; kubelet ShouldAllContainersRestart.
@@ -22,10 +22,11 @@ namespace splitlet::pod_worker {
 struct RestartAll {
   std::vector<ContainerStop> stop;       // what runs; nothing is removed before it has ended
   std::vector<std::string> remove;       // regular containers, then init containers
-  std::vector<std::string> remove_last;  // the same of those whose end says it
+  std::vector<std::string> remove_last;  // the containers that ended with the rule
 };
 
-/// Unset: no end says it. `stopped`: ids of records in an unknown state that were stopped already.
+/// Unset: no container ended with the rule. `stopped`: ids of records in an unknown state that were
+/// stopped already.
 std::optional<RestartAll> ComputeRestartAll(const kube::Pod& pod, const v1::ObservedPod& seen,
                                             const std::set<std::string>& stopped);
 

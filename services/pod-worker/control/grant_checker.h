@@ -29,7 +29,7 @@ class UpdatePodRequest;
 
 namespace splitlet::pod_worker {
 
-class GrantJudge {
+class GrantChecker {
  public:
   using Done = std::function<void(Status)>;
   using Asked = StatusOr<peers::DesiredOwner::Record>;
@@ -42,7 +42,7 @@ class GrantJudge {
     Metrics& metrics;
     const Log& log;
   };
-  explicit GrantJudge(Deps deps) : deps_(deps) {}
+  explicit GrantChecker(Deps deps) : deps_(deps) {}
 
   enum class Step {
     kTake,
@@ -51,7 +51,7 @@ class GrantJudge {
     kUnmanaged,  // refused: it is not the pod that `record` has
     kUnsafe,     // refused for good: the pod of `record` must not run
   };
-  struct Judgement {
+  struct Result {
     Step step = Step::kTake;
     Status why = {};                          // of a refusal
     std::string pod = {};                     // kTake: what is granted, serialised
@@ -63,7 +63,7 @@ class GrantJudge {
     const std::string& granted;    // of this incarnation, serialised; empty: nothing is
     const Asked* asked = nullptr;  // the answer of config-source; null: not asked yet
   };
-  Judgement Judge(const Question& question) const;
+  Result Check(const Question& question) const;
   /// Calls `answered` on the loop; `done` where the pod is being asked for already.
   void Ask(const v1::UpdatePodRequest& request, std::function<void(const Asked&)> answered,
            const Done& done);

@@ -1,4 +1,4 @@
-#include "services/pod-worker/control/grant_judge.h"
+#include "services/pod-worker/control/grant_checker.h"
 
 #include <utility>
 
@@ -16,13 +16,13 @@ namespace {
 /// How many questions about grants wait for an answer at the same time.
 constexpr size_t kAskers = 4;
 
-GrantJudge::Step StepOf(GrantAnswer::Kind kind) {
+GrantChecker::Step StepOf(GrantAnswer::Kind kind) {
   switch (kind) {
-    case GrantAnswer::Kind::kTake: return GrantJudge::Step::kTake;
+    case GrantAnswer::Kind::kTake: return GrantChecker::Step::kTake;
     case GrantAnswer::Kind::kAsk:
-    case GrantAnswer::Kind::kRefuse: return GrantJudge::Step::kRefused;
-    case GrantAnswer::Kind::kUnmanaged: return GrantJudge::Step::kUnmanaged;
-    case GrantAnswer::Kind::kUnsafe: return GrantJudge::Step::kUnsafe;
+    case GrantAnswer::Kind::kRefuse: return GrantChecker::Step::kRefused;
+    case GrantAnswer::Kind::kUnmanaged: return GrantChecker::Step::kUnmanaged;
+    case GrantAnswer::Kind::kUnsafe: return GrantChecker::Step::kUnsafe;
   }
   UNREACHABLE();
 }
@@ -45,7 +45,7 @@ bool IsNewer(const v1::DesiredRecord& record, const v1::DesiredRecord& other) {
 
 }  // namespace
 
-GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
+GrantChecker::Result GrantChecker::Check(const Question& question) const {
   const auto& [request, traceparent, granted, asked] = question;
   peers::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
   const bool answered = asked != nullptr && asked->ok() && asked->value() != nullptr;
@@ -68,8 +68,8 @@ GrantJudge::Judgement GrantJudge::Judge(const Question& question) const {
   return {.step = StepOf(answer.kind), .why = answer.why, .record = std::move(record)};
 }
 
-void GrantJudge::Ask(const v1::UpdatePodRequest& request,
-                     std::function<void(const Asked&)> answered, const Done& done) {
+void GrantChecker::Ask(const v1::UpdatePodRequest& request,
+                       std::function<void(const Asked&)> answered, const Done& done) {
   if (!asking_.insert(request.uid()).second)
     return done(Unavailable("config-source is being asked for the pod"));
   const size_t asker = std::hash<std::string>{}(request.uid()) % kAskers;
