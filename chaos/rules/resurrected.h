@@ -14,8 +14,8 @@
 
 namespace splitlet::chaos {
 
-/// The runtime is listed before the server. So containers of a pod that has just left the server are
-/// judged only at the next inspection.
+/// The runtime is listed before the server. So containers of a pod that has just left the server
+/// are judged only at the next inspection.
 class ResurrectedRule final : public Rule {
  public:
   using Rule::Rule;

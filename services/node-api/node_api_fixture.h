@@ -101,7 +101,7 @@ class FakePodCalls final : public PodCalls {
   std::vector<v1::OpenStreamRequest> opened;
   std::vector<v1::RunCommandRequest> ran;
   StatusOr<std::string> location = std::string("/root/checkpoints/a.tar");
-  int unfinished = 0;  // so many times a checkpoint is not yet done
+  int unfinished = 0;                   // so many times a checkpoint is not yet done
   std::function<void()> on_checkpoint;  // called while a checkpoint is made
   std::vector<v1::CheckpointRequest> asked;
   std::vector<std::string> traces;  // traceparents of all calls

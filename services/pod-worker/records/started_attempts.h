@@ -23,7 +23,7 @@ struct PodIncarnation {
   int64_t incarnation = 0;
 };
 /// `begun` becomes `next` once that is on disk.
-Status SaveStartedAttempts(const DiskRecords& records, const PodIncarnation& pod, cri::StartedAttempts next,
-                           cri::StartedAttempts& begun);
+Status SaveStartedAttempts(const DiskRecords& records, const PodIncarnation& pod,
+                           cri::StartedAttempts next, cri::StartedAttempts& begun);
 
 }  // namespace splitlet::pod_worker

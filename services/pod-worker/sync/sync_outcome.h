@@ -73,7 +73,7 @@ struct SyncInput {
   std::string traceparent;                       // of the calls and log lines; may be empty
   std::shared_ptr<const v1::ObservedPod> known;  // what need not be asked again; may be null
   int64_t incarnation = 0;                       // the one that is synced
-  cri::StartedAttempts started_attempts;                   // in this incarnation
+  cri::StartedAttempts started_attempts;         // in this incarnation
   ProbeResultsById probes;
   std::string hooked_id;               // of the container whose postStart hook is under way
   std::set<std::string> failed_hooks;  // ids of those whose hook has failed: they are stopped

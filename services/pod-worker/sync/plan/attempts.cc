@@ -46,7 +46,8 @@ void NumberAttempts(const ObservedPod& seen, int64_t incarnation, const cri::Sta
   }
 }
 
-cri::StartedAttempts WithUnremembered(const kube::Pod& pod, const ObservedPod& present, cri::StartedAttempts begun) {
+cri::StartedAttempts WithUnremembered(const kube::Pod& pod, const ObservedPod& present,
+                                      cri::StartedAttempts begun) {
   const auto learn = [&](const kube::Container& container, bool remembered) {
     const auto* newest = NewestRecord(present, container.name());
     if (!remembered || newest == nullptr) return;
