@@ -67,7 +67,7 @@ inline std::string Manifest(const std::string& name, const std::string& image = 
 
 class TestNode {
  public:
-  /// One start of the process.
+  /// The process, from a start to a crash.
   struct Process {
     explicit Process(TestNode& node)
         : owner(node.all.NewOwner("config-source")),

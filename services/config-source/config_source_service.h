@@ -56,7 +56,7 @@ struct ConfigSourceDeps {
   apiclient::WaitUntil api_wait = nullptr;  // waits for the server; not set: on the real clock
 };
 
-/// One source in GetSources.
+/// A source in GetSources.
 struct SourceView {
   std::string name, place;
   bool complete = false;

@@ -21,8 +21,8 @@ extern const prometheus::Histogram::BucketBoundaries kReadBuckets;
 
 struct ConfigMetrics {
   explicit ConfigMetrics(prometheus::Registry& registry);
-  /// Makes the series of a source, so that a scrape shows them from the start. `operation_names`: all
-  /// values of the label `operation`.
+  /// Makes the series of a source, so that a scrape shows them from the start. `operation_names`:
+  /// all values of the label `operation`.
   void AddSource(const std::string& source, const std::vector<std::string>& operation_names);
 
   prometheus::Family<prometheus::Gauge>& pods;  // source: wanted

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What runs: lists and inspects the runtime, and publishes the result. This class routes between
+/// Lists and inspects the runtime, and publishes what runs. This class routes between
 /// its parts: Lister, Inspector, UnseenEvents, Vouching, RuntimeHealth and EventFeed.
 /// In:    runtime events, the timer of listings, Pleg.GetPodStatus and Relist calls.
 /// Owns:  table `runtime`: pod UID -> sandboxes and containers as last inspected.

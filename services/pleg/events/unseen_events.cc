@@ -7,8 +7,8 @@
 namespace splitlet::pleg {
 namespace {
 
-// When more pods than this wait for an event to show, listings look for all of them: to inspect one
-// pod, the runtime goes through all of its pods.
+// When more pods than this wait for an event to show, one listing serves all of them: to inspect
+// one pod, the runtime goes through all of its pods.
 constexpr size_t kFew = 4;
 // The waits that are left out when the change cannot show soon.
 constexpr size_t kShortWaits = 5;

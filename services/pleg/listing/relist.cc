@@ -44,7 +44,7 @@ std::vector<EventType> DiffOne(ObjectState before, ObjectState after) {
   UNREACHABLE();
 }
 
-/// Of a sandbox or a container.
+/// `object`: a sandbox or a container. Empty: it has no such label.
 template <class Object>
 std::string Label(const Object& object, std::string_view key) {
   const auto found = object.labels.find(std::string(key));

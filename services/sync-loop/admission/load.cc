@@ -15,7 +15,7 @@ bool Ends(const LoadInput& input) {
   return pod.state == PodDigest::State::kRemoved || pod.ending || pod.terminal;
 }
 
-/// What runs still holds its resources: a later version of the pod or of pod-worker may be granted.
+/// A running part still holds its resources: pod-worker may take a later version of the pod.
 bool IsRefused(const LoadInput& input) {
   const WorkerDigest* worker = input.worker;
   const PodDigest& pod = *input.pod;

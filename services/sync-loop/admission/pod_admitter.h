@@ -94,7 +94,7 @@ class PodAdmitter {
   std::optional<Wait> WhyNotDeciding() const;
   bool HoldsResources(const std::string& key) const;
   size_t waiting() const { return waiting_.size(); }
-  /// Of the first pod that waits; empty when none does.
+  /// Why the first waiting pod waits; empty when none waits.
   std::string WaitingReason() const;
 
  private:
@@ -112,7 +112,7 @@ class PodAdmitter {
   Decision DecideByNodeNow(const std::string& key, const PodInput& input) const;
   /// The other pods of the source are known too, or kSourceWait is over.
   bool IsSourceKnown(const PodDigest& digest);
-  /// Of this boot, from a live view; else nullptr.
+  /// The record of this boot, from a live view; else nullptr.
   std::shared_ptr<const v1::PressureRecord> Pressure() const;
   AllocationInput AllocationOf() const {
     return {deps_.known, deps_.store, deps_.victims, deps_.may_be_granted};

@@ -33,7 +33,7 @@ struct PodRequests {
 
 StatusOr<PodRequests> RequestsOf(const kube::Pod& pod);
 
-/// One quantity in the unit of its resource.
+/// A quantity in the unit of its resource.
 StatusOr<int64_t> AmountOf(const std::string& resource, const std::string& quantity);
 
 /// Extended resources belong to device plugins: a name with a domain of its own.

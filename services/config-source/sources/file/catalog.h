@@ -43,7 +43,7 @@ struct Listing {
   bool links = false;  // some entry is a link: a manifest may change under another name
 };
 
-/// One manifest.
+/// A manifest that was read.
 struct ReadFile {
   std::string path;
   uint64_t content = 0;               // differs when the content does
@@ -51,7 +51,7 @@ struct ReadFile {
   std::vector<std::string> warnings;  // fields that are ignored
 };
 
-/// One entry of the directory, inspected.
+/// An inspected entry of the directory.
 struct Inspection {
   enum class Found {
     kNone,      // no entry, or not a manifest
