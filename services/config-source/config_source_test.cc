@@ -635,16 +635,17 @@ TEST_F(ConfigSource, GetPodAnswersOnlyWhenEverySourceIsComplete) {
   config.static_pod_url = "http://host/pods";
   StartWithWeb();
   EXPECT_TRUE(Complete("file"));
-  EXPECT_EQ(process->service->GetPod("nobody").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(process->service->GetPod("unknown").status().code(), StatusCode::kUnavailable);
   // For a pod of a source that is complete, the others do not matter.
-  ASSERT_TRUE(process->service->GetPod("nobody", "file").ok());
-  EXPECT_EQ(*process->service->GetPod("nobody", "file"), nullptr);
+  ASSERT_TRUE(process->service->GetPod("unknown", "file").ok());
+  EXPECT_EQ(*process->service->GetPod("unknown", "file"), nullptr);
   for (const char* source : {"http", "no such source"})
-    EXPECT_EQ(process->service->GetPod("nobody", source).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(process->service->GetPod("unknown", source).status().code(),
+              StatusCode::kUnavailable);
   fetcher.AnswerBody(Manifest("remote"));
   RunFor(20s);
-  ASSERT_TRUE(process->service->GetPod("nobody").ok());
-  EXPECT_EQ(*process->service->GetPod("nobody"), nullptr);
+  ASSERT_TRUE(process->service->GetPod("unknown").ok());
+  EXPECT_EQ(*process->service->GetPod("unknown"), nullptr);
   const auto uid = Find("web")->uid();
   ASSERT_TRUE(process->service->GetPod(uid).ok());
   EXPECT_EQ((*process->service->GetPod(uid))->uid(), uid);

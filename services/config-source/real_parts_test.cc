@@ -30,7 +30,7 @@ namespace {
 
 using harness::TempDir;
 
-/// The whole process but for bus and supervisor. What belongs to the loop is only touched there.
+/// The whole process without bus and supervisor. State of the loop is used on the loop only.
 class RealProcess {
  public:
   RealProcess() {
@@ -147,14 +147,14 @@ TEST(RealParts, AManifestIsSeenChangedAndGone) {
   process.Write("bad.yaml", "kind: Pod\n");
   ASSERT_TRUE(process.WaitFor([&] { return process.FileSourceState().problems_size() == 1; }));
   EXPECT_TRUE(process.GetPod("fixed").ok()) << "it is known, whatever is incomplete";
-  EXPECT_EQ(process.GetPod("nobody").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(process.GetPod("unknown").status().code(), StatusCode::kUnavailable);
   std::filesystem::remove(process.dir / "m/bad.yaml");
   std::filesystem::remove(process.dir / "m/web.yaml");
   ASSERT_TRUE(process.WaitFor([&] {
     const auto reply = process.GetPod("fixed");
     return reply.ok() && reply->known() && reply->record().state() == v1::DesiredRecord::REMOVED;
   }));
-  const auto unknown = process.GetPod("nobody");
+  const auto unknown = process.GetPod("unknown");
   ASSERT_TRUE(unknown.ok());
   EXPECT_FALSE(unknown->known());
 }
@@ -269,7 +269,7 @@ class TestServer {
   std::thread thread_;
 };
 
-/// What a fetcher must do, fake or real.
+/// The contract of a fetcher, fake or real.
 void CheckFetcher(HttpFetcher& fetcher, const Clock& clock, const std::string& url,
                   const std::function<void(int, std::string, std::string)>& answer) {
   const HttpRequest request{url, {{"X-A", {"1", "2"}}}, 100};

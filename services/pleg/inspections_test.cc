@@ -18,7 +18,7 @@ class Looks : public PlegTest {
     for (size_t i = 0; i < pods; ++i)
       EXPECT_EQ(StateOf(NameOf(i)), v1::ContainerRecord::EXITED) << i;
   }
-  /// One more in the pod "web".
+  /// Starts another container in the pod "web".
   void StartContainer(const cri::SandboxId& sandbox, const std::string& name, uint32_t attempt) {
     const cri::TestPod pod{"web", "uid-web"};
     const auto id = *runtime_.CreateContainer(sandbox, pod.ContainerConfig(name, attempt),
@@ -114,7 +114,7 @@ TEST_F(Looks, TheEndOfASandboxPutsOffNoLookForItsContainer) {
       << "the longer waits follow";
 }
 
-// One by one, each inspection would make the runtime go through all of its pods.
+// Without common listings, each inspection would make the runtime go through all of its pods.
 TEST_F(Looks, ManyExitsThatAreNotShownYetAreLookedForByCommonListings) {
   constexpr size_t kPods = 30;
   RunMany(kPods);

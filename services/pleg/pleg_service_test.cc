@@ -250,8 +250,8 @@ TEST_F(PlegTest, AFailedInspectionIsToldAndRepeatedAndHarmsNoOtherPod) {
   EXPECT_TRUE(Scraped("splitlet_pleg_changes_total{type=\"ContainerDied\"} 2"));
 }
 
-/// While a stream is open, the next listing is 10 s away; what an event named is looked
-/// for during 2.5 s.
+/// While a stream is open, the next listing is 10 s away, and pleg waits 2.5 s for an event
+/// to show.
 TEST_F(PlegTest, AFailedInspectionIsRepeatedWithoutWaitingForTheNextListing) {
   RunPod("web");
   Start(Streams::kCri);
@@ -411,11 +411,11 @@ TEST_F(PlegTest, AFreshLookIsOneThatBeganAfterTheQuestion) {
   EXPECT_EQ(answer->pod().containers(0).exit_code(), 5);
   EXPECT_GE(answer->pod().listed_at().monotonic_ns(), asked.monotonic.count());
   EXPECT_EQ(StateOf("web"), v1::ContainerRecord::EXITED);  // the table too
-  const auto nothing = Ask("nobody", 10ms);
+  const auto nothing = Ask("unknown", 10ms);
   ASSERT_TRUE(nothing.ok());
-  EXPECT_EQ(nothing->pod().uid(), "uid-nobody");
+  EXPECT_EQ(nothing->pod().uid(), "uid-unknown");
   EXPECT_TRUE(nothing->pod().containers().empty());
-  EXPECT_FALSE(view_.Contains("uid-nobody"));
+  EXPECT_FALSE(view_.Contains("uid-unknown"));
   runtime_.AddFault(
       {.method = "ListContainers", .pod = "uid-web", .kind = cri::Fault::Kind::kHang});
   EXPECT_EQ(Ask("web", 11s).status().code(), StatusCode::kDeadlineExceeded);

@@ -7,7 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "services/sync-loop/sync_loop_fixture.h"
 
-/// What is special about pods of an API server.
+/// Admission of API pods, where it differs from that of static pods.
 
 namespace splitlet::sync_loop {
 namespace {

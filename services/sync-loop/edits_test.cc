@@ -7,7 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "services/sync-loop/sync_loop_fixture.h"
 
-/// What of an edited pod reaches pod-worker.
+/// The parts of an edited pod that reach pod-worker.
 
 namespace splitlet::sync_loop {
 namespace {

@@ -10,7 +10,7 @@
 #include "splitlet/v1/services.pb.h"
 
 /// sync-loop on real threads: files are written and pod-worker is called on strands, for many pods
-/// at once.
+/// at the same time.
 
 namespace splitlet::sync_loop {
 namespace {

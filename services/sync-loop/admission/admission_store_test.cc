@@ -10,7 +10,7 @@
 namespace splitlet::sync_loop {
 namespace {
 
-/// Killed between the two writes, the next start would read the first decision, while somebody had
+/// Killed between the two writes, the next start would read the first decision, while a reader had
 /// acted on the second.
 TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   FakeClock clock;

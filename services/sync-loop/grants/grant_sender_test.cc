@@ -182,7 +182,7 @@ TEST(WorkerCalls, NoLimitOfTheServerIsBelowTheirNumber) {
         << method;
 }
 
-// What goes while it waits in line takes no place.
+// A pod that is removed while it waits in line takes no call slot.
 TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
   constexpr size_t kPods = 2 * peers::kGrantsAtOnce;
   const auto uid = [](size_t i) { return fmt::format("web{}", i); };

@@ -8,8 +8,8 @@ namespace {
 
 class Watching : public testing::Test, public TestNode {
  protected:
-  /// What is done with the folder from now on: how often it is listed, and each file opened.
-  void CountLooks() {
+  /// Counts from now on how often the directory is listed, and each file opened.
+  void CountReads() {
     listed = 0;
     opened.clear();
     files.SetHook([this](std::string_view operation, const std::string& path) {
@@ -33,7 +33,7 @@ class Watching : public testing::Test, public TestNode {
 TEST_F(Watching, AManifestThatIsWrittenWithoutPauseIsLookedAtTenTimesASecond) {
   StartWithWeb(Manifest("web", "nginx:1", "fixed"));
   RunFor(5s);
-  CountLooks();
+  CountReads();
   for (int i = 0; i < 1000; ++i) {
     Write("/m/web.yaml", Manifest("web", "nginx:" + std::to_string(i), "fixed"));
     if (i == 500) Write("/m/other.yaml", Manifest("other"));
@@ -51,7 +51,7 @@ TEST_F(Watching, AChangeOpensWhatChangedAndThePeriodicLookOpensAll) {
   for (int i = 0; i < 50; ++i)
     Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
   StartAndRead();
-  CountLooks();
+  CountReads();
   Write("/m/p7.yaml", Manifest("p7", "nginx:2"));
   RunFor(100ms);
   EXPECT_EQ(opened, (std::map<std::string, int>{{"/m/p7.yaml", 1}}));
@@ -73,7 +73,7 @@ TEST_F(Watching, HintsDoNotPutOffThePeriodicLook) {
   StartWithWeb();
   Write("/m/other.yaml", Manifest("other"));
   RunFor(1s);
-  CountLooks();
+  CountReads();
   for (int i = 0; i < 120; ++i) {
     Write("/m/other.yaml", Manifest("other", "nginx:" + std::to_string(i)));
     RunFor(500ms);
@@ -113,7 +113,7 @@ TEST_F(Watching, MoreChangesThanAreNamedAreAllFound) {
 TEST_F(Watching, ABurstOfChangesIsFollowedAtOnceAndSoIsAnyOneAfterAPause) {
   StartAndRead();
   RunFor(5s);
-  CountLooks();
+  CountReads();
   for (int i = 0; i < 5; ++i) {
     Write(fmt::format("/m/p{}.yaml", i), Manifest(fmt::format("p{}", i)));
     RunFor(20ms);
