@@ -27,6 +27,8 @@ constexpr Duration kHeadLimit = 60s;
 /// A watch that ended earlier without events is not restarted immediately.
 constexpr Duration kShortWatch = 1s;
 constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;  // and up to as much again
+/// While a TLS bootstrap makes the kubeconfig no server is asked, so the wait need not grow.
+constexpr Duration kAwaitedRetry = 1s;
 /// Undecoded bytes of a watch. Above the bound the watch ends, and another continues from its last
 /// event.
 constexpr size_t kMaxBuffered = 16u << 20;
@@ -436,8 +438,9 @@ void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration>
 }
 
 void Reflector::Impl::TryLater(const Status& status, std::optional<Duration> retry_after) {
-  const Duration wait =
-      std::max(backoff_.Next(kBackoffKey, &deps_.random), retry_after.value_or(Duration{0}));
+  const Duration wait = IsAwaited(status) ? kAwaitedRetry
+                                          : std::max(backoff_.Next(kBackoffKey, &deps_.random),
+                                                     retry_after.value_or(Duration{0}));
   SetTimer(wait, [this] { resource_version_.empty() ? List(options_.page_size) : Watch(); });
   SetSync(status);
 }

@@ -294,6 +294,16 @@ TEST_F(Following, WhatATlsBootstrapIsMakingIsNotMissed) {
   EXPECT_EQ(sink.lines().size(), 1u);
 }
 
+TEST_F(Following, AKubeconfigThatATlsBootstrapIsMakingIsTriedEachSecond) {
+  reflector->Start();
+  for (int i = 0; i < 20; ++i) {
+    Answer(Awaited(Unavailable("kubelet.conf: no such file")));
+    EXPECT_EQ(UntilAsked(), 1s) << "try " << i;
+  }
+  Answer(Answered(200, ListOf({}, "5")));
+  EXPECT_EQ(TakeSeen(), (Seen{"sync UNAVAILABLE", "list", "sync OK"}));
+}
+
 TEST_F(Following, RetryAfterIsHeeded) {
   reflector->Start();
   Answer(Asking(429, 40s));
