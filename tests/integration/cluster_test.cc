@@ -214,7 +214,10 @@ TEST_F(Cluster, AFinishedPodStaysFinishedWhoeverDies) {
                         }())
                   .ok());
   ExpectPhase("job", "Running");
-  ASSERT_TRUE(node_->SetFault("status", "status.patch-pod.after", "1*crash").ok());
+  // The write that the server just took may end status before it answers; then it is armed again.
+  ASSERT_TRUE(WaitFor(kSoon, [this] {
+    return node_->SetFault("status", "status.patch-pod.after", "1*crash").ok();
+  }));
   fake_cri::Control control(control_);
   ASSERT_TRUE(control.ExitContainer(view_->RunningOf("job").at(0).id.str(), 0).ok());
   ExpectPhase("job", "Succeeded");
