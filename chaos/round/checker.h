@@ -31,7 +31,7 @@ class Checker {
   void OnRemoved(const std::string& name, WallTime at, const Snapshot& last);
   void OnBegin(const Action& action, WallTime at) { disturbances_.Begin(action, at); }
   void OnEnd(const Action& action, WallTime at) { disturbances_.End(action, at); }
-  /// Every inspection.
+  /// Call after every inspection of the node.
   void OnInspected(const Snapshot& snapshot);
   /// The pods of the start are as they should be: from now on `unharmed` counts.
   void OnSettled(const Snapshot& snapshot);

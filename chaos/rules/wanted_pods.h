@@ -16,7 +16,7 @@ namespace splitlet::chaos {
 struct WantedPod {
   PodToRun pod;
   std::string full_name;
-  /// When it was put; nullopt: something was left of an earlier incarnation then.
+  /// When the pod was put; nullopt if something of an earlier incarnation was left at that time.
   std::optional<WallTime> new_incarnation;
 };
 

@@ -23,7 +23,7 @@ struct Action {
   };
   std::vector<Point> points;  // of what fail points express
   uint64_t bytes = 0;
-  Duration lasting{0};  // 0: over at once
+  Duration lasting{0};  // 0: over immediately
 };
 /// "pause pleg for 5s": for people.
 std::string Describe(const Action& action);
