@@ -118,7 +118,7 @@ Status Tree::MakeV2(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// Does not ask for running slices again, so that a check each minute costs systemd nothing.
+/// Starts only missing slices, so that the check each minute costs systemd nothing.
 Status Tree::StartSlices(const Name& name) const {
   Name part;
   for (const std::string& slice : name) {

@@ -41,7 +41,7 @@ std::string TraceparentOf(const grpc::ServerContextBase& context);
 
 struct MethodLimits {
   size_t request_bytes = 1 << 20;
-  int per_caller = 8;     // calls of one process at once
+  int per_caller = 8;     // calls of one process at the same time
   bool reserved = false;  // served even if other calls have all their threads
 };
 
