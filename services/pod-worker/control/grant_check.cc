@@ -29,8 +29,8 @@ std::string InOneOrder(const kube::Pod& pod) {
   return bytes;
 }
 
-/// What the API server changes without a change of what is wanted: no generation of `desired`
-/// counts it, so that a grant may be older there.
+/// Clears the fields that the API server changes without a new generation in `desired`: a grant may
+/// be older there.
 void ClearServersState(kube::Pod& pod) {
   pod.clear_status();
   pod.mutable_metadata()->clear_resource_version();
