@@ -143,7 +143,8 @@ void WorkerStore::KeepRoom() {
 void WorkerStore::OnRoomKept(const Status& kept) {
   const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
   if (!kept.ok() && room_trouble_ != before)
-    deps_.log.Warn("cannot keep the reserve on the disk, will try again", {KV("err", kept)});
+    deps_.log.Warn("cannot allocate or free the 1 MiB disk reserve, will try again",
+                   {KV("err", kept)});
 }
 
 }  // namespace splitlet::pod_worker
