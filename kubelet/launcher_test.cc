@@ -101,7 +101,8 @@ class Launcher : public ::testing::Test {
     }
     return children;
   }
-  /// What the cgroup of its unit would hold: it, then all that it started, and what those started.
+  /// The processes that the cgroup of its unit would hold: the launcher first, then all its
+  /// descendants.
   std::vector<pid_t> CgroupOfUnit() const {
     std::vector<pid_t> all = {pid_};
     for (size_t i = 0; i < all.size(); ++i) {

@@ -14,7 +14,7 @@
 
 namespace splitlet::chaos {
 
-/// One effect on the node: a fault with one target.
+/// An effect on the node: a fault with one target.
 struct Action {
   FaultKind kind = FaultKind::kKill;
   std::string target;  // a process, a folder, a pod (web-3), "node"
@@ -46,7 +46,7 @@ struct Plan {
 };
 Plan MakePlan(const Scenario& scenario, uint64_t seed);
 
-/// One line for each step.
+/// The plan as text, a line for each step.
 std::string PlanText(const Scenario& scenario, const Plan& plan);
 
 /// "web-3".

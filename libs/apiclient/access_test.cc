@@ -65,7 +65,7 @@ class Reading : public testing::Test {
     return fmt::format(R"("clientCertificateData":{},"clientKeyData":{})", quoted(pair->chain),
                        quoted(pair->key));
   }
-  /// Of the only series, or that with this label; a histogram's count.
+  /// The value of the only series, or of the series with this label; for a histogram its count.
   double Metric(const std::string& name, const std::string& label = "") {
     for (const auto& family : registry.Collect())
       for (const auto& metric : family.name == name ? family.metric : decltype(family.metric){}) {
@@ -79,7 +79,7 @@ class Reading : public testing::Test {
     return 0;
   }
 
-  /// Of one that is being made.
+  /// True while the credentials that `by` needs are being made.
   bool IsAwaitedBy(AccessReader& by) { return IsAwaited(by.Read(nullptr).status()); }
 
   FakeClock clock;

@@ -176,8 +176,8 @@ class Chaos {
         << change.key << " went without a word of its owner";
   }
 
-  /// What the view calls complete, the start that it follows has called so, and nothing else is in
-  /// it.
+  /// If the view calls a scope complete, the owner's start that it follows has called it complete.
+  /// Then the scope holds the records of that start and no others.
   void Check() {
     for (const char* scope : {"file", "http"}) {
       if (!view_.IsComplete(scope)) continue;
@@ -196,7 +196,7 @@ class Chaos {
     }
   }
 
-  /// What a start of the owner has said so far.
+  /// The removals and completeness that a start of the owner has published so far.
   struct Said {
     std::set<std::string> removed, complete;
     std::map<std::string, std::set<std::string>>

@@ -15,7 +15,7 @@ Completeness Scopes(std::set<std::string> scopes) {
   return complete;
 }
 
-/// One owner and one view with everything between them in the hands of the test.
+/// An owner and a view with everything between them in the hands of the test.
 struct Pair {
   FakeClock clock;
   TableCore table{kOwner, {kBoot, 100}};

@@ -170,7 +170,7 @@ TEST_F(NatsBusTest, ChangesHeartbeatsAndSignalsArrive) {
   EXPECT_TRUE(reader_->LiveAndComplete());
   owner_->On([&] { owner_->table().Remove("a"); });
   EXPECT_TRUE(reader_->Sees("a", "absent"));
-  // One may be lost while the subscription is on its way.
+  // A signal may be lost while the subscription is on its way.
   EXPECT_TRUE(Eventually([&] {
     owner_->On([&] { owner_->bus().Signal("pod-changed", "uid"); });
     return heard->load();

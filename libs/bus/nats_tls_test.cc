@@ -182,7 +182,7 @@ TEST_F(NatsTlsTest, ACaThatCannotBeReadIsSaidWithItsPathAndTriedAgain) {
   EXPECT_TRUE(client.Connects()) << client.errors();
 }
 
-/// Whoever took the port first: greets as it likes, and keeps what it is told.
+/// Another program that took the port first: it greets as it likes, and keeps what clients send.
 class Squatter {
  public:
   explicit Squatter(std::string greeting) : greeting_(std::move(greeting)) {

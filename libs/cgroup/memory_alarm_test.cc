@@ -28,7 +28,7 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What the kernel is told, in files that are no cgroup's.
+/// The alarm writes to plain files, which show what the kernel would get.
 class Told : public testing::Test {
  protected:
   Told() {

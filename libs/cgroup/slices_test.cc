@@ -164,7 +164,7 @@ TEST_P(SliceTree, AJobThatDoesNotEndWellIsAnError) {
   EXPECT_TRUE(slices.Start("a.slice", "-.slice").ok());
 }
 
-/// What systemd does not take, the kernel is told all the same.
+/// The kernel gets a limit also if systemd refuses it.
 TEST_P(SliceTree, ALimitThatSystemdRefusesIsStillWritten) {
   ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   systemd.Fail("SetUnitProperties", InvalidArgument("Cannot set property"));

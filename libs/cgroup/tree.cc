@@ -197,7 +197,7 @@ StatusOr<std::set<int64_t>> Tree::Pids(const Name& name) const {
 
 Status Tree::KillOnce(const Name& name, const std::set<int64_t>& pids) const {
   FAIL_POINT("cgroup.kill.before");
-  // One write kills all, also new forks, where the kernel can (Linux 5.14).
+  // Where the kernel can (Linux 5.14), one write kills all, also new forks.
   const bool killed = layout_.version == Version::kV2 &&
                       kernel_.Write(Below(layout_.mounts.at(""), name) + "/cgroup.kill", "1").ok();
   for (const int64_t pid : killed ? std::set<int64_t>() : pids)

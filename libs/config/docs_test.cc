@@ -47,7 +47,7 @@ std::string TableOfFields() {
   return table;
 }
 
-/// What stands between the marks `part` of docs/configuration.md is `want`.
+/// The text between the marks `part` of docs/configuration.md is `want`.
 void ExpectPart(const std::string& part, const std::string& want) {
   const std::string path = TREE "/docs/configuration.md";
   std::ifstream in(path);

@@ -63,7 +63,7 @@ StatusOr<YAML::Node> Parse(const std::string& content) {
   }
 }
 
-/// One line for each problem.
+/// The problems in one line.
 std::string Lines(const std::vector<ConfigProblem>& problems) {
   std::string line;
   for (const ConfigProblem& problem : problems) {

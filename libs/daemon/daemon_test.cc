@@ -182,7 +182,7 @@ TEST(StderrLog, RemembersTheLastErrorOnly) {
   EXPECT_FALSE(sink.Enabled(LogLevel::kDebug));
 }
 
-/// What goes to stderr while it lives goes into a pipe that nobody reads.
+/// While it exists, stderr is a pipe that no process reads.
 class StoppedReader {
  public:
   StoppedReader() : saved_(dup(STDERR_FILENO)) {

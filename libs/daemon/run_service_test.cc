@@ -219,7 +219,7 @@ TEST_F(RunServiceTest, AServiceThatIsToEndIsToldFirstThenWaitedForThenDestroyed)
 int ConnectAs(uint32_t uid, const std::string& path) {
   int fd = -1;
   std::thread([&] {
-    // Of this thread alone: glibc's setresuid would change all of them.
+    // The call changes this thread alone: glibc's setresuid would change all threads.
     if (syscall(SYS_setresuid, -1, uid, -1) != 0) return;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{AF_UNIX, {}};
