@@ -59,7 +59,7 @@ struct Calls {
   Duration took{0};
 };
 
-/// One after the other.
+/// Makes the calls one after the other.
 void FinishOnes(LimitCore& core, FakeClock& clock, Calls calls) {
   for (int i = 0; i < calls.count; ++i) {
     const auto ticket = core.Start(clock.Now());
@@ -122,7 +122,7 @@ TEST(LimitCore, WhatWaitsCountsForAMomentAndLessWhenMostWaitLong) {
   }
 }
 
-/// Of calls that wait and take so long each, until the last of them is begun.
+/// The time until the last of so many waiting calls starts; each of them takes `took`.
 Duration TimeToBegin(int calls, Duration took, Duration before) {
   LimitCore core({.initial = 4, .max_running = 8, .waits = true});
   FakeClock clock;

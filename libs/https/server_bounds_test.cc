@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 constexpr size_t kMiB = 1 << 20;
 
-/// What clients may make a server keep, over TLS and without.
+/// Bounds of the memory that clients may make a server keep, over TLS and without.
 class ServerBounds : public testing::TestWithParam<bool> {
  protected:
   void Serve(ServerOptions options, Handler handler) {

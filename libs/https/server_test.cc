@@ -216,7 +216,7 @@ TEST(Server, StrangersMakeRoomAndKnownOnesStay) {
   known.Ask("GET / HTTP/1.1", "]\n");
   std::vector<std::unique_ptr<TestClient>> idle;
   for (int i = 0; i < 2000; ++i) idle.push_back(std::make_unique<TestClient>(server->port()));
-  // One is displaced before the next one has its place.
+  // The server displaces a connection before the next one has its place.
   WaitUntil([&] { return server->displaced() == 1801 && server->connections() == 200; });
   EXPECT_THAT(known.Ask("GET /still HTTP/1.1", "]\n"), HasSubstr("/still"));
   EXPECT_EQ(idle.front()->Read(), "");

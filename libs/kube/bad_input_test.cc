@@ -6,8 +6,8 @@
 #include "libs/kube/test_spec.h"
 #include "libs/kube/validation.h"
 
-/// What an API server refuses, beyond the rules of rules_test.cc: selectors, annotations, values
-/// that are far out of range, and manifests of a size that nobody expects.
+/// Pods that an API server refuses, beyond the rules of rules_test.cc: selectors, annotations,
+/// values that are far out of range, and manifests of an extreme size.
 
 namespace splitlet::kube {
 namespace {

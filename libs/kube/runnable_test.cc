@@ -34,7 +34,8 @@ constexpr const char* kMetadata = "name: web, namespace: default, uid: u-1";
 
 std::string Claims(const std::string& spec) { return spec + ", volumes: [{name: v}]"; }
 
-/// What an API server stores and would not take for a new pod, or a kubelet runs without a word.
+/// Pods that an API server stores but would refuse if they were new, or that a kubelet runs without
+/// a complaint.
 const struct {
   const char* name;
   std::string spec;

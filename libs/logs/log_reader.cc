@@ -19,7 +19,7 @@ class LinePrinter {
     if (options.limit_bytes) room_ = *options.limit_bytes;
   }
 
-  /// What follows a physical line.
+  /// The line break that follows a physical line, if any.
   enum class After { kNothing, kBreakBeside, kBreakElsewhere };
   /// Prints one physical line without its line break.
   Status Print(std::string_view line, After after) {

@@ -69,7 +69,7 @@ class ProgramsTest : public testing::Test {
   }
 
  protected:
-  /// Of this test: those of the one before may be about to end still.
+  /// Marks the programs of this test: programs of the test before may still be about to end.
   const std::string mark_ =
       std::to_string(getpid()) + testing::UnitTest::GetInstance()->current_test_info()->name();
   const RealClock clock_;

@@ -561,7 +561,7 @@ std::string CallOfListFaults() {
          FrameOf(0, 1, 1, std::string(5, '\0'));
 }
 
-/// Of the socket that gRPC calls by its descriptor, "fd:17"; 0: it is closed.
+/// The inode of the socket that gRPC names by its descriptor, "fd:17"; 0: it is closed.
 ino_t InodeOf(const std::string& peer) {
   struct stat info {};
   return fstat(std::stoi(peer.substr(3)), &info) == 0 ? info.st_ino : ino_t{0};

@@ -24,7 +24,7 @@ namespace splitlet::rpc {
 
 class CallMetrics;
 
-/// Who calls: user id and pid from SO_PEERCRED.
+/// A caller: user id and pid from SO_PEERCRED.
 struct Peer {
   uint32_t uid = UINT32_MAX;  // UINT32_MAX: unknown
   int32_t pid = 0;
