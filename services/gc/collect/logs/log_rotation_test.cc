@@ -96,7 +96,7 @@ TEST_F(LogPlan, AQuickWriterIsLookedAtBeforeItsFileIsFull) {
   for (const auto& c : kCases) EXPECT_EQ(UntilNextInspection(c.growth, 100, 10s), c.want) << c.name;
 }
 
-/// One running container, its log, and the part of gc that rotates it.
+/// A running container, its log, and the part of gc that rotates it.
 struct LogNode {
   explicit LogNode() {
     config.pod_logs_dir = "/var/log/pods";
