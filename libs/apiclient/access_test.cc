@@ -86,7 +86,7 @@ class Reading : public testing::Test {
   fs::FakeFileSystem files{clock};
   std::vector<process::Program> runs;
   StatusOr<std::string> prints = Unavailable("exit code 1");
-  int exit_code = -1;  // that runs tell; below 0: none
+  int exit_code = -1;  // that runs report; below 0: none
   prometheus::Registry registry;
   AccessReader reader{{.clock = clock,
                        .files = files,

@@ -266,7 +266,7 @@ TEST_F(Https, AWatchEndsThoughNothingElseIsAsked) {
   TestApiServer server(NamesOrStreams, Tls());
   WriteConfig(Trusting(server), "client-certificate-data: " + kube::EncodeBase64(own.certificate) +
                                     ", client-key-data: " + kube::EncodeBase64(own.key));
-  Start(0s, 10s);  // looked at each two seconds
+  Start(0s, 10s);  // checked each two seconds
   const auto watch = OpenStream();
   Write("rotated.pem", rotated.certificate + rotated.key);
   EXPECT_EQ(Shown(watch->end.get_future().get()),

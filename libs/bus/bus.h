@@ -109,7 +109,7 @@ class Bus {
   /// `owner` is the name of the process whose socket serves the list.
   virtual StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table,
                                                      const std::string& owner) = 0;
-  /// A hint to look now; it may be lost. The subject is splitlet.<node>.<this process>.<signal>.
+  /// A hint to read now; it may be lost. The subject is splitlet.<node>.<this process>.<signal>.
   virtual void Signal(const std::string& signal, const std::string& payload) = 0;
   virtual void OnSignal(const std::string& process, const std::string& signal,
                         std::function<void(const std::string& payload)> f) = 0;

@@ -80,7 +80,7 @@ class Chaos {
     if (random_.Below(3) == 0) {
       world_.erase(key);
     } else {
-      // A pod keeps its source for life.
+      // A pod keeps its source until it is removed.
       const char* source = key < "pod3" ? "file" : "http";
       world_[key] = Desired(source, std::to_string(random_.Next()));
     }

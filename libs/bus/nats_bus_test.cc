@@ -32,7 +32,7 @@ namespace {
 using v1::RuntimeRecord;
 constexpr const char* kChildVariable = "SPLITLET_BUS_TEST_CHILD";
 
-/// Looks until `condition` holds; false after half a minute.
+/// Polls until `condition` holds; false after half a minute.
 bool Eventually(const std::function<bool()>& condition) { return harness::WaitFor(30s, condition); }
 
 /// pleg owns `runtime`, status reads it, mute may publish nothing.
@@ -74,7 +74,7 @@ class Process {
   void Put(const std::string& key, const std::string& name) {
     On([&] { PutOnLoop(key, name); });
   }
-  /// Many at once: none waits until the one before is on its way.
+  /// Puts many records: none waits until the one before is on its way.
   void Flood(int count, const std::string& name) {
     On([&] {
       for (int i = 0; i < count; ++i) PutOnLoop("flood", name + std::to_string(i));

@@ -1,5 +1,5 @@
-// The link to a real nats-server over TLS: whom it trusts, at any time of the clock, and what it
-// tells to whom it does not trust.
+// The link to a real nats-server over TLS: which servers it trusts, at any time of the clock, and
+// what it sends to a server that it does not trust.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::atomic<int> asked_for_the_time = 0;
 
 }  // namespace
 
-/// What OpenSSL holds the times of a certificate against, in this program.
+/// The clock that OpenSSL compares the times of a certificate with, in this program.
 extern "C" time_t time(time_t* out) noexcept {
   ++asked_for_the_time;
   timespec now{};
@@ -43,7 +43,7 @@ bool WithinHalfAMinute(const std::function<bool()>& condition) {
   return harness::WaitFor(30s, condition);
 }
 
-/// A link and what it was told.
+/// A link and the errors that it reported.
 class Client {
  public:
   Client(std::string url, std::string ca)

@@ -98,7 +98,7 @@ TEST_F(Told, WhyItCannot) {
   EXPECT_FALSE(rings_.try_acquire());
 }
 
-/// A cgroup of the kernel, with one process that takes memory when it is told to.
+/// A cgroup of the kernel, with one process that takes memory on demand.
 class InKernel : public testing::Test {
  protected:
   static constexpr size_t kTaken = 16 << 20;

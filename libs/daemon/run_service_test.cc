@@ -257,7 +257,7 @@ TEST_F(RunServiceTest, EachUserMayCallItsMethodsOnly) {
     v1::SetFaultRequest request;
     request.set_name("x");
     request.set_term("off");
-    // Not ClientCall: a connection that was refused does not come back, and must fail at once.
+    // Not ClientCall: a connection that was refused does not come back, and must fail immediately.
     grpc::ClientContext get, set;
     const gpr_timespec limit =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN));

@@ -15,7 +15,8 @@
 namespace splitlet::exec {
 namespace {
 
-/// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
+/// The limit for a runtime whose calls take `alone` each if up to `cores` of them run, and share
+/// the cores beyond.
 double LimitFoundFor(Duration alone, double cores) {
   LimitCore core({.initial = 2});
   FakeClock clock;

@@ -447,7 +447,7 @@ TEST(RealFiles, APipeIsNotOverwritten) {
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(Fake, FileSystemContract, testing::Values(false));
 
-/// Takes the right to look at what is not its own from this thread.
+/// Takes from this thread the right to read files of other users.
 class WithoutRights {
  public:
   WithoutRights() : before_(::setfsuid(65534)) {}
@@ -525,7 +525,7 @@ class RemoveTree : public testing::Test {
   RealFileSystem files_;
 };
 
-/// Few descriptors for the rest of a test's life.
+/// Few descriptors for the rest of a test.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {

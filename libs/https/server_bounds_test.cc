@@ -161,7 +161,7 @@ TEST_P(ServerBounds, ABodyThatManyGetIsKeptOnce) {
   EXPECT_EQ(server_->displaced(), 0u);
 }
 
-/// A backend that agrees to each upgrade and takes nothing until it is told.
+/// A backend that agrees to each upgrade and takes nothing until Go is called.
 class SilentBackend {
  public:
   uint16_t port() const { return server_.port; }

@@ -236,7 +236,7 @@ TEST(Server, StopsWithGraceForWhatIsUnderWay) {
   responder->Send({.code = 200, .headers = {}, .body = "late"});
   EXPECT_THAT(busy.ReadAll(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("late")));
   stopping.join();
-  responder->Send({});  // nobody is there any more
+  responder->Send({});  // the client has gone
 }
 
 /// Answers with `answer`; over a connection that it upgrades it sends back what it gets until `end`

@@ -173,7 +173,7 @@ std::vector<Pod> Charts() {
 TEST(CheckRunnable, PodsOfTenKindsOfChart) {
   const auto pods = Charts();
   EXPECT_EQ(pods.size(), 30U);
-  // Stored before the rule for addresses: nobody makes them today, and they run on.
+  // Stored before the rule for addresses: an API server takes no new ones, and they run on.
   const std::set<std::string> old = {"prometheus-0", "mesh-gateway-8d7c6b5a4-j2h9r"};
   for (Pod pod : pods) {
     SCOPED_TRACE(pod.metadata().name());

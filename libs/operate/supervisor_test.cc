@@ -148,7 +148,7 @@ TEST_F(SupervisorTest, SystemdIsAskedByUnits) {
 }
 
 /// A docker with the containers that the file `containers` lists (as `ps` would), and the processes
-/// that `top.<id>` lists; what it was told is in `calls`.
+/// that `top.<id>` lists; `calls` has the commands that it got.
 class ComposeTest : public SupervisorTest {
  protected:
   void SetUp() override {
