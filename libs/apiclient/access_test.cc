@@ -103,7 +103,7 @@ class Reading : public testing::Test {
 };
 
 TEST_F(Reading, AKubeconfigThatATlsBootstrapIsMakingIsAwaitedForAWhile) {
-  EXPECT_FALSE(IsAwaitedBy(reader)) << "nobody makes it";
+  EXPECT_FALSE(IsAwaitedBy(reader)) << "no TLS bootstrap makes it";
   AccessReader bootstraps({.clock = clock, .files = files, .run = {}, .made_within = 30s},
                           kKubeconfig, "");
   EXPECT_TRUE(IsAwaitedBy(bootstraps));
@@ -244,7 +244,8 @@ TEST_F(Reading, APluginIsAskedAgainWhenItsWordIsRefused) {
   const auto second = reader.Read(first->get());
   ASSERT_TRUE(second.ok());
   EXPECT_EQ((*second)->authorization, "Bearer u");
-  EXPECT_EQ(*reader.Read(first->get()), *second) << "of somebody who was refused before";
+  EXPECT_EQ(*reader.Read(first->get()), *second)
+      << "the caller was refused with the credentials before";
   EXPECT_EQ(*reader.Read(second->get()), *second) << "it was asked just now";
   EXPECT_EQ(runs.size(), 2u);
 }
@@ -372,7 +373,7 @@ TEST_F(Reading, RunsOfAPluginAndItsCertificateHaveMetrics) {
   EXPECT_GT(year, 86400 * 364);
   clock.Advance(100s);
   Must();
-  EXPECT_NEAR(Metric(ttl), year - 100, 1) << "it is looked at again";
+  EXPECT_NEAR(Metric(ttl), year - 100, 1) << "it is measured again";
   EXPECT_EQ(Metric(rotation), 0);
   prints = Credential(PairFields());
   ASSERT_TRUE(reader.Read(first->get()).ok());

@@ -238,7 +238,7 @@ TEST_F(Https, AWatchEndsWhenTheClientCertificateChanges) {
   } kCases[] = {
       {"another certificate", "pair.pem", two, true},
       {"none any more", "config", "token: x", true},
-      {"the same, written anew", "pair.pem", one, false},
+      {"the same, written again", "pair.pem", one, false},
       {"another token beside it", "token", "b", false},
   };
   for (const auto& c : kCases) {

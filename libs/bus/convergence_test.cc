@@ -69,7 +69,7 @@ class Chaos {
     std::map<std::string, std::string> seen;
     for (const auto& [key, record] : view_.records()) seen[key] = *record;
     EXPECT_EQ(seen, world_);
-    EXPECT_EQ(told_, world_) << "the last value of each key was told";
+    EXPECT_EQ(told_, world_) << "the last value of each key was reported";
   }
 
  private:

@@ -247,7 +247,7 @@ TEST_F(NatsBusTest, ANewStartOfTheOwnerReplacesTheOld) {
   StartOwner();
   owner_->Put("b", "new");
   EXPECT_TRUE(reader_->Sees("b", "new"));
-  EXPECT_EQ(reader_->Name("a"), "old") << "nobody said that it is gone";
+  EXPECT_EQ(reader_->Name("a"), "old") << "no message of the owner removed it";
   owner_->Complete();
   EXPECT_TRUE(reader_->Sees("a", "absent"));
 }

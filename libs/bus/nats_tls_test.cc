@@ -118,7 +118,7 @@ TEST_F(NatsTlsTest, AWrongClockDoesNotCostTheBus) {
     const int before = asked_for_the_time;
     Client client(nats_.url(), nats_.ca());
     EXPECT_TRUE(client.Connects()) << now << ": " << client.errors();
-    EXPECT_GT(asked_for_the_time, before) << "the times were looked at";
+    EXPECT_GT(asked_for_the_time, before) << "the times were read";
   }
 }
 
@@ -283,7 +283,8 @@ TEST(ReconnectWait, GrowsUntilAConnectionHasHeld) {
     least = std::min(2 * least, ReconnectWait::kLongest);
   }
   EXPECT_EQ(least, ReconnectWait::kLongest);
-  EXPECT_LE(wait.Next(5s), 2 * ReconnectWait::kFirst) << "one that held begins anew";
+  EXPECT_LE(wait.Next(5s), 2 * ReconnectWait::kFirst)
+      << "after a connection that held the waits start again";
 }
 
 }  // namespace

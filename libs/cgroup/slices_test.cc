@@ -145,7 +145,7 @@ TEST_P(SliceTree, WithoutSystemdNothingIsMadeAndTheNextTryConnectsAnew) {
   EXPECT_EQ(
       Message(away),
       "slices: start: kubepods.slice: connect to systemd: connect: no such file or directory");
-  EXPECT_THAT(kernel.Dirs(), IsEmpty()) << "one that systemd does not know would be nobody's";
+  EXPECT_THAT(kernel.Dirs(), IsEmpty()) << "no cgroup is left that systemd does not know";
   daemon.FailConnect(OkStatus());
   ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   daemon.LoseAll();

@@ -36,7 +36,7 @@ TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
     Duration alone;
     double cores, at_least, at_most;
   } kCases[] = {
-      {"two cores take a few calls at once", 20ms, 2, 5, 8},
+      {"two cores take a few calls at the same time", 20ms, 2, 5, 8},
       {"also of calls that take long", 3s, 2, 5, 8},
       {"eight cores take more", 20ms, 8, 18, 24},
       {"calls that only wait reach the maximum", 20ms, 1000, 64, 64},

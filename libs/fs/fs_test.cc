@@ -398,7 +398,7 @@ TEST(RecordStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
       EXPECT_TRUE(files.Replace(fmt::format("/facts/.{}.new", key), "half", {}).ok());
     EXPECT_TRUE(store.ReadAll().ok());
     EXPECT_TRUE(beside("a")) << "its writer renames it next";
-    EXPECT_FALSE(beside("b")) << "nobody writes it";
+    EXPECT_FALSE(beside("b")) << "no writer is left";
     return OkStatus();
   });
   ASSERT_TRUE(store.Save("a", "1", false).ok());

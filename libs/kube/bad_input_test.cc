@@ -284,7 +284,7 @@ const Case kContainers[] = {
      One("restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: Gt, "
          "values: [1]}}]"),
      "spec.containers[0].restartPolicyRules[0].exitCodes.operator: Unsupported value: \"Gt\""},
-    {"a rule that does what nobody knows",
+    {"a rule with an unknown action",
      One("restartPolicy: Never, restartPolicyRules: [{action: Reboot, exitCodes: {operator: In, "
          "values: [1]}}]"),
      "spec.containers[0].restartPolicyRules[0].action: Unsupported value: \"Reboot\""},

@@ -143,7 +143,7 @@ TEST_F(ProgramsTest, OneThatAnEarlierProcessLeftIsGoneOnWith) {
   LeaveDaemon({"c", "daemon"});
   const auto programs = Make();
   EXPECT_TRUE(programs->Knows(key));
-  EXPECT_FALSE(programs->Knows({"c", "daemon"})) << "a daemon is nobody's helper";
+  EXPECT_FALSE(programs->Knows({"c", "daemon"})) << "a daemon is no program of an owner";
   EXPECT_EQ(programs->Run(key, Script("exit 1")), std::nullopt) << "no second one is begun";
   EXPECT_FALSE(programs->Forget(key));
   WaitTold("a");

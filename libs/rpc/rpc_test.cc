@@ -171,7 +171,7 @@ TEST(Rpc, CallsAreCountedOnEitherSide) {
   World world;
   world.options.metrics = &server;
   world.stub = v1::Admin::NewStub(Connect(world.options.socket_path, &client));
-  EXPECT_FALSE(world.GetProcess(10ms).ok()) << "nobody answers";
+  EXPECT_FALSE(world.GetProcess(10ms).ok()) << "no server answers";
   world.Start();
   EXPECT_TRUE(world.GetProcess(20s).ok());
   world.server->Stop(5s);
