@@ -79,7 +79,7 @@ class Reading : public testing::Test {
     return 0;
   }
 
-  /// True while the credentials that `by` needs are being made.
+  /// True while another process makes the file that `by` reads.
   bool IsAwaitedBy(AccessReader& by) { return IsAwaited(by.Read(nullptr).status()); }
 
   FakeClock clock;
