@@ -120,7 +120,7 @@ class Launcher : public ::testing::Test {
     }
     return left;
   }
-  /// Its children, by the program's path.
+  /// The launcher's children, by the program's path.
   std::map<std::string, pid_t> Children() const {
     std::map<std::string, pid_t> children;
     for (const pid_t pid : StartedBy(pid_)) {

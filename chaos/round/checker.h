@@ -38,7 +38,7 @@ class Checker {
 
   /// Violations when no fault is left; empty: all is right.
   std::vector<Violation> AtRest(const Snapshot& snapshot) const;
-  /// The same after every pod was removed.
+  /// Violations after every pod was removed; empty: all is right.
   std::vector<Violation> AfterAll(const Snapshot& snapshot) const;
   /// Found by inspections since the last call.
   std::vector<Violation> Take() { return findings_.Take(); }

@@ -35,11 +35,11 @@ class WantedPods {
 
   /// Whether a pod of this full name was ever put.
   bool IsOurs(const std::string& full_name) const { return known_.contains(full_name); }
-  /// Its short name; the pod is ours.
+  /// The pod's short name; the pod is ours.
   const std::string& ShortName(const std::string& full_name) const;
-  /// Its template; null: the pod is not ours.
+  /// The pod's template; null: the pod is not ours.
   const PodTemplate* TemplateOf(const std::string& full_name) const;
-  /// It is ours, and no longer wanted.
+  /// The pod is ours, and no longer wanted.
   bool IsUnwanted(const std::string& full_name) const;
 
  private:

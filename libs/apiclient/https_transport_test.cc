@@ -84,7 +84,7 @@ class Https : public testing::Test {
     std::promise<StatusOr<Response>> end;
     bool opened = false;
   };
-  /// It has a head, and goes on.
+  /// Returns the stream once it has a head; the stream goes on.
   std::shared_ptr<Stream> OpenStream() {
     const auto opened = std::make_shared<Stream>();
     transport->BeginStream(

@@ -84,7 +84,7 @@ class RunServiceTest : public testing::Test {
     running_.push_back(pid);
     return pid;
   }
-  /// Its exit code; 128 and the signal's number when a signal ended it.
+  /// The exit code of the process; 128 and the signal's number when a signal ended it.
   int Wait(pid_t pid) {
     int status = 0;
     EXPECT_TRUE(Until([&] { return waitpid(pid, &status, WNOHANG) == pid; }));

@@ -52,7 +52,7 @@ class ProgramsTest : public testing::Test {
     pid.pop_back();
     return pid;
   }
-  /// It leads its session when this returns.
+  /// Starts a daemon, which leads a session of its own when this returns.
   void LeaveDaemon(const ProgramKey& key) {
     const std::string there = testing::TempDir() + mark_ + ".leads";
     RunMarked(key, "setsid sh -c 'echo 1 >\"" + there +

@@ -142,7 +142,7 @@ TEST_F(KernelStats, ThePodWithMostProcessesEnds) {
   EXPECT_TRUE(HasCondition("PIDPressure"));
 }
 
-/// Its one container uses 10Mi.
+/// A pod whose only container uses 10Mi.
 struct FilledPod {
   const char* name;
   int64_t used, inactive_file;  // Mi, of its cgroup; 0 used: the cgroup cannot be read
