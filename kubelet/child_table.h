@@ -30,7 +30,8 @@ class ChildTable {
   void OnStarted(const std::string& name, pid_t pid);
   /// A notification of a program; those of other processes are ignored.
   void OnMessage(pid_t pid, std::string_view message);
-  /// Its name; "": not a program of this table. `again`: how long until it is started again.
+  /// Returns the name of the ended program; "": not a program of this table. `again`: how long
+  /// until it is started again.
   std::string OnEnded(pid_t pid, Duration* again);
   void OnCannotStart(const std::string& name);
 

@@ -18,7 +18,7 @@ namespace {
 
 /// OOMScoreAdjust= of the units.
 constexpr int kKeptAlive = -900;
-/// These make mounts, cgroups and files of any user, and remove them.
+/// Processes that make and remove mounts, cgroups and files of any user.
 constexpr std::string_view kNeedRoot = "pod-worker|gc";
 
 Status SetOomScore(int score) {

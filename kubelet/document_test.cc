@@ -157,7 +157,7 @@ TEST_F(Documents, DefaultSignalsAreMergedIntoTheMainFileAlone) {
     if (!c.flag.empty()) words.push_back(c.flag);
     const auto loaded = Load(words);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
-    // What each process makes of it.
+    // Each process reads the merged document strictly.
     const auto read = config::KubeletConfig::Load("x", loaded->json, config::Reading::kStrict);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->eviction_hard.size(), c.want);

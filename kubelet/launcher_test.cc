@@ -101,7 +101,8 @@ class Launcher : public ::testing::Test {
     }
     return children;
   }
-  /// What the cgroup of its unit would hold: it, then all that it started, and what those started.
+  /// The processes that the cgroup of its unit would hold: the launcher first, then all its
+  /// descendants.
   std::vector<pid_t> CgroupOfUnit() const {
     std::vector<pid_t> all = {pid_};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -119,7 +120,7 @@ class Launcher : public ::testing::Test {
     }
     return left;
   }
-  /// Its children, by the program's path.
+  /// The launcher's children, by the program's path.
   std::map<std::string, pid_t> Children() const {
     std::map<std::string, pid_t> children;
     for (const pid_t pid : StartedBy(pid_)) {

@@ -9,7 +9,7 @@ namespace {
 
 using Terms = std::map<std::string, std::string>;
 
-/// One process that takes terms, "pleg".
+/// The process "pleg", which takes terms of fail points.
 class PointsTest : public testing::Test {
  protected:
   void Renew() {

@@ -348,7 +348,7 @@ std::set<std::string> LocalNode::RemoveRuntimeLeaks(const std::set<std::string>&
     for (const auto& c : now.containers) listed->insert(c.id);
   }
   const std::set<std::string> leaks = operate::RuntimeLeaksOf(resources, listed);
-  // Twice: a cgroup can be removed only after its processes and the cgroups below it.
+  // A second pass: a cgroup can be removed only after its processes and the cgroups below it.
   for (int i = 0; i < 2; ++i) {
     for (const auto& resource : leaks) operate::RemoveHostResource(PlacesOf(paths_), resource);
     poll(nullptr, 0, 200);

@@ -22,7 +22,7 @@ constexpr std::string_view kLife = "{life}";
 
 /// The fsGroup of pods with volumes.
 constexpr int kFsGroup = 2000;
-/// Claims, their persistent volumes and what these are mounted as: by the kind of the latter.
+/// Kinds of the persistent volumes that the pods' claims are bound to.
 constexpr std::string_view kClaims[] = {"local", "hostPath"};
 std::string ClaimName(std::string_view kind) { return kind == "local" ? "local" : "host-path"; }
 

@@ -25,7 +25,7 @@ Status WriteTo(const std::string& path, const std::string& text) {
   return file ? OkStatus() : Annotate(ErrnoStatus(errno), path);
 }
 
-/// Its group in the unified hierarchy: "/" or "/a/b".
+/// The process's group in the unified hierarchy: "/" or "/a/b".
 std::string GroupOfPid(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cgroup", pid));
   std::string line;

@@ -31,14 +31,14 @@ class Checker {
   void OnRemoved(const std::string& name, WallTime at, const Snapshot& last);
   void OnBegin(const Action& action, WallTime at) { disturbances_.Begin(action, at); }
   void OnEnd(const Action& action, WallTime at) { disturbances_.End(action, at); }
-  /// Every inspection.
+  /// Call after every inspection of the node.
   void OnInspected(const Snapshot& snapshot);
   /// The pods of the start are as they should be: from now on `unharmed` counts.
   void OnSettled(const Snapshot& snapshot);
 
   /// Violations when no fault is left; empty: all is right.
   std::vector<Violation> AtRest(const Snapshot& snapshot) const;
-  /// The same after every pod was removed.
+  /// Violations after every pod was removed; empty: all is right.
   std::vector<Violation> AfterAll(const Snapshot& snapshot) const;
   /// Found by inspections since the last call.
   std::vector<Violation> Take() { return findings_.Take(); }

@@ -22,7 +22,7 @@ class Disturbances {
   /// A fault killed or removed a container of this pod, or the machine rebooted, between `from` and
   /// `to`.
   bool EndedContainers(const std::string& pod, WallTime from, WallTime to) const;
-  /// The same at any time, reboots left out.
+  /// A fault killed or removed a container of this pod at any time. Reboots do not count.
   bool HitContainers(const std::string& pod) const;
   /// An open fault keeps this process from running.
   bool KeepsDown(const std::string& process) const;

@@ -38,7 +38,7 @@ class Stops {
   void OnRemoved(const WantedPod& pod, WallTime at, const Snapshot& last);
   /// The runtime answered: finds the containers that have ended.
   void OnInspected(const Snapshot& snapshot);
-  /// After the rules have seen ended().
+  /// Clears ended(). Call after the rules have read it.
   void ForgetEnded();
 
   /// By container id; those of ended() included.

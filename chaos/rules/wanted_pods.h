@@ -16,7 +16,7 @@ namespace splitlet::chaos {
 struct WantedPod {
   PodToRun pod;
   std::string full_name;
-  /// When it was put; nullopt: something was left of an earlier incarnation then.
+  /// When the pod was put; nullopt if something of an earlier incarnation was left at that time.
   std::optional<WallTime> new_incarnation;
 };
 
@@ -35,11 +35,11 @@ class WantedPods {
 
   /// Whether a pod of this full name was ever put.
   bool IsOurs(const std::string& full_name) const { return known_.contains(full_name); }
-  /// Its short name; the pod is ours.
+  /// The pod's short name; the pod is ours.
   const std::string& ShortName(const std::string& full_name) const;
-  /// Its template; null: the pod is not ours.
+  /// The pod's template; null: the pod is not ours.
   const PodTemplate* TemplateOf(const std::string& full_name) const;
-  /// It is ours, and no longer wanted.
+  /// The pod is ours, and no longer wanted.
   bool IsUnwanted(const std::string& full_name) const;
 
  private:

@@ -70,7 +70,8 @@ class Fields {
 
  private:
   YAML::Node Find(const std::string& key);
-  /// Its text when it is a scalar.
+  /// Takes the text of a scalar field. False if the field is absent; also if it is no scalar, which
+  /// is reported as a problem.
   bool Scalar(const std::string& key, std::string& text);
 
   YAML::Node node_;

@@ -14,7 +14,7 @@
 
 namespace splitlet::chaos {
 
-/// One effect on the node: a fault with one target.
+/// An effect on the node: a fault with one target.
 struct Action {
   FaultKind kind = FaultKind::kKill;
   std::string target;  // a process, a folder, a pod (web-3), "node"
@@ -23,7 +23,7 @@ struct Action {
   };
   std::vector<Point> points;  // of what fail points express
   uint64_t bytes = 0;
-  Duration lasting{0};  // 0: over at once
+  Duration lasting{0};  // 0: over immediately
 };
 /// "pause pleg for 5s": for people.
 std::string Describe(const Action& action);
@@ -46,7 +46,7 @@ struct Plan {
 };
 Plan MakePlan(const Scenario& scenario, uint64_t seed);
 
-/// One line for each step.
+/// The plan as text, a line for each step.
 std::string PlanText(const Scenario& scenario, const Plan& plan);
 
 /// "web-3".

@@ -2,7 +2,7 @@
 
 /// `logs`: what a container, or a process of splitlet, has written.
 /// Threads: the main one.
-/// Errors: printed by main as one line; exit code 1. Those about containers have a kubelet's words.
+/// Errors: printed by main as one line; exit code 1. Errors about containers use a kubelet's words.
 /// Source: docs/behaviour/logs.md.
 
 #include <optional>

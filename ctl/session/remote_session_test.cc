@@ -55,7 +55,7 @@ struct Pipe {
   int fds[2] = {-1, -1};
 };
 
-/// What is not text: each byte counts.
+/// Random bytes that are no text, so that each byte counts.
 std::string SomeBytes(size_t size) {
   Random random(20261130);
   std::string bytes(size, '\0');

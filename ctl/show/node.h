@@ -1,6 +1,6 @@
 #pragma once
 
-/// The node as the API would show it: the record that `status` keeps of it, facts of this machine,
+/// The node as the API would show it: the record that `status` keeps of it, values of this machine,
 /// and its pods. Columns and words of kubectl.
 /// Threads: any.
 /// Errors: none.
@@ -23,7 +23,7 @@ class NodeRecord;
 
 namespace splitlet::ctl {
 
-/// Facts that the record lacks; unknown ones are empty.
+/// Values that the record lacks; unknown ones are empty.
 struct NodeFacts {
   node::SystemInfo system;
   std::string architecture;

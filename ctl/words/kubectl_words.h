@@ -17,8 +17,8 @@ struct CommandLine {
 /// All arguments are in `words` unless the command is `exec`.
 CommandLine SplitCommandLine(const std::vector<std::string>& arguments);
 
-/// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". What follows --for or
-/// "--" stays as it is, and so do the pods of `logs` and `exec`.
+/// "get pods/web" is "get pod web", "describe node/n1" is "describe node n1". Words after --for
+/// or "--" stay as they are, and so do the pods of `logs` and `exec`.
 std::vector<std::string> KubectlWords(const std::vector<std::string>& words);
 
 /// "web" of "pod/web" and of "web".

@@ -18,7 +18,7 @@ std::string HostOf(const std::string& server) {
   return rest.substr(0, rest.find('/'));
 }
 
-/// False: a line end in the text would end the header too.
+/// False if the text has a control character: a line end would also end the HTTP header.
 bool IsOneLine(const std::string& text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }

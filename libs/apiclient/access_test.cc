@@ -65,7 +65,7 @@ class Reading : public testing::Test {
     return fmt::format(R"("clientCertificateData":{},"clientKeyData":{})", quoted(pair->chain),
                        quoted(pair->key));
   }
-  /// Of the only series, or that with this label; a histogram's count.
+  /// The value of the only series, or of the series with this label; for a histogram its count.
   double Metric(const std::string& name, const std::string& label = "") {
     for (const auto& family : registry.Collect())
       for (const auto& metric : family.name == name ? family.metric : decltype(family.metric){}) {
@@ -79,14 +79,14 @@ class Reading : public testing::Test {
     return 0;
   }
 
-  /// Of one that is being made.
+  /// True while another process makes the file that `by` reads.
   bool IsAwaitedBy(AccessReader& by) { return IsAwaited(by.Read(nullptr).status()); }
 
   FakeClock clock;
   fs::FakeFileSystem files{clock};
   std::vector<process::Program> runs;
   StatusOr<std::string> prints = Unavailable("exit code 1");
-  int exit_code = -1;  // that runs tell; below 0: none
+  int exit_code = -1;  // that runs report; below 0: none
   prometheus::Registry registry;
   AccessReader reader{{.clock = clock,
                        .files = files,
@@ -103,7 +103,7 @@ class Reading : public testing::Test {
 };
 
 TEST_F(Reading, AKubeconfigThatATlsBootstrapIsMakingIsAwaitedForAWhile) {
-  EXPECT_FALSE(IsAwaitedBy(reader)) << "nobody makes it";
+  EXPECT_FALSE(IsAwaitedBy(reader)) << "no TLS bootstrap makes it";
   AccessReader bootstraps({.clock = clock, .files = files, .run = {}, .made_within = 30s},
                           kKubeconfig, "");
   EXPECT_TRUE(IsAwaitedBy(bootstraps));
@@ -244,7 +244,8 @@ TEST_F(Reading, APluginIsAskedAgainWhenItsWordIsRefused) {
   const auto second = reader.Read(first->get());
   ASSERT_TRUE(second.ok());
   EXPECT_EQ((*second)->authorization, "Bearer u");
-  EXPECT_EQ(*reader.Read(first->get()), *second) << "of somebody who was refused before";
+  EXPECT_EQ(*reader.Read(first->get()), *second)
+      << "the caller was refused with the credentials before";
   EXPECT_EQ(*reader.Read(second->get()), *second) << "it was asked just now";
   EXPECT_EQ(runs.size(), 2u);
 }
@@ -372,7 +373,7 @@ TEST_F(Reading, RunsOfAPluginAndItsCertificateHaveMetrics) {
   EXPECT_GT(year, 86400 * 364);
   clock.Advance(100s);
   Must();
-  EXPECT_NEAR(Metric(ttl), year - 100, 1) << "it is looked at again";
+  EXPECT_NEAR(Metric(ttl), year - 100, 1) << "it is measured again";
   EXPECT_EQ(Metric(rotation), 0);
   prints = Credential(PairFields());
   ASSERT_TRUE(reader.Read(first->get()).ok());

@@ -9,8 +9,8 @@
 ///          (AlreadyExists, else a conflict), OUT_OF_RANGE 410, INVALID_ARGUMENT 400 and 422,
 ///          UNAUTHENTICATED 401, PERMISSION_DENIED 403, RESOURCE_EXHAUSTED 429 and 413, UNAVAILABLE
 ///          5xx; the message is the Status object's. An answer without a Status object is not the
-///          API's: only 401, 413 and 429 keep their meaning, all else is UNAVAILABLE. Those of
-///          Transport; DATA_LOSS: a success that is unreadable or of another kind.
+///          API's: only 401, 413 and 429 keep their meaning, all else is UNAVAILABLE.
+///          Transport's errors. DATA_LOSS: a success that is unreadable or of another kind.
 /// Source:  docs/behaviour/api-client.md, "One call"; client-go rest.Request.
 
 #include <cstdint>

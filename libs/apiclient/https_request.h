@@ -1,8 +1,8 @@
 #pragma once
 
-/// One request to an API server by libcurl, and its answer.
+/// Sends a request to an API server by libcurl and takes the answer.
 /// Threads: one.
-/// Errors:  those of Transport. No error shows a request header.
+/// Errors:  Transport's. No error shows a request header.
 
 #include <array>
 #include <memory>

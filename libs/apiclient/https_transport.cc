@@ -13,7 +13,7 @@ namespace {
 
 /// A failed read is not repeated for so long.
 constexpr Duration kReadAgain = 1s;
-/// How often the connections are looked at until they have been quiet for too long.
+/// How often the connections are checked until they have been quiet for too long.
 constexpr int kChecksInTheLimit = 5;
 /// For watches with thousands of changes a second, while no caller waits for an answer.
 constexpr Duration kRestOfWatches = 2ms;

@@ -84,7 +84,7 @@ class Https : public testing::Test {
     std::promise<StatusOr<Response>> end;
     bool opened = false;
   };
-  /// It has a head, and goes on.
+  /// Returns the stream once it has a head; the stream goes on.
   std::shared_ptr<Stream> OpenStream() {
     const auto opened = std::make_shared<Stream>();
     transport->BeginStream(
@@ -238,7 +238,7 @@ TEST_F(Https, AWatchEndsWhenTheClientCertificateChanges) {
   } kCases[] = {
       {"another certificate", "pair.pem", two, true},
       {"none any more", "config", "token: x", true},
-      {"the same, written anew", "pair.pem", one, false},
+      {"the same, written again", "pair.pem", one, false},
       {"another token beside it", "token", "b", false},
   };
   for (const auto& c : kCases) {
@@ -266,7 +266,7 @@ TEST_F(Https, AWatchEndsThoughNothingElseIsAsked) {
   TestApiServer server(NamesOrStreams, Tls());
   WriteConfig(Trusting(server), "client-certificate-data: " + kube::EncodeBase64(own.certificate) +
                                     ", client-key-data: " + kube::EncodeBase64(own.key));
-  Start(0s, 10s);  // looked at each two seconds
+  Start(0s, 10s);  // checked each two seconds
   const auto watch = OpenStream();
   Write("rotated.pem", rotated.certificate + rotated.key);
   EXPECT_EQ(Shown(watch->end.get_future().get()),

@@ -60,8 +60,7 @@ class Reader {
     out_.ca = {Absolute(cluster.certificate_authority()), cluster.certificate_authority_data()};
     if (out_.insecure && !out_.ca.empty())
       return InvalidArgument(
-          "insecure-skip-tls-verify: not beside certificate-authority, which is not looked at "
-          "then");
+          "insecure-skip-tls-verify: not beside certificate-authority, which would not be used");
     if (!out_.ca.data.empty()) out_.ca.file.clear();
     RETURN_IF_ERROR(CheckInside(out_.ca.file), "certificate-authority");
     for (const char* scheme : {"http://", "https://", "socks5://"})

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Two at once, and then ten a second.
+/// A burst of two calls, and then ten a second.
 class LimitedTransportTest : public testing::Test {
  protected:
   LimitedTransportTest() {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// One page of a list; its items are moved out without a copy.
+/// A page of a list; its items are moved out without a copy.
 /// Threads: any; for strands.
-/// Errors:  those of an answer (client.h); DATA_LOSS: unreadable.
+/// Errors:  an answer's (client.h); DATA_LOSS: the page is unreadable.
 
 #include <memory>
 #include <string>

@@ -11,7 +11,7 @@ namespace {
 
 class Limited : public testing::Test {
  protected:
-  /// Time passes only here, unless somebody gives up.
+  /// Time passes only here, unless the caller gives up.
   WaitUntil Wait() {
     return [this](Clock::Time until, const std::function<bool()>& done) {
       if (on_wait) on_wait();

@@ -23,7 +23,7 @@
 
 namespace splitlet::apiclient {
 
-/// One connection, used by its thread.
+/// A connection, used by its thread.
 class Peer {
  public:
   Peer(int socket, SSL_CTX* context, int count) : number(count), socket_(socket) {

@@ -21,7 +21,8 @@ class Gate {
  public:
   void Open();
   bool IsOpen() const;
-  /// False: still closed at `until`. `wait` empty: by the machine's clock.
+  /// Returns false if the gate is still closed at `until`. Without `wait` the machine's clock
+  /// counts.
   bool Wait(const Clock& clock, const WaitUntil& wait, Clock::Time until) const;
 
  private:

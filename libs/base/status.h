@@ -34,7 +34,7 @@ Status MakeStatus(StatusCode code, fmt::format_string<First, Rest...> format, Fi
                                                        std::forward<Rest>(rest)...)));
 }
 
-/// One function for each code in use: InvalidArgument("{} is not in 1..65535", port).
+/// Each code in use has its function: InvalidArgument("{} is not in 1..65535", port).
 #define SPLITLET_STATUS_MAKER(Name)                                                \
   inline Status Name(std::string_view message) {                                   \
     return MakeStatus(StatusCode::k##Name, message);                               \

@@ -25,7 +25,7 @@ std::string MakeTraceparent(Random& random, bool sampled = true);
 std::string TraceIdOf(std::string_view traceparent);
 /// The 16 hex digits of the last step; empty if malformed or all zeros.
 std::string SpanIdOf(std::string_view traceparent);
-/// The same trace; its later steps are not recorded.
+/// `traceparent` with the same trace, whose later steps are not recorded.
 std::string Unsampled(std::string_view traceparent);
 /// True if its steps are recorded.
 bool IsSampled(std::string_view traceparent);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Tables, views and signals: list-and-watch between the processes of one node. One process owns a
-/// table and alone writes it; other processes keep views. Changes travel over NATS, lists over
+/// Tables, views and signals: list-and-watch between the processes of one node. A table is owned
+/// and written by one process; other processes keep views. Changes travel over NATS, lists over
 /// gRPC. All calls and callbacks run on the loop thread. Records are serialised protobuf messages;
 /// typed.h has the typed wrappers Table<R> and View<R>, fake_bus.h the FakeBus of tests.
 /// Errors: RESOURCE_EXHAUSTED: a record above 16 MiB. Without NATS changes come later; that is no
@@ -86,14 +86,14 @@ class RawView {
   virtual void ForEach(
       const std::function<void(const std::string& key, const Record&)>& f) const = 0;
   virtual size_t size() const = 0;
-  /// One callback each, set before the loop runs. Intermediate values may be skipped, never the
+  /// Sets the only callback, before the loop runs. Intermediate values may be skipped, never the
   /// last.
   virtual void OnChange(std::function<void(const Change&)> f) = 0;
-  /// State or completeness changed.
+  /// Sets the only callback, before the loop runs. State or completeness changed.
   virtual void OnState(std::function<void()> f) = 0;
 };
 
-/// One line of `splitletctl get processes`.
+/// A line of `splitletctl get processes`.
 struct ViewInfo {
   std::string table;
   ViewState state = ViewState::kSyncing;
@@ -109,7 +109,7 @@ class Bus {
   /// `owner` is the name of the process whose socket serves the list.
   virtual StatusOr<std::unique_ptr<RawView>> ViewRaw(const std::string& table,
                                                      const std::string& owner) = 0;
-  /// A hint to look now; it may be lost. The subject is splitlet.<node>.<this process>.<signal>.
+  /// A hint to read now; it may be lost. The subject is splitlet.<node>.<this process>.<signal>.
   virtual void Signal(const std::string& signal, const std::string& payload) = 0;
   virtual void OnSignal(const std::string& process, const std::string& signal,
                         std::function<void(const std::string& payload)> f) = 0;

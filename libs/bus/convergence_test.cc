@@ -69,7 +69,7 @@ class Chaos {
     std::map<std::string, std::string> seen;
     for (const auto& [key, record] : view_.records()) seen[key] = *record;
     EXPECT_EQ(seen, world_);
-    EXPECT_EQ(told_, world_) << "the last value of each key was told";
+    EXPECT_EQ(told_, world_) << "the last value of each key was reported";
   }
 
  private:
@@ -80,7 +80,7 @@ class Chaos {
     if (random_.Below(3) == 0) {
       world_.erase(key);
     } else {
-      // A pod keeps its source for life.
+      // A pod keeps its source until it is removed.
       const char* source = key < "pod3" ? "file" : "http";
       world_[key] = Desired(source, std::to_string(random_.Next()));
     }
@@ -176,8 +176,8 @@ class Chaos {
         << change.key << " went without a word of its owner";
   }
 
-  /// What the view calls complete, the start that it follows has called so, and nothing else is in
-  /// it.
+  /// If the view calls a scope complete, the owner's start that it follows has called it complete.
+  /// Then the scope holds the records of that start and no others.
   void Check() {
     for (const char* scope : {"file", "http"}) {
       if (!view_.IsComplete(scope)) continue;
@@ -196,7 +196,7 @@ class Chaos {
     }
   }
 
-  /// What a start of the owner has said so far.
+  /// The removals and completeness that a start of the owner has published so far.
   struct Said {
     std::set<std::string> removed, complete;
     std::map<std::string, std::set<std::string>>

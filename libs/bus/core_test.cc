@@ -15,7 +15,7 @@ Completeness Scopes(std::set<std::string> scopes) {
   return complete;
 }
 
-/// One owner and one view with everything between them in the hands of the test.
+/// An owner and a view with everything between them in the hands of the test.
 struct Pair {
   FakeClock clock;
   TableCore table{kOwner, {kBoot, 100}};
@@ -328,7 +328,7 @@ TEST(ViewCore, ANumberHeardDuringAListIsNoWrongOne) {
   p.Deliver(p.Heartbeat());
   p.view.OnListed(request->id, answer, p.clock.Now());
   EXPECT_EQ(p.view.counts().obsolete, 0u);
-  EXPECT_EQ(p.Settle(), 1) << "at once";
+  EXPECT_EQ(p.Settle(), 1) << "immediately";
   EXPECT_EQ(p.Name("b"), "lost too");
 }
 
@@ -355,7 +355,7 @@ TEST(ViewCore, ALateAnswerToAnEarlierRequestIsIgnored) {
   const auto request = p.view.NextList(p.clock.Now());
   const auto answer = p.Answer(request->since);
   p.view.OnListFailed(request->id, p.clock.Now());
-  EXPECT_FALSE(p.view.NextList(p.clock.Now()).has_value()) << "not at once again";
+  EXPECT_FALSE(p.view.NextList(p.clock.Now()).has_value()) << "not again immediately";
   p.view.OnListed(request->id, answer, p.clock.Now());
   EXPECT_EQ(p.view.state(), ViewState::kSyncing);
   p.clock.Advance(kPollPeriod);

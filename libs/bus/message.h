@@ -17,8 +17,8 @@ namespace splitlet::bus {
 /// Schema level of this build: it writes this level and reads none above it.
 inline constexpr uint32_t kSchema = 1;
 
-/// One start of an owner. Within a boot a later start is greater; starts of two boots do not
-/// compare.
+/// Identifies a start of an owner. Within a boot a later start is greater; starts of two boots do
+/// not compare.
 struct StartId {
   uint64_t boot = 0;  // 0: none
   int64_t ns = 0;     // CLOCK_MONOTONIC at the start

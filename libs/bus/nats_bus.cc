@@ -223,7 +223,9 @@ void RealBus::OnError(LinkError kind, const std::string& text) {
     if (!logged_errors_.insert(text).second) return;
     const std::vector<LogField> fields = {KV("err", text)};
     switch (kind) {
-      case LinkError::kOther: options_.log.Warn("NATS error", fields); return;
+      case LinkError::kOther:
+        options_.log.Warn("the bus reported an error, the client continues", fields);
+        return;
       case LinkError::kRefused: options_.log.Error("NATS refuses this process", fields); return;
       case LinkError::kUntrusted:
         options_.log.Error("certificate of the NATS server is not trusted", fields);

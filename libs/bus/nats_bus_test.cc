@@ -32,7 +32,7 @@ namespace {
 using v1::RuntimeRecord;
 constexpr const char* kChildVariable = "SPLITLET_BUS_TEST_CHILD";
 
-/// Looks until `condition` holds; false after half a minute.
+/// Polls until `condition` holds; false after half a minute.
 bool Eventually(const std::function<bool()>& condition) { return harness::WaitFor(30s, condition); }
 
 /// pleg owns `runtime`, status reads it, mute may publish nothing.
@@ -74,7 +74,7 @@ class Process {
   void Put(const std::string& key, const std::string& name) {
     On([&] { PutOnLoop(key, name); });
   }
-  /// Many at once: none waits until the one before is on its way.
+  /// Puts many records: none waits until the one before is on its way.
   void Flood(int count, const std::string& name) {
     On([&] {
       for (int i = 0; i < count; ++i) PutOnLoop("flood", name + std::to_string(i));
@@ -170,7 +170,7 @@ TEST_F(NatsBusTest, ChangesHeartbeatsAndSignalsArrive) {
   EXPECT_TRUE(reader_->LiveAndComplete());
   owner_->On([&] { owner_->table().Remove("a"); });
   EXPECT_TRUE(reader_->Sees("a", "absent"));
-  // One may be lost while the subscription is on its way.
+  // A signal may be lost while the subscription is on its way.
   EXPECT_TRUE(Eventually([&] {
     owner_->On([&] { owner_->bus().Signal("pod-changed", "uid"); });
     return heard->load();
@@ -247,7 +247,7 @@ TEST_F(NatsBusTest, ANewStartOfTheOwnerReplacesTheOld) {
   StartOwner();
   owner_->Put("b", "new");
   EXPECT_TRUE(reader_->Sees("b", "new"));
-  EXPECT_EQ(reader_->Name("a"), "old") << "nobody said that it is gone";
+  EXPECT_EQ(reader_->Name("a"), "old") << "no message of the owner removed it";
   owner_->Complete();
   EXPECT_TRUE(reader_->Sees("a", "absent"));
 }

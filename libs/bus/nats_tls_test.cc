@@ -1,5 +1,5 @@
-// The link to a real nats-server over TLS: whom it trusts, at any time of the clock, and what it
-// tells to whom it does not trust.
+// The link to a real nats-server over TLS: which servers it trusts, at any time of the clock, and
+// what it sends to a server that it does not trust.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::atomic<int> asked_for_the_time = 0;
 
 }  // namespace
 
-/// What OpenSSL holds the times of a certificate against, in this program.
+/// The clock that OpenSSL compares the times of a certificate with, in this program.
 extern "C" time_t time(time_t* out) noexcept {
   ++asked_for_the_time;
   timespec now{};
@@ -43,7 +43,7 @@ bool WithinHalfAMinute(const std::function<bool()>& condition) {
   return harness::WaitFor(30s, condition);
 }
 
-/// A link and what it was told.
+/// A link and the errors that it reported.
 class Client {
  public:
   Client(std::string url, std::string ca)
@@ -118,7 +118,7 @@ TEST_F(NatsTlsTest, AWrongClockDoesNotCostTheBus) {
     const int before = asked_for_the_time;
     Client client(nats_.url(), nats_.ca());
     EXPECT_TRUE(client.Connects()) << now << ": " << client.errors();
-    EXPECT_GT(asked_for_the_time, before) << "the times were looked at";
+    EXPECT_GT(asked_for_the_time, before) << "the times were read";
   }
 }
 
@@ -182,7 +182,7 @@ TEST_F(NatsTlsTest, ACaThatCannotBeReadIsSaidWithItsPathAndTriedAgain) {
   EXPECT_TRUE(client.Connects()) << client.errors();
 }
 
-/// Whoever took the port first: greets as it likes, and keeps what it is told.
+/// Another program that took the port first: it greets as it likes, and keeps what clients send.
 class Squatter {
  public:
   explicit Squatter(std::string greeting) : greeting_(std::move(greeting)) {
@@ -283,7 +283,8 @@ TEST(ReconnectWait, GrowsUntilAConnectionHasHeld) {
     least = std::min(2 * least, ReconnectWait::kLongest);
   }
   EXPECT_EQ(least, ReconnectWait::kLongest);
-  EXPECT_LE(wait.Next(5s), 2 * ReconnectWait::kFirst) << "one that held begins anew";
+  EXPECT_LE(wait.Next(5s), 2 * ReconnectWait::kFirst)
+      << "after a connection that held the waits start again";
 }
 
 }  // namespace

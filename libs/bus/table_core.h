@@ -1,6 +1,7 @@
 #pragma once
 
-/// The owner's side of a table, no I/O: numbering, recent changes, lists. One thread.
+/// The owner's side of a table, no I/O: numbering, recent changes, lists.
+/// Threads: one.
 /// Errors: a record above 16 MiB is RESOURCE_EXHAUSTED and leaves the table as it was.
 /// Source: docs/design.md, "How state is shared".
 

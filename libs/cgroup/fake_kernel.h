@@ -18,9 +18,9 @@ class FakeKernel final : public Kernel {
  public:
   /// Makes the roots of the layout's hierarchies.
   explicit FakeKernel(const Layout& layout);
-  /// One hierarchy, as on a current distribution.
+  /// A single hierarchy, as on a current distribution.
   static Layout V2();
-  /// One hierarchy each for cpu, cpuset, memory, pids and systemd, and version 2 without
+  /// Separate hierarchies for cpu, cpuset, memory, pids and systemd, and version 2 without
   /// controllers.
   static Layout V1();
 

@@ -28,7 +28,7 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What the kernel is told, in files that are no cgroup's.
+/// The alarm writes to plain files, which show what the kernel would get.
 class Told : public testing::Test {
  protected:
   Told() {
@@ -98,7 +98,7 @@ TEST_F(Told, WhyItCannot) {
   EXPECT_FALSE(rings_.try_acquire());
 }
 
-/// A cgroup of the kernel, with one process that takes memory when it is told to.
+/// A cgroup of the kernel, with one process that takes memory on demand.
 class InKernel : public testing::Test {
  protected:
   static constexpr size_t kTaken = 16 << 20;

@@ -19,7 +19,7 @@ namespace splitlet::cgroup {
 class Slices {
  public:
   virtual ~Slices() = default;
-  /// OK if the slice runs already, whoever started it.
+  /// OK if the slice runs already, also if another program started it.
   virtual Status Start(const std::string& slice, const std::string& parent) = 0;
   /// The slice runs. systemd has no huge pages: they are only written to files.
   virtual Status Set(const std::string& slice, Version version, const Limits& limits) = 0;

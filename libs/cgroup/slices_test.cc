@@ -145,7 +145,7 @@ TEST_P(SliceTree, WithoutSystemdNothingIsMadeAndTheNextTryConnectsAnew) {
   EXPECT_EQ(
       Message(away),
       "slices: start: kubepods.slice: connect to systemd: connect: no such file or directory");
-  EXPECT_THAT(kernel.Dirs(), IsEmpty()) << "one that systemd does not know would be nobody's";
+  EXPECT_THAT(kernel.Dirs(), IsEmpty()) << "no cgroup is left that systemd does not know";
   daemon.FailConnect(OkStatus());
   ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   daemon.LoseAll();
@@ -164,7 +164,7 @@ TEST_P(SliceTree, AJobThatDoesNotEndWellIsAnError) {
   EXPECT_TRUE(slices.Start("a.slice", "-.slice").ok());
 }
 
-/// What systemd does not take, the kernel is told all the same.
+/// The kernel gets a limit also if systemd refuses it.
 TEST_P(SliceTree, ALimitThatSystemdRefusesIsStillWritten) {
   ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   systemd.Fail("SetUnitProperties", InvalidArgument("Cannot set property"));

@@ -118,7 +118,7 @@ Status Tree::MakeV2(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// Does not ask for running slices again, so that a check each minute costs systemd nothing.
+/// Starts only missing slices, so that the check each minute costs systemd nothing.
 Status Tree::StartSlices(const Name& name) const {
   Name part;
   for (const std::string& slice : name) {
@@ -197,7 +197,7 @@ StatusOr<std::set<int64_t>> Tree::Pids(const Name& name) const {
 
 Status Tree::KillOnce(const Name& name, const std::set<int64_t>& pids) const {
   FAIL_POINT("cgroup.kill.before");
-  // One write kills all, also new forks, where the kernel can (Linux 5.14).
+  // Where the kernel can (Linux 5.14), one write kills all, also new forks.
   const bool killed = layout_.version == Version::kV2 &&
                       kernel_.Write(Below(layout_.mounts.at(""), name) + "/cgroup.kill", "1").ok();
   for (const int64_t pid : killed ? std::set<int64_t>() : pids)

@@ -39,8 +39,9 @@ class Tree {
   Status Set(const Name& name, const Limits& limits) const;
   /// Visible processes of the cgroup and everything below it.
   StatusOr<std::set<int64_t>> Pids(const Name& name) const;
-  /// Kills what is in it, in at most five rounds, and removes it with all below it. One that is not
-  /// there is OK. FAILED_PRECONDITION while processes are still ending: to be tried again.
+  /// Kills what is in it, in at most five rounds, and removes it with all below it. OK if the
+  /// cgroup does not exist. FAILED_PRECONDITION while processes are still ending: to be tried
+  /// again.
   Status Destroy(const Name& name) const;
   /// Removes it with all below it where no process is in any.
   Status RemoveEmpty(const Name& name) const;

@@ -42,7 +42,7 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// One file of a cgroup.
+/// A file of a cgroup and its value.
 struct Setting {
   std::string controller;  // "memory"
   std::string file;        // "memory.max"

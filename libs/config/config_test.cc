@@ -72,7 +72,7 @@ TEST(ConfigFile, UnknownKeysAndWrongTypes) {
       {"an unknown key in a list of objects",
        "registerWithTaints:\n- key: a\n  efect: NoSchedule\n",
        "registerWithTaints[].efect: unknown key (line 5)"},
-      {"two faults at once", "port: 70000\nfoo: 1\n",
+      {"two faults in one file", "port: 70000\nfoo: 1\n",
        "port: 70000 is not in 1..65535 (line 3); foo: unknown key (line 4)"},
   });
 }
@@ -147,13 +147,13 @@ TEST(ConfigFile, ImpossibleValues) {
 
 TEST(ConfigFile, UsersThatCannotBe) {
   ExpectErrors({
-      {"a user that is nobody", "splitlet:\n  users: {pleg: -1}\n",
+      {"a user id below zero", "splitlet:\n  users: {pleg: -1}\n",
        "splitlet.users[pleg]: -1 is below 0 (line 4)"},
       {"a user above all", "splitlet:\n  users: {pleg: 4294967295}\n",
        "splitlet.users[pleg]: 4294967295 is not in 0..4294967294 (line 4)"},
       {"a user that is no name", "splitlet:\n  users: {pleg: [1]}\n",
        "splitlet.users[pleg]: want the id or name of a user, not a list (line 4)"},
-      {"a user that nobody knows", "splitlet:\n  users: {pleg: no-such-user}\n",
+      {"a user that does not exist", "splitlet:\n  users: {pleg: no-such-user}\n",
        "splitlet.users[pleg]: this machine has no user no-such-user (line 4)"},
       {"a user of no process", "splitlet:\n  users: {plag: 1}\n",
        "splitlet.users[plag]: plag is not one of config-source, sync-loop, pod-worker, pleg, "
@@ -232,7 +232,7 @@ TEST(ConfigFile, ValuesAreTaken) {
   EXPECT_TRUE(config.seccomp_default);
   EXPECT_TRUE(config.single_process_oom_kill);
   EXPECT_EQ(config.static_pod_url_header.at("X-A").size(), 2U);
-  EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where unset can be told apart";
+  EXPECT_EQ(config.registry_pull_qps, 0) << "zero counts where it differs from unset";
   EXPECT_TRUE(config.splitlet.kill_unmanaged_pods);
   EXPECT_EQ(config.splitlet.max_blocking_threads, 9);
   EXPECT_EQ(config.splitlet.users, (std::map<std::string, uint32_t>{{"gc", 0}, {"pleg", 901}}));

@@ -47,7 +47,7 @@ std::string TableOfFields() {
   return table;
 }
 
-/// What stands between the marks `part` of docs/configuration.md is `want`.
+/// The text between the marks `part` of docs/configuration.md is `want`.
 void ExpectPart(const std::string& part, const std::string& want) {
   const std::string path = TREE "/docs/configuration.md";
   std::ifstream in(path);
@@ -62,7 +62,7 @@ void ExpectPart(const std::string& part, const std::string& want) {
     return;
   }
   EXPECT_EQ(page.substr(from, end - from), want)
-      << "SPLITLET_UPDATE_DOCS=1 writes this part of docs/configuration.md anew";
+      << "SPLITLET_UPDATE_DOCS=1 writes this part of docs/configuration.md again";
 }
 
 TEST(ConfigDocs, ThePageSaysOfEveryFieldWhatTheTableSays) { ExpectPart("fields", TableOfFields()); }

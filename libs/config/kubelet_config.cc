@@ -63,7 +63,7 @@ StatusOr<YAML::Node> Parse(const std::string& content) {
   }
 }
 
-/// One line for each problem.
+/// The problems in one line.
 std::string Lines(const std::vector<ConfigProblem>& problems) {
   std::string line;
   for (const ConfigProblem& problem : problems) {
@@ -241,7 +241,7 @@ void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   c.eviction_soft = MapOf(read, "evictionSoft");
   c.eviction_minimum_reclaim = MapOf(read, "evictionMinimumReclaim");
   for (const auto& [signal, text] : read.Map("evictionSoftGracePeriod")) {
-    const auto grace = ParseGoDuration(text);  // the schema has looked at it
+    const auto grace = ParseGoDuration(text);  // the schema has checked it
     if (grace.ok()) c.eviction_soft_grace_period[signal] = *grace;
   }
   FillShutdown(c, read);

@@ -20,7 +20,7 @@ StatusOr<Duration> ParseGoDuration(std::string_view text);
 /// An amount that does not fit becomes the largest value, so that comparisons stay right.
 StatusOr<int64_t> ParseQuantityMillis(std::string_view text);
 
-/// The same in whole units, rounded up.
+/// A quantity in whole units, rounded up.
 StatusOr<int64_t> ParseQuantity(std::string_view text);
 
 /// "15%", "7.5%": 0 to 100.

@@ -2,7 +2,8 @@
 
 /// The runtime's cgroup driver. Processes that place pods in cgroups must use the same.
 /// Threads: any; blocks until the answer or the deadline.
-/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime cannot tell (containerd before 2.0).
+/// Errors: gRPC codes, unchanged; UNIMPLEMENTED: a runtime without the call (containerd before
+/// 2.0).
 /// Source: CRI v1, RuntimeConfig.
 
 #include <memory>

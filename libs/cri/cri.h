@@ -175,7 +175,7 @@ struct ImageFsReport {
   std::vector<FsUsage> images, containers;
 };
 
-/// A container event is only a hint to look at the pod.
+/// A container event is only a hint to inspect the pod.
 struct ContainerEvent {
   /// kStopping: the process has ended; the runtime still cleans up before it reports the end.
   enum class Kind { kCreated, kStarted, kStopping, kStopped, kDeleted };

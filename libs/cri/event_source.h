@@ -12,7 +12,7 @@
 
 namespace splitlet::cri {
 
-/// One stream at a time; Start does not block.
+/// Keeps one stream at a time; Start does not block.
 class EventSource {
  public:
   struct Callbacks {

@@ -29,7 +29,7 @@ gpr_timespec FromNow(Duration d) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(d.count(), GPR_TIMESPAN));
 }
 
-/// One server stream, read on the calling thread until it ends or is cancelled.
+/// Reads a server stream on the calling thread until it ends or is cancelled.
 template <class Message>
 class StreamRun {
  public:

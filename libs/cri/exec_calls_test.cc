@@ -131,7 +131,7 @@ class CountedWire {
   }
   CountedWire(const CountedWire&) = delete;
   CountedWire& operator=(const CountedWire&) = delete;
-  /// What the server sends stays where it is.
+  /// While held, the wire passes nothing on to the client.
   void Hold(bool held) {
     const std::lock_guard lock(mutex_);
     held_ = held;

@@ -436,7 +436,7 @@ StatusOr<std::string> FakeRuntime::PullImage(const std::string& image,
     downs = world_->downs;
   }
   if (pull.takes > Duration{0}) {
-    // Its state of the image is lost.
+    // A restart of the runtime loses the state of this pull.
     const auto is_lost = [this, downs] {
       const std::lock_guard lock(mutex_);
       return world_->downs != downs;

@@ -59,7 +59,7 @@ TEST_F(FakeRuntimeTest, StoppingTakesTheGraceThatTheContainerNeeds) {
     Duration takes;
     int32_t code;
   } kCases[] = {
-      {"it ends on TERM at once", Duration{0}, 30, 0s, 143},
+      {"it ends on TERM immediately", Duration{0}, 30, 0s, 143},
       {"it ends on TERM after a while", Duration{5s}, 30, 5s, 143},
       {"it takes longer than its grace", Duration{50s}, 30, 30s, 137},
       {"it ignores TERM", std::nullopt, 20, 20s, 137},

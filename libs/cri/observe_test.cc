@@ -149,7 +149,7 @@ TEST_F(ObserveTest, WhatLastsIsNotAskedForAgain) {
   };
   auto before = asked();
   look();
-  EXPECT_EQ(asked(), std::pair(before.first + 1, before.second + 1)) << "only by the fresh look";
+  EXPECT_EQ(asked(), std::pair(before.first + 1, before.second + 1)) << "only by the fresh listing";
   ASSERT_TRUE(runtime_.StopContainer(app, 1, Soon()).ok());
   before = asked();
   look();

@@ -1,4 +1,4 @@
-// What every runtime behind cri.h does: the fake, the client against a server on the fake, and,
+// Contract of every runtime behind cri.h: the fake, the client against a server on the fake, and,
 // when SPLITLET_CRI_ENDPOINT names one, a real runtime (with the image of SPLITLET_CRI_IMAGE,
 // default busybox, that has `sleep`).
 
@@ -27,7 +27,7 @@
 namespace splitlet::cri {
 namespace {
 
-/// One runtime under test with its roles.
+/// A runtime under test with its roles.
 struct Subject {
   virtual ~Subject() = default;
   Reader* reader = nullptr;
@@ -516,7 +516,7 @@ TEST_F(ClientTest, CallsAreCounted) {
   EXPECT_EQ(text.find("errors_total{operation_type=\"version\"}"), std::string::npos);
 }
 
-/// What a stream told, gathered from its thread.
+/// The callbacks of a stream, gathered from its thread.
 class Gathered {
  public:
   EventSource::Callbacks Callbacks() {

@@ -20,7 +20,7 @@ namespace splitlet::cri {
 
 class StrandedCalls final : public LongCalls {
  public:
-  /// One runtime for all roles.
+  /// For a runtime that has all roles.
   template <class Runtime>
   StrandedCalls(Runtime& runtime, exec::Strands& strands)
       : StrandedCalls(runtime, runtime, strands) {}

@@ -182,7 +182,7 @@ TEST(StderrLog, RemembersTheLastErrorOnly) {
   EXPECT_FALSE(sink.Enabled(LogLevel::kDebug));
 }
 
-/// What goes to stderr while it lives goes into a pipe that nobody reads.
+/// While it exists, stderr is a pipe that no process reads.
 class StoppedReader {
  public:
   StoppedReader() : saved_(dup(STDERR_FILENO)) {
@@ -361,7 +361,7 @@ TEST(MetricsPort, OneThatIsTakenIsTriedAgain) {
   EXPECT_FALSE(port.listens());
   EXPECT_EQ(port.trouble(),
             "--http-address: listen on " + squatter->address() + ": Address already in use");
-  EXPECT_EQ(sink.lines().size(), 1u) << "told once";
+  EXPECT_EQ(sink.lines().size(), 1u) << "logged once";
   EXPECT_FALSE(std::filesystem::exists(dir / "http.addr"));
   const std::string address = squatter->address();
   squatter = nullptr;
@@ -487,7 +487,7 @@ TEST(RestartCount, AreCountedWithinOneBoot) {
   EXPECT_EQ(start().before, 0U);
   EXPECT_EQ(start().before, 1U);
   clock.SetBoot(77);
-  EXPECT_EQ(start().before, 0U) << "another boot counts anew";
+  EXPECT_EQ(start().before, 0U) << "another boot counts from 0";
   ASSERT_TRUE(files.Replace(path, "nonsense", {}).ok());
   EXPECT_EQ(start().before, 0U) << "a broken file counts as none";
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One process: makes the ServiceContext, runs the service, stops in order.
+/// Runs a process: makes the ServiceContext, runs the service, stops in order.
 /// Threads: Start and Stop on the main thread; the context as service.h says.
 /// Errors: Start's, one line.
 /// Source: docs/design.md, "Start and end"; docs/safety.md, rules 1 and 4.

@@ -84,7 +84,7 @@ class RunServiceTest : public testing::Test {
     running_.push_back(pid);
     return pid;
   }
-  /// Its exit code; 128 and the signal's number when a signal ended it.
+  /// The exit code of the process; 128 and the signal's number when a signal ended it.
   int Wait(pid_t pid) {
     int status = 0;
     EXPECT_TRUE(Until([&] { return waitpid(pid, &status, WNOHANG) == pid; }));
@@ -219,7 +219,7 @@ TEST_F(RunServiceTest, AServiceThatIsToEndIsToldFirstThenWaitedForThenDestroyed)
 int ConnectAs(uint32_t uid, const std::string& path) {
   int fd = -1;
   std::thread([&] {
-    // Of this thread alone: glibc's setresuid would change all of them.
+    // The call changes this thread alone: glibc's setresuid would change all threads.
     if (syscall(SYS_setresuid, -1, uid, -1) != 0) return;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{AF_UNIX, {}};
@@ -257,7 +257,7 @@ TEST_F(RunServiceTest, EachUserMayCallItsMethodsOnly) {
     v1::SetFaultRequest request;
     request.set_name("x");
     request.set_term("off");
-    // Not ClientCall: a connection that was refused does not come back, and must fail at once.
+    // Not ClientCall: a connection that was refused does not come back, and must fail immediately.
     grpc::ClientContext get, set;
     const gpr_timespec limit =
         gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_seconds(20, GPR_TIMESPAN));

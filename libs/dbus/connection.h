@@ -1,6 +1,6 @@
 #pragma once
 
-/// A bus over a socket. One thread, from the connection to its loss or end.
+/// A bus over a socket, with a thread of its own from the connection to its loss or end.
 /// Threads: as in bus.h; the destructor joins the thread, so it must not run on it.
 /// Errors:  UNAVAILABLE: nothing listens; DEADLINE_EXCEEDED: no answer; FAILED_PRECONDITION: no
 ///          libsystemd. Each names the address.

@@ -110,7 +110,7 @@ TEST_F(DbusConnection, AFileDescriptorIsTheCallersOwn) {
   EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
   EXPECT_TRUE(harness::WaitFor(10s, [&reader, &byte] {
     return ::fcntl(reader.get(), F_SETFL, O_NONBLOCK) == 0 && ::read(reader.get(), &byte, 1) == 0;
-  })) << "nobody holds the other end";
+  })) << "no process holds the other end";
 }
 
 TEST_F(DbusConnection, ErrorsSayNameTextAndMethod) {

@@ -33,7 +33,7 @@ class FakeBus final : public Bus {
     const std::string what = fmt::format("{}.{}", call.interface, call.member);
     RETURN_IF_ERROR(lost_, "{}", what);
     if (service == daemon_.services_.end())
-      return Unavailable("{}: nobody has the name {}", what, call.destination);
+      return Unavailable("{}: no service has the name {}", what, call.destination);
     return Annotate(service->second(call), what);
   }
 

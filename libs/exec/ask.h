@@ -3,7 +3,7 @@
 /// Blocking work on a strand, and its result on the loop of the owner that asked.
 ///   asker_.Ask("file/" + uid, [=] { return store->Save(uid, bytes); },
 ///              [this, uid](const Status& saved) { OnSaved(uid, saved); });
-/// One rule of lifetime: `work` runs on another thread, also when the owner is gone, so it captures
+/// The rule of lifetime: `work` runs on another thread, also when the owner is gone, so it captures
 /// values and objects that outlive the strands, never the owner. `then` runs on the loop thread,
 /// only while the Asker exists, so it may capture the owner, whose last member is the Asker.
 /// Threads: the loop thread, for the Asker's construction, calls and destruction.

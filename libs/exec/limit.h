@@ -24,7 +24,7 @@
 
 namespace splitlet::exec {
 
-/// One call for each core of this machine, at least two.
+/// As many calls as this machine has cores, at least two.
 double DefaultInitial();
 
 struct LimitOptions {

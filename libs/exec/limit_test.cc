@@ -15,7 +15,8 @@
 namespace splitlet::exec {
 namespace {
 
-/// A runtime whose calls take `alone` each up to `cores` at once, and share the cores beyond.
+/// The limit for a runtime whose calls take `alone` each if up to `cores` of them run, and share
+/// the cores beyond.
 double LimitFoundFor(Duration alone, double cores) {
   LimitCore core({.initial = 2});
   FakeClock clock;
@@ -35,7 +36,7 @@ TEST(LimitCore, FindsWhatTheRuntimeCanDo) {
     Duration alone;
     double cores, at_least, at_most;
   } kCases[] = {
-      {"two cores take a few calls at once", 20ms, 2, 5, 8},
+      {"two cores take a few calls at the same time", 20ms, 2, 5, 8},
       {"also of calls that take long", 3s, 2, 5, 8},
       {"eight cores take more", 20ms, 8, 18, 24},
       {"calls that only wait reach the maximum", 20ms, 1000, 64, 64},
@@ -59,7 +60,7 @@ struct Calls {
   Duration took{0};
 };
 
-/// One after the other.
+/// Makes the calls one after the other.
 void FinishOnes(LimitCore& core, FakeClock& clock, Calls calls) {
   for (int i = 0; i < calls.count; ++i) {
     const auto ticket = core.Start(clock.Now());
@@ -122,7 +123,7 @@ TEST(LimitCore, WhatWaitsCountsForAMomentAndLessWhenMostWaitLong) {
   }
 }
 
-/// Of calls that wait and take so long each, until the last of them is begun.
+/// The time until the last of so many waiting calls starts; each of them takes `took`.
 Duration TimeToBegin(int calls, Duration took, Duration before) {
   LimitCore core({.initial = 4, .max_running = 8, .waits = true});
   FakeClock clock;

@@ -45,7 +45,7 @@ void LoopThread::CancelTimer(TimerId timer) {
 
 void LoopThread::TakeDueTimers() {
   const Duration now = clock_.Now().monotonic;
-  // One at a time: a timer that is in the queue can no longer be cancelled.
+  // Queues a single timer at a time: a timer in the queue can no longer be cancelled.
   if (timers_.empty() || timers_.begin()->first.first > now) return;
   if (!queue_.empty() && queue_.front().due <= timers_.begin()->first.first) return;
   const auto first = timers_.begin();

@@ -95,7 +95,7 @@ class FakeApiServer final : public apiclient::Transport {
   /// A request by the server's operator: no fault applies, and TakeSeen does not list it. No watch.
   apiclient::Response Serve(const apiclient::Request& request);
 
-  /// One request: "PATCH", "/api/v1/nodes/n1/status", its body.
+  /// A request: "PATCH", "/api/v1/nodes/n1/status", its body.
   struct Seen {
     std::string method, path;  // with query
     std::string content_type, body;

@@ -16,7 +16,7 @@ struct Field {
   std::string path, text;
 };
 
-/// One request and the answer that every API server gives. "$name" in `request`, `body` and in
+/// A request and the answer that every API server gives. "$name" in `request`, `body` and in
 /// texts of `fields` is a variable; $ns is the namespace of the case. Beside methods of HTTP:
 ///   WATCH NAME PATH   opens a watch
 ///   EVENTS NAME       waits until the watch has sent the events of `want`, then ends the watch

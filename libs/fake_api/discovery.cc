@@ -136,7 +136,7 @@ Json OpenApiIndex() {
   return JsonObject({{"paths", std::move(paths)}});
 }
 
-/// Declares for each kind that the server validates fields. kubectl looks for nothing else before
+/// Declares for each kind that the server validates fields. kubectl checks nothing else before
 /// it sends an object.
 std::optional<Json> OpenApiOf(const std::string& root) {
   Json parameter = JsonObject({{"name", Json::String("fieldValidation")},

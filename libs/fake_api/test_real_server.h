@@ -108,18 +108,18 @@ class RealApiServer {
   void Start() {
     transport_ = nullptr;
     apiserver_ = harness::Spawn(
-        {.argv = {programs_.kube_apiserver, "--etcd-servers=" + etcd_url_,
-                  "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-                  "--endpoint-reconciler-type=none", fmt::format("--secure-port={}", port_),
-                  "--tls-cert-file=" + (folder_ / "server.crt"),
-                  "--tls-private-key-file=" + (folder_ / "server.key"),
-                  "--client-ca-file=" + (folder_ / "ca.crt"), "--authorization-mode=RBAC",
-                  "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-                  "--service-account-key-file=" + (folder_ / "server.key"),
-                  "--service-account-signing-key-file=" + (folder_ / "server.key"),
-                  "--service-cluster-ip-range=10.96.0.0/16",
-                  // Its accounts come from a controller, and none runs here.
-                  "--disable-admission-plugins=ServiceAccount"},
+        {.argv =
+             {programs_.kube_apiserver, "--etcd-servers=" + etcd_url_, "--bind-address=127.0.0.1",
+              "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+              fmt::format("--secure-port={}", port_), "--tls-cert-file=" + (folder_ / "server.crt"),
+              "--tls-private-key-file=" + (folder_ / "server.key"),
+              "--client-ca-file=" + (folder_ / "ca.crt"), "--authorization-mode=RBAC",
+              "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+              "--service-account-key-file=" + (folder_ / "server.key"),
+              "--service-account-signing-key-file=" + (folder_ / "server.key"),
+              "--service-cluster-ip-range=10.96.0.0/16",
+              // ServiceAccount needs accounts that a controller makes, and no controller runs here.
+              "--disable-admission-plugins=ServiceAccount"},
          .env = {},
          .output = folder_ / "kube-apiserver.log"});
     auto connected = apiclient::Connect({.clock = clock_,

@@ -33,7 +33,7 @@ class FakeFileSystem final : public FileSystem {
   void SetMountPoint(const std::string& path);
   /// Unmounts the path; the files there are gone.
   void EndMountPoint(const std::string& path);
-  /// Of an existing file; a file that replaces it belongs to this process again.
+  /// Sets owner and mode of an existing file. A file that replaces it belongs to this process.
   void SetOwner(const std::string& path, uint32_t owner, uint32_t mode);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
   /// Files go back to their last synced content; those never synced are gone.

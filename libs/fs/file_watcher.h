@@ -1,7 +1,7 @@
 #pragma once
 
 /// Reports that something below a path changed, and for a directory the names of its entries. A
-/// report is a hint: the reader looks for itself.
+/// report is a hint: the reader reads the files itself.
 /// Threads: the callbacks run on a thread of the watcher; post to your loop.
 /// Errors: by errno, at Start and later; the caller starts the watcher again.
 

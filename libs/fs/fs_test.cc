@@ -32,7 +32,7 @@ namespace {
 
 using harness::TempDir;
 
-/// What every FileSystem does, real or fake.
+/// The contract of every FileSystem, real or fake.
 class FileSystemContract : public testing::TestWithParam<bool> {
  protected:
   FileSystemContract() {
@@ -377,7 +377,7 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles - 1);
   ASSERT_TRUE(reserve.Keep().ok());
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles);
-  // What is too long for one file gets them all.
+  // A record that is too long for one file gets all files of the reserve.
   const std::string all(Reserve::kFileBytes + 1, 'x');
   EXPECT_TRUE(reserve.Write(At("facts/a"), all, {}).ok());
   EXPECT_EQ(files_->Stat(At("facts/a"), false)->size, all.size());
@@ -398,7 +398,7 @@ TEST(RecordStore, WhatIsBeingSavedStaysWhenTheOthersAreRead) {
       EXPECT_TRUE(files.Replace(fmt::format("/facts/.{}.new", key), "half", {}).ok());
     EXPECT_TRUE(store.ReadAll().ok());
     EXPECT_TRUE(beside("a")) << "its writer renames it next";
-    EXPECT_FALSE(beside("b")) << "nobody writes it";
+    EXPECT_FALSE(beside("b")) << "no writer is left";
     return OkStatus();
   });
   ASSERT_TRUE(store.Save("a", "1", false).ok());
@@ -447,7 +447,7 @@ TEST(RealFiles, APipeIsNotOverwritten) {
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(Fake, FileSystemContract, testing::Values(false));
 
-/// Takes the right to look at what is not its own from this thread.
+/// Takes from this thread the right to read files of other users.
 class WithoutRights {
  public:
   WithoutRights() : before_(::setfsuid(65534)) {}
@@ -497,7 +497,7 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
-/// What pods may leave: very deep, very wide, closed, and full of links to what is not theirs.
+/// Trees that pods may leave: very deep, very wide, closed, and full of links to files of others.
 class RemoveTree : public testing::Test {
  protected:
   RemoveTree() { EXPECT_EQ(::mkdir(tree().c_str(), 0755), 0); }
@@ -525,7 +525,7 @@ class RemoveTree : public testing::Test {
   RealFileSystem files_;
 };
 
-/// Few descriptors for the rest of a test's life.
+/// Few descriptors for the rest of a test.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {
@@ -584,7 +584,7 @@ TEST_F(RemoveTree, AFolderIsMadeInWhatWasThereAndNotInALinkThatTookItsPlace) {
   struct stat info {};
   ASSERT_EQ(::stat((tree() + "/new/deeper").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777u, 0777u);
-  // What is there keeps its mode, through a link too.
+  // A folder that exists keeps its mode, through a link too.
   EXPECT_TRUE(files_.MakeDirs(tree() + "/link", 0777).ok());
   ASSERT_EQ(::stat((dir_.path() + "/victim").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777u, 0700u);
@@ -631,7 +631,7 @@ TEST(Gzip, AFileIsCompressedWithItsModeAndReadsBack) {
 TEST(Gzip, WhatCannotBeWrittenLeavesNothing) {
   const TempDir dir;
   RealFileSystem files;
-  // Of zlib's own: a pseudo-random text does not get smaller.
+  // A pseudo-random text does not get smaller, so that zlib's output reaches the limit below.
   std::string noise(1 << 20, '\0');
   std::generate(noise.begin(), noise.end(), [x = 1u]() mutable {
     x = x * 1664525u + 1013904223u;

@@ -83,7 +83,7 @@ class InotifyWatcher final : public FileWatcher {
         if (target_ < 0 && errno != ENOENT) return ErrnoStatus(errno);
         return OkStatus();
       }
-      // Entries created before the watch existed are found by looking again.
+      // The next round of this loop finds entries created before the watch existed.
       if (below == path_ || !Exists(below)) return OkStatus();
       Forget(parent_);
     }

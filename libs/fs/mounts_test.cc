@@ -213,7 +213,7 @@ TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
   EXPECT_EQ(files_.List(dir_.path() + "/secret")->size(), 1u) << "nothing is made outside";
 }
 
-/// Whoever makes the links learns nothing of what they lead to, and no server is asked.
+/// A pod that makes links gets no information on their targets, and no server is asked.
 TEST(OpenOrMakeWithin, OfALinkThatLeadsOutOneAnswerWhateverIsThere) {
   const harness::TempDir dir;
   RealFileSystem files;

@@ -107,7 +107,7 @@ TEST(Ownership, AnotherGroupAndTheLinkItself) {
   EXPECT_EQ(ModeOf(dir.path() + "/v/a"), 04775u);
 }
 
-/// Killed on the way, the tree does not look as if it had been given.
+/// After a kill on the way, the tree's top shows that it is not given yet.
 TEST(Ownership, TheTopIsGivenLast) {
   const harness::TempDir dir;
   RealFileSystem files;
@@ -137,7 +137,7 @@ mode_t ModeIn(const Fd& parent, const char* name) {
   return info.st_mode & 07777;
 }
 
-/// While it lives, little more can be opened than is open.
+/// While it exists, little more can be opened than is open.
 class FewDescriptors {
  public:
   FewDescriptors() {

@@ -67,7 +67,7 @@ StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
     std::string path = fmt::format("{}/{}{}", directory, name, n == 1 ? "" : fmt::format(".{}", n));
     const auto taken = files.Stat(path, false);
     if (taken.status().code() == StatusCode::kNotFound) return path;
-    RETURN_IF_ERROR(taken, "look at {}", path);
+    RETURN_IF_ERROR(taken, "stat {}", path);
   }
   return ResourceExhausted("{} holds {} files of {} already", directory, kMost, name);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Saves records until it works. One write of a key is under way at a time; a newer value replaces
-/// the value that waits. A write that fails is repeated, with the newest value then.
+/// Saves records until it works. Writes of a key run one at a time; a newer value replaces the
+/// value that waits. A write that fails is repeated, with the newest value then.
 /// In:      Save and Forget.
 /// Owns:    the values that are not on disk yet.
 /// Out:     the files of a RecordStore; `on_saved` of each Save, once its value or a newer one is

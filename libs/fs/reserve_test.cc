@@ -1,4 +1,4 @@
-// What is kept of a disk for the time when it is full.
+// The part of a disk that is reserved for the time when the disk is full.
 
 #include "libs/fs/reserve.h"
 

@@ -75,8 +75,8 @@ TEST_F(TailReaderTest, NoLinkOfAPodIsFollowed) {
   EXPECT_EQ(read_("", 10).status().code(), StatusCode::kInvalidArgument);
 }
 
-/// Some devices do something as soon as they are opened. A pipe stands for them: of it the kernel
-/// says whether it was.
+/// Some devices do something as soon as they are opened. A pipe stands for them: the kernel reports
+/// whether a pipe was opened.
 TEST_F(TailReaderTest, OnlyARegularFileIsOpened) {
   const std::string pipe = dir_ / "host/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);

@@ -92,7 +92,7 @@ class Changes {
     changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return !lost_.ok(); });
     return lost_;
   }
-  /// That a change of this entry, or of anything, was told; it is forgotten.
+  /// Waits until the watcher reports a change of this entry, or of anything; forgets the report.
   bool OfName(const std::string& name) {
     std::unique_lock lock(mutex_);
     const bool told = changed_.wait_for(lock, std::chrono::seconds{10}, [&] {
@@ -102,7 +102,7 @@ class Changes {
     told_ = {};
     return told;
   }
-  /// A change was told without a name.
+  /// The watcher reported a change without a name.
   bool anything() {
     const std::lock_guard lock(mutex_);
     return anything_ || told_.anything();
@@ -125,7 +125,7 @@ class Changes {
 class InotifyWatcher : public testing::Test {
  protected:
   Status Start(const std::string& path) { return watcher_->Start(path, changes_.Callbacks()); }
-  /// Whether a change is told after `act`.
+  /// Whether the watcher reports a change after `act`.
   bool Tells(const std::function<Status()>& act) {
     const int before = changes_.count();
     const Status done = act();
@@ -197,7 +197,7 @@ TEST_F(InotifyWatcher, WatchesStillWhenItsFolderCameAndWentQuickly) {
       ASSERT_TRUE(files_.MakeDirs(path_, 0750).ok());
       ASSERT_TRUE(files_.RemoveTree(parent_).ok());
     }
-    // Some, since what was told of the folder itself may come late.
+    // Several times, since reports about the folder itself may come late.
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(TellsOfFile(path_ + "/a.yaml")) << "round " << round;
   }
 }

@@ -73,7 +73,7 @@ TEST_F(ToPod, HostileServersAreAFailureAndNoHarm) {
     Server::Serve serve;
     std::string want;
   } kCases[] = {
-      {"closes at once", [](const std::string&, int) {}, "awaiting headers: EOF"},
+      {"closes immediately", [](const std::string&, int) {}, "awaiting headers: EOF"},
       {"no HTTP", [](const std::string&, int c) { Send(c, std::string("\0\1\2 what\n", 10)); },
        "awaiting headers: malformed HTTP response"},
       {"a status line that is none",

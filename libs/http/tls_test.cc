@@ -12,7 +12,7 @@
 namespace splitlet::http {
 namespace {
 
-/// Signed by itself, for nobody, over an hour ago.
+/// A self-signed certificate that names no host and expired an hour ago.
 std::shared_ptr<SSL_CTX> ExpiredIdentity() {
   const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   const std::unique_ptr<X509, void (*)(X509*)> certificate(X509_new(), X509_free);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One exchange by libcurl: a request, and the requests of its redirects.
+/// An exchange by libcurl: a request, and the requests of its redirects.
 /// Threads: one.
 /// Errors:  those of Outcome.
 /// Source:  docs/behaviour/probes.md, "httpGet".

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Bytes that a stream has written and the connection has not sent yet. One buffer is filled while
-/// the other is sent, and both keep their memory, so that a long stream allocates nothing.
+/// Bytes that a stream has written and the connection has not sent yet. The stream fills one
+/// buffer while the connection sends the other. Both keep their memory, so that a long stream
+/// allocates nothing.
 /// Threads: any.
 /// Errors:  none; bytes are refused once the reader is gone.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One connection: requests in sequence; each is answered before the next is read.
+/// A connection: requests in sequence; each is answered before the next is read.
 /// Owns:    its wire, its place in the list, one timer for the current wait.
 /// Threads: the server's; Responder and Stream post their work there.
 /// Errors:  a client that breaks the rules is answered 4xx, or cut.

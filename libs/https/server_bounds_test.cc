@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 constexpr size_t kMiB = 1 << 20;
 
-/// What clients may make a server keep, over TLS and without.
+/// Bounds of the memory that clients may make a server keep, over TLS and without.
 class ServerBounds : public testing::TestWithParam<bool> {
  protected:
   void Serve(ServerOptions options, Handler handler) {
@@ -161,7 +161,7 @@ TEST_P(ServerBounds, ABodyThatManyGetIsKeptOnce) {
   EXPECT_EQ(server_->displaced(), 0u);
 }
 
-/// A backend that agrees to each upgrade and takes nothing until it is told.
+/// A backend that agrees to each upgrade and takes nothing until Go is called.
 class SilentBackend {
  public:
   uint16_t port() const { return server_.port; }

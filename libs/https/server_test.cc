@@ -216,7 +216,7 @@ TEST(Server, StrangersMakeRoomAndKnownOnesStay) {
   known.Ask("GET / HTTP/1.1", "]\n");
   std::vector<std::unique_ptr<TestClient>> idle;
   for (int i = 0; i < 2000; ++i) idle.push_back(std::make_unique<TestClient>(server->port()));
-  // One is displaced before the next one has its place.
+  // The server displaces a connection before the next one has its place.
   WaitUntil([&] { return server->displaced() == 1801 && server->connections() == 200; });
   EXPECT_THAT(known.Ask("GET /still HTTP/1.1", "]\n"), HasSubstr("/still"));
   EXPECT_EQ(idle.front()->Read(), "");
@@ -236,7 +236,7 @@ TEST(Server, StopsWithGraceForWhatIsUnderWay) {
   responder->Send({.code = 200, .headers = {}, .body = "late"});
   EXPECT_THAT(busy.ReadAll(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("late")));
   stopping.join();
-  responder->Send({});  // nobody is there any more
+  responder->Send({});  // the client has gone
 }
 
 /// Answers with `answer`; over a connection that it upgrades it sends back what it gets until `end`

@@ -35,7 +35,7 @@ class TlsFiles {
       : files_(files), settings_(std::move(settings)), places_(std::move(places)) {}
 
   struct Found {
-    bool changed = false;                              // since the last look
+    bool changed = false;                              // since the last reading
     std::shared_ptr<const TlsContext> context;         // null: none yet
     std::shared_ptr<const ClientAuthority> authority;  // null: none
     Status problem;  // with what was there to be read; the rest stands

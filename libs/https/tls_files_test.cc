@@ -63,7 +63,7 @@ TEST_F(TlsFilesTest, APairThatComesLaterIsReadWhenItIsThere) {
   places.reload_pair = places.reload_client_ca = false;
   TlsFiles tls(files_, {}, places);
   EXPECT_EQ(tls.Look().problem.code(), StatusCode::kNotFound);
-  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "somebody has forgotten it";
+  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "no process makes it";
   WriteAll();
   const auto found = tls.Look();
   EXPECT_EQ(found.problem, OkStatus());
@@ -77,7 +77,7 @@ TEST_F(TlsFilesTest, APairThatTheNodeMakesItselfIsAwaited) {
   TlsFiles tls(files_, {}, places);
   EXPECT_TRUE(IsAwaited(tls.Look().problem));
   ASSERT_TRUE(files_.Remove("/ca.crt").ok());
-  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "nobody makes the authority";
+  EXPECT_FALSE(IsAwaited(tls.Look().problem)) << "no process makes the authority";
 }
 
 }  // namespace

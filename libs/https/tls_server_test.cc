@@ -160,7 +160,7 @@ TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
   EXPECT_EQ(Ask({.identity = &carol}), "carol of none\n");
 }
 
-/// What the chunks of an answer carry.
+/// The bytes that the chunks of an answer carry.
 std::string Joined(std::string_view answer) {
   answer.remove_prefix(std::min(answer.find("\r\n\r\n") + 4, answer.size()));
   std::string all;

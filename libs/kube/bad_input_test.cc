@@ -6,8 +6,8 @@
 #include "libs/kube/test_spec.h"
 #include "libs/kube/validation.h"
 
-/// What an API server refuses, beyond the rules of rules_test.cc: selectors, annotations, values
-/// that are far out of range, and manifests of a size that nobody expects.
+/// Pods that an API server refuses, beyond the rules of rules_test.cc: selectors, annotations,
+/// values that are far out of range, and manifests of an extreme size.
 
 namespace splitlet::kube {
 namespace {
@@ -284,7 +284,7 @@ const Case kContainers[] = {
      One("restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: Gt, "
          "values: [1]}}]"),
      "spec.containers[0].restartPolicyRules[0].exitCodes.operator: Unsupported value: \"Gt\""},
-    {"a rule that does what nobody knows",
+    {"a rule with an unknown action",
      One("restartPolicy: Never, restartPolicyRules: [{action: Reboot, exitCodes: {operator: In, "
          "values: [1]}}]"),
      "spec.containers[0].restartPolicyRules[0].action: Unsupported value: \"Reboot\""},

@@ -14,7 +14,7 @@ namespace splitlet::kube {
 namespace {
 
 constexpr size_t kMaxWarnings = 100;
-// One invalid string makes a whole message unreadable, also in the runtime that echoes it.
+// An invalid string makes a whole message unreadable, also in the runtime that echoes it.
 constexpr const char* kNoText = "has bytes that are no UTF-8, a lone surrogate or NUL";
 
 /// Also as it is written in the document, so that a reader can search for it there.

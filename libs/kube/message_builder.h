@@ -1,6 +1,7 @@
 #pragma once
 
-/// Fills a message from the tokens of a document, by reflection. One thread.
+/// Fills a message from the tokens of a document, by reflection.
+/// Threads: one.
 /// Errors: the first is kept as a Problem and stops the stream.
 /// Source: docs/behaviour/manifests.md, "Decoding".
 

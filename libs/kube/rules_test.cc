@@ -290,7 +290,7 @@ const struct {
     {"spread as nobody knows it",
      With("topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}]"),
      "spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: \"Never\""},
-    {"spread that is told twice",
+    {"spread that is given twice",
      With("topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: "
           "DoNotSchedule}, {maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"),
      "spec.topologySpreadConstraints[1].{topologyKey, whenUnsatisfiable}: Duplicate value"},

@@ -51,7 +51,7 @@ void CheckAllResources(const ResourceRequirements& resources, const std::string&
   CheckQuantities(resources.requests(), Field(path, "requests"), errors);
 }
 
-/// It names a file below the folder of profiles.
+/// Checks that the profile names a file below the folder of profiles.
 template <class Context>
 void CheckSeccompFile(const Context& context, const std::string& path, FieldErrors& errors) {
   const std::string& file = context.seccomp_profile().localhost_profile();

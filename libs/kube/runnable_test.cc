@@ -34,7 +34,8 @@ constexpr const char* kMetadata = "name: web, namespace: default, uid: u-1";
 
 std::string Claims(const std::string& spec) { return spec + ", volumes: [{name: v}]"; }
 
-/// What an API server stores and would not take for a new pod, or a kubelet runs without a word.
+/// Pods that an API server stores but would refuse if they were new, or that a kubelet runs without
+/// a complaint.
 const struct {
   const char* name;
   std::string spec;
@@ -172,7 +173,7 @@ std::vector<Pod> Charts() {
 TEST(CheckRunnable, PodsOfTenKindsOfChart) {
   const auto pods = Charts();
   EXPECT_EQ(pods.size(), 30U);
-  // Stored before the rule for addresses: nobody makes them today, and they run on.
+  // Stored before the rule for addresses: an API server takes no new ones, and they run on.
   const std::set<std::string> old = {"prometheus-0", "mesh-gateway-8d7c6b5a4-j2h9r"};
   for (Pod pod : pods) {
     SCOPED_TRACE(pod.metadata().name());

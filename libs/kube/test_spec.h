@@ -8,7 +8,7 @@ namespace splitlet::kube {
 
 inline constexpr const char* kGoodSpec = "containers: [{name: a, image: x}]";
 
-/// Its one container says `more`.
+/// A spec with one container, which has the fields of `more`.
 inline std::string One(const std::string& more) {
   return "containers: [{name: a, image: x, " + more + "}]";
 }

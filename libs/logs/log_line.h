@@ -1,6 +1,6 @@
 #pragma once
 
-/// One physical line of a container's log, in the form of a CRI runtime or of Docker.
+/// A physical line of a container's log, in the form of a CRI runtime or of Docker.
 /// Threads: any.
 /// Errors: nullopt: the line has neither form.
 /// Source: CRI v1; docs/behaviour/logs.md, "Format".

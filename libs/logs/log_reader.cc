@@ -19,7 +19,7 @@ class LinePrinter {
     if (options.limit_bytes) room_ = *options.limit_bytes;
   }
 
-  /// What follows a physical line.
+  /// The line break that follows a physical line, if any.
   enum class After { kNothing, kBreakBeside, kBreakElsewhere };
   /// Prints one physical line without its line break.
   Status Print(std::string_view line, After after) {
@@ -179,7 +179,7 @@ class LogReader {
         continue;
       }
       if (IsOver() || source_.watch.Wait() || source_.is_writing()) continue;
-      // It has ended before this look, so that all it wrote is in this file, or in one more.
+      // The writer ended before this check, so that all it wrote is in this file, or in one more.
       if (file_->IsReplacedAt(path_))
         if (Status taken = TakeReplacement(); !taken.ok()) return taken;
       return ReadRest();

@@ -39,7 +39,8 @@ class InotifyLogWatch final : public LogWatch {
   }
 
  private:
-  /// Every fourth time it says that nothing has happened: its caller looks into the file anyway.
+  /// Returns false after each second, whether the file has changed or not: the caller reads the
+  /// file anyway.
   bool WaitBlind() {
     ::poll(nullptr, 0, kPollMs);
     return ++blind_ % (kIdleMs / kPollMs) != 0;

@@ -34,7 +34,7 @@ DefaultRoutes ReadDefaultRoutes(fs::FileSystem& files);
 using ResolveName = std::function<StatusOr<std::vector<std::string>>(const std::string& name)>;
 
 /// Returns the last answer while there is none: a short failure of a DNS server does not change the
-/// node's address. One call at a time.
+/// node's address. It takes one call at a time.
 ResolveName Remembering(ResolveName resolve);
 
 struct WantedAddresses {

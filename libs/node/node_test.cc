@@ -286,7 +286,7 @@ TEST(Addresses, TheNameIsLookedUpWhereItCounts) {
 }
 
 TEST(Addresses, ANameStandsWhileItCannotBeLookedUp) {
-  StatusOr<std::vector<std::string>> answer = NotFound("nobody has it");
+  StatusOr<std::vector<std::string>> answer = NotFound("no host has it");
   const ResolveName resolve = Remembering([&](const std::string&) { return answer; });
   EXPECT_FALSE(resolve("node-a").ok());
   answer = std::vector<std::string>{"192.168.1.8"};

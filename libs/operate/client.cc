@@ -51,7 +51,7 @@ Status Explain(const Status& status, const std::string& process, const char* doi
   return Annotate(status, process + doing);
 }
 
-/// One unary call. The reply is on the heap, because our headers only declare it.
+/// Makes a unary call. The reply is on the heap, because our headers only declare it.
 template <class Service, class Request, class Reply>
 StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
                                       grpc::Status (Service::Stub::*method)(grpc::ClientContext*,

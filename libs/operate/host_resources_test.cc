@@ -117,7 +117,7 @@ TEST(RuntimeLeaks, AreWhatTheRuntimeDoesNotList) {
       {"a network of no sandbox at all", "network namespace cni-1", none, true},
       {"a link while there is a sandbox", "link veth1", sandbox, false},
       {"a link of no sandbox at all", "link veth1", none, true},
-      {"what somebody else has to remove", "mount /pods/u/volumes/v", none, false},
+      {"a mount that another program has to remove", "mount /pods/u/volumes/v", none, false},
       {"a directory of a pod", "pod directory chaos-same-0", none, false},
       {"an address", "address 10.88.0.7", none, false},
       {"anything while the runtime does not answer", "task " + lost, std::nullopt, false},

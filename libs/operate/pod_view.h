@@ -1,6 +1,6 @@
 #pragma once
 
-/// One pod in the tables of the processes. Client fills it, splitletctl prints it.
+/// A pod in the tables of the processes. Client fills it, splitletctl prints it.
 /// Threads: values.
 /// Errors: none.
 /// Units: wall times in ns.

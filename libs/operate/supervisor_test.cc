@@ -91,7 +91,7 @@ TEST_F(SupervisorTest, ACallWaitsForAProcessThatIsBeingStarted) {
   const RealClock clock;
   const Client client(layout_, clock, 1min);
   EXPECT_EQ(client.ListFaults("gc").status().code(), StatusCode::kUnavailable) << "taken down";
-  EXPECT_EQ(client.Ask("pleg").info, nullptr) << "who looks wants to know how it is now";
+  EXPECT_EQ(client.Ask("pleg").info, nullptr) << "a client gets the present state only";
   EXPECT_EQ(Client(layout_, clock).ListFaults("pleg").status().code(), StatusCode::kUnavailable);
   stdfs::create_directories("run");
   FakeLogSink sink;
@@ -148,7 +148,7 @@ TEST_F(SupervisorTest, SystemdIsAskedByUnits) {
 }
 
 /// A docker with the containers that the file `containers` lists (as `ps` would), and the processes
-/// that `top.<id>` lists; what it was told is in `calls`.
+/// that `top.<id>` lists; `calls` has the commands that it got.
 class ComposeTest : public SupervisorTest {
  protected:
   void SetUp() override {
@@ -191,7 +191,7 @@ TEST_F(ComposeTest, ASignalGoesToTheProcessOfTheContainerInThisFolder) {
   EXPECT_EQ(compose->Signal("pleg", SIGSTOP).value_or(-1), pid);
   waitpid(pid, nullptr, WUNTRACED);
   EXPECT_TRUE(IsStopped(pid));
-  EXPECT_EQ(Calls(), "") << "docker was told something, and would not start it again";
+  EXPECT_EQ(Calls(), "") << "docker got a command, and would not start it again";
 }
 
 TEST_F(ComposeTest, ProgramsAreKnownByWhatTheKernelKeepsOfTheirNames) {
@@ -251,7 +251,7 @@ TEST_F(SupervisorTest, AStackThatWasStoppedIsFoundByWhatItLeaves) {
   const auto stopped = FindLayout(dir_ + "/stack");
   ASSERT_TRUE(stopped.ok()) << stopped.status();
   EXPECT_TRUE(stopped->stopped);
-  EXPECT_FALSE(IsUp(*stopped)) << "nobody is to be waited for";
+  EXPECT_FALSE(IsUp(*stopped)) << "no process is to be awaited";
   EXPECT_EQ(stopped->process_logs, "log");
   const RealClock clock;
   EXPECT_EQ(Client(*stopped, clock).CheckRuns("pleg"),

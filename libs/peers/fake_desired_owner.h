@@ -26,7 +26,7 @@ class FakeDesiredOwner final : public DesiredOwner {
     return answer_(uid, deadline);
   }
   StatusOr<Record> Find(const std::string& uid, const Deadline& deadline) override {
-    return finder_ ? finder_(uid, deadline) : Unavailable("nobody answers");
+    return finder_ ? finder_(uid, deadline) : Unavailable("no answer");
   }
 
  private:

@@ -49,7 +49,7 @@ struct HoldWishes {
   std::vector<std::string> container_ids, sandbox_ids;
 };
 
-/// What gc may remove: pod-worker starts none of it before the release, or for 60 s.
+/// What gc may remove. pod-worker starts none of it until the release, at most for 60 s.
 struct Hold {
   std::string id;
   std::vector<std::string> uids, container_ids, sandbox_ids;

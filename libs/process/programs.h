@@ -4,7 +4,7 @@
 /// named its owner. The programs of a killed process go on; the next start finds those that still
 /// run and takes them over.
 /// Owns:    the programs under way, by key, and the result of each until a caller takes it.
-/// Threads: any; no call blocks. One thread watches all programs; it exists while one runs.
+/// Threads: any; no call blocks. A single thread watches all programs, while any runs.
 /// Errors:  those of RunProgram; ABORTED: a program of an earlier start has ended, with unknown
 ///          result.
 /// Source:  docs/design.md, "Threads and time".

@@ -52,7 +52,7 @@ class ProgramsTest : public testing::Test {
     pid.pop_back();
     return pid;
   }
-  /// It leads its session when this returns.
+  /// Starts a daemon, which leads a session of its own when this returns.
   void LeaveDaemon(const ProgramKey& key) {
     const std::string there = testing::TempDir() + mark_ + ".leads";
     RunMarked(key, "setsid sh -c 'echo 1 >\"" + there +
@@ -69,7 +69,7 @@ class ProgramsTest : public testing::Test {
   }
 
  protected:
-  /// Of this test: those of the one before may be about to end still.
+  /// Marks the programs of this test: programs of the test before may still be about to end.
   const std::string mark_ =
       std::to_string(getpid()) + testing::UnitTest::GetInstance()->current_test_info()->name();
   const RealClock clock_;
@@ -143,7 +143,7 @@ TEST_F(ProgramsTest, OneThatAnEarlierProcessLeftIsGoneOnWith) {
   LeaveDaemon({"c", "daemon"});
   const auto programs = Make();
   EXPECT_TRUE(programs->Knows(key));
-  EXPECT_FALSE(programs->Knows({"c", "daemon"})) << "a daemon is nobody's helper";
+  EXPECT_FALSE(programs->Knows({"c", "daemon"})) << "a daemon is no program of an owner";
   EXPECT_EQ(programs->Run(key, Script("exit 1")), std::nullopt) << "no second one is begun";
   EXPECT_FALSE(programs->Forget(key));
   WaitTold("a");

@@ -72,7 +72,7 @@ TEST(RunProgram, OneThatIsGivenUpIsKilled) {
   std::thread other([&cancel] { cancel.Cancel(); });
   EXPECT_EQ(RunProgram(program).status().code(), StatusCode::kCancelled);
   other.join();
-  EXPECT_EQ(RunProgram(program).status().code(), StatusCode::kCancelled) << "at once";
+  EXPECT_EQ(RunProgram(program).status().code(), StatusCode::kCancelled) << "immediately";
 }
 
 TEST(RunProgram, WhatItLeavesBehindHoldsUpNobody) {

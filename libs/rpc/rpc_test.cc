@@ -171,7 +171,7 @@ TEST(Rpc, CallsAreCountedOnEitherSide) {
   World world;
   world.options.metrics = &server;
   world.stub = v1::Admin::NewStub(Connect(world.options.socket_path, &client));
-  EXPECT_FALSE(world.GetProcess(10ms).ok()) << "nobody answers";
+  EXPECT_FALSE(world.GetProcess(10ms).ok()) << "no server answers";
   world.Start();
   EXPECT_TRUE(world.GetProcess(20s).ok());
   world.server->Stop(5s);
@@ -561,7 +561,7 @@ std::string CallOfListFaults() {
          FrameOf(0, 1, 1, std::string(5, '\0'));
 }
 
-/// Of the socket that gRPC calls by its descriptor, "fd:17"; 0: it is closed.
+/// The inode of the socket that gRPC names by its descriptor, "fd:17"; 0: it is closed.
 ino_t InodeOf(const std::string& peer) {
   struct stat info {};
   return fstat(std::stoi(peer.substr(3)), &info) == 0 ? info.st_ino : ino_t{0};

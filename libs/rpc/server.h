@@ -24,7 +24,7 @@ namespace splitlet::rpc {
 
 class CallMetrics;
 
-/// Who calls: user id and pid from SO_PEERCRED.
+/// A caller: user id and pid from SO_PEERCRED.
 struct Peer {
   uint32_t uid = UINT32_MAX;  // UINT32_MAX: unknown
   int32_t pid = 0;
@@ -41,7 +41,7 @@ std::string TraceparentOf(const grpc::ServerContextBase& context);
 
 struct MethodLimits {
   size_t request_bytes = 1 << 20;
-  int per_caller = 8;     // calls of one process at once
+  int per_caller = 8;     // calls of one process at the same time
   bool reserved = false;  // served even if other calls have all their threads
 };
 

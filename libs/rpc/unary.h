@@ -1,6 +1,6 @@
 #pragma once
 
-/// One unary call by its stub's method; returns the server's error unchanged.
+/// Makes a unary call by its stub's method; returns the server's error unchanged.
 /// Threads: any; blocks until the answer or the call's deadline.
 
 #include <grpcpp/support/status.h>

@@ -25,7 +25,7 @@ std::string ShortName(std::string_view method) {
   return std::string(method.substr(dot == std::string_view::npos ? 0 : dot + 1));
 }
 
-/// One call, from its metadata to its status.
+/// A call, from its metadata to its status.
 class Watched {
  public:
   Watched(Side side, const char* method, const Clock& clock, CallMetrics* metrics)

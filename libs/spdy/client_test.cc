@@ -196,7 +196,7 @@ TEST_F(SpdyClient, ItsEndInACallBackIsSafe) {
   on_data_ = [&] { boost::asio::post(io_, [&] { client_.reset(); }); };
   Run(server.port());
   EXPECT_EQ(received_, "x");
-  EXPECT_EQ(closed_.code(), StatusCode::kUnknown) << "nobody is told";
+  EXPECT_EQ(closed_.code(), StatusCode::kUnknown) << "no callback comes";
 }
 
 }  // namespace

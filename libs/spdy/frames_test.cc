@@ -60,7 +60,7 @@ TEST(SpdyFrames, AReasonHasItsName) {
   EXPECT_EQ(ResetReasonName(4000), "reason 4000");
 }
 
-/// What has come, as text.
+/// The received frames, as text.
 class Recorder final : public FrameReader::Sink {
  public:
   Status OnControl(const FrameHeader& header, std::string_view payload) override {

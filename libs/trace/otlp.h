@@ -27,7 +27,7 @@ std::string BytesOf(const otlp::ExportTraceServiceRequest& request);
 
 /// INVALID_ARGUMENT: the collector took the request but not all spans.
 Status CheckAnswer(const otlp::ExportTraceServiceResponse& answer);
-/// The same for encoded bytes; unreadable bytes count as OK.
+/// Checks an encoded answer; unreadable bytes count as OK.
 Status CheckAnswer(const std::string& bytes);
 
 }  // namespace splitlet::trace

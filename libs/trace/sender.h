@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sends batches of spans to a collector. One thread at a time; Send blocks.
+/// Sends batches of spans to a collector.
+/// Threads: one at a time; Send blocks.
 /// Errors: try again after UNAVAILABLE and DEADLINE_EXCEEDED only.
 /// Source: the public OTLP specification, "OTLP/gRPC" and "OTLP/HTTP".
 

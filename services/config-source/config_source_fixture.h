@@ -40,7 +40,7 @@ class SharedFetcher final : public HttpFetcher {
   FakeHttpFetcher& fetcher_;
 };
 
-/// Likewise, the way to an API server.
+/// Forwards to a transport that several processes share.
 class SharedTransport final : public apiclient::Transport {
  public:
   explicit SharedTransport(apiclient::Transport& server) : server_(server) {}

@@ -567,7 +567,8 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
   if (!loaded_) return Unavailable("saved pods are not read yet");
   if (store_.IsPut(uid) && !store_.IsUnknown(uid)) return store_.Get(uid);
   const bool one = sources_.contains(source);
-  // Its file says REMOVED and its worker has finished: no source can want that incarnation again.
+  // The pod's file says REMOVED and its worker has finished: no source can want that incarnation
+  // again.
   const bool withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid)).has_value();
   for (const auto& [name, state] : sources_) {
     if (!withdrawn && !state.complete && (!one || name == source))

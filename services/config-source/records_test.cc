@@ -5,7 +5,7 @@
 namespace splitlet::config_source {
 namespace {
 
-/// Its manifest is removed, its pod ends, and then no record of it is left.
+/// Removes the manifest and ends the pod; then no record of the pod is left.
 void EndAndForgetWeb(TestNode& node, const v1::DesiredRecord& web) {
   node.Delete("/m/web.yaml");
   node.RunFor(1s);
@@ -237,8 +237,8 @@ TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
   EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
-/// Its file says that the pod is wanted until the disk has space: read by the next start, it would
-/// take the removal back.
+/// Until the disk has space, the pod's file says that the pod is wanted: the next start would read
+/// it and take the removal back.
 TEST(ConfigSourceFacts, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
   TestNode node;
   const auto before = node.StartWithWeb();

@@ -13,7 +13,7 @@ TEST_F(StrayFiles, AProblemThatIsOverIsLoggedWithWhatEndedIt) {
   Write("/m/c.yaml", Manifest("web"));
   Write("/m/c.yaml~", Manifest("web"));
   StartAndRead(1s);
-  ASSERT_EQ(LogLines("problem with a manifest").size(), 3u);
+  ASSERT_EQ(LogLines("manifest has a problem").size(), 3u);
   Delete("/m/a.yaml");
   Write("/m/b.yaml", Manifest("good"));
   Delete("/m/c.yaml~");

@@ -99,7 +99,7 @@ class FakeKillClient final : public peers::KillClient {
 };
 
 struct TestNode {
-  /// One start of gc.
+  /// gc from a start to its end.
   struct Process {
     explicit Process(TestNode& node)
         : owner(node.all.NewOwner("gc")),

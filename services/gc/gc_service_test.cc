@@ -120,7 +120,7 @@ TEST(GcService, ASourceThatIsAwayHoldsUpNothingOfAnother) {
     bool goes;
   } kCases[] = {{"of the source that is complete", "file", true},
                 {"of the source that is away", "http", false},
-                {"of no source that is told", "", false}};
+                {"of a source without a name", "", false}};
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     TestNode node;
@@ -254,7 +254,7 @@ TEST(GcService, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   node.CompleteViews();
   const Report first = node.Run();
   node.ExpectUntouched("u1");
-  EXPECT_TRUE(node.stop_graces.empty()) << "of a pod that nobody knows, not in the first round";
+  EXPECT_TRUE(node.stop_graces.empty()) << "of an unknown pod, not in the first round";
   EXPECT_FALSE(first.kept.empty());
 
   node.runtime.AddFault({.method = "StopContainer", .code = StatusCode::kInternal, .times = 1});
@@ -286,7 +286,7 @@ TEST(GcService, TheGraceOfAContainerInUnknownStateEndsWithTheHold) {
     int64_t want;
   } kCases[] = {{"of its pod", "7", 7},
                 {"at least two seconds", "0", 2},
-                {"of a pod that tells none", "", 2},
+                {"of a pod without one", "", 2},
                 {"what is no number is none", "soon", 2},
                 {"longer than the hold", "600", 45}};
   for (const auto& c : kCases) {
@@ -425,7 +425,7 @@ TEST(GcService, PressureIsTableAndConditionAndSurvivesARestart) {
   ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
   EXPECT_EQ(node.pressure.Find("node")->conditions(0), "DiskPressure");
   EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasDiskPressure"), 0)
-      << "status tells of conditions";
+      << "status reports conditions";
   node.files.SetUsage("/kubelet", {100, 50, 100, 50});
   node.Crash();
   node.Start();
@@ -539,7 +539,7 @@ TEST(GcService, AConditionStaysWhileItsSignalCannotBeRead) {
     logged += std::ranges::any_of(line.fields, [](const LogField& field) {
       return field.key == "signal" && field.value == "imagefs.available";
     });
-  EXPECT_EQ(logged, 1) << "once, not at each look";
+  EXPECT_EQ(logged, 1) << "once, not at each check";
   node.runtime.SetDown(false);
   node.all.Advance(4min);
   EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1);

@@ -95,7 +95,8 @@ struct Deps {
   cgroup::Slices* slices = nullptr;                                   // of systemd; null: none
   process::ProgramRunner run_program = process::RunProgram;           // of plugins
   ApiCache* api_objects = nullptr;  // of API pods; null: this node has no API server
-  /// Of volumes, whose ends go to OnVolumeProgramEnded; null: no program that may last mounts one.
+  /// Programs that mount volumes; their ends go to OnVolumeProgramEnded. null: no volume kind uses
+  /// a long program.
   process::Programs* programs = nullptr;
 };
 

@@ -112,7 +112,8 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     if (ReplacesContainers(*worker)) steps_.store.PutWorkers(*worker);
   PutFormerDevices(ground_.config.former_devices, deps.table, deps.log);  // before it is complete
   deps.table.SetComplete({{std::string(bus::kAll)}, deps.clock.Now(), {}});
-  deps.log.Info("ready", {KV("pods", ground_.workers.size()), KV("sandboxes", sandboxes.size())});
+  deps.log.Info("recovery done, `workers` is complete",
+                {KV("pods", ground_.workers.size()), KV("sandboxes", sandboxes.size())});
   loop_.AdvanceAll();
 }
 

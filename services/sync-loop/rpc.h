@@ -16,7 +16,7 @@ namespace splitlet::sync_loop {
 
 class SyncLoopService;
 
-/// Both arguments outlive it.
+/// Both arguments must outlive the returned service.
 std::unique_ptr<grpc::Service> MakeSyncLoopRpc(exec::EventLoop& loop, SyncLoopService& service);
 
 }  // namespace splitlet::sync_loop

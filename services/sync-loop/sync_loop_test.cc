@@ -37,7 +37,7 @@ TEST(SyncLoop, AnApiPodIsAdmittedGrantedUpdatedAndEnded) {
   EXPECT_EQ(node.Calls(), Calls{});
 }
 
-/// It was not there when the record of the pod left.
+/// sync-loop did not run when the record of the pod was removed.
 TEST(SyncLoop, AnAdmissionGoesWithARemovedPodWhateverIsIncomplete) {
   Node node;
   node.PutNode();

@@ -240,7 +240,7 @@ void DesiredStore::PutDesired(const std::string& uid) {
   const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
   FAIL_POINT_VOID("config-source.put.after");
   if (!put.ok()) {
-    deps_.log.Error("cannot put a pod into `desired`",
+    deps_.log.Error("cannot publish the pod in `desired`, readers keep its last record",
                     {KV("podUID", uid), KV("err", put), TraceField(uid)});
     return;
   }

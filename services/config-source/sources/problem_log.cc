@@ -22,7 +22,7 @@ void ProblemLog::Report(const Log& log, const std::string& source,
   for (const Problem& problem : problems) {
     now.emplace(problem.where, problem.reason);
     if (!Holds(reported_, problem.where, problem.reason))
-      log.Warn("problem with a manifest",
+      log.Warn("manifest has a problem",
                {KV("source", source), KV("path", problem.where), KV("err", problem.reason)});
   }
   for (const auto& [where, reason] : reported_) {

@@ -39,7 +39,7 @@
 
 namespace splitlet::gc {
 
-/// What a round of Free removes.
+/// The kinds of objects that a round of Free removes.
 struct FreeOrder {
   bool containers = false, images = false;
 };
@@ -77,10 +77,10 @@ class GarbageCollector {
   void OnDesiredState() { images_.OnDesiredState(); }
   void OnFullDisk() { log_truncation_.OnFullDisk(); }
 
-  /// One round of everything, after the rounds that run or wait. RESOURCE_EXHAUSTED when too many
-  /// wait.
+  /// Runs a round of everything, after the rounds that run or wait. RESOURCE_EXHAUSTED when too
+  /// many wait.
   void Run(bool dry_run, Done done);
-  /// One round that frees what it can before a pod has to go; `done` when the round has ended. A
+  /// Runs a round that frees what it can before a pod has to go; `done` when the round has ended. A
   /// full queue frees most of it anyway: then `done` comes without a round.
   void Free(FreeOrder order, std::function<void()> done);
   /// The last round of containers and the last round of images, in one report.

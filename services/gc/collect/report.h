@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a round of garbage collection did, or would do.
+/// Report of the removals that a round of garbage collection made, or would make.
 /// Threads: values.
 /// Errors: none.
 /// Units: bytes.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a cgroup uses, and where the cgroups of pods and containers are.
+/// Measures the usage of a cgroup, and finds the cgroups of pods and containers.
 /// Threads: a strand; it blocks on files. The parsers are pure.
 /// Errors:  none: a file that cannot be read leaves its stats out.
 /// Units:   as the fields' names say.

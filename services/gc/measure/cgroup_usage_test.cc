@@ -50,7 +50,7 @@ const struct {
   uint64_t (U::*get)() const;
   Got want;
 } kDetails[] = {
-    {"v2: most memory at once",
+    {"v2: peak of memory",
      kV2,
      {{"c/memory.peak", "77\n"}},
      &U::has_memory_max_usage_bytes,
@@ -111,8 +111,8 @@ const struct {
      &U::has_max_threads,
      &U::max_threads,
      0},
-    {"v2: threads that nobody counts", kV2, {}, &U::has_max_threads, &U::max_threads, std::nullopt},
-    {"v1: most memory at once",
+    {"v2: threads without a count", kV2, {}, &U::has_max_threads, &U::max_threads, std::nullopt},
+    {"v1: peak of memory",
      kV1,
      {{"memory/c/memory.max_usage_in_bytes", "77\n"}},
      &U::has_memory_max_usage_bytes,

@@ -29,7 +29,7 @@ struct PressureSignal {
   bool operator==(const PressureSignal&) const = default;
 };
 
-/// What is left of the memory that all pods together may use. A threshold of memory.available
+/// The rest of the memory that all pods together may use. A threshold of memory.available
 /// counts for this signal, too.
 inline constexpr std::string_view kPodsMemorySignal = "allocatableMemory.available";
 

@@ -28,7 +28,7 @@ struct ContainerUsage {
   DiskStats layer, logs;
 };
 
-/// What a pod uses; a part that was not measured is empty.
+/// The usage of a pod; a part that was not measured is empty.
 struct PodUsage {
   std::map<std::string, ContainerUsage> containers;  // running containers, by name
   bool has_memory = false, has_disk = false;

@@ -45,7 +45,7 @@ TEST(Attributes, EachPathAsksForItsOwn) {
 
 using Auth = NodeApiTest;
 
-/// Of every route all that a request may name: namespace, pod, container, and a uid between them.
+/// Every route with all that a request may name: namespace, pod, container, and a uid between them.
 std::vector<std::string> AllPaths() {
   std::vector<std::string> paths;
   for (const ServedPath& served : ServedPaths()) {

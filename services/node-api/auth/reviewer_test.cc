@@ -14,7 +14,7 @@ using apiclient::Answered;
 
 class ReviewMetricsTest : public testing::Test {
  protected:
-  /// What the metrics of "authn" or "authz" say of a code.
+  /// The metrics of "authn" or "authz" with this code, as text.
   std::string Seen(const std::string& kind, const std::string& code) const {
     std::string seen;
     for (const auto& family : registry.Collect())

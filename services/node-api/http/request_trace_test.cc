@@ -21,7 +21,7 @@ class RequestTraces : public NodeApiTest {
     AllowAll();
     pod_calls->reply->set_output("out");
   }
-  /// One that pod-worker is called for.
+  /// Sends a request for which node-api calls pod-worker.
   void Run(const std::string& traceparent, Surface surface = Surface::kSecured) {
     Ask ask{.method = "POST", .target = "/run/default/web/app?cmd=ls", .surface = surface};
     if (!traceparent.empty()) ask.headers = {{"TraceParent", traceparent}};

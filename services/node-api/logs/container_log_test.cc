@@ -29,7 +29,7 @@ class ContainerLog : public testing::Test {
     std::filesystem::remove_all(path);
     std::filesystem::create_symlink(target, path);
   }
-  /// What is read of it, or the reason why not.
+  /// The bytes that are read, or the reason why none are.
   std::string Read(const std::string& path) {
     const auto file = logs::MakeLogFiles(OpenerOfContainer(Root(), "c1"))->Open(path);
     if (!file.ok()) return Message(file.status());

@@ -23,7 +23,7 @@ struct HeldPath {
 };
 /// `path`: below `root`, with or without a slash before it.
 StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path);
-/// The same without following links: a link at the end is held itself, a link on the way is
+/// Holds `path` without following links: a link at the end is held itself, a link on the way is
 /// PERMISSION_DENIED.
 StatusOr<HeldPath> HoldWithoutLinks(const std::string& root, const std::string& path);
 /// HoldBelow, or a fake.

@@ -25,9 +25,9 @@ using Wanted = std::function<bool(std::string_view family)>;
 
 class MetricsMerger {
  public:
-  /// Families that each process has for itself (process_*, splitlet_*) get the label `process`. Of
+  /// Families that each process has for itself (process_*, splitlet_*) get the label `process`. In
   /// the others, counters, histograms and counts of summaries with the same labels are added up
-  /// over all rounds of this merger, so that no sum goes down. Of gauges the first process's value
+  /// over all rounds of this merger, so that no sum goes down. For gauges the first process's value
   /// counts.
   std::string Merge(const std::vector<Scraped>& scraped, const Wanted& wanted);
 

@@ -16,7 +16,7 @@ std::string Merged(MetricsMerger& merger, const std::vector<Scraped>& scraped) {
   return merger.Merge(scraped, [](std::string_view) { return true; });
 }
 
-/// What one process says in one round.
+/// The metrics that one process publishes in one round.
 struct Said {
   double started = 1;
   double calls = 0;

@@ -29,8 +29,8 @@ std::string InOneOrder(const kube::Pod& pod) {
   return bytes;
 }
 
-/// What the API server changes without a change of what is wanted: no generation of `desired`
-/// counts it, so that a grant may be older there.
+/// Clears the fields that the API server changes without a new generation in `desired`: a grant may
+/// be older there.
 void ClearServersState(kube::Pod& pod) {
   pod.clear_status();
   pod.mutable_metadata()->clear_resource_version();
@@ -113,9 +113,9 @@ GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRec
   if (record == nullptr) return {kAsk, FailedPrecondition("no source wants the pod"), {}};
   const std::pair asked{request.incarnation(), request.generation()};
   const std::pair wanted{record->incarnation(), record->generation()};
-  const Status other =
-      FailedPrecondition("the grant is of life {} generation {}, wanted is life {} generation {}",
-                         asked.first, asked.second, wanted.first, wanted.second);
+  const Status other = FailedPrecondition(
+      "the grant has incarnation {} generation {}, `desired` has incarnation {} generation {}",
+      asked.first, asked.second, wanted.first, wanted.second);
   if (wanted < asked) return {kAsk, other, {}};
   if (record->state() != v1::DesiredRecord::WANTED)
     return {kRefuse,

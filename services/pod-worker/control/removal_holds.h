@@ -1,6 +1,6 @@
 #pragma once
 
-/// What gc may remove at this moment, and for how long nothing is started for the pods it is of.
+/// Decides what gc may remove now, and keeps pod-worker from starting anything of those pods.
 /// In:      HoldForRemoval and ReleaseHold from gc, holds on disk.
 /// Owns:    holds, each for 60 s.
 /// Out:     listings of the runtime; a file for each hold, before gc gets the answer.

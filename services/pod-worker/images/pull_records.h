@@ -31,7 +31,7 @@ struct ImageIdentity {
 /// What the records tell about an image of the node.
 struct PullOrigin {
   bool pulled_here = false;
-  /// Of the pods that pulled it by this name; unset: no pull by this name is recorded.
+  /// Credentials of the pods that pulled the image by this name; unset: no such pull is recorded.
   std::optional<v1::ImagePullCredentialsRecord> credentials;
 };
 

@@ -96,7 +96,7 @@ void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
 
 void MachineSetup::OnSysctls(const Status& status) {
   if (status.ok()) return;
-  deps_.log.Warn("cannot set kernel parameters", {KV("err", status)});
+  deps_.log.Warn("cannot set kernel parameters, starting without them", {KV("err", status)});
   NodeWarning("KernelSettingsFailed", Message(status));
 }
 

@@ -147,7 +147,7 @@ TEST_F(MachineSetupTest, WhatCannotBeSetIsToldOnce) {
   EXPECT_EQ(event.name, "node-a");
   EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/overcommit_memory: "));
   EXPECT_THAT(event.message, HasSubstr("/proc/sys/vm/panic_on_oom: "));
-  EXPECT_EQ(Lines("cannot set kernel parameters"), 1u);
+  EXPECT_EQ(Lines("cannot set kernel parameters, starting without them"), 1u);
 }
 
 TEST_F(MachineSetupTest, WhatPodsDoNotGetOfTheResolverFileIsTold) {

@@ -41,10 +41,13 @@ RestartState ToState(const v1::SavedPodRestarts& saved, Duration max) {
   return state;
 }
 
-/// What is lost with a file: the state of its pod, which no other process knows; a delay, unless a
-/// later version wrote it; a hold, which is short and names pods in its record only; or what the
-/// node is, which status publishes again.
-enum class Loss { kPod, kDelay, kHold, kNode };
+/// The cost of a lost file.
+enum class Loss {
+  kPod,    // the state of a pod, which no other process knows
+  kDelay,  // a delay; as kPod if a later version wrote the file
+  kHold,   // a hold, which is short
+  kNode    // values that status publishes again
+};
 
 /// Parses every record of a store; a record that cannot be used becomes a problem, or an unknown
 /// pod.
@@ -216,7 +219,7 @@ Status DiskRecords::SaveProbes(const v1::SavedProbes& saved) const {
 }
 
 Status DiskRecords::SaveHold(const std::string& hold_id, const v1::SavedHold& saved) const {
-  // What gc removes under it makes room.
+  // A hold may use the reserve: gc's removals under the hold free space.
   return Annotate(holds_.SaveForEnd(hold_id, saved.SerializeAsString(), false), "save hold");
 }
 

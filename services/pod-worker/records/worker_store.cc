@@ -37,8 +37,7 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   FillRecord(worker, *record);
   deps_.strands.Run(RecordsStrand(worker.uid), [this, state, permanent, record, what,
                                                 done = std::move(done)] {
-    // The terminal status first: without it the state would say that a pod is over, and nobody knew
-    // how.
+    // Save the terminal status first: a state `terminated` without it would lose how the pod ended.
     Status status =
         what.permanent ? deps_.records.SavePermanent(*permanent, what.fsync) : OkStatus();
     if (status.ok()) status = deps_.records.SaveWorker(*state);
@@ -46,8 +45,8 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   });
 }
 
-/// `saved`: the worker as it was when the save began. It may have gone on since, and what is not on
-/// disk nobody may hear of.
+/// `saved`: the worker when the save began. It may have changed since, and `workers` must never
+/// show more than the disk holds.
 void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const Done& done,
                           const Status& status) {
   const std::string& uid = saved.uid();
@@ -144,7 +143,8 @@ void WorkerStore::KeepRoom() {
 void WorkerStore::OnRoomKept(const Status& kept) {
   const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
   if (!kept.ok() && room_trouble_ != before)
-    deps_.log.Warn("cannot keep the reserve on the disk, will try again", {KV("err", kept)});
+    deps_.log.Warn("cannot allocate or free the 1 MiB disk reserve, will try again",
+                   {KV("err", kept)});
 }
 
 }  // namespace splitlet::pod_worker

@@ -160,7 +160,8 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
       return Fail(start, reason, created.status());
     }
     id = *created;
-    // What ended just now may have ended with its sandbox, which shows it last.
+    // The container that just exited may have ended with its sandbox. The runtime shows the dead
+    // sandbox last.
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
   }
@@ -320,9 +321,9 @@ Status ContainerStarter::RememberStart(const kube::Container& container,
                              out_.started_attempts);
 }
 
-/// The runtime may lack attempts: it may have lost all records, or another program removed a
-/// container. Their logs are left, and a kubelet goes on after them too. In a later incarnation
-/// than that of the records it has never been restarted.
+/// The runtime may lack attempts: it lost its records, or another program removed a container. The
+/// log files are left, and like a kubelet pod-worker counts on from them. If the records belong to
+/// an earlier incarnation, the restart count starts from 0.
 void ContainerStarter::SetNumbers(ContainerStart& start) {
   const uint32_t after_logs = AttemptFromLogs(start.name);
   const bool no_record = !start.attempt;

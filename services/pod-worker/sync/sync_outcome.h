@@ -112,7 +112,7 @@ struct SyncOutcome {
   /// Image -> containers that wait for it: for a pull to be begun, and for one that was under way
   /// when the sync began.
   std::map<std::string, std::set<std::string>> pulls, awaited;
-  /// Of the containers that were considered; unset: it runs, or waits for nothing.
+  /// Waiting reasons of the considered containers; unset: the container runs, or waits for nothing.
   std::map<std::string, std::optional<WaitingReason>> waiting_reasons;
   RestartState restarts;
   cri::StartedAttempts started_attempts;

@@ -306,7 +306,7 @@ void PodTerminator::OnSandboxesStopped(const std::string& uid,
   worker.state = Next(worker.state, WorkerEvent::kAllStopped);
   deps_.log.Info("pod stopped", {KV("pod", kube::PodKey(worker.name_space, worker.name)),
                                  KV("podUID", uid), TraceField(worker)});
-  // What comes next waits for the save.
+  // The next step begins when this save is done.
   deps_.store.Save(worker, {.permanent = worker.incarnation != 0 && !worker.orphan, .fsync = true});
   deps_.on_step_ended(worker, false);
 }
@@ -368,7 +368,7 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   worker.finished_at = deps_.clock.Now();
   if (worker.grant) worker.grant->pod.clear();
   deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
-  // What comes next waits for the save.
+  // The next step begins when this save is done.
   deps_.store.Save(worker, {});
   deps_.on_step_ended(worker, false);
 }

@@ -25,7 +25,7 @@ class StoppedSandboxes {
   /// It has succeeded.
   void OnStopped(const std::vector<std::string>& ids);
   bool Contains(const std::string& id) const { return ids_.contains(id); }
-  /// The others are forgotten, and those that are ready. `all`: what the runtime lists.
+  /// Forgets each sandbox that `all`, the runtime's list, lacks or shows as ready.
   void KeepOnly(const std::vector<cri::Sandbox>& all);
 
  private:

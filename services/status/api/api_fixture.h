@@ -205,7 +205,8 @@ class ApiTest : public ::testing::Test {
     server.Get(kPods + "/" + name, pod);
     return pod;
   }
-  /// "PATCH /api/v1/...": of this method alone, or all but reads.
+  /// Calls like "PATCH /api/v1/..." since the last call of Calls: those of `method`, or without it
+  /// all except GET.
   std::vector<std::string> Calls(const std::string& method = "") {
     std::vector<std::string> calls;
     for (auto& seen : server.TakeSeen()) {

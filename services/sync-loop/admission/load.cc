@@ -5,7 +5,7 @@ namespace {
 
 using Worker = WorkerDigest::State;
 
-/// Its source or its worker ends this incarnation.
+/// The pod's source or its worker ends this incarnation.
 bool Ends(const LoadInput& input) {
   const WorkerDigest& worker = *input.worker;
   if (worker.state == Worker::kTerminating) return true;
@@ -23,7 +23,7 @@ bool IsRefused(const LoadInput& input) {
          worker->Refuses(pod.generation);
 }
 
-/// It will be granted as soon as pod-worker answers.
+/// The pod will be granted as soon as pod-worker answers.
 bool WillBeGranted(const LoadInput& input) {
   if (input.admitted_incarnation == 0 || input.pod == nullptr) return false;
   const PodDigest& pod = *input.pod;

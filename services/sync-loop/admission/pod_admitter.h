@@ -68,7 +68,7 @@ class PodAdmitter {
   void Start();
   /// Decides `key` together with all else that comes in this turn of the loop.
   void DecideSoon(const std::string& key);
-  /// The same for all that wait: resources may be free now, or a record known.
+  /// Decides all pods that wait: resources may be free now, or a record known.
   void DecideAllWaiting();
   void OnNodeChanged();
   /// pod-worker's record of the node; nullptr: there is none.

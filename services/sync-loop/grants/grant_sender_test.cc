@@ -145,7 +145,7 @@ TEST(WorkerCalls, APodThatChangedBetweenTwoMessagesIsNoTrouble) {
   EXPECT_EQ(levels_of(InvalidArgument("unsafe"), 2), (Levels{kWarn}));
 }
 
-// It would refuse them, and each would be logged and wait.
+// pod-worker would refuse more calls, and each of them would be logged and wait.
 TEST(WorkerCalls, PodWorkerIsAskedNoMoreAtOnceThanItTakes) {
   constexpr size_t kPods = 3 * peers::kGrantsAtOnce;
   CallsRig rig;

@@ -25,7 +25,7 @@ struct NextCall {
 enum class Admission {
   kNone,  // undecided, waiting or rejected
   kAdmitted,
-  kPreempted,  // admitted, and then a victim of another pod
+  kPreempted,  // admitted, and then a preemption victim of another pod
 };
 
 struct CallInput {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One round of removal of the leftovers of ended pods: containers, sandboxes, directories and
+/// Removes the leftovers of ended pods, in rounds: containers, sandboxes, directories and
 /// links.
 /// In:    orders of GarbageCollector; views `desired` and `workers`, read after disk and runtime
 /// were listed.
@@ -58,7 +58,7 @@ class ContainerGc {
   };
   ContainerGc(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
 
-  /// One round; `finish` on the loop, once.
+  /// Runs a round; calls `finish` on the loop, once.
   void Collect(RemovalOrder order, Finish finish);
   const Report& last() const { return last_; }
   /// Why the runtime could not be listed in the last round, or has not been listed yet; empty: it

@@ -3,8 +3,8 @@
 /// Lists the containers and sandboxes of the runtime, and what pods have left on disk.
 /// Threads: any; the calls block.
 /// Errors: those of the runtime's listings; a directory that does not exist counts as empty. The
-/// disk is listed before the runtime, and containers before sandboxes, so that whatever appears in
-/// between looks in use.
+/// disk is listed before the runtime, and containers before sandboxes, so that all that appears in
+/// between counts as in use.
 /// Source: docs/safety.md, rule 25; docs/behaviour/garbage-collection.md, "Containers and
 /// sandboxes" and "Directories and logs".
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One round of removal of unused images: images that are too old, then the longest unused images
+/// Removes unused images, in rounds: images that are too old, then the longest unused images
 /// until enough of the disk is free.
 /// In:    orders of GarbageCollector; the views `desired` and `workers`, read before each removal.
 /// Owns:  when each image was in use (ImageUsage), the report of the last round, since when
@@ -56,7 +56,7 @@ class ImageCollector {
   };
   ImageCollector(const Deps& deps, const GcConfig& config);
 
-  /// One round; `finish` on the loop, once.
+  /// Runs a round; calls `finish` on the loop, once.
   void Collect(ImageOrder order, Finish finish);
   /// `desired` became live or complete, or is so no longer.
   void OnDesiredState();

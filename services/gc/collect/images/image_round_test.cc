@@ -66,7 +66,7 @@ TEST(GcImages, ThoseOfFinishedPodsAreNotWanted) {
   } kCases[] = {
       {"it is finished", v1::FINISHED, 3, 0, false},
       {"it still ends", v1::TERMINATED, 3, 0, true},
-      {"its life before is finished", v1::FINISHED, 2, 0, true},
+      {"its earlier incarnation is finished", v1::FINISHED, 2, 0, true},
       {"it ended with the node, and lives again", v1::FINISHED, 3, 7, true},
   };
   for (const auto& c : kCases) {
@@ -138,7 +138,7 @@ TEST(GcImages, TheImageOfTheSandboxesStays) {
          n.config.sandbox_image = "x.io/a:1";
        },
        1},
-      {"nobody says which it is", [](ImageNode& n) { n.runtime.SetSandboxImage(""); }, 3},
+      {"the runtime does not name it", [](ImageNode& n) { n.runtime.SetSandboxImage(""); }, 3},
       {"the runtime does not answer",
        [](ImageNode& n) { n.runtime.AddFault({.method = "Status", .code = StatusCode::kUnknown}); },
        3},

@@ -90,13 +90,13 @@ TEST_F(LogPlan, AQuickWriterIsLookedAtBeforeItsFileIsFull) {
       {"one that writes nothing", {50, 0}, 10s},
       {"one that needs longer than the period", {50, 1}, 10s},
       {"one that is quicker", {50, 25}, 2s},
-      {"one that would need many looks a second", {0, 1e6}, 250ms},
+      {"one that would need many checks a second", {0, 1e6}, 250ms},
       {"one whose file is full and cannot be rotated", {200, 1e6}, 10s},
   };
   for (const auto& c : kCases) EXPECT_EQ(UntilNextInspection(c.growth, 100, 10s), c.want) << c.name;
 }
 
-/// One running container, its log, and the part of gc that rotates it.
+/// A running container, its log, and the part of gc that rotates it.
 struct LogNode {
   explicit LogNode() {
     config.pod_logs_dir = "/var/log/pods";
@@ -217,7 +217,7 @@ TEST(LogRotation, ALogThatIsFullIsPutAsideAndOlderOnesAreCompressedAndRemoved) {
   ASSERT_EQ(seen[0].size(), 2u);
   ASSERT_EQ(seen[1].size(), 3u);
   EXPECT_TRUE(seen[1][1].ends_with(".gz"));
-  EXPECT_FALSE(seen[1][2].ends_with(".gz")) << "somebody may still be reading it";
+  EXPECT_FALSE(seen[1][2].ends_with(".gz")) << "a reader may still have it open";
   ASSERT_EQ(seen[3].size(), 3u) << "with the live one";
   EXPECT_EQ(seen[3][1], seen[2][2] + ".gz");
   EXPECT_EQ(*node.files.Read(node.dir + "/" + seen[3][1], 200), "packed " + std::string(100, 'x'));

@@ -12,7 +12,7 @@ StatusOr<LogState> LogRotator::Inspect(const LogToInspect& log) const {
   ASSIGN_OR_RETURN(const uint64_t bytes, SizeOf(log), "inspect {}", log.path);
   LogState state{.bytes = bytes, .rotated = bytes >= limits_.max_bytes};
   if (!state.rotated && !log.tidy) return state;
-  // One place is for the live file, and one for the file that is rotated now.
+  // The live file takes a place, and the file that is rotated now takes another.
   const size_t places = state.rotated ? 2 : 1;
   RETURN_IF_ERROR(RemoveOld(log, limits_.max_files - places), "remove old logs");
   if (state.rotated) RETURN_IF_ERROR(Rotate(log), "rotate");

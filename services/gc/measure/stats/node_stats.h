@@ -1,8 +1,8 @@
 #pragma once
 
-/// What this node, its disks, pods and containers use now.
+/// Measures the present usage of this node, its disks, pods and containers.
 /// Threads: a strand; it blocks on files and on the runtime. The parsers are pure.
-/// Errors:  those of the runtime for containers and images; a file that cannot be read leaves its
+/// Errors:  the runtime's for containers and images; a file that cannot be read leaves its
 ///          stats out.
 /// Units:   bytes, nanoseconds of CPU time.
 /// Source:  docs/behaviour/node-api.md, "Figures"; proc(5).

@@ -19,7 +19,8 @@ class UsageStats;
 
 namespace splitlet::gc {
 
-/// What one reading of the node may still inspect. Slots: size of a process's table of open files.
+/// Bounds of one reading of the node; each inspected process lowers them. Slots: size of a
+/// process's table of open files.
 struct OpenFilesBudget {
   size_t processes = 4'000, slots = 200'000;
 };

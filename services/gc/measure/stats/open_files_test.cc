@@ -21,8 +21,8 @@ TEST(OpenFiles, TheSoftLimit) {
        1024},
       {"unlimited is -1", "Max open files            unlimited            unlimited    files\n",
        -1},
-      {"a limit that is not told is not known",
-       "Max processes             7         8   processes\n", std::nullopt},
+      {"a missing limit is unknown", "Max processes             7         8   processes\n",
+       std::nullopt},
       {"the process has ended", "", std::nullopt},
       {"neither a number nor unlimited", "Max open files            much\n", std::nullopt},
   };

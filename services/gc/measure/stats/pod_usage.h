@@ -1,6 +1,6 @@
 #pragma once
 
-/// What pods and their containers use: cgroups, network, logs and volumes.
+/// Measures the usage of pods and their containers: cgroups, network, logs and volumes.
 /// Threads: a strand; it blocks on files.
 /// Errors:  none: stats that cannot be read are left out.
 /// Source:  docs/behaviour/node-api.md, "Figures".

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the node agent, the runtime and all pods together use.
+/// Measures the usage of the node agent, the runtime and all pods together.
 /// Threads: a strand; it blocks on files and on a socket.
 /// Errors:  none: stats that cannot be read are left out.
 /// Source:  docs/behaviour/node-api.md, "Figures".

@@ -136,7 +136,7 @@ void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volum
   if (job.part.claims) PutMetrics();
 }
 
-/// One series for each claim, also when several pods use the claim.
+/// Puts one series for each claim, also when several pods use the claim.
 void VolumeMonitor::PutMetrics() {
   std::map<Claim, std::shared_ptr<const v1::VolumeStats>> claims;
   for (const auto& [part, measured] : parts_)

@@ -38,7 +38,7 @@ struct VolumeSources {
   cri::Reader& reader;
   TreeMeter& meter;
 };
-/// A directory of the pod is measured file by file; for a claim the whole file system counts.
+/// Measures a directory of the pod file by file, and a claim by its whole file system.
 StatusOr<v1::FsStats> MeasureVolume(const VolumeSources& from, const VolumeToMeasure& volume,
                                     const std::string& pod_dir);
 

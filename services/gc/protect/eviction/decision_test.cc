@@ -400,7 +400,7 @@ TEST(EvictionRanking, WhoGoesFirst) {
         {.uid = "less", .usage = PodMemory(kGi, 4 * kGi)},
         {.uid = "pod", .usage = PodMemory(5 * kGi, kMi)}},
        {"pod", "containers", "less"}},
-      {"one without figures goes first",
+      {"one without stats goes first",
        "memory.available",
        kOneDisk,
        {{.uid = "a", .usage = Memory(3 * kGi)}, {.uid = "new", .priority = 100}},
@@ -584,7 +584,7 @@ TEST(EvictionMessage, APodWithResourcesOfItsOwnIsNamedToo) {
        {"nodefs.available", "10%", 0s, ""},
        "The node was low on resource: ephemeral-storage. Pod web was using 8Mi, request is 0, has "
        "larger consumption of ephemeral-storage. "},
-      {"process ids are nobody's",
+      {"process ids belong to no container",
        Processes(5),
        "90Mi",
        nullptr,

@@ -149,7 +149,7 @@ void Evictor::MeasurePods() {
   std::vector<Candidate> pods = pods_.Evictable();
   if (pods.empty()) {
     if (!std::exchange(logged_no_candidate_, true))
-      deps_.log.Warn("an eviction threshold is met, but no pod may be evicted",
+      deps_.log.Warn("an eviction threshold is met, but no pod may be evicted, will check again",
                      {KV("threshold", KeyOf(threshold_))});
     return End();
   }

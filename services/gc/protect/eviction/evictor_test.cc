@@ -51,7 +51,8 @@ TEST_F(Eviction, TheWorstPodEndsAndTheNextOneOnlyWhenItIsGone) {
   EXPECT_THAT(Killed(), ElementsAre("more")) << "it is still ending";
   PutWorker("more", v1::FINISHED, true);
   node.all.Advance(1s);
-  EXPECT_THAT(Killed(), ElementsAre("more", "less")) << "at once, not with the next ten seconds";
+  EXPECT_THAT(Killed(), ElementsAre("more", "less"))
+      << "immediately, not with the next ten seconds";
 }
 
 TEST_F(Eviction, OneThatDoesNotEndHoldsUpTheNextForHalfAMinuteAtMost) {
@@ -141,7 +142,7 @@ TEST_F(KernelStats, ThePodWithMostProcessesEnds) {
   EXPECT_TRUE(HasCondition("PIDPressure"));
 }
 
-/// Its one container uses 10Mi.
+/// A pod whose only container uses 10Mi.
 struct FilledPod {
   const char* name;
   int64_t used, inactive_file;  // Mi, of its cgroup; 0 used: the cgroup cannot be read
@@ -191,7 +192,7 @@ TEST_F(KernelStats, WithoutCgroupsOfPodsThoseOfTheirContainersCount) {
   Start();
   node.failing = "ListContainers";
   RunOut();
-  EXPECT_THAT(Killed(), IsEmpty()) << "nobody knows whose they are";
+  EXPECT_THAT(Killed(), IsEmpty()) << "the pods of the containers are unknown";
   node.failing.clear();
   node.all.Advance(10s);
   EXPECT_THAT(Killed(), ElementsAre("many"));
@@ -291,7 +292,7 @@ TEST_F(Eviction, WhatIsRefusedIsNotAskedForAgainAtOnce) {
   Add({.uid = "a"});
   Start();
   SetMemory(50);
-  node.kills.status = FailedPrecondition("no such life of the pod");
+  node.kills.status = FailedPrecondition("no such incarnation of the pod");
   node.all.Advance(30s);
   EXPECT_LE(Killed().size(), 3U);
   EXPECT_EQ(CountEvents("Evicted"), 0);

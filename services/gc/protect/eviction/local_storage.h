@@ -14,7 +14,7 @@
 
 namespace splitlet::gc {
 
-/// What has to be measured to check the pod's own limits.
+/// The measurements that a check of the pod's own limits needs.
 struct LocalLimits {
   std::set<std::string> volumes;  // emptyDirs with a limit above zero
   bool pod_or_containers = false;

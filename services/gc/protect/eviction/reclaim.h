@@ -24,7 +24,7 @@ struct NodeReclaim {
   bool any() const { return containers || images; }
   bool operator==(const NodeReclaim&) const = default;
 };
-/// What can be freed for a signal before a pod is evicted.
+/// The removals that can help a signal before a pod is evicted.
 NodeReclaim ReclaimFor(const std::string& signal, const DiskLayout& layout);
 
 }  // namespace splitlet::gc

@@ -49,7 +49,8 @@ TEST(OomKills, OfTheSystemAndOfALimit) {
 }
 
 TEST(OomKills, WhatIsNoKill) {
-  EXPECT_TRUE(KillsIn({"Killed process 1 (init) total-vm:1kB"}).empty()) << "nobody was called";
+  EXPECT_TRUE(KillsIn({"Killed process 1 (init) total-vm:1kB"}).empty())
+      << "no process called the OOM killer";
   EXPECT_TRUE(KillsIn({kSystem[0], "Killed process x (init)"}).empty());
   EXPECT_TRUE(KillsIn({kSystem[0], "Killed process 1 init"}).empty());
   EXPECT_TRUE(KillsIn({kSystem[0], "Killed process 1 ("}).empty());

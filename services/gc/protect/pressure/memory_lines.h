@@ -25,8 +25,8 @@ namespace splitlet::gc {
 using MemoryUse = std::map<std::string, cgroup::MemoryLine>;  // by signal
 StatusOr<MemoryUse> ReadMemoryUse(fs::FileSystem& files, const GcConfig& config);
 
-/// One line for each threshold that is not met. `signals` must be read after `use`: memory that was
-/// allocated in between makes a line too low, never too high.
+/// Makes a line for each threshold that is not met. `signals` must be read after `use`: memory that
+/// was allocated in between makes a line too low, never too high.
 std::vector<cgroup::MemoryLine> LinesOf(const std::vector<Threshold>& thresholds,
                                         const std::vector<PressureSignal>& signals,
                                         const MemoryUse& use);

@@ -47,7 +47,7 @@ TEST(MemoryLines, StandWhereAThresholdIsMet) {
       {"soft ones, too, and those of all pods",
        {{"allocatableMemory.available", "100", 0s, ""}, {"memory.available", "500", 90s, ""}},
        {{pods, 251}, {kMemoryDirectory, 401}}},
-      {"of disks nobody tells", {{"nodefs.available", "1", 0s, ""}}, {}},
+      {"none for disks", {{"nodefs.available", "1", 0s, ""}}, {}},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -171,7 +171,7 @@ void GracefulShutdown::Advance() {
   }
 }
 
-/// Includes pods of an earlier group that came late.
+/// Asks pod-worker to end the pods of the current group, and pods of earlier groups that came late.
 void GracefulShutdown::AskForEnds() {
   if (!pods_.known()) return;
   const auto is_new = [this](const std::string& uid, int64_t incarnation) {

@@ -279,7 +279,7 @@ TEST_F(NodeShutdown, OneThatIsCalledOffLeavesTheNodeAsItWas) {
   EXPECT_THAT(Killed(), ElementsAre("a"));
   EXPECT_TRUE(node.machine.locked);
   Say(true);
-  EXPECT_THAT(Killed(), ElementsAre("a", "dear")) << "the next one begins anew";
+  EXPECT_THAT(Killed(), ElementsAre("a", "dear")) << "the next one starts from the first group";
 }
 
 TEST_F(NodeShutdown, CalledOffAfterTheLockWasGivenBackItIsTakenAgain) {
@@ -309,7 +309,7 @@ TEST_F(NodeShutdown, GoesOnWithTheGroupInWhichItsProcessDied) {
   EXPECT_EQ(Killed().size(), 2U);
   node.all.Advance(1s);
   EXPECT_THAT(Killed(), ElementsAre("stuck", "stuck", "dear")) << "20 s after the group began";
-  EXPECT_EQ(Events().size(), 1U) << "it was told";
+  EXPECT_EQ(Events().size(), 1U) << "its event came before";
 }
 
 TEST_F(NodeShutdown, AfterItsEndANewProcessTakesNoLock) {
@@ -320,7 +320,7 @@ TEST_F(NodeShutdown, AfterItsEndANewProcessTakesNoLock) {
   node.Crash();
   Add("b");
   Start();
-  EXPECT_THAT(Killed(), ElementsAre("a", "b")) << "who was let in meanwhile is not to run";
+  EXPECT_THAT(Killed(), ElementsAre("a", "b")) << "a pod that was admitted in between must not run";
   EXPECT_EQ(node.machine.locks, 1);
   EXPECT_TRUE(ShowsShutdown());
 }
@@ -394,7 +394,7 @@ TEST_F(NodeShutdown, WhoIsRefusedIsNotWaitedFor) {
   Add("a");
   Add("dear", kube::kSystemCriticalPriority);
   Start();
-  node.kills.status = FailedPrecondition("no such life of the pod");
+  node.kills.status = FailedPrecondition("no such incarnation of the pod");
   Say(true);
   EXPECT_THAT(Killed(), ElementsAre("a", "dear"));
   EXPECT_FALSE(node.machine.locked);

@@ -109,7 +109,7 @@ TEST_F(LogindTest, WithoutItNothingIsLeftOpen) {
   EXPECT_EQ(Connect().status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(daemon.buses(), 0U);
   EXPECT_EQ(source->TakeLock(Soon()).code(), StatusCode::kUnavailable);
-  daemon.FailConnect(Unavailable("nobody listens"));
+  daemon.FailConnect(Unavailable("no server listens"));
   EXPECT_EQ(Connect().status().code(), StatusCode::kUnavailable);
 }
 

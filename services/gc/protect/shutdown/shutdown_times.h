@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a node shutdown saves: its times for later boots, and its progress for a later start in the
-/// same boot.
+/// The saved state of a node shutdown: its times for later boots, and its progress for a later
+/// start in the same boot.
 /// Threads: pure.
 /// Errors: DATA_LOSS with the reason.
 /// Source: kubelet nodeshutdown localStorage; docs/behaviour/node-shutdown.md, "Files".

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which containers wait for nothing any more.
+/// Finds the containers whose waiting reason is over.
 /// Threads: pure functions, any.
 /// Errors:  none.
 /// Source:  docs/behaviour/pod-sync.md, "Reasons and events".
