@@ -29,7 +29,6 @@ constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
 constexpr size_t kMaxEnvFiles = 1u << 20;  // of a container, together
-constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
   if (start.ephemeral) return "ephemeral_container";
@@ -151,15 +150,16 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     ImageRefs images;
     if (!ResolveImages(*container, images)) return Result::kWaits;
     context_.deps.metrics.CountStart(TypeOf(start));
-    std::string reason = kCreateError;
-    auto created = Create(*container, start, images, reason);
-    if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
-      return GiveUp(created.status());
-    if (!created.ok()) {
-      if (reason == kCreateError && SandboxDied()) return LeaveDeadSandbox(start, id);
-      return Fail(start, reason, created.status());
+    const Created created = Create(*container, start, images);
+    const Status& made = created.id.status();
+    if (made.code() == StatusCode::kCancelled && context_.input.ending->cancelled())
+      return GiveUp(made);
+    if (!made.ok()) {
+      if (created.part == CreatePart::kCreation && SandboxDied())
+        return LeaveDeadSandbox(start, id);
+      return Fail(start, ReasonOf(created.part), made);
     }
-    id = *created;
+    id = *created.id;
     // What ended just now may have ended with its sandbox, which shows it last.
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
     context_.events.Normal("Created", "Container created", start.name);
@@ -486,20 +486,34 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
                     context_.sandbox_config.log_directory() + "/" + container.name());
 }
 
-StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& container,
-                                                    const ContainerStart& start,
-                                                    const ImageRefs& images, std::string& reason) {
+const char* ContainerStarter::ReasonOf(CreatePart part) {
+  switch (part) {
+    case CreatePart::kConfig: return "CreateContainerConfigError";
+    case CreatePart::kCreation: return "CreateContainerError";
+  }
+  UNREACHABLE();
+}
+
+Status ContainerStarter::PrepareCreation(const kube::Container& container,
+                                         const ContainerStart& start) {
   for (const std::string& id : start.remove)
     RETURN_IF_ERROR(RemoveContainer(context_.deps.remover, cri::ContainerId(id), Soon()),
                     "remove container {}", id);
   RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
+  return OkStatus();
+}
+
+ContainerStarter::Created ContainerStarter::Create(const kube::Container& container,
+                                                   const ContainerStart& start,
+                                                   const ImageRefs& images) {
+  if (const Status removed = PrepareCreation(container, start); !removed.ok())
+    return {removed, CreatePart::kCreation};
   runtime::v1::ContainerConfig config;
-  if (const Status filled = FillConfig(container, start, images, config); !filled.ok()) {
-    reason = "CreateContainerConfigError";
-    return filled;
-  }
-  if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
-  return CreateInRuntime(config, ContainerHash(container));
+  if (const Status filled = FillConfig(container, start, images, config); !filled.ok())
+    return {filled, CreatePart::kConfig};
+  if (context_.input.ending->cancelled())
+    return {Cancelled("the pod is ending"), CreatePart::kCreation};
+  return {CreateInRuntime(config, ContainerHash(container)), CreatePart::kCreation};
 }
 
 StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(
