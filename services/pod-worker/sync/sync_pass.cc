@@ -307,11 +307,9 @@ void SyncPass::RefreshVolumes() {
   const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
   if (!place.ok()) return;
   const VolumeInput input{pod_, input_.objects.get()};
-  // Containers go on, whatever fails.
-  if (place->ours)
-    (void)deps_.volumes.Refresh(input, *place, WarnOfMount());
-  else
-    (void)deps_.volumes.SetUp(input, *place, WarnOfMount());
+  if (place->ours) return deps_.volumes.Refresh(input, *place, WarnOfMount());
+  // Each volume that fails has its event.
+  deps_.volumes.SetUp(input, *place, WarnOfMount()).IgnoreError();
 }
 
 VolumeManager::OnFailed SyncPass::WarnOfMount() {
