@@ -31,8 +31,23 @@ constexpr uint64_t kMaxHostsFile = 1u << 20;
 constexpr size_t kMaxEnvFiles = 1u << 20;  // of a container, together
 
 std::string TypeOf(const ContainerStart& start) {
-  if (start.ephemeral) return "ephemeral_container";
-  return start.init ? "init_container" : "container";
+  switch (start.kind) {
+    case ContainerKind::kRegular: return "container";
+    case ContainerKind::kInit:
+    case ContainerKind::kSidecar: return "init_container";
+    case ContainerKind::kEphemeral: return "ephemeral_container";
+  }
+  UNREACHABLE();
+}
+
+const kube::Container* FindByName(const auto& containers, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      containers, [&name](const kube::Container& container) { return container.name() == name; });
+  return found == containers.end() ? nullptr : &*found;
+}
+
+bool IsInit(ContainerKind kind) {
+  return kind == ContainerKind::kInit || kind == ContainerKind::kSidecar;
 }
 
 bool Mounts(const kube::Container& container, const std::string& volume) {
@@ -90,33 +105,37 @@ void ContainerStarter::UseVolumeImages() {
 }
 
 Status ContainerStarter::StartEach(const PodActions& todo) {
-  for (const auto& start : todo.start_ephemeral) {
-    const Result result = StartOne(start);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
-  }
-  for (const auto& start : todo.start_init) {
-    const Result result = StartOne(start);
-    started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
-    if (result != Result::kStarted && !start.sidecar) return first_error_;
-  }
-  for (const auto& start : todo.start) {
-    const Result result = StartOne(start);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
+  for (const auto* list : {&todo.start_ephemeral, &todo.start_init, &todo.start}) {
+    for (const auto& start : *list) {
+      const Result result = StartOne(start);
+      if (result == Result::kStarted && start.kind == ContainerKind::kSidecar)
+        started_sidecar_ = true;
+      if (EndsSync(start.kind, result)) return first_error_;
+    }
   }
   return first_error_;
 }
 
+bool ContainerStarter::EndsSync(ContainerKind kind, Result result) {
+  switch (result) {
+    case Result::kStarted: return false;
+    case Result::kHooked:
+    case Result::kSandboxDied: return true;
+    case Result::kWaits:
+    case Result::kFailed: return kind == ContainerKind::kInit;
+  }
+  UNREACHABLE();
+}
+
 const kube::Container* ContainerStarter::Find(const ContainerStart& start) const {
   const auto& spec = context_.pod.spec();
-  if (start.ephemeral) {
-    for (const auto& container : ephemerals_)
-      if (container.name() == start.name) return &container;
-    return nullptr;
+  switch (start.kind) {
+    case ContainerKind::kRegular: return FindByName(spec.containers(), start.name);
+    case ContainerKind::kInit:
+    case ContainerKind::kSidecar: return FindByName(spec.init_containers(), start.name);
+    case ContainerKind::kEphemeral: return FindByName(ephemerals_, start.name);
   }
-  for (const auto& container : start.init ? spec.init_containers() : spec.containers())
-    if (container.name() == start.name) return &container;
-  return nullptr;
+  UNREACHABLE();
 }
 
 ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
@@ -195,7 +214,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
   LinkLog(start.name, id, *start.attempt);
   if (container->lifecycle().has_post_start()) {
-    out_.post_start = StartedContainer{id.str(), start.name, start.init,
+    out_.post_start = StartedContainer{id.str(), start.name, IsInit(start.kind),
                                        context_.ips.empty() ? "" : context_.ips.front()};
     return Result::kHooked;
   }
@@ -310,7 +329,8 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 /// On disk before the start: a container that is gone afterwards has run.
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
-  if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
+  if (start.kind != ContainerKind::kEphemeral && !IsRemembered(context_.pod, container))
+    return OkStatus();
   cri::StartedAttempts next = out_.started_attempts;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
@@ -479,7 +499,7 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
       return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
                                 Message(there.status()));
   }
-  if (start.ephemeral) {
+  if (start.kind == ContainerKind::kEphemeral) {
     if (const Status set = SetTarget(start.name, config); !set.ok()) return set;
   }
   return MakeLogDir(context_.deps.files, context_.deps.node,

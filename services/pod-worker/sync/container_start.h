@@ -79,6 +79,7 @@ class ContainerStarter {
     std::map<std::string, std::string> volumes;  // of image volumes, by name
   };
   Status StartEach(const PodActions& todo);
+  static bool EndsSync(ContainerKind kind, Result result);
   bool EnsureVolumeImages(const std::string& container);
   void UseVolumeImages();
   void MarkVolumeImagesUsed();
