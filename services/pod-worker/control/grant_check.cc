@@ -113,9 +113,9 @@ GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRec
   if (record == nullptr) return {kAsk, FailedPrecondition("no source wants the pod"), {}};
   const std::pair asked{request.incarnation(), request.generation()};
   const std::pair wanted{record->incarnation(), record->generation()};
-  const Status other =
-      FailedPrecondition("the grant is of life {} generation {}, wanted is life {} generation {}",
-                         asked.first, asked.second, wanted.first, wanted.second);
+  const Status other = FailedPrecondition(
+      "the grant is of incarnation {} generation {}, wanted is incarnation {} generation {}",
+      asked.first, asked.second, wanted.first, wanted.second);
   if (wanted < asked) return {kAsk, other, {}};
   if (record->state() != v1::DesiredRecord::WANTED)
     return {kRefuse,

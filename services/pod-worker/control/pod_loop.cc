@@ -157,9 +157,10 @@ Worker* PodLoop::WaitingFor(const PullRequest& pull) const {
 void PodLoop::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
       PullsText(deps_.puller.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
-  for (const auto& [container, reason] : result.notes) worker.waiting_reasons[container] = reason;
+  for (const auto& [container, reason] : result.waiting_reasons)
+    worker.waiting_reasons[container] = reason;
   if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.clock.Now());
-  result.look_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
+  result.sync_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
 }
 
 PodNeed PodLoop::NeedOf(const std::string& uid) const {
