@@ -95,7 +95,7 @@ void PodLoop::OnPodChanged(const std::string& uid) {
 void PodLoop::OnObjectsChanged() {
   for (const auto& [uid, worker] : deps_.workers)
     if (worker->state == WorkerState::kSyncing &&
-        (worker->traits.shows_objects || !worker->sync_error.empty()))
+        (worker->traits.shows_objects || worker->trouble.Any()))
       due_.Add(uid, Duration{0});
 }
 
@@ -103,7 +103,7 @@ void PodLoop::OnObjectsChanged() {
 void PodLoop::OnObjectsChanged(const std::string& uid) {
   const Worker* worker = Find(uid);
   if (worker == nullptr || worker->state != WorkerState::kSyncing) return;
-  if (worker->traits.shows_objects || !worker->sync_error.empty() || due_.Contains(uid))
+  if (worker->traits.shows_objects || worker->trouble.Any() || due_.Contains(uid))
     due_.Add(uid, Duration{0});
 }
 
@@ -112,7 +112,7 @@ void PodLoop::OnObjectsChanged(const std::string& uid) {
 void PodLoop::OnAddresses() {
   for (const auto& [uid, worker] : deps_.workers)
     if (worker->state == WorkerState::kSyncing &&
-        (worker->traits.host_network || !worker->sync_error.empty()))
+        (worker->traits.host_network || worker->trouble.Any()))
       due_.Add(uid, Duration{0});
 }
 
@@ -209,10 +209,9 @@ void PodLoop::GiveUserIds(Worker& worker) {
     return deps_.store.Save(worker, {});
   }
   const std::string why = fmt::format("user namespace: {}", Message(given.status()));
-  if (worker.sync_error != why)
+  if (worker.trouble.Set(Trouble::kUserIds, why))
     PodEvents(deps_.events, RefOf(worker))
         .Warning("FailedCreatePodSandBox", "Failed to create pod sandbox: " + why);
-  worker.sync_error = why;
   deps_.store.PutWorkers(worker);
   due_.Add(worker.uid, kIdsRetry);
 }
