@@ -40,7 +40,7 @@ std::string TypeOf(const ContainerStart& start) {
   UNREACHABLE();
 }
 
-const kube::Container* FindByName(const auto& containers, const std::string& name) {
+const kube::Container* FindContainer(const auto& containers, const std::string& name) {
   const auto found = std::ranges::find_if(
       containers, [&name](const kube::Container& container) { return container.name() == name; });
   return found == containers.end() ? nullptr : &*found;
@@ -130,10 +130,10 @@ bool ContainerStarter::EndsSync(ContainerKind kind, Result result) {
 const kube::Container* ContainerStarter::Find(const ContainerStart& start) const {
   const auto& spec = context_.pod.spec();
   switch (start.kind) {
-    case ContainerKind::kRegular: return FindByName(spec.containers(), start.name);
+    case ContainerKind::kRegular: return FindContainer(spec.containers(), start.name);
     case ContainerKind::kInit:
-    case ContainerKind::kSidecar: return FindByName(spec.init_containers(), start.name);
-    case ContainerKind::kEphemeral: return FindByName(ephemerals_, start.name);
+    case ContainerKind::kSidecar: return FindContainer(spec.init_containers(), start.name);
+    case ContainerKind::kEphemeral: return FindContainer(ephemerals_, start.name);
   }
   UNREACHABLE();
 }
