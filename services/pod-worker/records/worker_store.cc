@@ -37,8 +37,7 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   FillRecord(worker, *record);
   deps_.strands.Run(RecordsStrand(worker.uid), [this, state, permanent, record, what,
                                                 done = std::move(done)] {
-    // The terminal status first: without it the state would say that a pod is over, and nobody knew
-    // how.
+    // The terminal status first: without it the state would show that a pod is over, but not how.
     Status status =
         what.permanent ? deps_.records.SavePermanent(*permanent, what.fsync) : OkStatus();
     if (status.ok()) status = deps_.records.SaveWorker(*state);
@@ -46,8 +45,8 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   });
 }
 
-/// `saved`: the worker as it was when the save began. It may have gone on since, and what is not on
-/// disk nobody may hear of.
+/// `saved`: the worker as it was when the save began. It may have gone on since, and only what is
+/// on disk is published.
 void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const Done& done,
                           const Status& status) {
   const std::string& uid = saved.uid();
