@@ -29,7 +29,7 @@ TEST(ChooseDriver, TheRuntimesGoesFirst) {
   } kCases[] = {
       {"it says the same", "systemd", "systemd", "", "systemd", "systemd"},
       {"it says another", "systemd", "cgroupfs", "", "systemd", "systemd"},
-      {"it was made anew", "cgroupfs", "systemd", "systemd", "cgroupfs", "cgroupfs"},
+      {"it was made again", "cgroupfs", "systemd", "systemd", "cgroupfs", "cgroupfs"},
       {"it never says", Unimplemented("old"), "systemd", "", "systemd", ""},
       {"it does not say any more", Unimplemented("old"), "cgroupfs", "systemd", "cgroupfs",
        "systemd"},

@@ -6,6 +6,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/bus.h"
 #include "libs/cri/incarnation.h"
+#include "services/pod-worker/control/start_step.h"
 #include "services/pod-worker/images/pulls_text.h"
 #include "services/pod-worker/pod/events.h"
 #include "splitlet/v1/records.pb.h"
@@ -31,7 +32,7 @@ void PodLoop::Advance(const std::string& uid, std::shared_ptr<const cri::PodList
   worker->On(ActivityEvent::kWoken);
   if (worker->activity != Activity::kIdle) return;
   switch (worker->state) {
-    case WorkerState::kSyncing: return BeginSync(*worker, std::move(listing));
+    case WorkerState::kSyncing: return AdvanceSyncing(*worker, std::move(listing));
     case WorkerState::kTerminating:
       deps_.probes.OnEnding(uid);
       return deps_.terminator.Inspect(*worker);
@@ -40,11 +41,28 @@ void PodLoop::Advance(const std::string& uid, std::shared_ptr<const cri::PodList
   }
 }
 
+void PodLoop::AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
+  const bool granted = worker.grant && desired_ready_;
+  const std::optional<Duration> left = DeadlineLeft(worker);
+  const Clock::Time held_until = deps_.holds.HeldUntil(worker.uid);
+  const auto wait = MustPassGate(worker) ? deps_.gate.WaitOf(worker) : StaticPodStartGate::Wait{};
+  const bool past_deadline = left && *left <= Duration{0};
+  if (granted && left && !past_deadline) due_.Add(worker.uid, *left);
+  switch (DecideStart({.granted = granted,
+                       .past_deadline = past_deadline,
+                       .held = static_cast<bool>(held_until),
+                       .name_taken = !wait.text.empty(),
+                       .lacks_user_ids = worker.traits.user_namespace && !worker.user_ids})) {
+    case StartStep::kNone: return;
+    case StartStep::kEnd: return EndPastDeadline(worker);
+    case StartStep::kAwaitHold: return due_.Add(worker.uid, held_until - deps_.clock.Now());
+    case StartStep::kAwaitName: return AwaitName(worker, wait);
+    case StartStep::kGiveUserIds: PassGate(worker); return GiveUserIds(worker);
+    case StartStep::kSync: PassGate(worker); return BeginSync(worker, std::move(listing));
+  }
+}
+
 void PodLoop::BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
-  if (!worker.grant || !desired_ready_ || PastDeadline(worker)) return;
-  if (const Clock::Time until = deps_.holds.HeldUntil(worker.uid))
-    return due_.Add(worker.uid, until - deps_.clock.Now());
-  if (!MayStart(worker) || !HasUserIds(worker)) return;
   if (const Duration wait = deps_.objects.Prepare(worker); wait > Duration{0})
     return due_.Add(worker.uid, wait);
   if (!worker.synced_once) deps_.keeper.OnPodsChanged();
@@ -77,7 +95,7 @@ void PodLoop::OnPodChanged(const std::string& uid) {
 void PodLoop::OnObjectsChanged() {
   for (const auto& [uid, worker] : deps_.workers)
     if (worker->state == WorkerState::kSyncing &&
-        (worker->traits.shows_objects || !worker->sync_error.empty()))
+        (worker->traits.shows_objects || worker->trouble.Any()))
       due_.Add(uid, Duration{0});
 }
 
@@ -85,7 +103,7 @@ void PodLoop::OnObjectsChanged() {
 void PodLoop::OnObjectsChanged(const std::string& uid) {
   const Worker* worker = Find(uid);
   if (worker == nullptr || worker->state != WorkerState::kSyncing) return;
-  if (worker->traits.shows_objects || !worker->sync_error.empty() || due_.Contains(uid))
+  if (worker->traits.shows_objects || worker->trouble.Any() || due_.Contains(uid))
     due_.Add(uid, Duration{0});
 }
 
@@ -94,7 +112,7 @@ void PodLoop::OnObjectsChanged(const std::string& uid) {
 void PodLoop::OnAddresses() {
   for (const auto& [uid, worker] : deps_.workers)
     if (worker->state == WorkerState::kSyncing &&
-        (worker->traits.host_network || !worker->sync_error.empty()))
+        (worker->traits.host_network || worker->trouble.Any()))
       due_.Add(uid, Duration{0});
 }
 
@@ -139,9 +157,10 @@ Worker* PodLoop::WaitingFor(const PullRequest& pull) const {
 void PodLoop::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
       PullsText(deps_.puller.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
-  for (const auto& [container, reason] : result.notes) worker.waiting_reasons[container] = reason;
+  for (const auto& [container, reason] : result.waiting_reasons)
+    worker.waiting_reasons[container] = reason;
   if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.clock.Now());
-  result.look_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
+  result.sync_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
 }
 
 PodNeed PodLoop::NeedOf(const std::string& uid) const {
@@ -161,48 +180,53 @@ PodNeed PodLoop::NeedOf(const std::string& uid) const {
 }
 
 /// A static pod waits until every other pod of its full name is gone.
-bool PodLoop::MayStart(Worker& worker) {
-  if (worker.started || !worker.traits.is_static) return worker.started = true;
-  const std::string waits = deps_.gate.WaitsFor(worker);
-  if (waits != worker.waits_for) {
-    worker.waits_for = waits;
-    deps_.store.PutWorkers(worker);
-  }
-  return worker.started = waits.empty();
+bool PodLoop::MustPassGate(const Worker& worker) {
+  return worker.traits.is_static && !worker.started;
+}
+
+void PodLoop::AwaitName(Worker& worker, const StaticPodStartGate::Wait& wait) {
+  if (!wait.leftover.empty()) deps_.gate.Inspect(worker, wait.leftover);
+  SetWaitsFor(worker, wait.text);
+}
+
+void PodLoop::PassGate(Worker& worker) {
+  if (MustPassGate(worker)) SetWaitsFor(worker, "");
+  worker.started = true;
+}
+
+void PodLoop::SetWaitsFor(Worker& worker, const std::string& text) {
+  if (text == worker.waits_for) return;
+  worker.waits_for = text;
+  deps_.store.PutWorkers(worker);
 }
 
 /// The ids are on disk before anything runs with them: the end of the save advances the pod.
-bool PodLoop::HasUserIds(Worker& worker) {
-  if (!worker.traits.user_namespace || worker.user_ids) return true;
+void PodLoop::GiveUserIds(Worker& worker) {
   StatusOr<UserIds> given = Unavailable("the ids of a pod whose file cannot be read are not known");
   if (deps_.unreadable.empty()) given = deps_.user_ids.Give(worker.uid);
   if (given.ok()) {
     worker.user_ids = *given;
-    deps_.store.Save(worker, {});
-    return false;
+    return deps_.store.Save(worker, {});
   }
   const std::string why = fmt::format("user namespace: {}", Message(given.status()));
-  if (worker.sync_error != why)
+  if (worker.trouble.Set(Trouble::kUserIds, why))
     PodEvents(deps_.events, RefOf(worker))
         .Warning("FailedCreatePodSandBox", "Failed to create pod sandbox: " + why);
-  worker.sync_error = why;
   deps_.store.PutWorkers(worker);
   due_.Add(worker.uid, kIdsRetry);
-  return false;
 }
 
-bool PodLoop::PastDeadline(Worker& worker) {
-  if (!worker.traits.active_deadline) return false;
-  const Duration left =
-      worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} - deps_.clock.Now();
-  if (left > Duration{0}) {
-    due_.Add(worker.uid, left);
-    return false;
-  }
+/// Unset: the pod has no deadline.
+std::optional<Duration> PodLoop::DeadlineLeft(const Worker& worker) const {
+  if (!worker.traits.active_deadline) return std::nullopt;
+  return worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} -
+         deps_.clock.Now();
+}
+
+void PodLoop::EndPastDeadline(Worker& worker) {
   PodEvents(deps_.events, RefOf(worker)).Normal("DeadlineExceeded", kPastDeadline);
   deps_.terminator.Kill(worker, {.reason = "DeadlineExceeded", .message = kPastDeadline});
   deps_.store.Save(worker, {.permanent = true, .fsync = true});
-  return true;
 }
 
 /// The next incarnation, or a pod that waited for this name. A pod that no source recorded leaves

@@ -10,6 +10,7 @@
 /// Source:  docs/design.md, "The calls"; docs/safety.md, rules 14 to 20.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "libs/bus/typed.h"
@@ -113,10 +114,15 @@ class PodLoop {
 
  private:
   Worker* Find(const std::string& uid) const { return deps_.workers.Find(uid); }
+  void AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
   void BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
-  bool MayStart(Worker& worker);
-  bool HasUserIds(Worker& worker);
-  bool PastDeadline(Worker& worker);
+  static bool MustPassGate(const Worker& worker);
+  void AwaitName(Worker& worker, const StaticPodStartGate::Wait& wait);
+  void SetWaitsFor(Worker& worker, const std::string& text);
+  void PassGate(Worker& worker);
+  void GiveUserIds(Worker& worker);
+  std::optional<Duration> DeadlineLeft(const Worker& worker) const;
+  void EndPastDeadline(Worker& worker);
   void AfterFinish(Worker& worker);
   void ForgetProbes(Worker& worker);
 

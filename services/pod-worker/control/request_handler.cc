@@ -35,12 +35,12 @@ int64_t AnnotatedGrace(const v1::ObservedPod& seen) {
 /// The containers that would be made first: they show why they are not.
 std::map<std::string, WaitingReason> WaitingReasonsOfRefusal(const kube::Pod& pod,
                                                              const std::string& why) {
-  std::map<std::string, WaitingReason> notes;
-  const WaitingReason note{"CreateContainerConfigError", why, std::nullopt};
+  std::map<std::string, WaitingReason> reasons;
+  const WaitingReason reason{"CreateContainerConfigError", why, std::nullopt};
   const auto& spec = pod.spec();
-  if (!spec.init_containers().empty()) return {{spec.init_containers(0).name(), note}};
-  for (const auto& container : spec.containers()) notes[container.name()] = note;
-  return notes;
+  if (!spec.init_containers().empty()) return {{spec.init_containers(0).name(), reason}};
+  for (const auto& container : spec.containers()) reasons[container.name()] = reason;
+  return reasons;
 }
 
 v1::KillPodReply KillReply(Clock::Time deadline) {
@@ -163,7 +163,7 @@ void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits trai
     case GrantAction::kAnswer: UNREACHABLE();
     case GrantAction::kRefuseBelowFound:
       deps_.found.PutWorkers(uid);
-      return done(FailedPrecondition("the runtime shows a later life of the pod"));
+      return done(FailedPrecondition("the runtime shows a later incarnation of the pod"));
     case GrantAction::kEndFound:
       return EndFound(*deps_.found.Find(uid), std::move(grant), std::move(traits), std::move(done));
     case GrantAction::kAnswerWaiting: return AnswerSaved(*worker, std::move(done));

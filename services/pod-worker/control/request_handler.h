@@ -1,6 +1,6 @@
 #pragma once
 
-/// Carries out what is asked for: grants, kills and desired records, as worker/requests.h decides.
+/// Carries out what is asked for: grants, kills and desired records, as requests.h decides.
 /// In:      UpdatePod, KillPod, changes of `desired`, a timer; each after the files are read.
 /// Owns:    nothing; what is asked for, and what was refused for good, is in the workers.
 /// Out:     workers that are added, changed or killed; answers, when their content is on disk; an

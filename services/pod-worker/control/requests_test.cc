@@ -7,7 +7,7 @@ namespace {
 
 using enum WorkerState;
 
-PodView Nobody() { return {}; }
+PodView NoWorker() { return {}; }
 PodView Found(int64_t incarnation) { return {.worker = {}, .found = incarnation}; }
 PodView With(PodView::OfWorker worker) { return {.worker = worker, .found = {}}; }
 
@@ -19,7 +19,7 @@ const struct {
   GrantNumber grant;
   GrantAction want;
 } kGrants[] = {
-    {"the first grant of a pod that nobody knows", Nobody(), {5, 1}, kBegin},
+    {"the first grant of an unknown pod", NoWorker(), {5, 1}, kBegin},
     {"of the incarnation whose containers are found", Found(5), {5, 1}, kBegin},
     {"of one before the incarnation that is found", Found(5), {4, 9}, kRefuseBelowFound},
     {"of one after the incarnation that is found", Found(5), {6, 1}, kEndFound},
@@ -92,13 +92,13 @@ TEST(DecideKill, EveryAction) {
     KillQuestion question;
     KillAction want;
   } kCases[] = {
-      {"of a pod that nobody knows", Nobody(), {.incarnation = 5}, kRefuseUnknown},
+      {"of an unknown pod", NoWorker(), {.incarnation = 5}, kRefuseUnknown},
       {"of another incarnation than the desired one",
-       Nobody(),
+       NoWorker(),
        {.incarnation = 5, .desired = 6},
        kRefuseUnknown},
       {"of a pod that is desired and never granted",
-       Nobody(),
+       NoWorker(),
        {.incarnation = 5, .desired = 5},
        kEndUngranted},
       {"of an earlier incarnation", With({.incarnation = 5}), {.incarnation = 4}, kAnswerOver},
@@ -130,8 +130,8 @@ TEST(DecideOrphanKill, EveryAction) {
     bool desired;
     OrphanAction want;
   } kCases[] = {
-      {"of a pod that nobody knows", Nobody(), false, kEnd},
-      {"of a pod that a source knows", Nobody(), true, kRefuseDesired},
+      {"of an unknown pod", NoWorker(), false, kEnd},
+      {"of a pod that a source knows", NoWorker(), true, kRefuseDesired},
       {"of a pod that runs", With({.incarnation = 5}), false, kRefuseWorker},
       {"after an incarnation that is finished", With({.incarnation = 5, .state = kFinished}), false,
        kEnd},
@@ -154,8 +154,8 @@ TEST(DecideDesired, EveryAction) {
     DesiredQuestion question;
     DesiredAction want;
   } kCases[] = {
-      {"a pod that is wanted starts nothing by itself", Nobody(), {5, false}, kNone},
-      {"a pod that is over and was never granted", Nobody(), {5, true}, kEndUngranted},
+      {"a pod that is wanted starts nothing by itself", NoWorker(), {5, false}, kNone},
+      {"a pod that is over and was never granted", NoWorker(), {5, true}, kEndUngranted},
       {"a pod that is wanted and runs", With({.incarnation = 5}), {5, false}, kNone},
       {"a pod that is over and runs", With({.incarnation = 5}), {5, true}, kEnd},
       {"a pod that is over and finished",

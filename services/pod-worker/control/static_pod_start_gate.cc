@@ -53,17 +53,15 @@ bool StaticPodStartGate::IsLeftover(const Worker& worker) const {
   return found != leftovers_.end() && found->second.contains(worker.uid);
 }
 
-std::string StaticPodStartGate::WaitsFor(const Worker& worker) {
+StaticPodStartGate::Wait StaticPodStartGate::WaitOf(const Worker& worker) const {
   if (const Worker* other = OtherBefore(worker))
-    return fmt::format("waits for pod {} of the same name", other->uid);
+    return {fmt::format("waits for pod {} of the same name", other->uid), ""};
   const auto left = leftovers_.find(FullNameOf(worker));
-  if (left == leftovers_.end()) return "";
-  for (const auto& uid : left->second) {
-    if (uid == worker.uid) continue;
-    Inspect(worker, uid);
-    return fmt::format("waits for containers of pod {} of the same name", uid);
-  }
-  return "";
+  if (left == leftovers_.end()) return {};
+  for (const auto& uid : left->second)
+    if (uid != worker.uid)
+      return {fmt::format("waits for containers of pod {} of the same name", uid), uid};
+  return {};
 }
 
 const Worker* StaticPodStartGate::OtherBefore(const Worker& worker) const {

@@ -39,9 +39,13 @@ class StaticPodStartGate {
                        const std::vector<cri::Container>& containers);
   /// It was alive at the start of this process: it runs already, and waits for no pod.
   bool IsLeftover(const Worker& worker) const;
-  /// The pod that a static pod waits for, as a text for people; empty: it may start. Inspects a
-  /// leftover that it waits for.
-  std::string WaitsFor(const Worker& worker);
+  struct Wait {
+    std::string text;      // the pod that a static pod waits for; empty: it may start
+    std::string leftover;  // UID of that pod where it is a leftover, which is to be inspected
+  };
+  Wait WaitOf(const Worker& worker) const;
+  /// Is the leftover that `waiting` waits for gone?
+  void Inspect(const Worker& waiting, const std::string& leftover);
   /// The pod has finished: nothing of it is alive.
   void OnFinished(const Worker& worker);
   /// UIDs of the other pods of its full name that wait to start.
@@ -49,7 +53,6 @@ class StaticPodStartGate {
 
  private:
   const Worker* OtherBefore(const Worker& worker) const;
-  void Inspect(const Worker& waiting, const std::string& leftover);
   void Forget(const std::string& full_name, const std::string& uid);
 
   const Deps deps_;

@@ -34,8 +34,10 @@ bool IsWanted(const bus::View<v1::DesiredRecord>& desired, const std::string& ke
 void CountWorkers(const Workers& workers, const bus::View<v1::DesiredRecord>& desired,
                   Metrics& metrics) {
   CountStates(workers, metrics);
-  metrics.late_unmounts.Set(static_cast<double>(std::ranges::count_if(
-      workers, [](const auto& entry) { return entry.second->unmounts_late; })));
+  metrics.late_unmounts.Set(
+      static_cast<double>(std::ranges::count_if(workers, [](const auto& entry) {
+        return entry.second->trouble.kind() == Trouble::kUnmounting;
+      })));
   std::map<std::tuple<std::string, std::string, std::string>, int> counts;
   for (const char* lifecycle : kLifecycles) {
     for (const char* config : {"desired", "orphan"})

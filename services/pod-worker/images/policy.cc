@@ -60,7 +60,7 @@ std::optional<bool> PullRequired(const ImageDecision& decision) {
 ImageDecision DecidePull(const ImageQuestion& question, const PullMemory& memory) {
   if (memory.pulling) return {.kind = ImageDecision::Kind::kWaitForPull};
   if (!InBackoff(memory, question.now)) return {.kind = ImageDecision::Kind::kPull};
-  if (memory.failed_anew) {
+  if (memory.unreported_failure) {
     ImageDecision failed = Fail(memory.reason, memory.message);
     failed.retry_at = memory.failed_at + memory.wait;
     failed.sync_at = EndOfError(memory);
@@ -121,7 +121,7 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
 
 std::optional<ImageRequest> RequestOf(const ImageQuestion& question, const PullMemory& memory,
                                       std::optional<bool> present, const ImageDecision& decision) {
-  const bool reported = memory.failed_anew && decision.kind == ImageDecision::Kind::kFail;
+  const bool reported = memory.unreported_failure && decision.kind == ImageDecision::Kind::kFail;
   if (memory.pulling || !memory.pulled_ref.empty() || reported) return std::nullopt;
   const auto text = [](std::optional<bool> known) {
     return known ? (*known ? "true" : "false") : "unknown";

@@ -39,8 +39,8 @@ struct PullMemory {
   Duration delay{0};              // 0: never failed
   Duration wait{0};               // `delay` with jitter, so that pods do not retry in lockstep
   Clock::Time failed_at;
-  std::string reason, message;  // of the last real failure
-  bool failed_anew = false;     // the failure of a volume's image, until a sync has reported it
+  std::string reason, message;      // of the last real failure
+  bool unreported_failure = false;  // the failure of a volume's image, until a sync has reported it
   /// Containers that already have the events of the present back-off; "": a volume.
   std::set<std::string> backed_off;
 };

@@ -149,7 +149,7 @@ TEST(Images, BackOffAfterFailures) {
   EXPECT_EQ(failed.retry_at, waiting.retry_at);
   EXPECT_EQ(failed.sync_at, clock.Now() + memory.wait / 2) << "the back-off is shown then";
   EXPECT_FALSE(failed.backs_off);
-  memory.failed_anew = true;
+  memory.unreported_failure = true;
   const auto shown = DecideImage(question(), memory, nullptr);
   EXPECT_EQ(shown.reason, "ErrImagePull");
   EXPECT_EQ(shown.message, failed.message);

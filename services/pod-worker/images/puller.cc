@@ -98,7 +98,7 @@ void ImagePuller::MarkUsed(const std::string& uid, const std::string& image,
   PullMemory& memory = memories_[uid][image];
   if (kept_for.empty()) memory.pulled_ref.clear();
   memory.kept_for = kept_for;
-  memory.failed_anew = false;
+  memory.unreported_failure = false;
 }
 
 void ImagePuller::MarkBackedOff(const std::string& uid, const std::string& image,
@@ -365,7 +365,7 @@ void ImagePuller::Report(const Flight& flight, const Member& member) {
                               "Image size: {} bytes.",
                               image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
                   container);
-  deps_.on_pulled(*worker, {.look_now = true});
+  deps_.on_pulled(*worker, {.sync_now = true});
 }
 
 void ImagePuller::EndIntent(const Flight& flight) {
@@ -396,7 +396,7 @@ void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Statu
   PullMemory& memory = memories_[worker.uid][image];
   const ImageQuestion question{image, "", deps_.clock.Now()};
   ImageDecision failed = PullFailed(question, why, deps_.random, memory);
-  PullResult result{.look_now = containers.contains(""), .sync_at = failed.sync_at};
+  PullResult result{.sync_now = containers.contains(""), .sync_at = failed.sync_at};
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers) {
     for (const auto& event : failed.events)
@@ -406,11 +406,12 @@ void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Statu
     if (!container.empty()) {
       events.Warning("Failed", fmt::format("Error: {}", failed.reason), container);
       deps_.metrics.CountStartError("container", failed.reason);
-      result.notes[container] = WaitingReason{failed.reason, failed.message, failed.retry_at};
+      result.waiting_reasons[container] =
+          WaitingReason{failed.reason, failed.message, failed.retry_at};
     }
     failed = DecideImage(question, memory, nullptr);
   }
-  memory.failed_anew = result.look_now;
+  memory.unreported_failure = result.sync_now;
   deps_.on_pulled(worker, result);
 }
 

@@ -45,9 +45,10 @@ struct PullRequest {
 };
 
 struct PullResult {
-  bool look_now = false;                       // containers may start
-  std::map<std::string, WaitingReason> notes;  // by container that waited for the failed pull
-  std::optional<Clock::Time> sync_at;          // when a sync decides differently
+  bool sync_now = false;  // containers may start
+  /// By container that waited for the failed pull.
+  std::map<std::string, WaitingReason> waiting_reasons;
+  std::optional<Clock::Time> sync_at;  // when a sync decides differently
 };
 
 class ImagePuller {

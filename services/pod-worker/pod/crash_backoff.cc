@@ -58,8 +58,8 @@ bool CrashBackoff::Advance(const std::string& key, const Exit& exit, Clock::Time
   const auto [found, fresh] = entries_.try_emplace(key);
   Entry& entry = found->second;
   if (!fresh && entry.exited_id == exit.id) return false;
-  const bool anew = fresh || Expired(entry, exit, now);
-  entry.delay = anew ? std::min(kBackoffInitial, max_) : std::min(entry.delay * 2, max_);
+  const bool from_start = fresh || Expired(entry, exit, now);
+  entry.delay = from_start ? std::min(kBackoffInitial, max_) : std::min(entry.delay * 2, max_);
   if (max_ < kBackoffInitial) entry.delay = max_;
   entry.advanced_at = now;
   entry.exited_id = exit.id;

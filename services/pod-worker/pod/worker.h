@@ -26,6 +26,7 @@
 #include "services/pod-worker/pod/restarts.h"
 #include "services/pod-worker/pod/termination.h"
 #include "services/pod-worker/pod/traits.h"
+#include "services/pod-worker/pod/trouble.h"
 #include "services/pod-worker/pod/user_ids.h"
 #include "services/pod-worker/pod/worker_state.h"
 
@@ -82,11 +83,8 @@ struct Worker {
   Clock::Time started_at;  // for the active deadline
   Clock::Time granted_at;  // of this process, for metrics
   Clock::Time last_action;
-  Clock::Time ending_since;  // of this process, for metrics
-  /// Since when its termination waits for programs that hold its volumes; and whether that is in
-  /// its record.
-  Clock::Time unmounting_since;
-  bool unmounts_late = false;
+  Clock::Time ending_since;      // of this process, for metrics
+  Clock::Time unmounting_since;  // its termination waits for programs that hold its volumes
 
   // What is being done.
   Activity activity = Activity::kIdle;
@@ -99,7 +97,7 @@ struct Worker {
   std::map<std::string, WaitingReason> waiting_reasons;  // by container
   PostStart post_start;
   std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
-  std::string sync_error;
+  PodTrouble trouble;
   int failures = 0;
   int missing_passes = 0;
   std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end

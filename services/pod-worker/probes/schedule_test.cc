@@ -34,7 +34,7 @@ TEST(ProbeCount, ThresholdsInARow) {
       {"ready after the second success in a row", kReadiness, 2, 3, "+-++", "ooo+"},
       {"without a result until a threshold is met", kReadiness, 1, 3, "--+", "oo+"},
       {"readiness goes on after a failure", kReadiness, 1, 1, "-+-", "-+-"},
-      {"a success between failures begins anew", kLiveness, 1, 3, "+--+--", "++++++"},
+      {"a success between failures begins again", kLiveness, 1, 3, "+--+--", "++++++"},
       {"three failures of liveness put it on hold", kLiveness, 1, 3, "+---", "+++-!"},
       {"liveness that fails at once", kLiveness, 1, 1, "-", "-!"},
       {"startup ends with its first success", kStartup, 1, 3, "--+", "oo+!"},

@@ -129,7 +129,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
   record.set_refused_generation(worker.refused.generation);
   record.set_refusal(worker.refused.why);
-  record.set_sync_error(worker.sync_error);
+  record.set_sync_error(worker.trouble.text());
   record.set_admission_reason(worker.waits_for);
   cri::ToProto(worker.started_attempts, *record.mutable_started_attempts());
 }

@@ -29,11 +29,25 @@ constexpr uint32_t kHostsMode = 0644;
 constexpr uint32_t kTerminationLogMode = 0666;
 constexpr uint64_t kMaxHostsFile = 1u << 20;
 constexpr size_t kMaxEnvFiles = 1u << 20;  // of a container, together
-constexpr const char* kCreateError = "CreateContainerError";
 
 std::string TypeOf(const ContainerStart& start) {
-  if (start.ephemeral) return "ephemeral_container";
-  return start.init ? "init_container" : "container";
+  switch (start.kind) {
+    case ContainerKind::kRegular: return "container";
+    case ContainerKind::kInit:
+    case ContainerKind::kSidecar: return "init_container";
+    case ContainerKind::kEphemeral: return "ephemeral_container";
+  }
+  UNREACHABLE();
+}
+
+const kube::Container* FindContainer(const auto& containers, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      containers, [&name](const kube::Container& container) { return container.name() == name; });
+  return found == containers.end() ? nullptr : &*found;
+}
+
+bool IsInit(ContainerKind kind) {
+  return kind == ContainerKind::kInit || kind == ContainerKind::kSidecar;
 }
 
 bool Mounts(const kube::Container& container, const std::string& volume) {
@@ -91,33 +105,37 @@ void ContainerStarter::UseVolumeImages() {
 }
 
 Status ContainerStarter::StartEach(const PodActions& todo) {
-  for (const auto& start : todo.start_ephemeral) {
-    const Result result = StartOne(start);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
-  }
-  for (const auto& start : todo.start_init) {
-    const Result result = StartOne(start);
-    started_sidecar_ = started_sidecar_ || (start.sidecar && result == Result::kStarted);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
-    if (result != Result::kStarted && !start.sidecar) return first_error_;
-  }
-  for (const auto& start : todo.start) {
-    const Result result = StartOne(start);
-    if (result == Result::kSandboxDied || result == Result::kHooked) return first_error_;
+  for (const auto* list : {&todo.start_ephemeral, &todo.start_init, &todo.start}) {
+    for (const auto& start : *list) {
+      const Result result = StartOne(start);
+      if (result == Result::kStarted && start.kind == ContainerKind::kSidecar)
+        started_sidecar_ = true;
+      if (EndsSync(start.kind, result)) return first_error_;
+    }
   }
   return first_error_;
 }
 
+bool ContainerStarter::EndsSync(ContainerKind kind, Result result) {
+  switch (result) {
+    case Result::kStarted: return false;
+    case Result::kHooked:
+    case Result::kSandboxDied: return true;
+    case Result::kWaits:
+    case Result::kFailed: return kind == ContainerKind::kInit;
+  }
+  UNREACHABLE();
+}
+
 const kube::Container* ContainerStarter::Find(const ContainerStart& start) const {
   const auto& spec = context_.pod.spec();
-  if (start.ephemeral) {
-    for (const auto& container : ephemerals_)
-      if (container.name() == start.name) return &container;
-    return nullptr;
+  switch (start.kind) {
+    case ContainerKind::kRegular: return FindContainer(spec.containers(), start.name);
+    case ContainerKind::kInit:
+    case ContainerKind::kSidecar: return FindContainer(spec.init_containers(), start.name);
+    case ContainerKind::kEphemeral: return FindContainer(ephemerals_, start.name);
   }
-  for (const auto& container : start.init ? spec.init_containers() : spec.containers())
-    if (container.name() == start.name) return &container;
-  return nullptr;
+  UNREACHABLE();
 }
 
 ContainerStarter::Result ContainerStarter::Fail(const ContainerStart& start,
@@ -151,15 +169,16 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
     ImageRefs images;
     if (!ResolveImages(*container, images)) return Result::kWaits;
     context_.deps.metrics.CountStart(TypeOf(start));
-    std::string reason = kCreateError;
-    auto created = Create(*container, start, images, reason);
-    if (created.status().code() == StatusCode::kCancelled && context_.input.ending->cancelled())
-      return GiveUp(created.status());
-    if (!created.ok()) {
-      if (reason == kCreateError && SandboxDied()) return LeaveDeadSandbox(start, id);
-      return Fail(start, reason, created.status());
+    const Created created = Create(*container, start, images);
+    const Status& made = created.id.status();
+    if (made.code() == StatusCode::kCancelled && context_.input.ending->cancelled())
+      return GiveUp(made);
+    if (!made.ok()) {
+      if (created.part == CreatePart::kCreation && SandboxDied())
+        return LeaveDeadSandbox(start, id);
+      return Fail(start, ReasonOf(created.part), made);
     }
-    id = *created;
+    id = *created.id;
     // The container that just exited may have ended with its sandbox. The runtime shows the dead
     // sandbox last.
     if (!start.exited_id.empty() && SandboxDied()) return LeaveDeadSandbox(start, id);
@@ -196,7 +215,7 @@ ContainerStarter::Result ContainerStarter::StartOne(const ContainerStart& asked)
        KV(kTraceIdField, TraceIdOf(context_.input.traceparent))});
   LinkLog(start.name, id, *start.attempt);
   if (container->lifecycle().has_post_start()) {
-    out_.post_start = StartedContainer{id.str(), start.name, start.init,
+    out_.post_start = StartedContainer{id.str(), start.name, IsInit(start.kind),
                                        context_.ips.empty() ? "" : context_.ips.front()};
     return Result::kHooked;
   }
@@ -311,7 +330,8 @@ Status ContainerStarter::SaveBackoff(const kube::Container& container,
 /// On disk before the start: a container that is gone afterwards has run.
 Status ContainerStarter::RememberStart(const kube::Container& container,
                                        const ContainerStart& start) {
-  if (!start.ephemeral && !IsRemembered(context_.pod, container)) return OkStatus();
+  if (start.kind != ContainerKind::kEphemeral && !IsRemembered(context_.pod, container))
+    return OkStatus();
   cri::StartedAttempts next = out_.started_attempts;
   auto& known = next[start.name];
   if (known.begun_at_ns != 0 && known.attempt == *start.attempt) return OkStatus();
@@ -480,27 +500,41 @@ Status ContainerStarter::FillConfig(const kube::Container& container, const Cont
       return FailedPrecondition("cannot load seccomp profile \"{}\": {}", profile,
                                 Message(there.status()));
   }
-  if (start.ephemeral) {
+  if (start.kind == ContainerKind::kEphemeral) {
     if (const Status set = SetTarget(start.name, config); !set.ok()) return set;
   }
   return MakeLogDir(context_.deps.files, context_.deps.node,
                     context_.sandbox_config.log_directory() + "/" + container.name());
 }
 
-StatusOr<cri::ContainerId> ContainerStarter::Create(const kube::Container& container,
-                                                    const ContainerStart& start,
-                                                    const ImageRefs& images, std::string& reason) {
+const char* ContainerStarter::ReasonOf(CreatePart part) {
+  switch (part) {
+    case CreatePart::kConfig: return "CreateContainerConfigError";
+    case CreatePart::kCreation: return "CreateContainerError";
+  }
+  UNREACHABLE();
+}
+
+Status ContainerStarter::PrepareCreation(const kube::Container& container,
+                                         const ContainerStart& start) {
   for (const std::string& id : start.remove)
     RETURN_IF_ERROR(RemoveContainer(context_.deps.remover, cri::ContainerId(id), Soon()),
                     "remove container {}", id);
   RETURN_IF_ERROR(SaveBackoff(container, start), "back-off");
+  return OkStatus();
+}
+
+ContainerStarter::Created ContainerStarter::Create(const kube::Container& container,
+                                                   const ContainerStart& start,
+                                                   const ImageRefs& images) {
+  if (const Status removed = PrepareCreation(container, start); !removed.ok())
+    return {removed, CreatePart::kCreation};
   runtime::v1::ContainerConfig config;
-  if (const Status filled = FillConfig(container, start, images, config); !filled.ok()) {
-    reason = "CreateContainerConfigError";
-    return filled;
-  }
-  if (context_.input.ending->cancelled()) return Cancelled("the pod is ending");
-  return CreateInRuntime(config, ContainerHash(container));
+  if (const Status filled = FillConfig(container, start, images, config); !filled.ok())
+    return {filled, CreatePart::kConfig};
+  if (context_.input.ending->cancelled())
+    return {Cancelled("the pod is ending"), CreatePart::kCreation};
+  return {CreateInRuntime(config, ContainerHash(container)), CreatePart::kCreation};
 }
 
 StatusOr<cri::ContainerId> ContainerStarter::CreateInRuntime(

@@ -64,10 +64,13 @@ class ContainerStarter {
   bool StartedAny() const { return started_any_; }
 
  private:
-  struct Failure {
-    std::string reason;
-    Status status;
+  /// What failed. Only a failure of the creation can come from a dead sandbox.
+  enum class CreatePart { kConfig, kCreation };
+  struct Created {
+    StatusOr<cri::ContainerId> id;
+    CreatePart part = CreatePart::kCreation;
   };
+  static const char* ReasonOf(CreatePart part);
   enum class Result { kStarted, kHooked, kWaits, kFailed, kSandboxDied };
   Result StartOne(const ContainerStart& asked);
   bool BacksOff(const kube::Container& container, const ContainerStart& start);
@@ -76,6 +79,7 @@ class ContainerStarter {
     std::map<std::string, std::string> volumes;  // of image volumes, by name
   };
   Status StartEach(const PodActions& todo);
+  static bool EndsSync(ContainerKind kind, Result result);
   bool EnsureVolumeImages(const std::string& container);
   void UseVolumeImages();
   void MarkVolumeImagesUsed();
@@ -85,8 +89,9 @@ class ContainerStarter {
   void LogIfMadeBefore(const ContainerStart& start) const;
   void WaitFor(const ImageFailure& failed, const std::string& container);
   Status SaveBackoff(const kube::Container& container, const ContainerStart& start);
-  StatusOr<cri::ContainerId> Create(const kube::Container& container, const ContainerStart& start,
-                                    const ImageRefs& images, std::string& reason);
+  Status PrepareCreation(const kube::Container& container, const ContainerStart& start);
+  Created Create(const kube::Container& container, const ContainerStart& start,
+                 const ImageRefs& images);
   StatusOr<cri::ContainerId> CreateInRuntime(const runtime::v1::ContainerConfig& config,
                                              const std::string& hash);
   StatusOr<cri::ContainerId> FindCreated(const runtime::v1::ContainerConfig& config,

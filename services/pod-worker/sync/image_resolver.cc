@@ -29,7 +29,7 @@ ImageResolver::Answer ImageResolver::Resolve(const Wanted& wanted) {
   const auto& [image, policy, container, user] = wanted;
   const auto known = context_.input.pulls.find(image);
   PullMemory memory = known == context_.input.pulls.end() ? PullMemory{} : known->second;
-  if (!container.empty()) memory.failed_anew = false;  // it is in the events now
+  if (!container.empty()) memory.unreported_failure = false;  // it is in the events now
   if (!memory.kept_for.empty() && !memory.kept_for.contains(user)) memory.pulled_ref.clear();
   const ImageQuestion question{image, policy, context_.deps.clock.Now()};
   StatusOr<std::optional<cri::Image>> local = std::optional<cri::Image>();

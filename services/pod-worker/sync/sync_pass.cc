@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/container.pb.h"
-#include "libs/base/fail_point.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/cri/trace_scope.h"
@@ -13,6 +12,7 @@
 #include "services/pod-worker/pod/observed.h"
 #include "services/pod-worker/pod/phase.h"
 #include "services/pod-worker/pod/probe_results.h"
+#include "services/pod-worker/pod/sandbox_stop.h"
 #include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/records/started_attempts.h"
 #include "services/pod-worker/runtime_config/names.h"
@@ -223,12 +223,9 @@ Status SyncPass::StopSandboxes() {
 }
 
 Status SyncPass::StopSandbox(const v1::SandboxRecord& sandbox) {
-  FAIL_POINT("pod-worker.stop-sandbox.before");
   out_.acted = out_.acted || sandbox.state() == v1::SandboxRecord::READY;
-  RETURN_IF_ERROR(deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()), Soon()),
+  return Annotate(pod_worker::StopSandbox(deps_.runner, cri::SandboxId(sandbox.id()), Soon()),
                   "StopPodSandbox");
-  FAIL_POINT("pod-worker.stop-sandbox.after");
-  return OkStatus();
 }
 
 /// Before the records go: an attempt that is remembered and has no record counts as lost.
@@ -307,11 +304,9 @@ void SyncPass::RefreshVolumes() {
   const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
   if (!place.ok()) return;
   const VolumeInput input{pod_, input_.objects.get()};
-  // Containers go on, whatever fails.
-  if (place->ours)
-    (void)deps_.volumes.Refresh(input, *place, WarnOfMount());
-  else
-    (void)deps_.volumes.SetUp(input, *place, WarnOfMount());
+  if (place->ours) return deps_.volumes.Refresh(input, *place, WarnOfMount());
+  // Each volume that fails has its event.
+  deps_.volumes.SetUp(input, *place, WarnOfMount()).IgnoreError();
 }
 
 VolumeManager::OnFailed SyncPass::WarnOfMount() {

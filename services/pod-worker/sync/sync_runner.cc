@@ -176,13 +176,12 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
 }
 
 void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
-  const std::string error = outcome.status.ok() || outcome.status.code() == StatusCode::kCancelled
-                                ? ""
-                                : Message(outcome.status);
-  if (!error.empty() && error != worker.sync_error)
+  if (outcome.status.ok() || outcome.status.code() == StatusCode::kCancelled)
+    return worker.trouble.Clear();
+  const std::string error = Message(outcome.status);
+  if (worker.trouble.Set(Trouble::kSync, error))
     deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
                                        KV("err", error), TraceField(worker)});
-  worker.sync_error = error;
 }
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {

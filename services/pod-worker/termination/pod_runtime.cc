@@ -5,6 +5,7 @@
 
 #include "libs/base/fail_point.h"
 #include "services/pod-worker/pod/observed.h"
+#include "services/pod-worker/pod/sandbox_stop.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -49,12 +50,9 @@ StatusOr<v1::ObservedPod> PodRuntime::StopSandboxes(const v1::ObservedPod& befor
                                                     const std::vector<std::string>& only) const {
   for (const auto& sandbox : before.sandboxes()) {
     if (!only.empty() && std::find(only.begin(), only.end(), sandbox.id()) == only.end()) continue;
-    FAIL_POINT("pod-worker.stop-sandbox.before");
-    const Status stopped = deps_.runner.StopPodSandbox(cri::SandboxId(sandbox.id()),
-                                                       After(deps_.clock, deps_.request_timeout));
-    FAIL_POINT("pod-worker.stop-sandbox.after");
-    if (!stopped.ok() && stopped.code() != StatusCode::kNotFound)
-      return Annotate(stopped, "stop sandbox " + sandbox.id());
+    RETURN_IF_ERROR(StopSandbox(deps_.runner, cri::SandboxId(sandbox.id()),
+                                After(deps_.clock, deps_.request_timeout)),
+                    "stop sandbox {}", sandbox.id());
   }
   // The runtime may have learnt more about an ended container since.
   v1::ObservedPod known;

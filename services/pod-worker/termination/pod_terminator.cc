@@ -63,7 +63,7 @@ bool PodTerminator::Kill(Worker& worker, const KillOrder& order) {
   const KillChange change = ApplyKill({order, worker.traits, first, now}, worker.kill);
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
-  if (first) worker.sync_error.clear();
+  if (first) worker.trouble.Clear();
   if (!worker.ending_since) worker.ending_since = now;
   worker.ending->Cancel();
   worker.post_start.Cancel();
@@ -264,8 +264,9 @@ void PodTerminator::OnAllStopped(Worker& worker) {
     return StopSandboxes(worker, stopped.errors);
   }
   if (stopped.errors.empty()) return deps_.on_step_ended(worker, true);
-  worker.sync_error = fmt::format("failed to \"KillContainer\": {}", errors);
-  PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", worker.sync_error);
+  const std::string text = fmt::format("failed to \"KillContainer\": {}", errors);
+  worker.trouble.Set(Trouble::kKill, text);
+  PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
   deps_.inspect_again(worker.uid, kStopRetry);
   deps_.store.PutWorkers(worker);
   deps_.on_step_ended(worker, false);
@@ -300,7 +301,7 @@ void PodTerminator::OnSandboxesStopped(const std::string& uid,
   if (!left.ok()) return Fail(worker, Message(left.status()));
   worker.termination.last_seen = std::make_shared<v1::ObservedPod>(std::move(*left));
   deps_.metrics.ObserveWorker("kill", deps_.clock.Now() - worker.ending_since);
-  worker.sync_error.clear();
+  worker.trouble.Clear();
   worker.waiting_reasons.clear();
   Settle(worker);
   worker.state = Next(worker.state, WorkerEvent::kAllStopped);
@@ -358,12 +359,11 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   Worker& worker = Busy(uid);
   if (!cleaned.ok()) {
     // The record shows this error instead: nothing hangs.
-    worker.unmounts_late = false;
     worker.unmounting_since = {};
     return Fail(worker, Message(cleaned.status()));
   }
   if (*cleaned == Progress::kUnderWay) return OnUnmounting(worker);
-  if (std::exchange(worker.unmounts_late, false)) worker.sync_error.clear();
+  if (worker.trouble.kind() == Trouble::kUnmounting) worker.trouble.Clear();
   worker.state = Next(worker.state, WorkerEvent::kTornDown);
   worker.finished_at = deps_.clock.Now();
   if (worker.grant) worker.grant->pod.clear();
@@ -381,11 +381,10 @@ void PodTerminator::OnUnmounting(Worker& worker) {
   const Duration waited = now - worker.unmounting_since;
   if (waited < kUnmountWait) {
     deps_.inspect_again(worker.uid, kUnmountWait - waited);
-  } else if (!std::exchange(worker.unmounts_late, true)) {
+  } else if (worker.trouble.Set(Trouble::kUnmounting, kStillMounted)) {
     deps_.log.Warn("volumes of a terminated pod are still mounted",
                    {KV("pod", kube::PodKey(worker.name_space, worker.name)),
                     KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
-    worker.sync_error = kStillMounted;
     deps_.store.PutWorkers(worker);
   }
   deps_.on_step_ended(worker, false);
@@ -395,10 +394,9 @@ void PodTerminator::Fail(Worker& worker, const std::string& why) {
   if (stopping_) return deps_.on_step_ended(worker, false);  // given up here, not refused
   const std::string text = fmt::format("error killing pod: {}", why);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
-  if (worker.sync_error != text)
+  if (worker.trouble.Set(Trouble::kKill, text))
     deps_.log.Warn("cannot terminate pod, will try again",
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
-  worker.sync_error = text;
   deps_.inspect_again(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
   deps_.store.PutWorkers(worker);
   deps_.on_step_ended(worker, false);

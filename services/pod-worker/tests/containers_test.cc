@@ -411,7 +411,7 @@ TEST_F(Containers, AHookThatFailsWhileTheRuntimeIsLookedAtSaysWhyItsContainerWai
   process->calls.hold_exec = true;
   ASSERT_TRUE(RunPod(pod).ok());
   ASSERT_EQ(process->calls.execs.size(), 1u);
-  process->calls.hold = true;  // it runs on meanwhile
+  process->calls.hold = true;  // it runs on
   // The look has begun, with the hook under way, when the hook fails.
   pleg_bus.Signal("pod-changed", "uid-web");
   process->calls.execs[0](cri::ExecResult{1, "no", ""});

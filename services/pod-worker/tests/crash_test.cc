@@ -54,8 +54,8 @@ class Crashes : public TestNode {
     ASSERT_TRUE(points_.Set(point, term).ok());
   }
 
-  /// Starts, an init container that fails once, an exit, another image, another life, a pod that
-  /// completes, an eviction, a container whose end takes the others of its pod along.
+  /// Starts, an init container that fails once, an exit, another image, another incarnation, a pod
+  /// that completes, an eviction, a container whose end takes the others of its pod along.
   void Live() {
     auto web = TestPod{.inits = {"init"}}.Make();
     web.mutable_spec()->set_host_users(false);
@@ -167,11 +167,11 @@ class Crashes : public TestNode {
       EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
     EXPECT_TRUE(files.RemoveTree("/kubelet/pods/uid-job").ok());
     EXPECT_TRUE(files.RemoveTree("/state/pods/uid-job").ok());
-    // Killed while it forgets, the next start counts its five minutes anew.
+    // Killed while it forgets, the next start counts its five minutes again.
     Supervise(complete.contains("file") ? 130s : 800s);
   }
 
-  /// It comes back for a moment: whoever wants it goes while nobody looks.
+  /// It comes back for a moment: the source that wants it goes while no process looks.
   void BeGrantedAgainAndGo() {
     Post(TestPod{.name = "job", .uid = "uid-job", .policy = "Never"}.Make(), 2, 1);
     Reconcile();
@@ -192,7 +192,7 @@ class Crashes : public TestNode {
     std::string text;
     for (const char* uid : {"uid-web", "uid-job", "uid-victim", "uid-crew"}) {
       const auto record = Record(uid);
-      text += fmt::format("{}: {}; life {} state {} phase {} reason {}\n", uid, Show(uid),
+      text += fmt::format("{}: {}; incarnation {} state {} phase {} reason {}\n", uid, Show(uid),
                           record->incarnation(), static_cast<int>(record->state()),
                           record->terminal_status().phase(), record->terminal_status().reason());
     }
@@ -207,14 +207,14 @@ class Crashes : public TestNode {
   int deaths = 0;
 
  private:
-  /// What runs of one life of a pod has the same ids, and no other pod has them; both pods that
-  /// have any are there all the time.
-  void CheckIds(const std::string& life, const runtime::v1::NamespaceOption& options) {
+  /// What runs of one incarnation of a pod has the same ids, and no other pod has them; both pods
+  /// that have any are there all the time.
+  void CheckIds(const std::string& incarnation, const runtime::v1::NamespaceOption& options) {
     if (options.userns_options().mode() != runtime::v1::POD) return;
     ASSERT_EQ(options.userns_options().uids_size(), 1);
     const uint32_t first = options.userns_options().uids(0).host_id();
-    const std::string uid = life.substr(0, life.find('/'));
-    EXPECT_EQ(ids_.emplace(life, first).first->second, first) << life;
+    const std::string uid = incarnation.substr(0, incarnation.find('/'));
+    EXPECT_EQ(ids_.emplace(incarnation, first).first->second, first) << incarnation;
     for (const auto& [other, theirs] : now_) {
       EXPECT_TRUE(other == uid || theirs != first) << other << " and " << uid;
     }
@@ -328,7 +328,7 @@ std::vector<std::string> PointsHere() {
   for (const auto& info : FailPoints().List()) {
     // The fake has no block devices: LocalDeviceTest.KilledAnywhereTheNextStartGoesOn has these.
     if (info.name.find("map-device") != std::string::npos) continue;
-    // Nobody asks for a checkpoint here.
+    // No process asks for a checkpoint here.
     if (info.name.find(".checkpoint") != std::string::npos) continue;
     if (info.name.starts_with("pod-worker.") || info.name.starts_with("cgroup.") ||
         info.name.starts_with("fs.save") || info.name.starts_with("fs.forget"))

@@ -84,7 +84,7 @@ TEST_F(Ending, ASourceThatBeginsBelowALifeThatIsOverIsToldOfIt) {
     Want(pod, 3, 1, state);
     EXPECT_EQ(Record()->incarnation(), 5);
     EXPECT_EQ(Record()->state(), v1::FINISHED);
-    EXPECT_EQ(Record()->terminal_status().phase(), "") << "a new life has another end";
+    EXPECT_EQ(Record()->terminal_status().phase(), "") << "a new incarnation has another end";
   }
   EXPECT_TRUE(RunPod(pod, 6).ok());
   EXPECT_EQ(Record()->incarnation(), 6);
@@ -102,8 +102,8 @@ TEST_F(Ending, WhoStillHasARemovedRecordIsToldAgainThatThePodIsFinished) {
     const char* name;
     bool restart;
   } kCases[] = {
-      {"config-source died and finds the file of the life that is over", false},
-      {"pod-worker was started anew since", true},
+      {"config-source died and finds the file of the incarnation that is over", false},
+      {"pod-worker was started again since", true},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -112,14 +112,14 @@ TEST_F(Ending, WhoStillHasARemovedRecordIsToldAgainThatThePodIsFinished) {
     EXPECT_EQ(Record()->state(), v1::FINISHED);
     EXPECT_EQ(Record()->incarnation(), 2);
     RunFor(2h);
-    EXPECT_EQ(Record()->state(), v1::FINISHED) << "as long as somebody waits for it";
+    EXPECT_EQ(Record()->state(), v1::FINISHED) << "as long as a process waits for it";
     Gone("uid-web");
     Settle();
     EXPECT_FALSE(workers.Contains("uid-web"));
   }
   RunFor(2h);
   Remove(pod, 2);
-  EXPECT_EQ(Record()->state(), v1::FINISHED) << "also when nobody remembers its life";
+  EXPECT_EQ(Record()->state(), v1::FINISHED) << "also when no process remembers its incarnation";
   EXPECT_EQ(runtime.Running("uid-web").size(), 0u);
 }
 
@@ -228,7 +228,7 @@ TEST_F(Ending, TheDeadlineOnlyComesNearer) {
   EXPECT_EQ(Left(KillPod(Request("1"))->deadline()), 500s)
       << "the same request gets the same answer";
   Restart();
-  EXPECT_LE(Left(KillPod(longer)->deadline()), 50s) << "a restart does not begin the grace anew";
+  EXPECT_LE(Left(KillPod(longer)->deadline()), 50s) << "a restart does not begin the grace again";
   runtime.ClearFaults();
   RunFor(5s);
   EXPECT_EQ(Record()->state(), v1::FINISHED);
@@ -410,7 +410,8 @@ TEST_F(Ending, TheStartTimeOfAPodRemovedOverARebootIsForgotten) {
   EXPECT_FALSE(remembered());
   const int64_t now = ToNanos(clock.WallNow());
   ASSERT_TRUE(RunPod(pod).ok());
-  EXPECT_GE(Record()->start_time_wall_ns(), now) << "whoever comes by this name is another one";
+  EXPECT_GE(Record()->start_time_wall_ns(), now)
+      << "the pod that comes by this name is another one";
 }
 
 TEST_F(Ending, TheStartTimeOfAPodThatIsWantedStillOutlivesAReboot) {

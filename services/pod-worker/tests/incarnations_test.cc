@@ -4,8 +4,8 @@
 #include "services/pod-worker/pod/grace.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
 
-/// Which life of a pod is meant: one that is put back under its UID, numbers that are lost, and
-/// containers that are gone.
+/// Which incarnation of a pod is meant: one that is put back under its UID, numbers that are lost,
+/// and containers that are gone.
 
 namespace splitlet::pod_worker {
 namespace {
@@ -93,7 +93,7 @@ TEST_F(Lives, RestartCountAndBackOffBeginAnewAndTheAttemptGoesOn) {
   Restart();
   ASSERT_TRUE(RunPod(pod, 2).ok());
   Exit(1);
-  EXPECT_EQ(Newest().attempt, 5u) << "the first restart of a life is at once";
+  EXPECT_EQ(Newest().attempt, 5u) << "the first restart of an incarnation is immediate";
   EXPECT_EQ(Newest().state, cri::ContainerState::kRunning);
   EXPECT_EQ(Annotation("io.kubernetes.container.restartCount"), "1");
 }
@@ -267,7 +267,7 @@ TEST_F(Lives, WithoutItsFilesItTellsTheLifeThatTheRuntimeShows) {
   EXPECT_EQ(Record()->incarnation(), 7);
   EXPECT_EQ(Record()->state(), v1::WORKER_STATE_UNSPECIFIED);
   EXPECT_FALSE(Record()->granted());
-  EXPECT_EQ(RunPod(pod, 6).code(), StatusCode::kFailedPrecondition) << "a life before it";
+  EXPECT_EQ(RunPod(pod, 6).code(), StatusCode::kFailedPrecondition) << "an incarnation before it";
   EXPECT_EQ(Record()->incarnation(), 7);
   ASSERT_TRUE(RunPod(pod, 7).ok());
   RunFor(600s);
@@ -282,7 +282,7 @@ TEST_F(Lives, WhatNobodyEndedOfAnEarlierLifeIsEndedBeforeTheNextBegins) {
   volume.mutable_volume_source()->mutable_empty_dir();
   ASSERT_TRUE(RunPod(pod, 7).ok());
   const std::string file = "/kubelet/pods/uid-web/volumes/kubernetes.io~empty-dir/scratch/left";
-  ASSERT_TRUE(files.Replace(file, "by the earlier life", {}).ok());
+  ASSERT_TRUE(files.Replace(file, "by the earlier incarnation", {}).ok());
   Kill();
   ASSERT_TRUE(files.RemoveTree("/run").ok());
   ASSERT_TRUE(files.RemoveTree("/state/pod-worker").ok());
@@ -291,7 +291,7 @@ TEST_F(Lives, WhatNobodyEndedOfAnEarlierLifeIsEndedBeforeTheNextBegins) {
   RunFor(60s);
   EXPECT_EQ(Show(), "app/0=exited(143) app/1=running sandbox/0=dead sandbox/1=ready");
   EXPECT_EQ(Record()->incarnation(), 8);
-  EXPECT_FALSE(files.Stat(file, false).ok()) << "a new life has empty directories";
+  EXPECT_FALSE(files.Stat(file, false).ok()) << "a new incarnation has empty directories";
 }
 
 TEST_F(Lives, ALifeThatWasFoundIsForgottenWhenNothingIsLeftOfIt) {
@@ -367,7 +367,8 @@ TEST_F(Lives, ATerminalStatusIsForgottenOnlyWhenConfigSourceSaysThatThePodIsGone
 /// incomplete.
 TEST_F(Lives, UnderAnIncompleteSourceAPodIsForgottenWhenNothingIsLeftOfIt) {
   for (const bool seen : {false, true}) {
-    SCOPED_TRACE(seen ? "REMOVED was seen" : "it ended by itself, and left while nobody looked");
+    SCOPED_TRACE(seen ? "REMOVED was seen"
+                      : "it ended by itself, and left while no process looked");
     const std::string uid = seen ? "uid-seen" : "uid-unseen";
     const auto pod = TestPod{.name = uid, .uid = uid, .policy = "Never"}.Make();
     desired.SetComplete({{"file", "api"}, clock.Now(), {}});

@@ -180,8 +180,8 @@ TEST_F(Place, APodThatRanHereWithoutAMarkLeavesNothingThatNobodyRemoves) {
   EXPECT_EQ(MarkOf(), "/kubelet/pods/uid-web") << "gc removes the rest";
 }
 
-/// A pod of a kubelet that nobody recorded, with a secret, a part of it, a directory, and a volume
-/// of a kind that is not known here.
+/// A pod of a kubelet that no process recorded, with a secret, a part of it, a directory, and a
+/// volume of a kind that is not known here.
 class OrphanPlace : public Place {
  protected:
   void SetUp() override {

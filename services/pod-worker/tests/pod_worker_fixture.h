@@ -273,7 +273,7 @@ class TestNode {
     Kill();
     Start();
   }
-  /// The machine: the others have started anew and config-source wants nothing yet; pod-worker is
+  /// The machine: the others have started again and config-source wants nothing yet; pod-worker is
   /// down.
   void Reboot() {
     Kill();

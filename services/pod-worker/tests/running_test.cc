@@ -526,7 +526,7 @@ TEST_F(Running, AGrantBeforeTheViewShowsItsPodIsTakenWhenConfigSourceWantsIt) {
   EXPECT_EQ(Grant(pod).code(), StatusCode::kUnavailable) << "sync-loop comes again";
   EXPECT_EQ(Show(), "");
   owner.silent = false;
-  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "nobody wants it";
+  EXPECT_EQ(Grant(pod).code(), StatusCode::kFailedPrecondition) << "no source wants it";
   owner.records["uid-web"] = record;
   EXPECT_TRUE(Grant(pod).ok());
   EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");

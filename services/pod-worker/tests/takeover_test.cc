@@ -44,7 +44,7 @@ TEST(TakenOver, TheActiveDeadlineCountsFromTheStartThatTheApiShows) {
   }
 }
 
-/// Asked anew it could only stop what runs.
+/// Asked again, it could only stop what runs.
 TEST(TakenOver, AContainerThatTheApiShowsStartedIsNotAskedWhetherItHas) {
   for (const bool shown : {true, false}) {
     SCOPED_TRACE(shown);

@@ -97,7 +97,7 @@ TEST_F(UserNamespaces, EachPodHasItsOwnIdsOverRestartsAndUntilItsEnd) {
   Restart();
   Exit("app", 1);
   RunFor(1min);
-  EXPECT_THAT(sandboxes_, ElementsAre(65536, 131072)) << "no sandbox was made anew";
+  EXPECT_THAT(sandboxes_, ElementsAre(65536, 131072)) << "no sandbox was made again";
   EXPECT_THAT(containers_, ElementsAre(65536, 131072, 65536)) << "the container was";
   End(data);
   Restart();

@@ -327,7 +327,7 @@ TEST_F(WithoutRegularLook, EveryWaitGoesOnAfterARestartOfTheProcess) {
   EXPECT_EQ(runtime.Running("uid-web"), (std::vector<std::string>{"app", "s"}));
 }
 
-// Pods whose files cannot be read wait too, until somebody has put the files aside.
+// Pods whose files cannot be read wait too, until an operator has put the files aside.
 
 class UnreadableFile : public testing::Test, public TestNode {
  protected:
@@ -360,7 +360,7 @@ TEST_F(UnreadableFile, ABrokenTerminalStatusStartsNothingUntilRootPutsItAside) {
   EXPECT_EQ(*files.Read(aside->front(), 100), "splitlet-fact 1 1 0\nbroken");
   EXPECT_TRUE(service().Notes().empty());
   EXPECT_EQ(Record()->sync_error(), "");
-  EXPECT_NE(Record()->incarnation(), 0) << "the life that the runtime shows";
+  EXPECT_NE(Record()->incarnation(), 0) << "the incarnation that the runtime shows";
   EXPECT_TRUE(Grant(job).ok());
   RunFor(60s);
   EXPECT_NE(Record()->state(), v1::WORKER_STATE_UNSPECIFIED)

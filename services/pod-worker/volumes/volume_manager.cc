@@ -262,10 +262,9 @@ void VolumeManager::CountFound(const VolumeInput& in) {
   Count(uid, plugins, plugins);
 }
 
-Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,
-                              const OnFailed& failed) {
+void VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,
+                            const OnFailed& failed) {
   CountFound(in);
-  Status first;
   std::set<std::string> mounted;
   for (const auto& volume : in.pod.spec().volumes()) {
     const VolumeSpec spec{volume};
@@ -280,11 +279,8 @@ Status VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place
     const auto made = Make(choice, in);
     if (made.ok()) continue;
     const VolumeFailure failure = FailureOf(spec, made, VolumeStep::kSetUp);
-    const Status error = EventErrorOf(failure);
-    first.Update(error);
-    failed(EventReasonOf(failure.step), error);
+    failed(EventReasonOf(failure.step), EventErrorOf(failure));
   }
-  return first;
 }
 
 Status VolumeManager::MarkPod(const std::string& uid, const node::PodMark& mark) {

@@ -59,17 +59,16 @@ class VolumeManager {
     process::Programs* programs = nullptr;  // null: NFS volumes are not supported
   };
   /// Called for the failure of each volume, with the reason and the text of its event. The call
-  /// goes on with the other volumes, and returns the first error.
+  /// goes on with the other volumes.
   using OnFailed = std::function<void(const char* reason, const Status&)>;
   explicit VolumeManager(Deps deps);
 
   /// Makes the pod's directory, marks it before, and sets up the volumes that containers use. Image
-  /// volumes are left to the runtime. `place`: of the pod.
+  /// volumes are left to the runtime. `place`: of the pod. Returns the first error.
   StatusOr<PodVolumes> SetUp(const VolumeInput& in, const node::PodPlace& place,
                              const OnFailed& failed = Ignore);
   /// Brings volumes that show objects up to date.
-  Status Refresh(const VolumeInput& in, const node::PodPlace& place,
-                 const OnFailed& failed = Ignore);
+  void Refresh(const VolumeInput& in, const node::PodPlace& place, const OnFailed& failed);
   /// Binds the subPaths of a container; its volumes are set up.
   StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {
     return sub_paths_.Bind(request);

@@ -27,10 +27,16 @@ namespace {
 constexpr const char* kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n";
 constexpr const char* kSecret = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n";
 
+void FailTest(const char* reason, const Status& why) { ADD_FAILURE() << reason << ": " << why; }
+
 class Volumes : public testing::Test {
  protected:
   std::string RefreshError(const kube::Pod& pod) {
-    return std::string(Message(manager_.Refresh({pod, &objects_}, Place())));
+    std::string first;
+    manager_.Refresh({pod, &objects_}, Place(), [&first](const char*, const Status& why) {
+      if (first.empty()) first = Message(why);
+    });
+    return first;
   }
   StatusOr<VolumePaths> SetUpAll(const kube::Pod& pod) {
     auto made = manager_.SetUp({pod, &objects_}, Place());
@@ -150,7 +156,7 @@ TEST_F(Volumes, OfAPodThatRanBeforeAreCountedWithItsNextSync) {
   prometheus::Registry registry;
   Metrics metrics(registry);
   VolumeManager next({files_, mounts_, ownership_, clock_, node_, log_, metrics});
-  ASSERT_TRUE(next.Refresh({pod, &objects_}, Place()).ok());
+  next.Refresh({pod, &objects_}, Place(), FailTest);
   for (const char* plugin : {"kubernetes.io/configmap", "kubernetes.io/empty-dir"})
     for (const char* state : {"desired_state_of_world", "actual_state_of_world"})
       EXPECT_EQ(metrics.total_volumes.Add({{"plugin_name", plugin}, {"state", state}}).Value(), 1);
@@ -515,8 +521,7 @@ TEST(OnDisk, ASecretOfTenThousandKeysLeavesOneSetOfItsFilesAndNothingAtTheEnd) {
   const std::string path = made->paths.at("v");
   check(path, 0, 'a');
   objects.secrets["default/login"] = secret(kKeys / 2, 'b');
-  const Status refreshed = manager.Refresh({pod, &objects}, *place);
-  ASSERT_TRUE(refreshed.ok()) << refreshed;
+  manager.Refresh({pod, &objects}, *place, FailTest);
   check(path, kKeys / 2, 'b');
   EXPECT_FALSE(files.Stat(path + "/" + key(0), false).ok());
   const Status gone = manager.TearDown("uid-web", "file").status();

@@ -86,7 +86,7 @@ TEST(VolumeStep, MakesTheEventWhateverTheTextOfTheError) {
     failures.push_back(fmt::format("{}: {}", reason, Message(why)));
   };
   EXPECT_FALSE(manager.SetUp({pod, &objects}, place, record).ok());
-  EXPECT_FALSE(manager.Refresh({pod, &objects}, place, record).ok());
+  manager.Refresh({pod, &objects}, place, record);
   const std::string event =
       "FailedMount: MountVolume.SetUp failed for volume \"v\" : MapVolume.SetUpDevice failed, says "
       "a server";

@@ -59,7 +59,9 @@ class Decision {
     }
     todo_.sidecar_first =
         !initialised_ && std::any_of(todo_.start_init.begin(), todo_.start_init.end(),
-                                     [](const ContainerStart& start) { return start.sidecar; });
+                                     [](const ContainerStart& start) {
+                                       return start.kind == ContainerKind::kSidecar;
+                                     });
     return std::move(todo_);
   }
 
@@ -91,10 +93,10 @@ class Decision {
     todo_.sandbox_changed = !sandbox.id.empty();
     if (pod_.spec().init_containers_size() > 0) {
       PurgeInitRecords();
-      todo_.start_init.push_back(Start(pod_.spec().init_containers(0), true));
+      todo_.start_init.push_back(StartInit(pod_.spec().init_containers(0)));
       return;
     }
-    for (const kube::Container* container : left) todo_.start.push_back(Start(*container, false));
+    for (const kube::Container* container : left) todo_.start.push_back(Start(*container));
   }
 
   /// Work of init containers in an earlier sandbox does not count. The number of the first one goes
@@ -114,8 +116,7 @@ class Decision {
     for (const auto& container : kube::EphemeralContainersOf(pod_.spec())) {
       const ContainerRecord* newest = NewestRecord(seen_, container.name());
       if (newest != nullptr && newest->state() != ContainerRecord::CREATED) continue;
-      todo_.start_ephemeral.push_back(Start(container, false));
-      todo_.start_ephemeral.back().ephemeral = true;
+      todo_.start_ephemeral.push_back(Start(container, ContainerKind::kEphemeral));
     }
   }
 
@@ -133,9 +134,14 @@ class Decision {
     }
   }
 
-  ContainerStart Start(const kube::Container& container, bool init) const {
-    ContainerStart start{
-        .name = container.name(), .init = init, .sidecar = init && kube::IsSidecar(container)};
+  ContainerStart StartInit(const kube::Container& container) const {
+    return Start(container,
+                 kube::IsSidecar(container) ? ContainerKind::kSidecar : ContainerKind::kInit);
+  }
+
+  ContainerStart Start(const kube::Container& container,
+                       ContainerKind kind = ContainerKind::kRegular) const {
+    ContainerStart start{.name = container.name(), .kind = kind};
     for (const auto& record : seen_.containers()) {
       if (record.name() != container.name()) continue;
       if (record.state() == ContainerRecord::CREATED) {
@@ -222,7 +228,7 @@ class Decision {
       later_done = true;
     }
     if (!later_done) starts.insert(0);
-    for (const int i : starts) todo_.start_init.push_back(Start(inits[i], true));
+    for (const int i : starts) todo_.start_init.push_back(StartInit(inits[i]));
     return initialised_;
   }
 
@@ -337,15 +343,15 @@ class Decision {
         if (!wanted) continue;
         if (newest != nullptr && newest->state() == ContainerRecord::UNKNOWN)
           StopUnknown(*newest, "Container");
-        todo_.start.push_back(Start(container, false));
+        todo_.start.push_back(Start(container));
       } else if (newest->hash() != ContainerHash(container)) {
         Stop(*newest,
              fmt::format("Container {} definition changed, will be restarted", container.name()),
              true);
-        todo_.start.push_back(Start(container, false));
+        todo_.start.push_back(Start(container));
       } else if (const auto failed = FailedProbe(container, *newest)) {
         StopUnhealthy(container, *newest, *failed, false);
-        if (todo_.stop.back().replaced) todo_.start.push_back(Start(container, false));
+        if (todo_.stop.back().replaced) todo_.start.push_back(Start(container));
       } else {
         ++kept;
       }

@@ -23,11 +23,16 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
+enum class ContainerKind {
+  kRegular,
+  kInit,
+  kSidecar,  // an init container with restartPolicy Always
+  kEphemeral,
+};
+
 struct ContainerStart {
   std::string name;
-  bool init = false;
-  bool sidecar = false;
-  bool ephemeral = false;
+  ContainerKind kind = ContainerKind::kRegular;
   /// A created container of the same hash in the right sandbox: from just before a crash; it is
   /// started as it is.
   std::string created_id;

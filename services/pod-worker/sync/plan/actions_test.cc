@@ -177,7 +177,7 @@ const struct {
   std::vector<TestRecord> records;
   const char* want;
 } kDeadSandbox[] = {
-    {"a dead sandbox is made anew",
+    {"a dead sandbox is made again",
      {},
      {{.state = Record::EXITED}},
      "sandbox 1; kill; start app#1"},
@@ -243,7 +243,7 @@ const struct {
      {},
      {{}, {.name = "debug", .state = Record::CREATED}},
      "ephemeral debug#0(debug-0)"},
-    {"one that was only created in an earlier sandbox is made anew",
+    {"one that was only created in an earlier sandbox is made again",
      {},
      {{}, {.name = "debug", .state = Record::CREATED, .sandbox = "old"}},
      "ephemeral debug#0-debug-0"},
