@@ -287,7 +287,7 @@ void StatusService::Flush() {
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const std::string& uid) {
-  if (bus::KeyOf(uid) != bus::kNodeKey) return pods_.Get(uid);
+  if (bus::KeyOf(uid) != bus::kNodeKey) return pods_.RefreshAndGet(uid);
   auto record = deps_.table.Get(bus::kNodeKey);
   if (record != nullptr) return record;
   return Unavailable("the record of the node is not known yet");

@@ -456,7 +456,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   if (deps_.on_published) deps_.on_published(key);
 }
 
-StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::Get(const std::string& uid) {
+StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::RefreshAndGet(const std::string& uid) {
   const std::string key = bus::KeyOf(uid);
   if (!MayPublish()) return Unavailable("tables desired and workers were not live yet");
   Refresh(key);

@@ -67,9 +67,9 @@ class StatusTable {
   void Flush();
   /// `desired` was live once, and `workers` was too or the start is `worker_wait` ago.
   bool MayPublish() const;
-  /// The status computed from the records of this moment. NOT_FOUND: the pod is not wanted here.
-  /// UNAVAILABLE: the views were not live yet.
-  StatusOr<std::unique_ptr<v1::PodStatusRecord>> Get(const std::string& uid);
+  /// Computes the status from the records of this moment, and puts it if it differs. NOT_FOUND:
+  /// the pod is not wanted here. UNAVAILABLE: the views were not live yet.
+  StatusOr<std::unique_ptr<v1::PodStatusRecord>> RefreshAndGet(const std::string& uid);
 
  private:
   struct Known {
