@@ -7,7 +7,6 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
-#include "services/status/pods/first_status.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
 #include "services/status/pods/resize.h"
@@ -81,6 +80,20 @@ const kube::ContainerStatus* FindIn(
   return it == list.end() ? nullptr : &*it;
 }
 
+template <class R>
+TableState StateOf(const bus::View<R>& view) {
+  if (!view.live()) return TableState::kStale;
+  return view.IsComplete() ? TableState::kComplete : TableState::kLive;
+}
+
+/// Records the state of the view now. Returns what was recorded before.
+SeenTable Record(TableState now, SeenTable& seen) {
+  const SeenTable before = seen;
+  seen.state = now;
+  seen.was_complete = before.was_complete || now == TableState::kComplete;
+  return before;
+}
+
 bool HasStatus(const v1::DesiredRecord& desired) {
   return desired.state() == v1::DesiredRecord::WANTED ||
          desired.state() == v1::DesiredRecord::REMOVED;
@@ -96,7 +109,7 @@ StatusTable::~StatusTable() { *alive_ = false; }
 void StatusTable::Start() { started_at_ = deps_.clock.Now(); }
 
 void StatusTable::OnReconcile() {
-  last_.may_publish = MayPublish();
+  may_publish_ = MayPublish();
   MarkAll();
 }
 
@@ -109,11 +122,11 @@ bool StatusTable::WaitedLong() const {
   return started_at_ && deps_.clock.Now() - started_at_ >= worker_wait_;
 }
 
-bool StatusTable::KnowsWorkers() const { return were_complete_.workers || WaitedLong(); }
+bool StatusTable::KnowsWorkers() const { return workers_.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsAdmissions() const { return were_complete_.admissions || WaitedLong(); }
+bool StatusTable::KnowsAdmissions() const { return admissions_.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsRuntime() const { return were_complete_.runtime || WaitedLong(); }
+bool StatusTable::KnowsRuntime() const { return runtime_.was_complete || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   if (change.present_after) {
@@ -124,27 +137,22 @@ void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) 
 }
 
 void StatusTable::OnViewState() {
-  const bool workers_live = deps_.workers.live();
-  const bool may_publish = MayPublish();
-  const bool first_complete = !were_complete_.workers && deps_.workers.LiveAndComplete();
-  const bool admissions_complete = deps_.admission.LiveAndComplete();
-  if (first_complete || workers_live != last_.workers_live || may_publish != last_.may_publish ||
-      (admissions_complete && !last_.admissions_complete))
-    MarkAll();
-  were_complete_.admissions = were_complete_.admissions || admissions_complete;
-  were_complete_.workers = were_complete_.workers || first_complete;
-  last_ = {.may_publish = may_publish,
-           .workers_live = workers_live,
-           .admissions_complete = admissions_complete};
+  using enum TableState;
+  const bool could_publish = std::exchange(may_publish_, MayPublish());
+  const SeenTable workers_before = Record(StateOf(deps_.workers), workers_);
+  const SeenTable admissions_before = Record(StateOf(deps_.admission), admissions_);
+  const bool workers_changed = workers_.was_complete != workers_before.was_complete ||
+                               (workers_.state == kStale) != (workers_before.state == kStale);
+  const bool admissions_completed =
+      admissions_.state == kComplete && admissions_before.state != kComplete;
+  if (workers_changed || admissions_completed || may_publish_ != could_publish) MarkAll();
   // Flush without a change too: `podstatus` may be complete now.
   FlushSoon();
 }
 
 void StatusTable::OnRuntimeState() {
-  if (!were_complete_.runtime && deps_.runtime.LiveAndComplete()) {
-    were_complete_.runtime = true;
-    MarkAll();
-  }
+  const SeenTable before = Record(StateOf(deps_.runtime), runtime_);
+  if (runtime_.was_complete && !before.was_complete) MarkAll();
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
 }
@@ -252,21 +260,16 @@ std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& 
 }
 
 bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) const {
-  const FirstStatusInputs in{.removed = records.desired->state() == v1::DesiredRecord::REMOVED,
-                             .worker = records.any_worker.get(),
-                             .admission = records.admission,
-                             .runtime = records.runtime.get(),
-                             .workers_state = {.live = deps_.workers.live(),
-                                               .complete = deps_.workers.LiveAndComplete(),
-                                               .was_complete = were_complete_.workers},
-                             .admission_state = {.live = deps_.admission.live(),
-                                                 .complete = deps_.admission.LiveAndComplete(),
-                                                 .was_complete = were_complete_.admissions},
-                             .runtime_state = {.live = deps_.runtime.live(),
-                                               .complete = deps_.runtime.LiveAndComplete(),
-                                               .was_complete = were_complete_.runtime},
-                             .waited_long = WaitedLong(),
-                             .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
+  const FirstStatusInputs in{
+      .removed = records.desired->state() == v1::DesiredRecord::REMOVED,
+      .worker = records.any_worker.get(),
+      .admission = records.admission,
+      .runtime = records.runtime.get(),
+      .workers_table = {StateOf(deps_.workers), workers_.was_complete},
+      .admission_table = {StateOf(deps_.admission), admissions_.was_complete},
+      .runtime_table = {StateOf(deps_.runtime), runtime_.was_complete},
+      .waited_long = WaitedLong(),
+      .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
   return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
 }
 

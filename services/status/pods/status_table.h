@@ -24,6 +24,7 @@
 #include "libs/exec/exec.h"
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
+#include "services/status/pods/first_status.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -121,14 +122,9 @@ class StatusTable {
   std::set<std::string> changed_;
   std::set<std::string> await_listing_;  // the runtime shows less of the pod than its status
   bool flush_posted_ = false;
-  /// Tables that were live and complete once since the start.
-  struct {
-    bool workers = false, admissions = false, runtime = false;
-  } were_complete_;
-  /// At the last change of a view.
-  struct {
-    bool may_publish = false, workers_live = false, admissions_complete = false;
-  } last_;
+  /// As of the last change of a view.
+  SeenTable workers_, admissions_, runtime_;
+  bool may_publish_ = false;  // as of the last change of a view or pass over all pods
   std::shared_ptr<bool> alive_;
 };
 
