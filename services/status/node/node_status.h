@@ -53,7 +53,7 @@ class NodeStatus {
     std::function<void(std::vector<v1::EventRecord>)> record_events;
     std::function<void()> on_addresses;  // the addresses have changed
     /// Addresses that pods show: those of an external cloud provider, else those of the machine.
-    std::function<const std::vector<std::string>&()> host_ips;
+    std::function<std::vector<std::string>()> host_ips;
     std::function<void()> on_conditions;  // the status of a condition has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);

@@ -4,6 +4,7 @@
 
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
+#include "libs/node/ip_family.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 
@@ -140,14 +141,12 @@ bool EndedBefore(const StatusInputs& in) {
   return !runs(in.previous->container_statuses()) && !runs(in.previous->init_container_statuses());
 }
 
-bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
-
 /// An address of each family; the family of the node's primary address first.
 std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_first) {
   std::vector<std::string> ordered;
   for (const bool ipv6 : {ipv6_first, !ipv6_first}) {
     for (const auto& ip : ips) {
-      if (IsIpv6(ip) != ipv6) continue;
+      if (node::IsIpv6(ip) != ipv6) continue;
       ordered.push_back(ip);
       break;
     }
@@ -156,7 +155,7 @@ std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_
 }
 
 std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* observed) {
-  const bool ipv6_first = !in.host_ips.empty() && IsIpv6(in.host_ips.front());
+  const bool ipv6_first = !in.host_ips.empty() && node::IsIpv6(in.host_ips.front());
   if (observed != nullptr && observed->sandboxes_size() > 0) {
     const auto& newest = observed->sandboxes(0);
     if (newest.state() == v1::SandboxRecord::READY && newest.ips_size() > 0)
@@ -173,7 +172,7 @@ std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* o
 void SetIps(const StatusInputs& in, const v1::ObservedPod* observed, kube::PodStatus& status) {
   if (!in.host_ips.empty()) {
     status.set_host_ip(in.host_ips.front());
-    for (const auto& ip : Ordered(in.host_ips, IsIpv6(in.host_ips.front())))
+    for (const auto& ip : Ordered(in.host_ips, node::IsIpv6(in.host_ips.front())))
       status.add_host_ips()->set_ip(ip);
   }
   const auto ips = PodIps(in, observed);
