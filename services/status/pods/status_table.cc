@@ -129,6 +129,7 @@ bool StatusTable::KnowsAdmissions() const { return admissions_.was_complete || W
 bool StatusTable::KnowsRuntime() const { return runtime_.was_complete || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
+  mirrors_.Set(change.key, change.after.get());
   if (change.present_after) {
     MarkChanged(change.key, change.traceparent);
   } else {
@@ -347,16 +348,13 @@ void StatusTable::PutIfChanged(const std::string& key, const Records& records,
 std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod) const {
   const std::string hash = kube::AnnotationOf(pod, kube::kConfigHash);
   std::optional<kube::PodStatus> status;
-  deps_.desired.ForEach([&](const std::string&, const auto& record) {
-    if (record == nullptr || record->state() != v1::DesiredRecord::MIRROR ||
-        record->name() != pod.metadata().name() ||
-        record->namespace_() != pod.metadata().namespace_())
-      return;
+  for (const auto& key : mirrors_.KeysOf(kube::FullName(pod))) {
+    const auto record = deps_.desired.Find(key);
     kube::Pod mirror;
-    if (mirror.ParseFromString(record->pod()) &&
+    if (record != nullptr && mirror.ParseFromString(record->pod()) &&
         kube::AnnotationOf(mirror, kube::kConfigMirror) == hash)
       status = std::move(*mirror.mutable_status());
-  });
+  }
   return status;
 }
 

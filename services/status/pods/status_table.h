@@ -25,6 +25,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
 #include "services/status/pods/first_status.h"
+#include "services/status/pods/mirror_index.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -119,6 +120,7 @@ class StatusTable {
   Duration worker_wait_;
   Clock::Time started_at_;
   std::map<std::string, Known> known_;
+  MirrorIndex mirrors_;
   std::set<std::string> changed_;
   std::set<std::string> await_listing_;  // the runtime shows less of the pod than its status
   bool flush_posted_ = false;
