@@ -7,6 +7,7 @@
 #include "libs/node/ip_family.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
+#include "services/status/pods/pod_conditions.h"
 
 namespace splitlet::status {
 namespace {

@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
+#include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
 #include "services/status/pods/resize.h"
@@ -70,14 +71,6 @@ bool ShowsContainerId(const kube::PodStatus& status) {
                        [](const auto& one) { return !one.container_id().empty(); });
   };
   return has_id(status.container_statuses()) || has_id(status.init_container_statuses());
-}
-
-const kube::ContainerStatus* FindIn(
-    const google::protobuf::RepeatedPtrField<kube::ContainerStatus>& list,
-    const std::string& name) {
-  const auto it = std::find_if(list.begin(), list.end(),
-                               [&](const auto& status) { return status.name() == name; });
-  return it == list.end() ? nullptr : &*it;
 }
 
 template <class R>
@@ -383,7 +376,7 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   const auto count = [&](const auto& list, const auto* old_list, const char* type) {
     for (const auto& status : list) {
       if (!status.state().has_terminated()) continue;
-      const auto* old = old_list == nullptr ? nullptr : FindIn(*old_list, status.name());
+      const auto* old = old_list == nullptr ? nullptr : FindByName(*old_list, status.name());
       if (old != nullptr && old->state().has_terminated()) continue;
       const auto& end = status.state().terminated();
       deps_.metrics.terminated
