@@ -1,6 +1,5 @@
 #include "services/status/status_service.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "k8s.io/api/core/v1/node.pb.h"
@@ -8,30 +7,6 @@
 #include "libs/bus/names.h"
 
 namespace splitlet::status {
-namespace {
-
-bool IsV6(const std::string& ip) { return ip.find(':') != std::string::npos; }
-
-std::vector<NodeAddress> AddressesOf(const kube::Node& node) {
-  std::vector<NodeAddress> addresses;
-  for (const auto& one : node.status().addresses())
-    addresses.push_back({.type = one.type(), .address = one.address()});
-  return addresses;
-}
-
-/// The first address, and the first of the other family.
-/// Source: kubelet getHostIPsAnyWay, nodeutil GetNodeHostIPs.
-std::vector<std::string> HostIpsOf(const std::vector<NodeAddress>& addresses) {
-  std::vector<std::string> ips;
-  for (const char* type : {"InternalIP", "ExternalIP"})
-    for (const auto& one : addresses)
-      if (one.type == type &&
-          (ips.empty() || (ips.size() == 1 && IsV6(ips.front()) != IsV6(one.address))))
-        ips.push_back(one.address);
-  return ips;
-}
-
-}  // namespace
 
 StatusService::StatusService(StatusDeps deps, StatusConfig config)
     : deps_(std::move(deps)),
@@ -68,7 +43,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
-             .host_ips = [this]() -> const std::vector<std::string>& { return host_ips(); },
+             .host_ips = [this] { return HostIps(FoundAddresses()); },
              .on_conditions = [this] { ReportNodeSoon(); }},
             config_),
       pods_({.clock = deps_.clock,
@@ -78,7 +53,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .admission = deps_.admission,
              .workers = deps_.workers,
              .runtime = deps_.runtime,
-             .addresses = host_ips(),
+             .addresses = host_ips_,
              .features = peers_.runtime().features,
              .metrics = metrics_,
              .log = deps_.log,
@@ -180,31 +155,28 @@ void StatusService::MakeIdentity() {
 
 void StatusService::OnServerNode(const kube::Node& node) {
   node_.OnServerNode(node);
-  const bool first = !std::exchange(node_shown_, true);
-  if (auto addresses = AddressesOf(node); first || addresses != cloud_addresses_) {
-    cloud_addresses_ = std::move(addresses);
+  if (auto addresses = AddressesOf(node); server_addresses_ != addresses) {
+    server_addresses_ = std::move(addresses);
     if (config_.node.external_cloud) OnAddresses();
   }
   const bool deleting = node.metadata().has_deletion_timestamp();
   if (server_pods_ != nullptr) server_pods_->OnNode(deleting ? "" : node.metadata().uid());
 }
 
+HostAddresses StatusService::FoundAddresses() const {
+  return {.external_cloud = config_.node.external_cloud,
+          .machine = node_.addresses(),
+          .server = server_addresses_};
+}
+
 void StatusService::OnAddresses() {
-  const bool of_cloud = config_.node.external_cloud;
-  if (of_cloud) cloud_ips_ = HostIpsOf(cloud_addresses_);
-  // Until the server has shown the node, its cloud addresses may exist and be unknown here.
-  if (of_cloud && cloud_ips_.empty() && node_shown_) cloud_ips_ = node_.addresses();
-  if (of_cloud) node_.Refresh();  // the record of the node has the addresses too
+  const HostAddresses found = FoundAddresses();
+  host_ips_ = HostIps(found);
+  if (found.external_cloud) node_.Refresh();  // the record of the node has the addresses too
   pods_.MarkAll();
-  if (identity_ == nullptr) return;
-  // The signer compares the names with the Node's addresses, which the cloud provider sets.
-  if (of_cloud && (config_.identity.server_bootstrap || !cloud_addresses_.empty()))
-    return identity_->OnAddresses(cloud_addresses_);
-  std::vector<NodeAddress> addresses;
-  for (const std::string& address : node_.addresses())
-    addresses.push_back({.type = "InternalIP", .address = address});
-  addresses.push_back({.type = "Hostname", .address = config_.node_name});
-  identity_->OnAddresses(addresses);
+  if (identity_ != nullptr)
+    identity_->OnAddresses(
+        CertificateAddresses(found, config_.identity.server_bootstrap, config_.node_name));
 }
 
 apiclient::Client::Options StatusService::ApiOptions() const {
@@ -287,7 +259,7 @@ void StatusService::Flush() {
 }
 
 StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusService::GetPodStatus(const std::string& uid) {
-  if (bus::KeyOf(uid) != bus::kNodeKey) return pods_.Get(uid);
+  if (bus::KeyOf(uid) != bus::kNodeKey) return pods_.RefreshAndGet(uid);
   auto record = deps_.table.Get(bus::kNodeKey);
   if (record != nullptr) return record;
   return Unavailable("the record of the node is not known yet");

@@ -17,6 +17,7 @@
 /// Source: docs/safety.md, rules 20 to 24.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@
 #include "services/status/events/event_store.h"
 #include "services/status/identity/identity.h"
 #include "services/status/metrics.h"
+#include "services/status/node/host_addresses.h"
 #include "services/status/node/node_status.h"
 #include "services/status/node/peer_monitor.h"
 #include "services/status/pods/status_table.h"
@@ -103,10 +105,7 @@ class StatusService {
   void ReportNodeSoon();
   void OnServerNode(const kube::Node& node);
   void OnAddresses();
-  /// Addresses of the node that pods show.
-  const std::vector<std::string>& host_ips() const {
-    return config_.node.external_cloud ? cloud_ips_ : node_.addresses();
-  }
+  HostAddresses FoundAddresses() const;
   void ListenToViews();
   apiclient::Client::Options ApiOptions() const;
   std::shared_ptr<apiclient::Client> PodsClient(const daemon::ApiRate& rate);
@@ -121,10 +120,9 @@ class StatusService {
   EventFile event_file_;
   PeerMonitor peers_;
   NodeStatus node_;
-  // With an external cloud provider, which sets the addresses of the Node:
-  std::vector<NodeAddress> cloud_addresses_;  // of the Node at the server
-  std::vector<std::string> cloud_ips_;        // addresses that pods show
-  bool node_shown_ = false;                   // the server has shown the node since the start
+  /// Of the Node at the server; nothing: the server has not shown it since the start.
+  std::optional<std::vector<NodeAddress>> server_addresses_;
+  std::vector<std::string> host_ips_;  // addresses of the node that pods show
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server

@@ -101,7 +101,6 @@ void AnswerLedger::OnGood(const std::string& process, Clock::Time now) {
   Entry& entry = entries_[process];
   entry.asked = Duration{0};
   entry.last = now;
-  entry.ever_good = true;
   entry.reason.clear();
 }
 
@@ -123,11 +122,6 @@ std::vector<AnswerLedger::Missing> AnswerLedger::Unanswered() const {
 Duration AnswerLedger::AskedWithoutAnswer(const std::string& process) const {
   const auto it = entries_.find(process);
   return it == entries_.end() ? Duration{0} : it->second.asked;
-}
-
-bool AnswerLedger::EverGood(const std::string& process) const {
-  const auto it = entries_.find(process);
-  return it != entries_.end() && it->second.ever_good;
 }
 
 std::vector<v1::NodeCondition> ComputeNodeConditions(const NodeConditionInputs& in) {

@@ -33,13 +33,11 @@ class AnswerLedger {
   /// Processes at or above their limit, ordered by name.
   std::vector<Missing> Unanswered() const;
   Duration AskedWithoutAnswer(const std::string& process) const;
-  bool EverGood(const std::string& process) const;
 
  private:
   struct Entry {
     Duration limit{0}, asked{0};
     Clock::Time last;  // the last question; no time: not asked yet
-    bool ever_good = false;
     std::string reason;
   };
   std::map<std::string, Entry> entries_;

@@ -37,9 +37,7 @@ bool SameStatuses(const std::vector<v1::NodeCondition>& a,
 }  // namespace
 
 NodeStatus::NodeStatus(Deps deps, const StatusConfig& config)
-    : deps_(std::move(deps)), config_(config), alive_(std::make_shared<bool>(true)) {}
-
-NodeStatus::~NodeStatus() { *alive_ = false; }
+    : deps_(std::move(deps)), config_(config), asker_(deps_.loop, deps_.strands) {}
 
 void NodeStatus::ReadSoon() {
   if (!machine_) ReadMachineSoon();
@@ -48,25 +46,23 @@ void NodeStatus::ReadSoon() {
 
 void NodeStatus::ReadMachineSoon() {
   if (deps_.strands.Pending("machine") > 0) return;
-  deps_.strands.Run("machine", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
-                                root_dir = config_.root_dir] {
-    auto machine = node::ReadMachine(files, root_dir);
-    loop.Post([this, alive, machine = std::move(machine)] {
-      if (*alive) OnMachine(machine);
-    });
-  });
+  asker_.Ask(
+      "machine",
+      [&files = deps_.files, root_dir = config_.root_dir] {
+        return node::ReadMachine(files, root_dir);
+      },
+      [this](const StatusOr<node::Machine>& machine) { OnMachine(machine); });
 }
 
 void NodeStatus::ReadAddressesSoon() {
   if (deps_.strands.Pending("addresses") > 0) return;
-  deps_.strands.Run("addresses", [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
-                                  list = deps_.list_addresses, resolve = deps_.resolve_name,
-                                  ips = config_.node_ips, name = config_.node_name] {
-    auto addresses = node::ReadAddresses({files, list, resolve}, {.ips = ips, .node_name = name});
-    loop.Post([this, alive, addresses = std::move(addresses)] {
-      if (*alive) OnAddresses(addresses);
-    });
-  });
+  asker_.Ask(
+      "addresses",
+      [&files = deps_.files, list = deps_.list_addresses, resolve = deps_.resolve_name,
+       ips = config_.node_ips, name = config_.node_name] {
+        return node::ReadAddresses({files, list, resolve}, {.ips = ips, .node_name = name});
+      },
+      [this](const StatusOr<std::vector<std::string>>& addresses) { OnAddresses(addresses); });
 }
 
 /// As in a kubelet, the old addresses stay until there are new ones.

@@ -21,6 +21,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
@@ -53,11 +54,10 @@ class NodeStatus {
     std::function<void(std::vector<v1::EventRecord>)> record_events;
     std::function<void()> on_addresses;  // the addresses have changed
     /// Addresses that pods show: those of an external cloud provider, else those of the machine.
-    std::function<const std::vector<std::string>&()> host_ips;
+    std::function<std::vector<std::string>()> host_ips;
     std::function<void()> on_conditions;  // the status of a condition has changed
   };
   NodeStatus(Deps deps, const StatusConfig& config);
-  ~NodeStatus();
   NodeStatus(const NodeStatus&) = delete;
   NodeStatus& operator=(const NodeStatus&) = delete;
 
@@ -100,7 +100,7 @@ class NodeStatus {
     std::vector<v1::NodeTaint> taints;
   };
   std::optional<ServerNode> server_node_;  // nothing: the server has not shown the node yet
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;                // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

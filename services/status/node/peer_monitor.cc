@@ -12,9 +12,7 @@ PeerMonitor::PeerMonitor(Deps deps, const StatusConfig& config)
       config_(config),
       ledger_(config.answer_limits, config.reconcile_period * 2 + config.ask_timeout),
       started_(deps_.clock.Now()),
-      alive_(std::make_shared<bool>(true)) {}
-
-PeerMonitor::~PeerMonitor() { *alive_ = false; }
+      asker_(deps_.loop, deps_.strands) {}
 
 void PeerMonitor::AskAll() {
   for (const auto& [process, limit] : config_.answer_limits) Ask(process);
@@ -23,25 +21,21 @@ void PeerMonitor::AskAll() {
 void PeerMonitor::Ask(const std::string& process) {
   const std::string key = "health/" + process;
   if (deps_.strands.Pending(key) > 0) return;
-  deps_.strands.Run(key,
-                    [this, alive = alive_, name = process, &loop = deps_.loop, &peers = deps_.peers,
-                     deadline = After(deps_.clock, config_.ask_timeout)] {
-                      auto answer = peers.Ask(name, deadline);
-                      loop.Post([this, alive, name, answer = std::move(answer)] {
-                        if (*alive) OnAnswer(name, answer);
-                      });
-                    });
+  asker_.Ask(
+      key,
+      [process, &peers = deps_.peers, deadline = After(deps_.clock, config_.ask_timeout)] {
+        return peers.Ask(process, deadline);
+      },
+      [this, process](const StatusOr<peers::PeerAnswer>& answer) { OnAnswer(process, answer); });
 }
 
 void PeerMonitor::AskSoon(const std::string& process) {
   if (std::exchange(asks_soon_, true)) return;
   const bool hurry = !was_ready_ && deps_.clock.Now() - started_ < config_.hurry;
-  deps_.loop.RunAfter(hurry ? config_.ask_soon : config_.ask_again,
-                      [this, alive = alive_, process] {
-                        if (!*alive) return;
-                        asks_soon_ = false;
-                        Ask(process);
-                      });
+  asker_.RunAfter(hurry ? config_.ask_soon : config_.ask_again, [this, process] {
+    asks_soon_ = false;
+    Ask(process);
+  });
 }
 
 void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer) {

@@ -13,9 +13,9 @@
 /// Source: docs/safety.md, rule 24.
 
 #include <functional>
-#include <memory>
 #include <string>
 
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/config.h"
@@ -35,7 +35,6 @@ class PeerMonitor {
     std::function<void()> on_answer, on_features;
   };
   PeerMonitor(Deps deps, const StatusConfig& config);
-  ~PeerMonitor();
   PeerMonitor(const PeerMonitor&) = delete;
   PeerMonitor& operator=(const PeerMonitor&) = delete;
 
@@ -55,7 +54,7 @@ class PeerMonitor {
   peers::RuntimeState runtime_;
   const Clock::Time started_;
   bool asks_soon_ = false, was_ready_ = false;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

@@ -490,6 +490,13 @@ void CloseContainers(const kube::Pod& pod, ContainerStatuses& statuses) {
   for (size_t i = 0; i < statuses.init.size() && i <= last; ++i) Close(statuses.init[i]);
 }
 
+const core::ContainerStateTerminated* EndOf(const kube::ContainerStatus& status) {
+  if (status.state().has_terminated()) return &status.state().terminated();
+  if (status.state().has_waiting() && status.last_state().has_terminated())
+    return &status.last_state().terminated();
+  return nullptr;
+}
+
 bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed) {
   if (observed == nullptr || !kube::MayRestartAll(pod)) return false;
   const auto any_restarts = [&](const auto& containers) {

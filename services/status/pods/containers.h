@@ -51,6 +51,17 @@ bool AllRestart(const kube::Pod& pod, const v1::ObservedPod* observed);
 /// At least one regular container has a record in the newest ready sandbox.
 bool IsInitialized(const kube::Pod& pod, const v1::ObservedPod* observed);
 
+/// The termination that a status shows as its state or last state; nullptr: none.
+const core::ContainerStateTerminated* EndOf(const kube::ContainerStatus& status);
+
+/// nullptr: no status in `list` has this name.
+template <class List>
+const kube::ContainerStatus* FindByName(const List& list, const std::string& name) {
+  for (const auto& status : list)
+    if (status.name() == name) return &status;
+  return nullptr;
+}
+
 /// Nanoseconds to whole seconds, into an API time.
 template <class ApiTime>
 void SetTime(ApiTime* time, int64_t nanoseconds) {

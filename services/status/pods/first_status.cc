@@ -6,8 +6,6 @@
 namespace splitlet::status {
 namespace {
 
-bool IsGranted(const v1::WorkerRecord* worker) { return worker != nullptr && worker->granted(); }
-
 bool IsRefused(const v1::AdmissionRecord* admission) {
   return admission != nullptr && admission->decision() == v1::AdmissionRecord::REJECTED;
 }
@@ -28,14 +26,16 @@ FirstStatusWait FindFirstStatusWait(const FirstStatusInputs& in) {
   using enum FirstStatusWait;
   if (in.removed && in.worker == nullptr) return kWorker;
   if (in.waited_long) return kNothing;
-  if (in.worker == nullptr && !in.workers_state.was_complete) return kWorkers;
+  if (in.worker == nullptr && !in.workers_table.was_complete) return kWorkers;
   if (IsTerminating(in.worker)) return kTermination;
-  if (IsRefused(in.admission) && !in.workers_state.complete) return kRefusalConfirmed;
-  if (in.admission == nullptr && !IsGranted(in.worker) && !in.admission_state.complete)
+  if (IsRefused(in.admission) && in.workers_table.state != TableState::kComplete)
+    return kRefusalConfirmed;
+  if (in.admission == nullptr && !IsGranted(in.worker) &&
+      in.admission_table.state != TableState::kComplete)
     return kAdmission;
-  if (HasAny(in.runtime)) return in.workers_state.live ? kNothing : kFlags;
+  if (HasAny(in.runtime)) return in.workers_table.state == TableState::kStale ? kFlags : kNothing;
   const bool inspected = in.runtime == nullptr || in.runtime->inspect_error().empty();
-  const bool listed = inspected && in.runtime_state.was_complete && in.vouched;
+  const bool listed = inspected && in.runtime_table.was_complete && in.vouched;
   const bool acted =
       IsGranted(in.worker) && in.worker->state() == v1::SYNCING && in.worker->has_last_action_at();
   return acted && !listed ? kListing : kNothing;

@@ -12,9 +12,11 @@
 
 namespace splitlet::status {
 
-struct TableState {
-  bool live = false;
-  bool complete = false;      // live and complete
+/// The state of a table's view. A complete view is live too.
+enum class TableState { kStale, kLive, kComplete };
+
+struct SeenTable {
+  TableState state = TableState::kStale;
   bool was_complete = false;  // once since the start
 };
 
@@ -23,7 +25,7 @@ struct FirstStatusInputs {
   const v1::WorkerRecord* worker = nullptr;        // of any incarnation
   const v1::AdmissionRecord* admission = nullptr;  // of this incarnation
   const v1::RuntimeRecord* runtime = nullptr;
-  TableState workers_state, admission_state, runtime_state;
+  SeenTable workers_table, admission_table, runtime_table;
   bool waited_long = false;  // the start is so long ago that no process is waited for
   bool vouched = true;       // the listing of the runtime vouches for this pod
 };

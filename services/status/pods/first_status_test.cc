@@ -9,8 +9,8 @@ namespace {
 
 /// Everything is known, and nothing is there.
 FirstStatusInputs Settled() {
-  const TableState known{.live = true, .complete = true, .was_complete = true};
-  return {.workers_state = known, .admission_state = known, .runtime_state = known};
+  const SeenTable known{.state = TableState::kComplete, .was_complete = true};
+  return {.workers_table = known, .admission_table = known, .runtime_table = known};
 }
 
 v1::WorkerRecord Granted() {
@@ -33,7 +33,7 @@ TEST(FirstStatus, ARemovedPodWaitsForItsWorkerHoweverLong) {
 
 TEST(FirstStatus, APodWithoutWorkerWaitsUntilWorkersWereComplete) {
   auto in = Settled();
-  in.workers_state.was_complete = false;
+  in.workers_table.was_complete = false;
   EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kWorkers);
   in.waited_long = true;
   EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kNothing);
@@ -58,13 +58,13 @@ TEST(FirstStatus, ARefusalWaitsUntilWorkersVouchForIt) {
   v1::AdmissionRecord refused;
   refused.set_decision(v1::AdmissionRecord::REJECTED);
   in.admission = &refused;
-  in.workers_state.complete = false;
+  in.workers_table.state = TableState::kLive;
   EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kRefusalConfirmed);
 }
 
 TEST(FirstStatus, AnUndecidedPodWaitsForAdmission) {
   auto in = Settled();
-  in.admission_state.complete = false;
+  in.admission_table.state = TableState::kLive;
   EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kAdmission);
   const v1::WorkerRecord worker = Granted();
   in.worker = &worker;
@@ -78,7 +78,7 @@ TEST(FirstStatus, ARunningPodWaitsForLiveWorkers) {
   runtime.mutable_pod()->add_sandboxes();
   in.worker = &worker;
   in.runtime = &runtime;
-  in.workers_state.live = false;
+  in.workers_table.state = TableState::kStale;
   EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kFlags);
 }
 
@@ -90,7 +90,7 @@ TEST(FirstStatus, APodWhoseWorkerActedWaitsForAListing) {
   for (const int why : {0, 1, 2}) {
     auto in = Settled();
     in.worker = &worker;
-    if (why == 0) in.runtime_state.was_complete = false;
+    if (why == 0) in.runtime_table.was_complete = false;
     if (why == 1) in.vouched = false;
     if (why == 2) in.runtime = &failed;
     EXPECT_EQ(FindFirstStatusWait(in), FirstStatusWait::kListing) << why;

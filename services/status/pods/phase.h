@@ -1,13 +1,12 @@
 #pragma once
 
-/// Computes the phase of a pod and its conditions from its container statuses. Pure.
+/// Computes the phase of a pod from its container statuses. Pure.
 /// Threads: any.
 /// Errors: none.
-/// Source: docs/behaviour/status.md, "Phase" and "Conditions".
+/// Source: docs/behaviour/status.md, "Phase".
 
-#include <string>
+#include <string_view>
 
-#include "libs/base/clock.h"
 #include "services/status/pods/containers.h"
 
 namespace splitlet::status {
@@ -26,24 +25,5 @@ struct PhaseInputs {
   bool terminal = false;     // all containers were stopped for good
 };
 std::string_view ComputePhase(const PhaseInputs& in);
-
-struct ConditionInputs {
-  const kube::Pod& pod;
-  const ContainerStatuses& containers;
-  const v1::ObservedPod* observed = nullptr;
-  bool sandbox_as_shown = false;  // the pod ends, and its worker has not inspected it yet
-  // For transition times. Without it, as after a restart of status, the records give the times; a
-  // time that they do not give is now.
-  const kube::PodStatus* previous = nullptr;
-  bool restarting = false;      // all containers restart
-  bool resize_refused = false;  // the pod keeps other resources than are wanted
-  bool sandbox_condition = true;
-  std::string disrupted;  // message of DisruptionTarget; empty: no such condition
-  WallTime now;
-};
-inline constexpr std::string_view kAllRestarting = "AllContainersRestarting";
-/// Appends conditions to `status`, whose phase is set: first those of other clients in the API
-/// object, then ours.
-void AddConditions(const ConditionInputs& in, kube::PodStatus& status);
 
 }  // namespace splitlet::status

@@ -4,8 +4,10 @@
 
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
+#include "libs/node/ip_family.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
+#include "services/status/pods/pod_conditions.h"
 
 namespace splitlet::status {
 namespace {
@@ -83,8 +85,6 @@ kube::PodStatus Rejected(const StatusInputs& in) {
   return status;
 }
 
-bool IsGranted(const StatusInputs& in) { return in.worker != nullptr && in.worker->granted(); }
-
 bool ShowsContainers(const kube::PodStatus* status) {
   return status != nullptr &&
          status->container_statuses_size() + status->init_container_statuses_size() > 0;
@@ -93,14 +93,15 @@ bool ShowsContainers(const kube::PodStatus* status) {
 /// The pod waits for resources of this node: nothing was created for this incarnation.
 bool Waits(const StatusInputs& in) {
   return in.admission != nullptr && in.admission->decision() == v1::AdmissionRecord::WAITING &&
-         !IsGranted(in) && !(ShowsContainers(in.previous) && IsTerminal(in.previous->phase()));
+         !IsGranted(in.worker) &&
+         !(ShowsContainers(in.previous) && IsTerminal(in.previous->phase()));
 }
 
 /// The manifest has a deletion timestamp: nothing was created for the pod, and nothing is lost.
 bool IsDeletedFromTheStart(const StatusInputs& in) {
   const auto none = [](const v1::ObservedPod& pod) { return pod.containers().empty(); };
   return in.pod.metadata().has_deletion_timestamp() && kube::IsStaticSource(in.desired.source()) &&
-         !IsGranted(in) && !ShowsContainers(in.previous) &&
+         !IsGranted(in.worker) && !ShowsContainers(in.previous) &&
          (in.runtime == nullptr || none(*in.runtime)) &&
          (in.worker == nullptr ||
           (in.worker->terminal_status().phase().empty() && none(in.worker->observation())));
@@ -131,7 +132,8 @@ bool EndedBefore(const StatusInputs& in) {
   if (in.previous == nullptr || !IsTerminal(in.previous->phase()) ||
       kube::IsStaticSource(in.desired.source()))
     return false;
-  if (IsGranted(in) || (in.worker != nullptr && !in.worker->terminal_status().phase().empty()))
+  if (IsGranted(in.worker) ||
+      (in.worker != nullptr && !in.worker->terminal_status().phase().empty()))
     return false;
   const auto runs = [](const auto& statuses) {
     return std::any_of(statuses.begin(), statuses.end(),
@@ -140,14 +142,12 @@ bool EndedBefore(const StatusInputs& in) {
   return !runs(in.previous->container_statuses()) && !runs(in.previous->init_container_statuses());
 }
 
-bool IsIpv6(const std::string& ip) { return ip.find(':') != std::string::npos; }
-
 /// An address of each family; the family of the node's primary address first.
 std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_first) {
   std::vector<std::string> ordered;
   for (const bool ipv6 : {ipv6_first, !ipv6_first}) {
     for (const auto& ip : ips) {
-      if (IsIpv6(ip) != ipv6) continue;
+      if (node::IsIpv6(ip) != ipv6) continue;
       ordered.push_back(ip);
       break;
     }
@@ -156,7 +156,7 @@ std::vector<std::string> Ordered(const std::vector<std::string>& ips, bool ipv6_
 }
 
 std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* observed) {
-  const bool ipv6_first = !in.host_ips.empty() && IsIpv6(in.host_ips.front());
+  const bool ipv6_first = !in.host_ips.empty() && node::IsIpv6(in.host_ips.front());
   if (observed != nullptr && observed->sandboxes_size() > 0) {
     const auto& newest = observed->sandboxes(0);
     if (newest.state() == v1::SandboxRecord::READY && newest.ips_size() > 0)
@@ -165,8 +165,7 @@ std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* o
   if (in.pod.spec().host_network()) return Ordered(in.host_ips, ipv6_first);
   // A pod keeps its addresses after its sandbox has stopped.
   std::vector<std::string> kept;
-  const bool ending = in.worker != nullptr && in.worker->state() > v1::SYNCING;
-  if (in.previous != nullptr && (ending || observed == nullptr))
+  if (in.previous != nullptr && (IsEnding(in.worker) || observed == nullptr))
     for (const auto& ip : in.previous->pod_ips()) kept.push_back(ip.ip());
   return kept;
 }
@@ -174,7 +173,7 @@ std::vector<std::string> PodIps(const StatusInputs& in, const v1::ObservedPod* o
 void SetIps(const StatusInputs& in, const v1::ObservedPod* observed, kube::PodStatus& status) {
   if (!in.host_ips.empty()) {
     status.set_host_ip(in.host_ips.front());
-    for (const auto& ip : Ordered(in.host_ips, IsIpv6(in.host_ips.front())))
+    for (const auto& ip : Ordered(in.host_ips, node::IsIpv6(in.host_ips.front())))
       status.add_host_ips()->set_ip(ip);
   }
   const auto ips = PodIps(in, observed);
@@ -280,7 +279,7 @@ bool WasHeldBackOnly(const StatusInputs& in) {
   if (in.previous == nullptr || !kube::IsStaticSource(in.desired.source()) ||
       ShowsContainers(in.previous))
     return false;
-  if (IsTerminal(in.previous->phase())) return IsGranted(in);
+  if (IsTerminal(in.previous->phase())) return IsGranted(in.worker);
   return in.previous->phase() == kPending && !in.previous->reason().empty();
 }
 
@@ -348,6 +347,8 @@ kube::PodStatus ComputeContent(const StatusInputs& in) {
 }
 
 }  // namespace
+
+bool IsGranted(const v1::WorkerRecord* worker) { return worker != nullptr && worker->granted(); }
 
 bool IsWorkerDone(const v1::WorkerRecord* worker) {
   return worker != nullptr &&

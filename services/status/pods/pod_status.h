@@ -39,6 +39,8 @@ struct StatusInputs {
 
 kube::PodStatus ComputePodStatus(const StatusInputs& in);
 
+/// pod-worker may create containers of this incarnation. false without a worker.
+bool IsGranted(const v1::WorkerRecord* worker);
 /// TERMINATED or FINISHED: no container of this incarnation can run again.
 bool IsWorkerDone(const v1::WorkerRecord* worker);
 

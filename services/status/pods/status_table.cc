@@ -7,7 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
-#include "services/status/pods/first_status.h"
+#include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
 #include "services/status/pods/resize.h"
@@ -73,12 +73,18 @@ bool ShowsContainerId(const kube::PodStatus& status) {
   return has_id(status.container_statuses()) || has_id(status.init_container_statuses());
 }
 
-const kube::ContainerStatus* FindIn(
-    const google::protobuf::RepeatedPtrField<kube::ContainerStatus>& list,
-    const std::string& name) {
-  const auto it = std::find_if(list.begin(), list.end(),
-                               [&](const auto& status) { return status.name() == name; });
-  return it == list.end() ? nullptr : &*it;
+template <class R>
+TableState StateOf(const bus::View<R>& view) {
+  if (!view.live()) return TableState::kStale;
+  return view.IsComplete() ? TableState::kComplete : TableState::kLive;
+}
+
+/// Records the state of the view now. Returns what was recorded before.
+SeenTable Record(TableState now, SeenTable& seen) {
+  const SeenTable before = seen;
+  seen.state = now;
+  seen.was_complete = before.was_complete || now == TableState::kComplete;
+  return before;
 }
 
 bool HasStatus(const v1::DesiredRecord& desired) {
@@ -96,7 +102,7 @@ StatusTable::~StatusTable() { *alive_ = false; }
 void StatusTable::Start() { started_at_ = deps_.clock.Now(); }
 
 void StatusTable::OnReconcile() {
-  last_.may_publish = MayPublish();
+  may_publish_ = MayPublish();
   MarkAll();
 }
 
@@ -109,13 +115,14 @@ bool StatusTable::WaitedLong() const {
   return started_at_ && deps_.clock.Now() - started_at_ >= worker_wait_;
 }
 
-bool StatusTable::KnowsWorkers() const { return were_complete_.workers || WaitedLong(); }
+bool StatusTable::KnowsWorkers() const { return workers_.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsAdmissions() const { return were_complete_.admissions || WaitedLong(); }
+bool StatusTable::KnowsAdmissions() const { return admissions_.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsRuntime() const { return were_complete_.runtime || WaitedLong(); }
+bool StatusTable::KnowsRuntime() const { return runtime_.was_complete || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
+  mirrors_.Set(change.key, change.after.get());
   if (change.present_after) {
     MarkChanged(change.key, change.traceparent);
   } else {
@@ -124,27 +131,22 @@ void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) 
 }
 
 void StatusTable::OnViewState() {
-  const bool workers_live = deps_.workers.live();
-  const bool may_publish = MayPublish();
-  const bool first_complete = !were_complete_.workers && deps_.workers.LiveAndComplete();
-  const bool admissions_complete = deps_.admission.LiveAndComplete();
-  if (first_complete || workers_live != last_.workers_live || may_publish != last_.may_publish ||
-      (admissions_complete && !last_.admissions_complete))
-    MarkAll();
-  were_complete_.admissions = were_complete_.admissions || admissions_complete;
-  were_complete_.workers = were_complete_.workers || first_complete;
-  last_ = {.may_publish = may_publish,
-           .workers_live = workers_live,
-           .admissions_complete = admissions_complete};
+  using enum TableState;
+  const bool could_publish = std::exchange(may_publish_, MayPublish());
+  const SeenTable workers_before = Record(StateOf(deps_.workers), workers_);
+  const SeenTable admissions_before = Record(StateOf(deps_.admission), admissions_);
+  const bool workers_changed = workers_.was_complete != workers_before.was_complete ||
+                               (workers_.state == kStale) != (workers_before.state == kStale);
+  const bool admissions_completed =
+      admissions_.state == kComplete && admissions_before.state != kComplete;
+  if (workers_changed || admissions_completed || may_publish_ != could_publish) MarkAll();
   // Flush without a change too: `podstatus` may be complete now.
   FlushSoon();
 }
 
 void StatusTable::OnRuntimeState() {
-  if (!were_complete_.runtime && deps_.runtime.LiveAndComplete()) {
-    were_complete_.runtime = true;
-    MarkAll();
-  }
+  const SeenTable before = Record(StateOf(deps_.runtime), runtime_);
+  if (runtime_.was_complete && !before.was_complete) MarkAll();
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
 }
@@ -252,21 +254,16 @@ std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& 
 }
 
 bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) const {
-  const FirstStatusInputs in{.removed = records.desired->state() == v1::DesiredRecord::REMOVED,
-                             .worker = records.any_worker.get(),
-                             .admission = records.admission,
-                             .runtime = records.runtime.get(),
-                             .workers_state = {.live = deps_.workers.live(),
-                                               .complete = deps_.workers.LiveAndComplete(),
-                                               .was_complete = were_complete_.workers},
-                             .admission_state = {.live = deps_.admission.live(),
-                                                 .complete = deps_.admission.LiveAndComplete(),
-                                                 .was_complete = were_complete_.admissions},
-                             .runtime_state = {.live = deps_.runtime.live(),
-                                               .complete = deps_.runtime.LiveAndComplete(),
-                                               .was_complete = were_complete_.runtime},
-                             .waited_long = WaitedLong(),
-                             .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
+  const FirstStatusInputs in{
+      .removed = records.desired->state() == v1::DesiredRecord::REMOVED,
+      .worker = records.any_worker.get(),
+      .admission = records.admission,
+      .runtime = records.runtime.get(),
+      .workers_table = {StateOf(deps_.workers), workers_.was_complete},
+      .admission_table = {StateOf(deps_.admission), admissions_.was_complete},
+      .runtime_table = {StateOf(deps_.runtime), runtime_.was_complete},
+      .waited_long = WaitedLong(),
+      .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
   return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
 }
 
@@ -344,16 +341,13 @@ void StatusTable::PutIfChanged(const std::string& key, const Records& records,
 std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod) const {
   const std::string hash = kube::AnnotationOf(pod, kube::kConfigHash);
   std::optional<kube::PodStatus> status;
-  deps_.desired.ForEach([&](const std::string&, const auto& record) {
-    if (record == nullptr || record->state() != v1::DesiredRecord::MIRROR ||
-        record->name() != pod.metadata().name() ||
-        record->namespace_() != pod.metadata().namespace_())
-      return;
+  for (const auto& key : mirrors_.KeysOf(kube::FullName(pod))) {
+    const auto record = deps_.desired.Find(key);
     kube::Pod mirror;
-    if (mirror.ParseFromString(record->pod()) &&
+    if (record != nullptr && mirror.ParseFromString(record->pod()) &&
         kube::AnnotationOf(mirror, kube::kConfigMirror) == hash)
       status = std::move(*mirror.mutable_status());
-  });
+  }
   return status;
 }
 
@@ -382,7 +376,7 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   const auto count = [&](const auto& list, const auto* old_list, const char* type) {
     for (const auto& status : list) {
       if (!status.state().has_terminated()) continue;
-      const auto* old = old_list == nullptr ? nullptr : FindIn(*old_list, status.name());
+      const auto* old = old_list == nullptr ? nullptr : FindByName(*old_list, status.name());
       if (old != nullptr && old->state().has_terminated()) continue;
       const auto& end = status.state().terminated();
       deps_.metrics.terminated
@@ -456,7 +450,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   if (deps_.on_published) deps_.on_published(key);
 }
 
-StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::Get(const std::string& uid) {
+StatusOr<std::unique_ptr<v1::PodStatusRecord>> StatusTable::RefreshAndGet(const std::string& uid) {
   const std::string key = bus::KeyOf(uid);
   if (!MayPublish()) return Unavailable("tables desired and workers were not live yet");
   Refresh(key);

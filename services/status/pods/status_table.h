@@ -24,6 +24,8 @@
 #include "libs/exec/exec.h"
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
+#include "services/status/pods/first_status.h"
+#include "services/status/pods/mirror_index.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -67,9 +69,9 @@ class StatusTable {
   void Flush();
   /// `desired` was live once, and `workers` was too or the start is `worker_wait` ago.
   bool MayPublish() const;
-  /// The status computed from the records of this moment. NOT_FOUND: the pod is not wanted here.
-  /// UNAVAILABLE: the views were not live yet.
-  StatusOr<std::unique_ptr<v1::PodStatusRecord>> Get(const std::string& uid);
+  /// Computes the status from the records of this moment, and puts it if it differs. NOT_FOUND:
+  /// the pod is not wanted here. UNAVAILABLE: the views were not live yet.
+  StatusOr<std::unique_ptr<v1::PodStatusRecord>> RefreshAndGet(const std::string& uid);
 
  private:
   struct Known {
@@ -118,17 +120,13 @@ class StatusTable {
   Duration worker_wait_;
   Clock::Time started_at_;
   std::map<std::string, Known> known_;
+  MirrorIndex mirrors_;
   std::set<std::string> changed_;
   std::set<std::string> await_listing_;  // the runtime shows less of the pod than its status
   bool flush_posted_ = false;
-  /// Tables that were live and complete once since the start.
-  struct {
-    bool workers = false, admissions = false, runtime = false;
-  } were_complete_;
-  /// At the last change of a view.
-  struct {
-    bool may_publish = false, workers_live = false, admissions_complete = false;
-  } last_;
+  /// As of the last change of a view.
+  SeenTable workers_, admissions_, runtime_;
+  bool may_publish_ = false;  // as of the last change of a view or pass over all pods
   std::shared_ptr<bool> alive_;
 };
 

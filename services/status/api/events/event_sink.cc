@@ -115,10 +115,9 @@ EventSink::EventSink(Deps deps, Options options)
       options_(options),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      alive_(std::make_shared<bool>(true)) {}
+      asker_(deps_.loop, deps_.strands) {}
 
 EventSink::~EventSink() {
-  *alive_ = false;
   stop_->Cancel();
   deps_.loop.CancelTimer(timer_);
 }
@@ -206,15 +205,14 @@ void EventSink::SendNext() {
                   .patch = CountPatch(next->event)};
   sending.event.mutable_metadata()->set_namespace_(next->name.name_space);
   sending.event.mutable_metadata()->set_name(next->name.name);
-  deps_.strands.Run("api/events", [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
-                                   stop = stop_, client = deps_.client, key = next->key,
-                                   count = next->event.count(), sending = std::move(sending)] {
-    const Deadline deadline{clock.Now() + kTimeout, stop};
-    const Status status = Send(*client, sending, deadline);
-    loop.Post([this, alive, key, count, status] {
-      if (*alive) OnSent(key, count, status);
-    });
-  });
+  asker_.Ask(
+      "api/events",
+      [&clock = deps_.clock, stop = stop_, client = deps_.client, sending = std::move(sending)] {
+        return Send(*client, sending, {clock.Now() + kTimeout, stop});
+      },
+      [this, key = next->key, count = next->event.count()](const Status& status) {
+        OnSent(key, count, status);
+      });
 }
 
 void EventSink::OnSent(const std::string& key, uint32_t count, const Status& status) {

@@ -26,6 +26,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "services/status/api/pod_metrics.h"
 #include "splitlet/v1/services.pb.h"
@@ -107,7 +108,7 @@ class EventSink {
   bool logged_ = false;          // these failures are logged
   int64_t last_ns_ = 0;          // in the newest object name
   exec::TimerId timer_ = 0;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 /// The Event object, without its own name and namespace.

@@ -152,10 +152,9 @@ NodeLease::NodeLease(Deps deps, const StatusConfig& config)
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed + 1),
       ensure_wait_(kFirstEnsureWait),
-      alive_(std::make_shared<bool>(true)) {}
+      asker_(deps_.loop, deps_.strands) {}
 
 NodeLease::~NodeLease() {
-  *alive_ = false;
   if (timer_ != 0) deps_.loop.CancelTimer(timer_);
 }
 
@@ -182,12 +181,9 @@ void NodeLease::Renew() {
               .duration_seconds = config_.lease_duration_seconds,
               .timeout = config_.api_timeout,
               .held = held_};
-  deps_.strands.Run(kLeaseStrand,
-                    [this, alive = alive_, &loop = deps_.loop, round = std::move(round)] {
-                      loop.Post([this, alive, renewed = round.Run()] {
-                        if (*alive) OnRenewed(renewed);
-                      });
-                    });
+  asker_.Ask(
+      kLeaseStrand, [round = std::move(round)] { return round.Run(); },
+      [this](const Renewed& renewed) { OnRenewed(renewed); });
 }
 
 void NodeLease::OnRenewed(const Renewed& renewed) {

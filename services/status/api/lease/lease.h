@@ -19,6 +19,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "services/status/config.h"
 #include "services/status/metrics.h"
@@ -67,7 +68,7 @@ class NodeLease {
   Duration ensure_wait_;
   std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

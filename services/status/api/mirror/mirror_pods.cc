@@ -108,12 +108,9 @@ MirrorPods::MirrorPods(Deps deps)
       backoff_(deps_.clock,
                {.initial = kFirstMirrorWait, .max = kLongestMirrorWait, .jitter = 0.1}),
       queue_(deps_.loop, deps_.clock, [this](const std::string& name) { Reconcile(name); }),
-      alive_(std::make_shared<bool>(true)) {}
+      asker_(deps_.loop, deps_.strands) {}
 
-MirrorPods::~MirrorPods() {
-  *alive_ = false;
-  stop_->Cancel();
-}
+MirrorPods::~MirrorPods() { stop_->Cancel(); }
 
 void MirrorPods::Forget(const std::string& key) {
   const auto known = name_of_.find(key);
@@ -317,14 +314,12 @@ void MirrorPods::Delete(const std::string& full_name, Name& name, bool orphan) {
 
 void MirrorPods::Run(const std::string& full_name,
                      std::function<Answer(const Deadline& deadline)> work) {
-  deps_.strands.Run(MirrorStrandOf(full_name),
-                    [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
-                     full_name, work = std::move(work)] {
-                      const Deadline deadline{clock.Now() + kCallTimeout, stop};
-                      loop.Post([this, alive, full_name, answer = work(deadline)] {
-                        if (*alive) OnAnswer(full_name, answer);
-                      });
-                    });
+  asker_.Ask(
+      MirrorStrandOf(full_name),
+      [&clock = deps_.clock, stop = stop_, work = std::move(work)] {
+        return work({clock.Now() + kCallTimeout, stop});
+      },
+      [this, full_name](const Answer& answer) { OnAnswer(full_name, answer); });
 }
 
 void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {

@@ -24,6 +24,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/kube/pod_types.h"
@@ -134,7 +135,7 @@ class MirrorPods {
   size_t shown_ = 0;
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

@@ -142,10 +142,9 @@ NodeSync::NodeSync(Deps deps, const StatusConfig& config)
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed),
       registration_{.wait = kFirstRegisterWait},
-      alive_(std::make_shared<bool>(true)) {}
+      asker_(deps_.loop, deps_.strands) {}
 
 NodeSync::~NodeSync() {
-  *alive_ = false;
   for (const auto timer : {timer_, images_timer_})
     if (timer != 0) deps_.loop.CancelTimer(timer);
 }
@@ -195,35 +194,32 @@ void NodeSync::StartWatch() {
 }
 
 void NodeSync::ReadMachine() {
-  deps_.strands.Run(kStrand, [this, alive = alive_, &files = deps_.files, &loop = deps_.loop,
-                              devices = config_.root_dir + "/device-plugins"] {
+  const auto read = [&files = deps_.files, devices = config_.root_dir + "/device-plugins"] {
     MachineInfo observed{.system = node::ReadSystemInfo(files), .swap_bytes = ReadSwapBytes(files)};
     const auto entries = files.List(devices);
     observed.devices_known = entries.ok() && std::ranges::any_of(*entries, [](const auto& entry) {
                                return entry.name.ends_with("_internal_checkpoint");
                              });
-    loop.Post([this, alive, observed = std::move(observed)] {
-      if (*alive) machine_ = observed;
-    });
-  });
+    return observed;
+  };
+  asker_.Ask(kStrand, read, [this](const MachineInfo& observed) { machine_ = observed; });
 }
 
 void NodeSync::AskForImages() {
   if (deps_.images == nullptr || config_.node.max_images == 0) return;
   const auto limit = static_cast<uint32_t>(std::max(config_.node.max_images, 0));
-  deps_.strands.Run("api/images",
-                    [this, alive = alive_, &loop = deps_.loop, &lister = *deps_.images, limit,
-                     deadline = After(deps_.clock, kImagesTimeout)] {
-                      auto images = lister.List(limit, deadline);
-                      loop.Post([this, alive, images = std::move(images)] {
-                        if (!*alive) return;
-                        if (images.ok()) images_ = *images;
-                        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
-                          images_timer_ = 0;
-                          AskForImages();
-                        });
-                      });
-                    });
+  asker_.Ask(
+      "api/images",
+      [&lister = *deps_.images, limit, deadline = After(deps_.clock, kImagesTimeout)] {
+        return lister.List(limit, deadline);
+      },
+      [this](const StatusOr<std::vector<peers::NodeImage>>& images) {
+        if (images.ok()) images_ = *images;
+        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
+          images_timer_ = 0;
+          AskForImages();
+        });
+      });
 }
 
 void NodeSync::Schedule(Duration delay) {
@@ -278,20 +274,19 @@ std::optional<NodeObservation> NodeSync::Gather() const {
 
 void NodeSync::RegisterSoon(const NodeObservation& observed) {
   if (!registration_.started) registration_.started = deps_.clock.Now();
-  deps_.strands.Run(kStrand,
-                    [this, alive = alive_, client = client_, stop = stop_, &clock = deps_.clock,
-                     &loop = deps_.loop, initial = MakeInitialNode(config_.node, observed),
-                     timeout = config_.api_timeout, reset_extended = !machine_->devices_known] {
-                      auto registered = RegisterNode({.clock = clock,
-                                                      .client = *client,
-                                                      .timeout = timeout,
-                                                      .stop = stop,
-                                                      .reset_extended = reset_extended},
-                                                     initial);
-                      loop.Post([this, alive, registered = std::move(registered)] {
-                        if (*alive) OnRegistered(registered);
-                      });
-                    });
+  asker_.Ask(
+      kStrand,
+      [client = client_, stop = stop_, &clock = deps_.clock,
+       initial = MakeInitialNode(config_.node, observed), timeout = config_.api_timeout,
+       reset_extended = !machine_->devices_known] {
+        return RegisterNode({.clock = clock,
+                             .client = *client,
+                             .timeout = timeout,
+                             .stop = stop,
+                             .reset_extended = reset_extended},
+                            initial);
+      },
+      [this](const StatusOr<Registered>& registered) { OnRegistered(registered); });
 }
 
 void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
@@ -336,12 +331,9 @@ void NodeSync::ReportSoon(const NodeObservation& observed) {
                 .known = server_.deleted ? nullptr : server_.node,
                 .due = due,
                 .unkept = reports_.unkept};
-  deps_.strands.Run(kStrand,
-                    [this, alive = alive_, &loop = deps_.loop, report = std::move(report)] {
-                      loop.Post([this, alive, reported = report.Run()] {
-                        if (*alive) OnReported(reported);
-                      });
-                    });
+  asker_.Ask(
+      kStrand, [report = std::move(report)] { return report.Run(); },
+      [this](const Reported& reported) { OnReported(reported); });
 }
 
 void NodeSync::OnReported(const Reported& reported) {

@@ -26,6 +26,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/peer_health.h"
@@ -140,7 +141,7 @@ class NodeSync {
   std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0, images_timer_ = 0;
   std::unique_ptr<apiclient::Reflector> watch_;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

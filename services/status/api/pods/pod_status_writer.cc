@@ -28,12 +28,9 @@ PodStatusWriter::PodStatusWriter(Deps deps)
       random_(deps_.seed),
       backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
       queue_(deps_.loop, deps_.clock, [this](const std::string& key) { Work(key); }),
-      alive_(std::make_shared<bool>(true)) {}
+      asker_(deps_.loop, deps_.strands) {}
 
-PodStatusWriter::~PodStatusWriter() {
-  *alive_ = false;
-  stop_->Cancel();
-}
+PodStatusWriter::~PodStatusWriter() { stop_->Cancel(); }
 
 void PodStatusWriter::AddSoon(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
 
@@ -176,14 +173,14 @@ void PodStatusWriter::Write(const std::string& key, const v1::PodStatusRecord& r
                  .mirror = target.mirror,
                  .first = pod.progress != Progress::kWritten,
                  .base = BaseFor(pod, target)};
-  deps_.strands.Run(StrandOf(key), [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
-                                    stop = stop_, client = deps_.client, key, target,
-                                    version = record.version(), task = std::move(task)] {
-    const Deadline deadline{clock.Now() + kCallTimeout, stop};
-    loop.Post([this, alive, key, target, version, written = WriteStatus(*client, task, deadline)] {
-      if (*alive) OnWritten(key, version, target, written);
-    });
-  });
+  asker_.Ask(
+      StrandOf(key),
+      [&clock = deps_.clock, stop = stop_, client = deps_.client, task = std::move(task)] {
+        return WriteStatus(*client, task, {clock.Now() + kCallTimeout, stop});
+      },
+      [this, key, target, version = record.version()](const Written& written) {
+        OnWritten(key, version, target, written);
+      });
 }
 
 void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const Target& target,
@@ -230,14 +227,13 @@ void PodStatusWriter::AskFinished(const std::string& key) {
   to_ask_.insert(key);
   if (asking_) return;
   asking_ = true;
-  deps_.strands.Run("api/finished",
-                    [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
-                     finished = deps_.finished, keys = std::exchange(to_ask_, {})] {
-                      const Deadline deadline{clock.Now() + kCallTimeout, stop};
-                      loop.Post([this, alive, keys, answer = finished->List(deadline)] {
-                        if (*alive) OnFinished(keys, answer);
-                      });
-                    });
+  asker_.Ask(
+      "api/finished",
+      [&clock = deps_.clock, stop = stop_, finished = deps_.finished] {
+        return finished->List({clock.Now() + kCallTimeout, stop});
+      },
+      [this, keys = std::exchange(to_ask_, {})](
+          const StatusOr<std::map<std::string, int64_t>>& answer) { OnFinished(keys, answer); });
 }
 
 void PodStatusWriter::OnFinished(const std::set<std::string>& keys,
@@ -269,13 +265,13 @@ void PodStatusWriter::Delete(const std::string& key) {
   Pod& pod = pods_[key];
   if (!target || !MayBeDeleted(pod, *record, *target)) return;
   pod.BeginCall();
-  deps_.strands.Run(
-      StrandOf(key), [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock, stop = stop_,
-                      client = deps_.client, key, object = target->object] {
-        const Deadline deadline{clock.Now() + kCallTimeout, stop};
-        loop.Post([this, alive, key, object, status = DeletePod(*client, object, deadline)] {
-          if (*alive) OnDeleted(key, object, status);
-        });
+  asker_.Ask(
+      StrandOf(key),
+      [&clock = deps_.clock, stop = stop_, client = deps_.client, object = target->object] {
+        return DeletePod(*client, object, {clock.Now() + kCallTimeout, stop});
+      },
+      [this, key, object = target->object](const Status& status) {
+        OnDeleted(key, object, status);
       });
 }
 

@@ -26,6 +26,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/status/api/mirror/mirror_pods.h"
@@ -132,7 +133,7 @@ class PodStatusWriter {
   bool asking_ = false;
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
-  std::shared_ptr<bool> alive_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

@@ -16,6 +16,7 @@
 #include "libs/kube/quantity.h"
 #include "libs/kube/type_info.h"
 #include "services/status/pods/phase.h"
+#include "services/status/pods/pod_conditions.h"
 
 namespace splitlet::status {
 namespace {
