@@ -21,10 +21,12 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
 #include "services/pleg/events/unseen_events.h"
+#include "services/pleg/inspection/pod_inspection.h"
 #include "services/pleg/listing/relist.h"
 #include "services/pleg/metrics.h"
 #include "services/pleg/vouching/vouching.h"
@@ -69,33 +71,28 @@ class Inspector final : public InspectedPods {
   Clock::Time InspectingSince(const std::string& uid) const;
 
   bool Contains(const std::string& uid) const override { return pods_.contains(uid); }
-  const States& StatesOf(const std::string& uid) override { return pods_[uid].states; }
+  void Add(const std::string& uid) override { pods_.try_emplace(uid); }
+  const States* FindStates(const std::string& uid) const override;
   bool IsCurrent(const std::string& uid) const override;
   bool IsInspecting(const std::string& uid) const override;
   bool HasSandbox(const std::string& uid, const std::string& id) const override;
   void Inspect(const std::string& uid) override { Inspect(uid, nullptr); }
 
  private:
-  struct Pod {
-    bool known = false;  // the last good inspection showed something
-    States states;       // as in the record
-    Clock::Time listed_at;
+  struct Pod : PodInspection {
     std::string name, name_space;
-    Clock::Time absent_at;    // when a listing without the pod began
-    Clock::Time differs_at;   // when a listing that differs from the record began
-    Status error;             // of the last inspection
     std::string traceparent;  // of the last end in the pod; empty before
-    bool inspecting = false, again = false;
+    Progress progress = Progress::kIdle;
     Clock::Time inspecting_since;
     exec::TimerId later_timer = 0;              // the next inspection, without an event
     std::vector<Done> answer_now, answer_next;  // after the running inspection, after the next
   };
+  using Observed = std::shared_ptr<v1::ObservedPod>;
   static constexpr size_t kMaxAskers = 100;  // of one pod
 
   /// `listed`: what a listing just showed of the pod, which is not listed again then; or null.
   void Inspect(const std::string& uid, cri::PodListing* listed);
-  void OnInspected(const std::string& uid,
-                   const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);
+  void OnInspected(const std::string& uid, const StatusOr<Observed>& observed);
   void AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
   void AcceptError(const std::string& uid, Pod& pod, const Status& status);
   void ReportChanges(const std::string& uid, const Pod& pod, const States& before);
@@ -107,11 +104,11 @@ class Inspector final : public InspectedPods {
                   const std::string& traceparent);
 
   Deps deps_;
-  cri::Observer observer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
+  const std::shared_ptr<cri::Observer> observer_;  // shared with the strands
   Random random_;
   exec::Backoff retry_wait_;  // of inspections that failed, by UID
   std::map<std::string, Pod> pods_;
+  const exec::Asker asker_;
 };
 
 }  // namespace splitlet::pleg
