@@ -35,9 +35,19 @@ void GonePods::ForgetIfGone(const Worker& worker, const std::string& traceparent
 }
 
 bool GonePods::IsGone(const Worker& worker) const {
-  const std::string key = bus::KeyOf(worker.uid);
   return worker.state == WorkerState::kFinished && !IsSaving(worker.activity) &&
-         deps_.table.Contains(key) && !deps_.desired.Contains(key) && deps_.desired.live();
+         deps_.table.Contains(bus::KeyOf(worker.uid)) && deps_.desired.live() && !IsWanted(worker);
+}
+
+/// No record leaves the view of an incomplete source by its absence from a list. If the messages
+/// of a removal were lost, the view keeps the record of an incarnation that no source wants any
+/// more, so only config-source can tell.
+bool GonePods::IsWanted(const Worker& worker) const {
+  const std::string key = bus::KeyOf(worker.uid);
+  if (!deps_.desired.Contains(key)) return false;
+  if (deps_.desired.IsComplete(worker.source)) return true;
+  const auto record = deps_.desired.Find(key);
+  return record == nullptr || record->incarnation() > worker.incarnation;
 }
 
 void GonePods::ForgetIfNothingIsLeft(const std::string& uid, const std::string& traceparent) {
@@ -70,7 +80,7 @@ void GonePods::OnForgotten(const std::string& uid, const std::string& traceparen
   Worker* worker = deps_.workers.Find(uid);
   if (worker == nullptr || worker->removal != Removal::kForgotten) return;
   const std::string key = bus::KeyOf(uid);
-  if (deps_.desired.Contains(key)) {
+  if (IsWanted(*worker)) {
     worker->removal = Removal::kRemoved;
     return deps_.store.PutWorkers(*worker);
   }

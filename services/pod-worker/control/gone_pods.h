@@ -59,7 +59,9 @@ class GonePods {
   void Collect(const std::function<void(const std::string& uid)>& on_erased);
 
  private:
+  /// No source wants this incarnation, as far as the views show: config-source must confirm it.
   bool IsGone(const Worker& worker) const;
+  bool IsWanted(const Worker& worker) const;
   void ForgetIfNothingIsLeft(const std::string& uid, const std::string& traceparent);
   void Ask(const Worker& worker, const std::string& traceparent, bool nothing_left);
   void OnForgotten(const std::string& uid, const std::string& traceparent);

@@ -400,6 +400,27 @@ TEST_F(Lives, UnderAnIncompleteSourceAPodIsForgottenWhenNothingIsLeftOfIt) {
   }
 }
 
+/// The messages of the removal were lost: the view of an incomplete source keeps the record.
+TEST_F(Lives, UnderAnIncompleteSourceAnOldRecordKeepsNoRemovedPod) {
+  const auto pod = TestPod{.policy = "Never"}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  Exit(0);
+  desired.SetComplete({{"api"}, clock.Now(), {}});
+  RunFor(120s);
+  EXPECT_FALSE(Record()->removed()) << "config-source knows the pod";
+  owner.known.clear();
+  RunFor(120s);
+  ASSERT_TRUE(desired.Contains("uid-web"));
+  EXPECT_TRUE(Record()->removed());
+  for (const auto& sandbox : runtime.Sandboxes())  // gc
+    EXPECT_TRUE(runtime.RemovePodSandbox(sandbox.id, After(clock, 10s)).ok());
+  ASSERT_TRUE(files.RemoveTree("/kubelet/pods/uid-web").ok());
+  ASSERT_TRUE(files.RemoveTree("/state/pods/uid-web").ok());
+  RunFor(7min);
+  EXPECT_FALSE(workers.Contains("uid-web"));
+  EXPECT_EQ(files.List("/state/pod-worker/pods")->size(), 0u);
+}
+
 /// status and gc may be away for a moment.
 TEST_F(Lives, UnderAnIncompleteSourceARemovedPodIsShownForAWhile) {
   const auto pod = TestPod{}.Make();
