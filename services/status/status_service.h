@@ -120,7 +120,7 @@ class StatusService {
   EventFile event_file_;
   PeerMonitor peers_;
   NodeStatus node_;
-  /// Of the Node at the server; nothing: the server has not shown it since the start.
+  /// The addresses of the Node at the server; nothing: it was not shown since the start.
   std::optional<std::vector<NodeAddress>> server_addresses_;
   std::vector<std::string> host_ips_;  // addresses of the node that pods show
   StatusTable pods_;

@@ -21,8 +21,8 @@ std::vector<NodeAddress> AddressesOf(const kube::Node& node);
 struct HostAddresses {
   /// An external cloud provider sets the addresses of the Node.
   bool external_cloud = false;
-  const std::vector<std::string>& machine;  // those that this machine has
-  /// Those of the Node at the server; nothing: the server has not shown it since the start.
+  const std::vector<std::string>& machine;  // found on this machine
+  /// The addresses of the Node at the server; nothing: it was not shown since the start.
   const std::optional<std::vector<NodeAddress>>& server;
 };
 
