@@ -1,7 +1,7 @@
 #pragma once
 
-/// The node as the API would show it: the record that `status` keeps of it, facts of this machine,
-/// and its pods. Columns and words of kubectl.
+/// The node as the API would show it: the record that `status` keeps of it, properties of this
+/// machine, and its pods. Columns and words of kubectl.
 /// Threads: any.
 /// Errors: none.
 /// Source: kubectl's columns of nodes and its description of one; Kubernetes API, Node.
@@ -23,7 +23,7 @@ class NodeRecord;
 
 namespace splitlet::ctl {
 
-/// Facts that the record lacks; unknown ones are empty.
+/// Properties that the record lacks; an unknown one is empty.
 struct NodeFacts {
   node::SystemInfo system;
   std::string architecture;

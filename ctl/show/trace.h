@@ -1,6 +1,6 @@
 #pragma once
 
-/// The timeline of one pod: messages of each process on the bus, facts of the runtime, and events.
+/// The timeline of one pod: messages of each process on the bus, the runtime's times, and events.
 /// Threads: any.
 /// Errors: as said at each.
 /// Units: milliseconds since the first line.
