@@ -37,12 +37,12 @@ Inspector::~Inspector() {
 
 bool Inspector::IsCurrent(const std::string& uid) const {
   const auto at = pods_.find(uid);
-  return at != pods_.end() && at->second.known && at->second.error.ok();
+  return at != pods_.end() && at->second.current();
 }
 
 bool Inspector::IsInspecting(const std::string& uid) const {
   const auto at = pods_.find(uid);
-  return at != pods_.end() && at->second.inspecting;
+  return at != pods_.end() && at->second.progress != Progress::kIdle;
 }
 
 bool Inspector::HasSandbox(const std::string& uid, const std::string& id) const {
@@ -62,13 +62,9 @@ void Inspector::Reconcile(Listing& listing) {
     pod.name_space = listed.name_space;
     pod.absent_at = {};
     deps_.events.AdoptIds(uid, listed.states);
-    const bool current = pod.known && pod.error.ok();
-    if (current && pod.listed_at >= listing.began) {
-      deps_.events.Continue(uid);
-      continue;  // the record is newer
-    }
-    if (current && pod.states == listed.states) {
-      deps_.vouching.Vouch(uid);
+    const Comparison comparison = Judge(pod, listing.began, listed.states);
+    if (comparison == Comparison::kSame) deps_.vouching.Vouch(uid);
+    if (comparison != Comparison::kDiffers) {
       deps_.events.Continue(uid);
       continue;
     }
@@ -102,20 +98,18 @@ void Inspector::Ask(const std::string& uid, Done done) {
 
 void Inspector::Inspect(const std::string& uid, cri::PodListing* listed) {
   Pod& pod = pods_[uid];
-  if (pod.inspecting) {
-    pod.again = true;
-    return;
-  }
+  const Transition asked = Advance(pod.progress, Step::kAsked);
+  pod.progress = asked.to;
+  if (!asked.begins) return;
   // A caller that asked after the listing began needs a newer listing of the pod.
   std::shared_ptr<cri::PodListing> shown;
   if (listed != nullptr && pod.answer_next.empty())
     shown = std::make_shared<cri::PodListing>(std::move(*listed));
-  pod.inspecting = true;
   pod.inspecting_since = deps_.clock.Now();
   pod.answer_now = std::exchange(pod.answer_next, {});
   const Deadline deadline{pod.inspecting_since + deps_.config.inspect_timeout};
   std::shared_ptr<const v1::RuntimeRecord> known;
-  if (pod.known && pod.error.ok()) known = deps_.table.Get(bus::KeyOf(uid));
+  if (pod.current()) known = deps_.table.Get(bus::KeyOf(uid));
   deps_.strands.Run(
       "pod/" + uid, [this, alive = alive_, uid, deadline, known, shown, loop = &deps_.loop] {
         auto inspect = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
@@ -136,33 +130,30 @@ void Inspector::OnInspected(const std::string& uid,
                             const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed) {
   Pod& pod = pods_[uid];
   Vouching& vouching = deps_.vouching;
-  pod.inspecting = false;
+  const Transition ended = Advance(pod.progress, Step::kEnded);
+  pod.progress = ended.to;
   deps_.metrics.pod_relist_seconds.Observe(Seconds(deps_.clock.Now() - pod.inspecting_since));
-  const bool again = std::exchange(pod.again, false);
   const bool awaited = vouching.IsAwaited(uid);
-  if (!observed.ok()) {
-    AcceptError(uid, pod, observed.status());
-  } else if (pod.absent_at && bus::FromProto((*observed)->listed_at()) < pod.absent_at) {
-    // The inspection began before a listing that did not show the pod.
+  const Age age =
+      observed.ok() ? AgeOf(pod, bus::FromProto((*observed)->listed_at())) : Age::kCurrent;
+  if (age == Age::kBeforeAbsence) {
     std::move(pod.answer_now.begin(), pod.answer_now.end(), std::back_inserter(pod.answer_next));
     Inspect(uid);
     return;
-  } else {
-    AcceptObserved(uid, pod, **observed);
   }
-  const bool covers = !observed.ok() || pod.listed_at >= pod.differs_at;
-  if (!covers) {
+  observed.ok() ? AcceptObserved(uid, pod, **observed) : AcceptError(uid, pod, observed.status());
+  if (age == Age::kBeforeDifference) {
     vouching.Withdraw(uid);
     if (awaited) vouching.Await(uid);
   }
   Answer(uid, pod, observed.status());
-  if (again || !pod.answer_next.empty()) {
+  if (ended.begins || !pod.answer_next.empty()) {
     Inspect(uid);
   } else {
     deps_.events.Continue(uid);
   }
   DropIfIdle(uid);
-  if (covers) vouching.Release(uid);
+  if (age == Age::kCurrent) vouching.Release(uid);
   awaited && !vouching.AnyAwaited() ? vouching.Put() : vouching.PutSoon();
 }
 
@@ -271,7 +262,9 @@ void Inspector::Forget(const std::string& uid, Pod& pod) {
 
 void Inspector::DropIfIdle(const std::string& uid) {
   const Pod& pod = pods_[uid];
-  if (pod.known || pod.inspecting || !pod.error.ok() || deps_.events.IsWaiting(uid)) return;
+  if (pod.known || pod.progress != Progress::kIdle || !pod.error.ok() ||
+      deps_.events.IsWaiting(uid))
+    return;
   deps_.loop.CancelTimer(pod.later_timer);
   retry_wait_.Reset(uid);
   deps_.events.Forget(uid);
@@ -301,7 +294,8 @@ void Inspector::PutMissing() {
 std::vector<std::string> Inspector::Stuck() const {
   std::vector<std::string> stuck;
   for (const auto& [uid, pod] : pods_) {
-    const bool hangs = pod.inspecting && deps_.clock.Now() - pod.inspecting_since > kStuckAfter;
+    const bool hangs =
+        pod.progress != Progress::kIdle && deps_.clock.Now() - pod.inspecting_since > kStuckAfter;
     if (hangs || pod.error.code() == StatusCode::kDeadlineExceeded) stuck.push_back(uid);
   }
   return stuck;

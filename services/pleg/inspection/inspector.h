@@ -25,6 +25,7 @@
 #include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
 #include "services/pleg/events/unseen_events.h"
+#include "services/pleg/inspection/pod_inspection.h"
 #include "services/pleg/listing/relist.h"
 #include "services/pleg/metrics.h"
 #include "services/pleg/vouching/vouching.h"
@@ -76,16 +77,10 @@ class Inspector final : public InspectedPods {
   void Inspect(const std::string& uid) override { Inspect(uid, nullptr); }
 
  private:
-  struct Pod {
-    bool known = false;  // the last good inspection showed something
-    States states;       // as in the record
-    Clock::Time listed_at;
+  struct Pod : PodInspection {
     std::string name, name_space;
-    Clock::Time absent_at;    // when a listing without the pod began
-    Clock::Time differs_at;   // when a listing that differs from the record began
-    Status error;             // of the last inspection
     std::string traceparent;  // of the last end in the pod; empty before
-    bool inspecting = false, again = false;
+    Progress progress = Progress::kIdle;
     Clock::Time inspecting_since;
     exec::TimerId later_timer = 0;              // the next inspection, without an event
     std::vector<Done> answer_now, answer_next;  // after the running inspection, after the next
