@@ -13,7 +13,7 @@ EventFeed::~EventFeed() {
   for (auto& source : deps_.sources) source.stream->Stop();
 }
 
-std::string EventFeed::name() const { return open_ ? deps_.sources[index_].name : "polling"; }
+std::string EventFeed::name() const { return streaming() ? deps_.sources[index_].name : "polling"; }
 
 void EventFeed::ShowSource() {
   const std::string in_use = name();
@@ -26,10 +26,11 @@ void EventFeed::Try(size_t index) {
   deps_.loop.CancelTimer(std::exchange(timer_, 0));
   if (index != index_) breaks_ = 0;
   index_ = index;
-  open_ = false;
+  const bool polling = index == deps_.sources.size();
+  state_ = polling ? FeedState::kPolling : FeedState::kTrying;
   const uint64_t attempt = ++attempt_;
   ShowSource();
-  if (index == deps_.sources.size()) {
+  if (polling) {
     TryLater(0, deps_.probe_period);
     return;
   }
@@ -43,17 +44,18 @@ void EventFeed::Try(size_t index) {
   on.on_end = [this, post, attempt](const Status& status) {
     post([this, attempt, status] { OnEnd(attempt, status); });
   };
-  on.on_event = [this, post, attempt, waiting = waiting_](const cri::ContainerEvent& event) {
-    const int now_waiting = waiting->fetch_add(1);
+  on.on_event = [this, post, attempt, queue = queue_](const cri::ContainerEvent& event) {
+    const int now_waiting = queue->waiting.fetch_add(1);
     if (now_waiting > kMaxWaiting) {
-      waiting->fetch_sub(1);
-      deps_.metrics.discarded_events.Increment();
+      queue->dropped.fetch_add(1);
+      queue->waiting.fetch_sub(1);
       return;
     }
     // The event that fills the queue reports the gap of all that are dropped behind it.
     const bool full = now_waiting == kMaxWaiting;
     post([this, attempt, event, full] {
-      waiting_->fetch_sub(1);
+      queue_->waiting.fetch_sub(1);
+      CountDropped();
       OnEvent(attempt, event);
       if (full) deps_.on_gap();
     });
@@ -67,62 +69,71 @@ void EventFeed::TryLater(size_t index, Duration delay) {
 }
 
 void EventFeed::Probe() {
-  if (index_ == deps_.sources.size()) Try(0);
+  if (state_ == FeedState::kPolling) Try(0);
 }
 
 void EventFeed::OnOpen(uint64_t attempt) {
   if (attempt != attempt_) return;
-  open_ = true;
+  state_ = FeedState::kOpen;
   opened_at_ = deps_.clock.Now();
   deps_.metrics.stream_opened.Increment();
   // A stream that keeps breaking opens as often.
-  if (!broken_.contains(name())) deps_.log.Info("event stream opened", {KV("source", name())});
+  if (!logged_broken_.contains(name()))
+    deps_.log.Info("event stream opened", {KV("source", name())});
   ShowSource();
   deps_.on_gap();
+}
+
+// A drop is not posted: the queue would have no bound. Whenever events were dropped, others wait.
+void EventFeed::CountDropped() {
+  deps_.metrics.discarded_events.Increment(queue_->dropped.exchange(0));
 }
 
 bool EventFeed::Lasted() const { return deps_.clock.Now() - opened_at_ >= kLongEnough; }
 
 void EventFeed::OnEvent(uint64_t attempt, const cri::ContainerEvent& event) {
   if (attempt != attempt_) return;
-  if (!broken_.empty() && Lasted() && broken_.erase(name()) > 0)
+  if (!logged_broken_.empty() && Lasted() && logged_broken_.erase(name()) > 0)
     deps_.log.Info("event stream lasts again", {KV("source", name())});
   deps_.on_event(event);
 }
 
 void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   if (attempt != attempt_) return;
-  const bool was_open = std::exchange(open_, false);
   const std::string& source = deps_.sources[index_].name;
-  const bool lasted = was_open && Lasted();
-  if (lasted) {
-    absent_.erase(source);
-    broken_.erase(source);
+  const StreamEnd end{.state = state_,
+                      .lasted = streaming() && Lasted(),
+                      .unimplemented = status.code() == StatusCode::kUnimplemented,
+                      .breaks = breaks_};
+  if (end.lasted) {
+    logged_absent_.erase(source);
+    logged_broken_.erase(source);
   }
+  const AfterStreamEnd after = AfterEnd(end);
+  LogEnd(after, status);
+  state_ = FeedState::kWaiting;
+  breaks_ = after.breaks;
   ShowSource();
-  if (status.code() == StatusCode::kUnimplemented) {
-    if (absent_.insert(source).second)
+  if (after.next != AfterStreamEnd::Next::kAbsent) deps_.metrics.stream_failed.Increment();
+  if (after.gap) deps_.on_gap();
+  after.next == AfterStreamEnd::Next::kAgain ? TryLater(index_, after.wait) : Try(index_ + 1);
+}
+
+void EventFeed::LogEnd(const AfterStreamEnd& after, const Status& status) {
+  const std::string& source = deps_.sources[index_].name;
+  using Next = AfterStreamEnd::Next;
+  if (after.next == Next::kAbsent) {
+    if (logged_absent_.insert(source).second)
       deps_.log.Info("event stream not available, trying the next source",
                      {KV("source", source), KV("reason", Message(status))});
-    Try(index_ + 1);
     return;
   }
-  deps_.metrics.stream_failed.Increment();
-  breaks_ = lasted ? 0 : breaks_ + 1;
-  if (was_open) {
-    if (!broken_.contains(source))
-      deps_.log.Warn("event stream ended, will open it again",
-                     {KV("source", source), KV("err", status)});
-    deps_.on_gap();
-  }
-  if (breaks_ >= kMaxBreaks) {
-    if (broken_.insert(source).second)
-      deps_.log.Warn("event stream given up, further tries are not logged",
-                     {KV("source", source), KV("err", status)});
-    Try(index_ + 1);
-    return;
-  }
-  TryLater(index_, std::chrono::milliseconds{100 << breaks_});
+  if (after.gap && !logged_broken_.contains(source))
+    deps_.log.Warn("event stream ended, will open it again",
+                   {KV("source", source), KV("err", status)});
+  if (after.next == Next::kGivenUp && logged_broken_.insert(source).second)
+    deps_.log.Warn("event stream given up, further tries are not logged",
+                   {KV("source", source), KV("err", status)});
 }
 
 }  // namespace splitlet::pleg
