@@ -37,14 +37,15 @@ struct PlegConfig {
   Duration status_threshold = std::chrono::seconds{30};
   Duration probe_period = std::chrono::minutes{1};  // while polling: try the streams again
   /// containerd 1.6 sends the event of an exit before its CRI shows it: 15 to 25 ms on a quiet
-  /// machine, half a second and more on a very busy one. Inspect again after these waits while the
-  /// event is not shown.
-  std::array<Duration, 9> inspect_again = {
-      std::chrono::milliseconds{5},   std::chrono::milliseconds{10},
-      std::chrono::milliseconds{10},  std::chrono::milliseconds{15},
-      std::chrono::milliseconds{40},  std::chrono::milliseconds{120},
-      std::chrono::milliseconds{225}, std::chrono::milliseconds{600},
-      std::chrono::milliseconds{1400}};
+  /// machine, half a second and more on a very busy one. While the event is not shown, inspect
+  /// again after the short waits and then after the long ones. The short ones are left out when the
+  /// change cannot show soon.
+  std::array<Duration, 5> short_waits = {
+      std::chrono::milliseconds{5}, std::chrono::milliseconds{10}, std::chrono::milliseconds{10},
+      std::chrono::milliseconds{15}, std::chrono::milliseconds{40}};
+  std::array<Duration, 4> long_waits = {
+      std::chrono::milliseconds{120}, std::chrono::milliseconds{225},
+      std::chrono::milliseconds{600}, std::chrono::milliseconds{1400}};
   /// List again after these waits while no pod has the id of an event.
   std::array<Duration, 3> list_again = {
       std::chrono::milliseconds{20}, std::chrono::milliseconds{80}, std::chrono::milliseconds{320}};

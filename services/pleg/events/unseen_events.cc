@@ -10,8 +10,14 @@ namespace {
 // When more pods than this wait for an event to show, one listing serves all of them: to inspect
 // one pod, the runtime goes through all of its pods.
 constexpr size_t kFew = 4;
-// The waits that are left out when the change cannot show soon.
-constexpr size_t kShortWaits = 5;
+
+/// `tries`: how many of the waits are over or left out. No value: all are.
+std::optional<Duration> WaitAfter(const PlegConfig& config, size_t tries) {
+  if (tries < config.short_waits.size()) return config.short_waits[tries];
+  const size_t long_ones = tries - config.short_waits.size();
+  if (long_ones < config.long_waits.size()) return config.long_waits[long_ones];
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -28,24 +34,39 @@ void UnseenEvents::OnContainerEvent(const cri::ContainerEvent& event) {
   if (uid.empty()) {
     // Gone before it was seen, or unmanaged.
     if (event.kind == Kind::kDeleted || unmanaged_.contains(event.container_id)) return;
-    const auto [unknown, first] = unknown_ids_.try_emplace(event.container_id);
-    unknown->second.newest = event;
-    if (first) deps_.lister.ListForUnknown();
-    return;
+    return AddUnknown(event);
   }
   if (event.kind == Kind::kDeleted && !deps_.pods.Contains(uid)) return;
-  const States& states = deps_.pods.StatesOf(uid);
-  if (deps_.pods.IsCurrent(uid) && Shows(states, event)) return;
+  if (deps_.pods.IsCurrent(uid) && IsShown(uid, event)) return;
+  deps_.pods.Add(uid);
+  const size_t skipped = deps_.config.short_waits.size();
   const auto waiting = unseen_.find(uid);
-  const bool short_waits = waiting != unseen_.end() && waiting->second.tries <= kShortWaits;
+  const bool short_waits = waiting != unseen_.end() && waiting->second.tries <= skipped;
   Unseen& unseen = Add(uid, event);
   if (!IsShownLate(uid, event)) {
     Restart(unseen, 0);
     return InspectOrList(uid);
   }
   if (short_waits) return;  // for another event; the longer waits follow them
-  Restart(unseen, kShortWaits);
+  Restart(unseen, skipped);
   Continue(uid);
+}
+
+void UnseenEvents::AddUnknown(const cri::ContainerEvent& event) {
+  const auto known = unknown_ids_.find(event.container_id);
+  if (known != unknown_ids_.end()) {
+    known->second.newest = event;
+    return;
+  }
+  // Beyond the bound an event is forgotten; the listing shows its object nevertheless.
+  if (unknown_ids_.size() < kMaxUnknownIds)
+    unknown_ids_[event.container_id] = {.listings = 0, .newest = event};
+  deps_.lister.ListForUnknown();
+}
+
+bool UnseenEvents::IsShown(const std::string& uid, const cri::ContainerEvent& event) const {
+  const States* states = deps_.pods.FindStates(uid);
+  return states == nullptr ? Shows({}, event) : Shows(*states, event);
 }
 
 // kStopped follows kStopping. containerd 1.6 ends the shim of a sandbox before its CRI shows the
@@ -76,17 +97,17 @@ void UnseenEvents::Continue(const std::string& uid) {
   const auto at = unseen_.find(uid);
   if (at == unseen_.end() || deps_.pods.IsInspecting(uid)) return;
   Unseen& unseen = at->second;
-  const States& states = deps_.pods.StatesOf(uid);
   std::erase_if(unseen.events,
-                [&states](const cri::ContainerEvent& event) { return Shows(states, event); });
-  const auto& waits = deps_.config.inspect_again;
-  if (unseen.events.empty() || (unseen.timer == 0 && unseen.tries >= waits.size())) {
+                [&](const cri::ContainerEvent& event) { return IsShown(uid, event); });
+  const auto wait = WaitAfter(deps_.config, unseen.tries);
+  if (unseen.events.empty() || (unseen.timer == 0 && !wait)) {
     deps_.loop.CancelTimer(unseen.timer);
     unseen_.erase(at);
     return;
   }
   if (unseen.timer != 0) return;
-  unseen.timer = deps_.loop.RunAfter(waits[unseen.tries++], [this, uid] {
+  ++unseen.tries;
+  unseen.timer = deps_.loop.RunAfter(*wait, [this, uid] {
     unseen_.at(uid).timer = 0;
     InspectOrList(uid);
   });

@@ -30,8 +30,10 @@ class InspectedPods {
  public:
   virtual ~InspectedPods() = default;
   virtual bool Contains(const std::string& uid) const = 0;
-  /// Adds the pod; empty when it was never inspected.
-  virtual const States& StatesOf(const std::string& uid) = 0;
+  /// A pod that is not known yet: the next listing forgets it if it does not show it.
+  virtual void Add(const std::string& uid) = 0;
+  /// As last inspected, empty before the first inspection; nullptr: the pod is not known.
+  virtual const States* FindStates(const std::string& uid) const = 0;
   /// The last inspection succeeded and showed something.
   virtual bool IsCurrent(const std::string& uid) const = 0;
   virtual bool IsInspecting(const std::string& uid) const = 0;
@@ -41,6 +43,7 @@ class InspectedPods {
 
 class UnseenEvents {
  public:
+  static constexpr size_t kMaxUnknownIds = 1000;
   struct Deps {
     exec::EventLoop& loop;
     Lister& lister;
@@ -81,16 +84,18 @@ class UnseenEvents {
   static constexpr size_t kMaxEvents = 64;  // of one pod
 
   Unseen& Add(const std::string& uid, const cri::ContainerEvent& event);
+  void AddUnknown(const cri::ContainerEvent& event);
+  bool IsShown(const std::string& uid, const cri::ContainerEvent& event) const;
   /// `skipped`: the number of waits that are left out.
   void Restart(Unseen& unseen, size_t skipped);
   bool IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const;
   void InspectOrList(const std::string& uid);
 
   const Deps deps_;
-  std::map<std::string, Unseen> unseen_;       // by UID; never without events
-  std::map<std::string, std::string> pod_of_;  // id of a sandbox or container -> UID
-  std::map<std::string, UnknownId> unknown_ids_;
-  std::set<std::string> unmanaged_;  // of the last listing
+  std::map<std::string, Unseen> unseen_;          // by UID; never without events
+  std::map<std::string, std::string> pod_of_;     // id of a sandbox or container -> UID
+  std::map<std::string, UnknownId> unknown_ids_;  // by id; at most kMaxUnknownIds
+  std::set<std::string> unmanaged_;               // of the last listing
 };
 
 }  // namespace splitlet::pleg

@@ -35,6 +35,11 @@ Inspector::~Inspector() {
   for (const auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.later_timer);
 }
 
+const States* Inspector::FindStates(const std::string& uid) const {
+  const auto at = pods_.find(uid);
+  return at == pods_.end() ? nullptr : &at->second.states;
+}
+
 bool Inspector::IsCurrent(const std::string& uid) const {
   const auto at = pods_.find(uid);
   return at != pods_.end() && at->second.current();
@@ -170,7 +175,7 @@ void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod
   const States before = pod.states;
   const auto old = deps_.table.Get(bus::KeyOf(uid));
   if (old != nullptr) KeepAddresses(old->pod(), observed);
-  pod.states = pleg::StatesOf(observed);
+  pod.states = StatesOf(observed);
   deps_.events.OnStates(uid, before, pod.states);
   pod.known = true;
   if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);

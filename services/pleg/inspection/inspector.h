@@ -70,7 +70,8 @@ class Inspector final : public InspectedPods {
   Clock::Time InspectingSince(const std::string& uid) const;
 
   bool Contains(const std::string& uid) const override { return pods_.contains(uid); }
-  const States& StatesOf(const std::string& uid) override { return pods_[uid].states; }
+  void Add(const std::string& uid) override { pods_.try_emplace(uid); }
+  const States* FindStates(const std::string& uid) const override;
   bool IsCurrent(const std::string& uid) const override;
   bool IsInspecting(const std::string& uid) const override;
   bool HasSandbox(const std::string& uid, const std::string& id) const override;
