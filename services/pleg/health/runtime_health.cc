@@ -9,10 +9,7 @@
 
 namespace splitlet::pleg {
 
-RuntimeHealth::~RuntimeHealth() {
-  *alive_ = false;
-  deps_.loop.CancelTimer(timer_);
-}
+RuntimeHealth::~RuntimeHealth() { deps_.loop.CancelTimer(timer_); }
 
 void RuntimeHealth::Start() {
   started_ = deps_.clock.Now();
@@ -20,19 +17,19 @@ void RuntimeHealth::Start() {
 }
 
 void RuntimeHealth::Ask() {
-  deps_.strands.Run("status", [this, alive = alive_, reader = &deps_.reader, loop = &deps_.loop,
-                               deadline = After(deps_.clock, deps_.config.status_threshold)] {
-    auto info = reader->Version(deadline);
-    auto report =
-        info.ok() ? reader->RuntimeStatus(deadline) : StatusOr<cri::RuntimeReport>(info.status());
-    loop->Post([this, alive, report = std::move(report), info = std::move(info)] {
-      if (*alive) OnAnswer(report, info);
-    });
-  });
+  asker_.Ask(
+      "status",
+      [reader = &deps_.reader,
+       deadline = After(deps_.clock, deps_.config.status_threshold)]() -> Answer {
+        auto info = reader->Version(deadline);
+        if (!info.ok()) return {info.status(), info.status()};
+        return {std::move(info), reader->RuntimeStatus(deadline)};
+      },
+      [this](const Answer& answer) { OnAnswer(answer); });
 }
 
-void RuntimeHealth::OnAnswer(const StatusOr<cri::RuntimeReport>& report,
-                             const StatusOr<cri::RuntimeInfo>& info) {
+void RuntimeHealth::OnAnswer(const Answer& answer) {
+  const auto& [info, report] = answer;
   if (info.ok()) info_ = *info;
   if (report.ok()) {
     report_ = *report;

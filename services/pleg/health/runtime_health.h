@@ -16,6 +16,7 @@
 
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
 
@@ -35,7 +36,7 @@ class RuntimeHealth {
     const Log& log;
     const PlegConfig& config;
   };
-  explicit RuntimeHealth(const Deps& deps) : deps_(deps) {}
+  explicit RuntimeHealth(const Deps& deps) : deps_(deps), asker_(deps_.loop, deps_.strands) {}
   ~RuntimeHealth();
   RuntimeHealth(const RuntimeHealth&) = delete;
   RuntimeHealth& operator=(const RuntimeHealth&) = delete;
@@ -49,11 +50,14 @@ class RuntimeHealth {
 
  private:
   void Ask();
-  void OnAnswer(const StatusOr<cri::RuntimeReport>& report, const StatusOr<cri::RuntimeInfo>& info);
+  struct Answer {
+    StatusOr<cri::RuntimeInfo> info;
+    StatusOr<cri::RuntimeReport> report;
+  };
+  void OnAnswer(const Answer& answer);
   bool IsDown() const;
 
   const Deps deps_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
   Clock::Time started_;
   std::optional<Clock::Time> answered_at_;  // the last good answer
   bool was_ready_ = false;                  // once, with its network
@@ -61,6 +65,7 @@ class RuntimeHealth {
   cri::RuntimeInfo info_;
   Status error_;
   exec::TimerId timer_ = 0;
+  const exec::Asker asker_;
 };
 
 }  // namespace splitlet::pleg

@@ -26,12 +26,13 @@ Status BeforeInspection() {
 
 Inspector::Inspector(Deps deps)
     : deps_(std::move(deps)),
-      observer_({.reader = deps_.reader, .clock = deps_.clock, .read_tail = deps_.read_tail}),
+      observer_(std::make_shared<cri::Observer>(cri::Observer::Deps{
+          .reader = deps_.reader, .clock = deps_.clock, .read_tail = deps_.read_tail})),
       random_(deps_.seed),
-      retry_wait_(deps_.clock, {.initial = kInspectAgain, .max = deps_.config.streaming_period}) {}
+      retry_wait_(deps_.clock, {.initial = kInspectAgain, .max = deps_.config.streaming_period}),
+      asker_(deps_.loop, deps_.strands) {}
 
 Inspector::~Inspector() {
-  *alive_ = false;
   for (const auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.later_timer);
 }
 
@@ -115,24 +116,20 @@ void Inspector::Inspect(const std::string& uid, cri::PodListing* listed) {
   const Deadline deadline{pod.inspecting_since + deps_.config.inspect_timeout};
   std::shared_ptr<const v1::RuntimeRecord> known;
   if (pod.current()) known = deps_.table.Get(bus::KeyOf(uid));
-  deps_.strands.Run(
-      "pod/" + uid, [this, alive = alive_, uid, deadline, known, shown, loop = &deps_.loop] {
-        auto inspect = [&]() -> StatusOr<std::shared_ptr<v1::ObservedPod>> {
-          RETURN_IF_ERROR(BeforeInspection(), "inspect");
-          ASSIGN_OR_RETURN(
-              auto observed,
-              observer_.Observe(uid, deadline, known ? &known->pod() : nullptr, shown.get()),
-              "inspect");
-          return std::make_shared<v1::ObservedPod>(std::move(observed));
-        };
-        loop->Post([this, alive, uid, observed = inspect()] {
-          if (*alive) OnInspected(uid, observed);
-        });
-      });
+  asker_.Ask(
+      "pod/" + uid,
+      [uid, deadline, known, shown, observer = observer_]() -> StatusOr<Observed> {
+        RETURN_IF_ERROR(BeforeInspection(), "inspect");
+        ASSIGN_OR_RETURN(
+            auto observed,
+            observer->Observe(uid, deadline, known ? &known->pod() : nullptr, shown.get()),
+            "inspect");
+        return std::make_shared<v1::ObservedPod>(std::move(observed));
+      },
+      [this, uid](const StatusOr<Observed>& observed) { OnInspected(uid, observed); });
 }
 
-void Inspector::OnInspected(const std::string& uid,
-                            const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed) {
+void Inspector::OnInspected(const std::string& uid, const StatusOr<Observed>& observed) {
   Pod& pod = pods_[uid];
   Vouching& vouching = deps_.vouching;
   const Transition ended = Advance(pod.progress, Step::kEnded);

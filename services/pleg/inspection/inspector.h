@@ -21,6 +21,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
@@ -86,12 +87,12 @@ class Inspector final : public InspectedPods {
     exec::TimerId later_timer = 0;              // the next inspection, without an event
     std::vector<Done> answer_now, answer_next;  // after the running inspection, after the next
   };
+  using Observed = std::shared_ptr<v1::ObservedPod>;
   static constexpr size_t kMaxAskers = 100;  // of one pod
 
   /// `listed`: what a listing just showed of the pod, which is not listed again then; or null.
   void Inspect(const std::string& uid, cri::PodListing* listed);
-  void OnInspected(const std::string& uid,
-                   const StatusOr<std::shared_ptr<v1::ObservedPod>>& observed);
+  void OnInspected(const std::string& uid, const StatusOr<Observed>& observed);
   void AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed);
   void AcceptError(const std::string& uid, Pod& pod, const Status& status);
   void ReportChanges(const std::string& uid, const Pod& pod, const States& before);
@@ -103,11 +104,11 @@ class Inspector final : public InspectedPods {
                   const std::string& traceparent);
 
   Deps deps_;
-  cri::Observer observer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
+  const std::shared_ptr<cri::Observer> observer_;  // shared with the strands
   Random random_;
   exec::Backoff retry_wait_;  // of inspections that failed, by UID
   std::map<std::string, Pod> pods_;
+  const exec::Asker asker_;
 };
 
 }  // namespace splitlet::pleg

@@ -43,12 +43,9 @@ StatusOr<std::shared_ptr<Listing>> List(cri::Reader& reader, Clock::Time began,
 
 }  // namespace
 
-Lister::Lister(Deps deps) : deps_(std::move(deps)) {}
+Lister::Lister(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
 
-Lister::~Lister() {
-  *alive_ = false;
-  deps_.loop.CancelTimer(timer_);
-}
+Lister::~Lister() { deps_.loop.CancelTimer(timer_); }
 
 void Lister::Arm(Duration delay) {
   deps_.loop.CancelTimer(timer_);
@@ -106,14 +103,12 @@ void Lister::Begin() {
   recent_.push_back(began);
   if (recent_.size() > kQuickListings) recent_.pop_front();
   if (last_) deps_.metrics.relist_interval.Observe(Seconds(began - last_));
-  deps_.strands.Run("relist", [this, alive = alive_, began,
-                               deadline = Deadline{began + deps_.config.request_timeout},
-                               reader = &deps_.reader, loop = &deps_.loop] {
-    auto listed = List(*reader, began, deadline);
-    loop->Post([this, alive, began, listed = std::move(listed)] {
-      if (*alive) OnListed(began, listed);
-    });
-  });
+  asker_.Ask(
+      "relist",
+      [began, deadline = Deadline{began + deps_.config.request_timeout}, reader = &deps_.reader] {
+        return List(*reader, began, deadline);
+      },
+      [this, began](const StatusOr<std::shared_ptr<Listing>>& listed) { OnListed(began, listed); });
 }
 
 void Lister::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed) {

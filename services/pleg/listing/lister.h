@@ -18,6 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
 #include "services/pleg/listing/relist.h"
@@ -76,7 +77,6 @@ class Lister {
   void CountRunning(const Listing& listing) const;
 
   Deps deps_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // read on the loop only
   bool listing_ = false;
   std::optional<Duration> again_;  // after the listing in flight
   bool again_for_many_ = false;
@@ -87,6 +87,7 @@ class Lister {
   std::deque<Clock::Time> recent_;  // when the last few began, good or not
   Status error_;
   std::vector<Done> askers_, next_askers_;
+  const exec::Asker asker_;
 };
 
 }  // namespace splitlet::pleg
