@@ -114,14 +114,15 @@ void EventFeed::OnEnd(uint64_t attempt, const Status& status) {
   state_ = FeedState::kWaiting;
   breaks_ = after.breaks;
   ShowSource();
-  if (after.failed) deps_.metrics.stream_failed.Increment();
+  if (after.next != AfterStreamEnd::Next::kAbsent) deps_.metrics.stream_failed.Increment();
   if (after.gap) deps_.on_gap();
-  after.next_source ? Try(index_ + 1) : TryLater(index_, after.wait);
+  after.next == AfterStreamEnd::Next::kAgain ? TryLater(index_, after.wait) : Try(index_ + 1);
 }
 
 void EventFeed::LogEnd(const AfterStreamEnd& after, const Status& status) {
   const std::string& source = deps_.sources[index_].name;
-  if (!after.failed) {
+  using Next = AfterStreamEnd::Next;
+  if (after.next == Next::kAbsent) {
     if (logged_absent_.insert(source).second)
       deps_.log.Info("event stream not available, trying the next source",
                      {KV("source", source), KV("reason", Message(status))});
@@ -130,7 +131,7 @@ void EventFeed::LogEnd(const AfterStreamEnd& after, const Status& status) {
   if (after.gap && !logged_broken_.contains(source))
     deps_.log.Warn("event stream ended, will open it again",
                    {KV("source", source), KV("err", status)});
-  if (after.next_source && logged_broken_.insert(source).second)
+  if (after.next == Next::kGivenUp && logged_broken_.insert(source).second)
     deps_.log.Warn("event stream given up, further tries are not logged",
                    {KV("source", source), KV("err", status)});
 }

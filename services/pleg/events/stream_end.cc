@@ -8,13 +8,15 @@ constexpr int kMaxBreaks = 5;
 }  // namespace
 
 AfterStreamEnd AfterEnd(const StreamEnd& end) {
-  if (end.unimplemented) return {.next_source = true};
-  AfterStreamEnd after{.breaks = end.lasted ? 0 : end.breaks + 1,
-                       .failed = true,
-                       .gap = end.state == FeedState::kOpen};
-  after.next_source = after.breaks >= kMaxBreaks;
-  if (!after.next_source) after.wait = std::chrono::milliseconds{100 << after.breaks};
-  return after;
+  using Next = AfterStreamEnd::Next;
+  if (end.unimplemented) return {.next = Next::kAbsent};
+  const int breaks = end.lasted ? 0 : end.breaks + 1;
+  const bool gap = end.state == FeedState::kOpen;
+  if (breaks >= kMaxBreaks) return {.next = Next::kGivenUp, .breaks = breaks, .gap = gap};
+  return {.next = Next::kAgain,
+          .wait = std::chrono::milliseconds{100 << breaks},
+          .breaks = breaks,
+          .gap = gap};
 }
 
 }  // namespace splitlet::pleg

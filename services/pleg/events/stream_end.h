@@ -1,6 +1,6 @@
 #pragma once
 
-/// What follows when an event stream ended: the same source after a wait, or the next source.
+/// The decision after the end of an event stream: the same source after a wait, or the next source.
 /// Threads: a pure function, any.
 /// Errors: none.
 /// Source: docs/behaviour/relist.md, "Listing".
@@ -23,11 +23,15 @@ struct StreamEnd {
   int breaks = 0;  // ends of this source before this one, each soon after its opening
 };
 struct AfterStreamEnd {
-  bool next_source = false;  // immediately; else the same source after `wait`
+  enum class Next {
+    kAbsent,   // try the next source immediately; this one is not counted as failed
+    kGivenUp,  // try the next source immediately
+    kAgain,    // try the same source after `wait`
+  };
+  Next next = Next::kAbsent;
   Duration wait{0};
   int breaks = 0;
-  bool failed = false;  // an absent source is no failure
-  bool gap = false;     // events may have been missed
+  bool gap = false;  // events may have been missed
   bool operator==(const AfterStreamEnd&) const = default;
 };
 AfterStreamEnd AfterEnd(const StreamEnd& end);

@@ -36,8 +36,8 @@ class FakePods final : public InspectedPods {
   int inspections = 0;
 };
 
-struct Test {
-  Test() {
+struct EventsBench {
+  EventsBench() {
     pods.states["web"] = {{"runs", ObjectState::kRunning}, {"sandbox", ObjectState::kRunning}};
     pods.on_inspected = [this](const std::string& uid) { events.Continue(uid); };
     events.OnStates("web", {}, pods.states["web"]);
@@ -86,7 +86,7 @@ TEST(UnseenEvents, AnEventLeadsToInspectionsUnlessItIsShown) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    Test test;
+    EventsBench test;
     test.events.OnContainerEvent(c.event);
     EXPECT_EQ(test.pods.inspections, c.at_once);
     test.loop.Advance(3s);
@@ -97,7 +97,7 @@ TEST(UnseenEvents, AnEventLeadsToInspectionsUnlessItIsShown) {
 }
 
 TEST(UnseenEvents, TheWaitsEndWhenTheEventIsShown) {
-  Test test;
+  EventsBench test;
   test.events.OnContainerEvent({Kind::kStopped, "runs", "web"});
   test.loop.Advance(10ms);
   EXPECT_EQ(test.pods.inspections, 2);
@@ -108,7 +108,7 @@ TEST(UnseenEvents, TheWaitsEndWhenTheEventIsShown) {
 }
 
 TEST(UnseenEvents, NoMoreIdsThatNoPodHasAreRememberedThanTheBound) {
-  Test test;
+  EventsBench test;
   const auto id_of = [](size_t i) { return fmt::format("id{}", i); };
   for (size_t i = 0; i <= UnseenEvents::kMaxUnknownIds; ++i)
     test.events.OnContainerEvent({Kind::kStopped, id_of(i), ""});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What inspections and listings have shown of one pod, and what follows from the next of either.
+/// The results of inspections and listings of one pod, and what follows from the next of either.
 /// Threads: pure functions, any.
 /// Errors: none.
 /// Source: docs/behaviour/relist.md, "Inspection"; docs/safety.md, rules 7 and 21.

@@ -12,7 +12,7 @@ namespace {
 
 using Uids = std::set<std::string>;
 
-struct Test {
+struct VouchingBench {
   const Uids& not_vouched() const { return table.completeness().not_vouched; }
   bool complete() const { return !table.completeness().scopes.empty(); }
 
@@ -51,7 +51,7 @@ TEST(Vouching, APodIsVouchedForUnlessItWasWithdrawnSince) {
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
-    Test test;
+    VouchingBench test;
     test.listed = test.clock.Now();
     test.vouching.Put();
     for (const Step step : c.steps) {
@@ -68,7 +68,7 @@ TEST(Vouching, APodIsVouchedForUnlessItWasWithdrawnSince) {
 }
 
 TEST(Vouching, TheTableIsCompleteAfterTheInspectionsOfTheFirstListing) {
-  Test test;
+  VouchingBench test;
   test.vouching.Put();
   EXPECT_FALSE(test.complete()) << "nothing was listed yet";
   test.listed = test.clock.Now();
@@ -85,7 +85,7 @@ TEST(Vouching, TheTableIsCompleteAfterTheInspectionsOfTheFirstListing) {
 }
 
 TEST(Vouching, NoCallerWaitsForASlowInspectionForEver) {
-  Test test;
+  VouchingBench test;
   test.listed = test.clock.Now();
   int answers = 0;
   test.vouching.Withdraw("uid-web");
@@ -104,7 +104,7 @@ TEST(Vouching, NoCallerWaitsForASlowInspectionForEver) {
 }
 
 TEST(Vouching, ABurstIsPutOnce) {
-  Test test;
+  VouchingBench test;
   test.listed = test.clock.Now();
   test.vouching.Put();
   for (const char* uid : {"uid-a", "uid-b"}) {
