@@ -1,6 +1,6 @@
 #pragma once
 
-/// What gc may remove: computed from the runtime's records and the workers, so that nothing a pod
+/// Computes what gc may remove from the runtime's records and the workers, so that nothing a pod
 /// still needs goes and nothing is removed that is about to be started.
 /// Threads: pure functions, any.
 /// Errors:  none.

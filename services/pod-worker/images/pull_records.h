@@ -28,7 +28,7 @@ struct ImageIdentity {
   std::string name, ref;
 };
 
-/// What the records tell about an image of the node.
+/// The origin of an image of the node, by the records of its pulls.
 struct PullOrigin {
   bool pulled_here = false;
   /// Credentials of the pods that pulled the image by this name; unset: no such pull is recorded.

@@ -31,7 +31,7 @@ struct KillOrder {
   std::string traceparent;  // empty: stays what it was
 };
 
-/// What all orders for one incarnation come to.
+/// The sum of all orders for one incarnation.
 struct Kill {
   Clock::Time deadline;  // unset: no order
   int64_t grace_seconds = 0;

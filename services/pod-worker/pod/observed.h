@@ -29,10 +29,10 @@ bool AnyRunning(const v1::ObservedPod& seen);
 /// `before` has.
 void MergeObservation(const v1::ObservedPod& before, v1::ObservedPod& now);
 
-/// What the next inspection need not ask for: running containers. While they are listed as running,
-/// their status stays the same. Sandboxes are always asked for: a sandbox that lost its addresses
-/// is replaced while it is still listed as ready. So are ended containers: the runtime may learn
-/// the reason a little later.
+/// Running containers, which the next inspection need not ask for: while they are listed as
+/// running, their status stays the same. Sandboxes are always asked for: a sandbox that lost its
+/// addresses is replaced while it is still listed as ready. So are ended containers: the runtime
+/// may learn the reason a little later.
 std::shared_ptr<const v1::ObservedPod> KnownRunning(const v1::ObservedPod& seen);
 
 }  // namespace splitlet::pod_worker

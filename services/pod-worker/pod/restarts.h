@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is known of the containers of a pod that ended, wait or are to be replaced.
+/// State of the containers of a pod that ended, wait or are to be replaced.
 /// Threads: values.
 /// Errors:  none.
 /// Source:  docs/behaviour/pod-sync.md; docs/safety.md, rule 5.
@@ -26,7 +26,7 @@ struct RestartState {
 /// Reason of a container that was stopped to be replaced and that the runtime still has. Shown only
 /// while that container is the newest one seen, so that no reader takes it for ended for good.
 inline constexpr const char* kContainerCreating = "ContainerCreating";
-/// What a container waits for, as its status shows it.
+/// The reason for which a container waits, as its status shows it.
 struct WaitingReason {
   std::string reason, message;
   std::optional<Clock::Time> back_off_until;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What keeps a pod from going on, and its text in the record of the worker.
+/// The trouble that keeps a pod from going on, and its text in the record of the worker.
 /// Threads: the loop's.
 /// Errors:  none.
 /// Source:  docs/behaviour/pod-sync.md, "Reasons and events".

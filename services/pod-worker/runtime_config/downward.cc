@@ -9,6 +9,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/reference.pb.h"
 #include "libs/kube/quantity.h"
+#include "libs/node/ip_family.h"
 #include "services/pod-worker/runtime_config/quoted_text.h"
 #include "services/pod-worker/runtime_config/resources.h"
 
@@ -21,13 +22,12 @@ using k8s::io::api::core::v1::ResourceFieldSelector;
 /// The first address of the node's family, then the first of the other family.
 std::vector<std::string> InNodesOrder(const std::vector<std::string>& ips,
                                       const std::vector<std::string>& node_ips) {
-  const auto is_v6 = [](const std::string& ip) { return ip.find(':') != std::string::npos; };
   if (ips.empty() || node_ips.empty()) return ips;
   std::vector<std::string> ordered;
-  const bool node_v6 = is_v6(node_ips.front());
+  const bool node_v6 = node::IsIpv6(node_ips.front());
   for (const bool v6 : {node_v6, !node_v6}) {
     const auto first =
-        std::ranges::find_if(ips, [&](const std::string& ip) { return is_v6(ip) == v6; });
+        std::ranges::find_if(ips, [&](const std::string& ip) { return node::IsIpv6(ip) == v6; });
     if (first != ips.end()) ordered.push_back(*first);
   }
   return ordered;
