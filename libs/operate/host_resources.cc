@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "libs/fs/directory_walk.h"
 #include "libs/fs/mount_table.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/operate/runtime_leaks.h"
@@ -32,6 +33,8 @@ constexpr const char* kResults = "/var/lib/cni/results";
 constexpr std::string_view kJump = " -j ";
 constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
+/// Of directories that are entered: pods and their containers lie above it.
+constexpr int kDepth = 7;
 constexpr std::chrono::seconds kIptablesLimit{10};
 
 /// Empty if unreadable.
@@ -76,14 +79,12 @@ void AddEntries(const std::string& what, const std::string& folder,
 /// Files at any depth whose names are addresses; other files are the plugin's own.
 void AddAddresses(const std::string& what, const std::string& folder,
                   std::set<std::string>& resources) {
-  std::error_code error;
-  for (stdfs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
+  fs::ForEachEntryBelow(folder, kDepth, [&](const stdfs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789.:abcdef") == std::string::npos &&
         name.find_first_of(".:") != std::string::npos)
       resources.insert(what + " " + name);
-  }
+  });
 }
 
 /// Plugins name the network in the comment of each rule, and give each sandbox a chain.
@@ -135,17 +136,13 @@ std::string UidOf(std::string name) {
 
 std::vector<std::string> CgroupsOf(const KnownPods& pods) {
   std::vector<std::string> groups;
-  std::error_code error;
-  const auto skip = stdfs::directory_options::skip_permission_denied;
-  for (stdfs::recursive_directory_iterator it("/sys/fs/cgroup", skip, error), end;
-       !error && it != end; it.increment(error)) {
+  fs::ForEachEntryBelow("/sys/fs/cgroup", kDepth, [&](const stdfs::directory_entry& entry) {
     std::error_code gone;
-    if (!it->is_directory(gone)) continue;
-    if (it.depth() > 6) it.disable_recursion_pending();
-    const std::string name = it->path().filename().string();
+    if (!entry.is_directory(gone)) return;
+    const std::string name = entry.path().filename().string();
     if (pods.ids.contains(RuntimeIdOf(name)) || pods.uids.contains(UidOf(name)))
-      groups.push_back(it->path().string());
-  }
+      groups.push_back(entry.path().string());
+  });
   return groups;
 }
 
