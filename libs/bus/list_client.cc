@@ -5,6 +5,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/bus/view_core.h"
 #include "libs/bus/wire.h"
+#include "libs/rpc/call_steps.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
@@ -21,12 +22,14 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
   void Start(const std::string& table, const Since& since) {
     EncodeRequest(table, since, request_);
     stub_->async()->List(&call_.context(), &request_, this);
+    steps_.Next();
     StartRead(&item_);
     StartCall();
   }
   void Cancel() { call_.context().TryCancel(); }
 
   void OnReadDone(bool ok) override {
+    steps_.Next();
     if (!ok) return;
     bytes_ += item_.ByteSizeLong();
     decoded_ = bytes_ > kMaxListBytes
@@ -34,9 +37,11 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
                    : DecodeItem(item_, !std::exchange(begun_, true), answer_);
     item_.Clear();
     if (!decoded_.ok()) Cancel();
+    steps_.Next();
     StartRead(&item_);
   }
   void OnDone(const grpc::Status& status) override {
+    steps_.Next();
     done_(Result(status));
     client_.Finished(this);
   }
@@ -59,6 +64,7 @@ class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
   size_t bytes_ = 0;
   Status decoded_;
   ListAnswer answer_;
+  rpc::CallSteps steps_;
 };
 
 ListClient::ListClient(Connect connect, const Clock& clock)

@@ -9,6 +9,7 @@
 
 #include "libs/cri/exec_answer.h"
 #include "libs/cri/trace_scope.h"
+#include "libs/rpc/call_steps.h"
 #include "libs/rpc/rpc.h"
 #include "runtime/v1/api.grpc.pb.h"
 
@@ -88,6 +89,7 @@ class ExecCalls::Call final
                                                    this);
     AddMultipleHolds(2);
     cancel_id_ = calls_.deps_.given_up.Add([this] { client_.context().TryCancel(); });
+    steps_.Next();
     StartWriteLast(&request_, {});
     StartCall();
     RemoveHold();
@@ -95,25 +97,30 @@ class ExecCalls::Call final
 
   /// A runtime sends the metadata together with the answer, when the command has ended.
   void OnReadInitialMetadataDone(bool ok) override {
+    steps_.Next();
     if (!ok) return RemoveHold();
     calls_.turns_.Enter([this] {
       has_turn_ = true;
+      steps_.Next();
       StartRead(&answer_);
       RemoveHold();
     });
   }
 
   void OnReadDone(bool ok) override {
+    steps_.Next();
     if (!ok) return;
     {
       grpc::ProtoBufferReader reader(&answer_);
       result_ = ReadExecAnswer(reader, keep_);
     }
     answer_.Clear();
+    steps_.Next();
   }
 
   /// Passes the turn on last, when the answer's memory is free and counted as free.
   void OnDone(const grpc::Status& answer) override {
+    steps_.Next();
     ExecCalls& calls = calls_;
     calls.deps_.given_up.Remove(cancel_id_);
     const Status status = rpc::FromGrpc(answer);
@@ -137,6 +144,7 @@ class ExecCalls::Call final
   StatusOr<ExecResult> result_ = Internal("the runtime has not answered to ExecSync");
   int cancel_id_ = 0;  // of `given_up`
   bool has_turn_ = false;
+  rpc::CallSteps steps_;
 };
 
 ExecCalls::ExecCalls(Deps deps)

@@ -125,7 +125,7 @@ class CountedWire {
     thread_ = std::thread([this] { Serve(); });
   }
   ~CountedWire() {
-    Hold(false);
+    PassRest();
     shutdown(listening_.fd(), SHUT_RDWR);
     thread_.join();
   }
@@ -134,7 +134,14 @@ class CountedWire {
   /// While held, the wire passes nothing on to the client.
   void Hold(bool held) {
     const std::lock_guard lock(mutex_);
-    held_ = held;
+    held_ = held && !passes_rest_;
+    released_.notify_all();
+  }
+  /// From now on the wire cannot be held: bytes that are counted late must not hold it again.
+  void PassRest() {
+    const std::lock_guard lock(mutex_);
+    passes_rest_ = true;
+    held_ = false;
     released_.notify_all();
   }
 
@@ -178,7 +185,7 @@ class CountedWire {
   harness::ListeningSocket listening_;
   std::mutex mutex_;
   std::condition_variable released_;
-  bool held_ = false;
+  bool held_ = false, passes_rest_ = false;
   std::thread thread_;
 };
 
@@ -295,7 +302,6 @@ TEST_F(LongAnswers, AnswersThatComeInAndThoseThatWaitForTheirTurnEndWithTheClien
     client.EndLongCalls();
   }
   EXPECT_EQ(cancelled, kCommands);
-  wire->Hold(false);
 }
 
 TEST_F(LongAnswers, ACommandIsCancelledAlone) {
