@@ -33,7 +33,7 @@ constexpr const char* kResults = "/var/lib/cni/results";
 constexpr std::string_view kJump = " -j ";
 constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
-/// Of directories that are entered: pods and their containers lie above it.
+/// Levels of directories that are searched: pods and their containers lie above it.
 constexpr int kDepth = 7;
 constexpr std::chrono::seconds kIptablesLimit{10};
 

@@ -1,8 +1,7 @@
 #pragma once
 
-/// Tells ThreadSanitizer that gRPC runs the steps of a call one after the other, on any of its
-/// threads: what orders them lies in Debian's library, which is not instrumented. Without that
-/// sanitizer it costs nothing.
+/// Shows ThreadSanitizer the order of a call's steps. gRPC runs them one after the other, on any of
+/// its threads, but Debian's library is not instrumented. Costs nothing without that sanitizer.
 /// Threads: any.
 
 #ifdef SPLITLET_TSAN
