@@ -68,7 +68,7 @@ function(splitlet_register_test name label timeout)
   set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${timeout} ENVIRONMENT "${environment}")
 endfunction()
 
-# splitlet_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT 120] [THREADS] [SHARDS N]): the GoogleTest program
+# splitlet_test(NAME SOURCES ... [DEPENDS ...] [LABEL unit] [TIMEOUT 300] [THREADS] [SHARDS N]): the GoogleTest program
 # NAME_test. THREADS: it runs under ThreadSanitizer too. SHARDS: its cases are N tests that may run side by side.
 function(splitlet_test name)
   cmake_parse_arguments(ARG "THREADS" "LABEL;TIMEOUT;SHARDS" "SOURCES;DEPENDS;PACKAGES;DEFINES" ${ARGN})
@@ -76,7 +76,7 @@ function(splitlet_test name)
     set(ARG_LABEL unit)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   splitlet_units(units ${name}_test ${ARG_SOURCES})
   add_executable(${name}_test ${units})
@@ -117,12 +117,12 @@ function(splitlet_fuzz name)
   add_dependencies(fuzzers fuzz_${name}_test)
 endfunction()
 
-# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 120]): a test that is a shell script; it finds the
+# splitlet_script_test(NAME SCRIPT path LABEL integration [TIMEOUT 300]): a test that is a shell script; it finds the
 # programs of this build in BIN_DIR, and says with exit code 77 that it was skipped.
 function(splitlet_script_test name)
   cmake_parse_arguments(ARG "" "SCRIPT;LABEL;TIMEOUT" "ARGS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   cmake_path(ABSOLUTE_PATH ARG_SCRIPT BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE OUTPUT_VARIABLE script)
   add_test(NAME ${name} COMMAND "${script}" ${ARG_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
