@@ -53,7 +53,8 @@ void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
 
 }  // namespace
 
-/// As "splitletctl chaos" it gets only the words after that; splitletctl has read the flags before.
+/// `splitletctl chaos` passes only the words after `chaos`; splitletctl has parsed the flags
+/// before.
 int main(int argc, char** argv) {
   Arguments arguments;
   operate::Command command;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check.sh with a docker that is made up: what is wrong is said in a line with a hint, and the code is not 0.
+# Tests check.sh with a fake docker: each problem gives a line with a hint and a code other than 0.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ cp "$here/check.sh" "$here/keep.sh" "$tree/"
 chmod 0755 "$work/pods"
 chmod 0700 "$work/closed"
 
-# The answers of a docker that is all right; a case changes some.
+# Answers of a healthy docker; a case overrides some.
 cat >"$work/bin/docker" <<'DOCKER'
 #!/bin/sh
 case $1 in
@@ -30,7 +30,8 @@ DOCKER
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/docker-compose"
 chmod +x "$work"/bin/*
 
-# expect WHAT VARIABLE=VALUE...: `WHAT` in what it says, a hint below, and code 1; nothing for WHAT: code 0.
+# expect WHAT VARIABLE=VALUE...: the output has `WHAT` with a hint below, and the code is 1; with an empty
+# WHAT the code is 0.
 expect() {
   local what=$1 code=0
   shift
@@ -52,7 +53,7 @@ keeps() {
   exit 1
 }
 
-# One port that somebody has, and one that nobody has.
+# A port that is in use, and a free port.
 python3 -c 'import socket, time
 taken, free = socket.socket(), socket.socket()
 taken.bind(("127.0.0.1", 0)), free.bind(("127.0.0.1", 0)), taken.listen()
@@ -105,17 +106,17 @@ printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"
 
-# A folder that is not there is one problem, and no error of a tool.
+# A missing folder is one problem, and not an error of a tool.
 [[ $(MANIFESTS=$work/nothing PATH="$work/bin:$PATH" FAKE_COMPOSE=2.24.5 FAKE_DOCKER=24.0.7 PROPAGATION=rprivate \
   PROMETHEUS_PORT="$free" "$check" 2>&1 | grep -vc '^error: \|^  -> ') == 0 ]]
 
-# The socket of the daemon of this machine, named: its mounts count as without the name.
+# DOCKER_HOST names the default socket of this machine: the daemon's mounts count just the same.
 if ! awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo; then
   expect 'no shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
 fi
 expect '' PROPAGATION=rshared DOCKER_HOST=tcp://elsewhere:2375 "$check"
 
-# What a shell has set is kept when all is there, and counts in the next shell; what is wrong is not.
+# check.sh saves the variables of the shell only without a problem, and the next shell uses them.
 expect '' NODE_NAME=n1 APT_SOURCES=$'deb http://a b main\ndeb http://c d main' "$check"
 [[ $("$tree/keep.sh") == *'NODE_NAME=n1'* && $("$tree/keep.sh") == *"APT_SOURCES='deb http://a b main"$'\n'"deb http://c d main'"* ]]
 keeps 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts programs that are built already where `docker compose build --build-arg PROGRAMS=prebuilt` finds them, with
-# the libraries of this machine. Keeps PROGRAMS=prebuilt in .env.
+# Copies programs that are already built, with their libraries, to where `docker compose build --build-arg
+# PROGRAMS=prebuilt` finds them. Saves PROGRAMS=prebuilt in .env.
 #
 #   prebuilt.sh [BIN_DIR]     default: build/release/bin
 set -euo pipefail

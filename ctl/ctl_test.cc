@@ -464,7 +464,7 @@ TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {
   EXPECT_TRUE(NotesOf({.name = "gc", .problem = "away"}).empty());
 }
 
-// A terminal shows what a pod chose, and never obeys it.
+// Control characters from a pod are shown escaped, never sent to the terminal.
 
 bool Obeys(std::string_view text) {
   return std::ranges::any_of(text,

@@ -43,7 +43,7 @@ struct Arguments {
 
 using operate::Command;
 
-/// A process that was killed a moment ago: its supervisor starts it again within this time.
+/// Longest time for a supervisor to restart a process that was just killed.
 constexpr Duration kPatience = 5s;
 
 // Help of flags that several commands have.
@@ -289,7 +289,7 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
   }
 }
 
-/// The words after `chaos` are for another program, which also prints their help.
+/// The words after `chaos` go to another program, which also prints their help.
 CLI::App* DeclareChaos(CLI::App& app) {
   CLI::App* chaos = app.add_subcommand(
       "chaos", "Break a running stack on purpose, and check what must hold all the time");
@@ -297,7 +297,7 @@ CLI::App* DeclareChaos(CLI::App& app) {
   return chaos->prefix_command();
 }
 
-/// The stack's own file of this name; the working directory is that of the stack by then.
+/// The stack's own file of this name; the working directory is already that of the stack.
 std::string RuntimeEndpoint(const Arguments& a) {
   if (!a.runtime_endpoint.empty()) return a.runtime_endpoint;
   std::ifstream file("endpoint");
@@ -331,7 +331,7 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
 }
 
-/// Nothing but flags: the user wants the list of commands.
+/// Without a command: print the list of commands.
 bool IsEmptyCommand(const CLI::App& app) {
   return app.get_subcommands().empty() && app.remaining(true).empty();
 }

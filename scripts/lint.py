@@ -23,7 +23,8 @@ import lint_processes  # noqa: E402
 import lint_shapes  # noqa: E402
 import lint_words  # noqa: E402
 
-# What a library may include beside itself; what these may use comes along. See ARCHITECTURE.md.
+# Libraries that a library may include; those that these may include are allowed too. See
+# ARCHITECTURE.md.
 LIB_ARROWS = {
     "base": set(),
     "config": {"base"},
@@ -49,11 +50,12 @@ LIB_ARROWS = {
     "daemon": {"apiclient", "config", "exec", "bus", "fs", "https", "node", "rpc", "trace", "kube"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
-# Sources without a header of their name, by library, service or program. The list only shrinks.
+# Sources without a header of the same name, by library, service or program. The list only shrinks.
 HEADERLESS = {(owner, name) for owner, names in {
     "cri": "fake_controls fake_state",
 }.items() for name in names.split()}
-TOOLS = ("ctl", "chaos", "kubelet")  # programs for people, a folder each; what they share is in libs/operate
+TOOLS = ("ctl", "chaos", "kubelet")  # programs for people, a folder each; their common code is in
+                                     # libs/operate
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 70
 MAX_PARAMETERS = 4
@@ -61,12 +63,12 @@ SKIPPED_FOLDERS = {"build", ".git", ".cache", "__pycache__"}
 CODE_ENDINGS = (".cc", ".h")
 TEXT_ENDINGS = CODE_ENDINGS + (".sh", ".py", ".proto", ".cmake", ".yaml", ".txt")
 
-# pattern on code without comments and strings; message; is the file exempt?
+# pattern on code without comments and strings; message; True for exempt files
 BANNED_CALLS = (
     (r"\b(?:system|steady|high_resolution)_clock::now\b", "use the Clock that is passed in",
      lambda path: path == "libs/base/clock.cc"),
     (r"\bsleep_(?:for|until)\b|\b(?:u|nano)sleep\s*\(|(?<![\w.>])sleep\s*\(", "no sleeping; wait for a condition",
-     # The term delay(...); and looking at other programs again and again, until a deadline.
+     # The term delay(...), and code that polls other programs until a deadline.
      lambda path: path == "libs/base/fail_point.cc" or path.startswith(("tests/harness/", "tests/bench/"))),
     (r"\bstd::async\b", "no std::async; use a strand", lambda path: False),
     (r"\.\s*detach\s*\(\s*\)", "no detached threads", lambda path: False),
@@ -77,13 +79,14 @@ BANNED_CALLS = (
      lambda path: not path.startswith("services/") or is_test(path)),
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
-# In two parts, so that this file does not find itself.
+# In two parts, so that this file does not match itself.
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b")
 SILENCED = re.compile(r"NO" r"LINT\w*(\([^)]+\))?(:?\s*\S+)?")
 METRIC = re.compile(r'(?<!section\()"((?:splitlet|kubelet)_[a-z0-9_]+)"')
 NAMED_METRIC = re.compile(r'\bName\(\s*"([a-z][a-z0-9_]+)"')
 DOCUMENTED_METRIC = re.compile(r"`((?:splitlet|kubelet)_[a-z0-9_]+)`")
-ABSENT_ROW = re.compile(r"^\|[^|]*\| (?:not yet|never)\b.*$", re.MULTILINE)  # a metric of a kubelet, and why it is missing here
+ABSENT_ROW = re.compile(r"^\|[^|]*\| (?:not yet|never)\b.*$", re.MULTILINE)  # a metric of a kubelet, and why it is
+                                                                             # absent here
 FAIL_POINT = re.compile(r'\bFAIL_POINT(?:_[A-Z]+)?\(\s*"([^"]+)"')
 
 
@@ -198,7 +201,7 @@ def check_file_size(source):
 
 class Function(NamedTuple):
     name: str
-    start: int  # offsets of the head's first character and of the closing brace
+    start: int  # offsets of the first character of the head and of the closing brace
     end: int
     parameters: int
 
@@ -293,7 +296,7 @@ def check_functions(source):
         lines = source.line_of(function.end) - source.line_of(function.start) + 1
         if lines > MAX_FUNCTION_LINES:
             yield source.finding(function.start, f"{function.name}: {lines} lines, at most {MAX_FUNCTION_LINES}")
-        # lower_case_with_lines: a virtual function of a library; ours are named otherwise.
+        # lower_case_with_lines: a virtual function of a library; our functions have another style.
         ours = not re.fullmatch(r"[a-z]+(?:_[a-z]+)+", function.name.rsplit("::", 1)[-1])
         if ours and function.parameters > MAX_PARAMETERS:
             yield source.finding(

@@ -14,13 +14,14 @@ LABELS = r"In|Owns|Out|Killed(?: at any line)?|Threads|Errors|Units|Source"
 LABEL = re.compile(rf"(?<!\S)({LABELS}):(?=\s|$)")
 MAX_COLUMNS = 100
 
-# What a Source may name that is not a file of the tree.
+# Names in a Source that are not files of the tree.
 PUBLIC_SOURCES = tuple(re.compile(pattern) for pattern in (
     r"(kubelet|kubectl|kuberuntime|client-go|containerd|prometheus|nats|systemd|runc)('s)? \S.*$",
     r"(the )?Kubernetes API( conventions)?(, \S.*)?$",
     r"CRI v1(, \S.*)?$", r"CSI(, \S.*)?$", r"RFC \d+$", r"SPDY/3\.1(, \S.*)?$", r"KEP-\d+$", r"W3C Trace Context(, \S.*)?$",
     r"the public OTLP (specification|exporter configuration)(, \S.*)?$", r"Go's \S.*$", r"[\w.-]+\(\d\)$"))
-# A file with what stands in it: docs/a.md, "Heading" and "Other"; docs/safety.md, rules 3, 4 and 7 to 9.
+# A file with its headings or rules: docs/a.md, "Heading" and "Other"; docs/safety.md, rules 3, 4 and 7
+# to 9.
 FILE = r"[\w.-]+(?:/[\w.-]+)*\.(?:md|proto|h|cc|py|sh|yaml|json)"
 PARTS = r'(?:,\s+"[^"]+"(?:(?:,|\s+and)\s+"[^"]+")*|,\s+rules?\s+\d+(?:(?:,|\s+and|\s+to)\s+\d+)*)'
 FILE_SOURCE = re.compile(rf"({FILE})({PARTS}?)$")

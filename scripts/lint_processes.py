@@ -12,7 +12,7 @@ ROW = re.compile(r'\{"(?P<name>[a-z-]+)", "(?P<table>[a-z]*)", "(?P<views>[a-z|]
                  r'(?P<rest>(?:[^{}]|\{[^{}]*\})*)\}')
 ROW_OF_CLUSTER = "RunsOn::kClusterNode"
 
-# path -> what stands there for each process, with {name}, {port}, {table} and {views} ("-" without any), and {owns} in words
+# path -> text for each process, with {name}, {port}, {table} and {views} ("-" if empty), and {owns} in words
 EACH = {
     "ARCHITECTURE.md": r"^\| {name} \| {owns}[ :]",
     "Makefile": r"\bsplitlet-{name}(?![\w-])",
@@ -27,8 +27,8 @@ EACH = {
     "docs/metrics.md": r"^\| {name} \| {port} \|",
     "services/CMakeLists.txt": r"^add_subdirectory\({name}\)",
 }
-# path -> the list of all of them, with {names} separated by blanks or {quoted} by commas; {every} are those of every
-# node, {cluster} those of a cluster's
+# path -> the list of all processes, with {names} separated by blanks or {quoted} by commas; {every} are those of
+# every node, {cluster} those of a cluster node only
 ALL = {
     "compose/prebuilt.sh": r"^for process in {names}; do",
     "ctl/completion.cc": r'local processes="{names}"',
@@ -38,11 +38,11 @@ ALL = {
 # Files of Prometheus: the label names a process.
 LABELLED = "compose/prometheus/rules/alerts.yml"
 LABEL = re.compile(r'\bprocess="([^"]*)"')
-# Where targets are counted: those of every node, and no others.
+# Places that count targets: those of every node only.
 MISSED = r'process!~"\|{names}"}}\) < {count}\b'
 UNIT = "deploy/systemd/processes/{name}.conf"
 
-# Who may call what: rows of kCallRights, and the pages that say it.
+# Rights of callers: rows of kCallRights, and the pages that list them.
 RIGHT = re.compile(r'\{"(?P<process>[a-z*-]+)", "[A-Za-z]+/(?P<method>[A-Za-z]+)", "(?P<callers>[a-z*|-]+)"\}')
 METHOD = re.compile(r"`([A-Za-z]+)`")
 CALLS, RIGHTS, STREAMS = "docs/design.md", "SECURITY.md", "docs/behaviour/streams.md"

@@ -353,7 +353,7 @@ class Processes(unittest.TestCase):
 
     def test_a_process_more_is_missed_everywhere(self):
         table = self.TABLE.replace('{"later", "", "desired"}', '{"later", "", "desired", 9}')
-        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # two units, one more
+        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # two units joined, one more
 
     def test_a_tree_without_the_table_has_nothing_to_check(self):
         self.assertEqual(self.findings(**{lint.lint_processes.TABLE: ""}), [])

@@ -33,14 +33,14 @@ import xml.etree.ElementTree
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LEVELS = ("unit", "simulation", "integration", "e2e", "chaos")
 CORES = os.cpu_count() or 1
-# Processes of integration tests wait for each other a third of the time.
+# Integration tests wait for other processes a third of the time.
 PARALLEL = {"integration": CORES + 1, "chaos": 1}
 TRIED_TWICE = ("integration", "threads", "e2e", "chaos")
 NEEDS_ROOT = ("e2e", "chaos")
 FINDING = re.compile(r"Sanitizer: |: runtime error: ")
 SHOWN_CASES = 3
-SHOWN_FAILURES = 8  # each with three lines; more get one line each
-# Minutes that the last steps take on a slow machine, and that remain for the rest.
+SHOWN_FAILURES = 8  # these with three lines, further ones with one line each
+# Minutes that the last steps take on a slow machine, reserved for them.
 CHAOS, BENCHMARKS, RESERVE = 15, 4, 1
 SCRATCH_ROOM = 8 << 30
 SCRATCH_PREFIX = "st-"  # short: paths of sockets have 107 bytes
@@ -57,7 +57,7 @@ class Result:
 
     def read(self, junit, text):
         """`junit`: the report of ctest; `text`: all that it printed, with every try."""
-        absent = attempts(text, "Not Run")  # the program is missing
+        absent = attempts(text, "Not Run")  # the program does not exist
         for case in xml.etree.ElementTree.fromstring(junit).iter("testcase"):
             name, status = case.get("name"), case.get("status")
             if status == "run":

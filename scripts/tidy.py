@@ -25,8 +25,8 @@ STAMPS = "build/tidy"
 OURS = ("libs/", "services/", "ctl/", "chaos/", "tests/")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
-# g++ options that clang does not know are no finding. The analyzer walks each function up to a lower bound
-# than its own, with which it takes three times as long as all other checks together.
+# g++ options that clang does not know are no finding. The analyzer gets a lower bound for each function,
+# because with its own bound it takes three times as long as all other checks.
 TOOL = ("clang-tidy", "-p", PRESET, "--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Xclang",
         "--extra-arg=-analyzer-config", "--extra-arg=-Xclang", "--extra-arg=max-nodes=30000")
 

@@ -1,4 +1,5 @@
-// Rules about pods of an API server: a node that is right breaks none, each naive one is caught.
+// Rules about API pods: a correct node breaks none of them, and each bug of a naive agent breaks
+// one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -194,7 +195,7 @@ TEST(ApiPods, AreBoundToTheNodeAndCalledAsAStaticPodIs) {
   EXPECT_THAT(plain.spec().containers(0).command(2), Not(HasSubstr("secret")));
 }
 
-/// As fake-api takes them, and as pod-worker wants those of a claim.
+/// Format that fake-api accepts, and that pod-worker requires for pods with claims.
 TEST(ApiPods, HaveClaimsOnVolumesOfThisNode) {
   size_t claims = 0, volumes = 0;
   for (const auto& [path, json] : ObjectsOfVolumes("/v", "n1")) {

@@ -19,8 +19,8 @@ class EventRates {
  public:
   static constexpr Duration kSpan = 60s;
 
-  /// `count`: all events ever recorded of the pod with this UID, as seen at `now`. Earlier events
-  /// than the first call count as of that call.
+  /// `count`: total events of the pod with this UID, as seen at `now`. Events before the first call
+  /// count as of that call.
   int64_t InLastMinute(const std::string& uid, Clock::Time now, int64_t count);
 
  private:

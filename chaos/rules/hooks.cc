@@ -7,8 +7,8 @@
 namespace splitlet::chaos {
 namespace {
 
-/// A worker that is killed between its record of a hook and the call leaves the hook out: one may
-/// be missing, not this many.
+/// A worker killed between recording a hook and calling it skips the hook. That explains one
+/// missing hook, not this many.
 constexpr size_t kManyHooks = 4;
 
 /// "web-3" of "web-3.2"

@@ -9,7 +9,7 @@ namespace splitlet::chaos {
 
 void RoomRule::OnInspected(const Snapshot& snapshot) {
   if (!snapshot.runtime_answered) return;
-  std::map<std::string, const PodTemplate*> running;  // by UID
+  std::map<std::string, const PodTemplate*> running;  // running containers by UID
   for (const auto& c : snapshot.containers)
     if (c.state == SeenContainer::State::kRunning && context().pods.IsOurs(c.pod))
       running[c.uid] = context().pods.TemplateOf(c.pod);

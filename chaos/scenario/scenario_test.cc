@@ -244,7 +244,7 @@ TEST(Scenarios, MayBeOfANodeOfAnApiServer) {
   EXPECT_EQ(s->faults[4].targets, Processes()) << "any is of every node";
 }
 
-/// Every scenario of the tree.
+/// Parses every scenario of the tree.
 std::vector<std::string> Library() {
   std::vector<std::string> paths;
   for (const auto& entry : stdfs::directory_iterator("tests/chaos"))

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kEventsSince = "10m";
 
-/// The recorded messages about pods of this name.
+/// Recorded messages about pods of this name.
 struct Recorded {
   std::vector<operate::BusEvent> events;
   std::map<std::string, std::string> pods;  // uid -> "default/web"
@@ -47,7 +47,7 @@ StatusOr<Recorded> ReadAbout(const operate::Context& context, const std::string&
   return recorded;
 }
 
-/// Lines of a pod that is still in the tables.
+/// Lines for a pod that is still in the tables.
 void AddPresent(const operate::Context& context, const operate::PodView& view,
                 std::vector<TraceLine>& lines) {
   auto more = LinesOf(view);

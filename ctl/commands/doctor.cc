@@ -78,7 +78,7 @@ void ExamineBus(const operate::Client& client, std::vector<Finding>& findings) {
     findings.push_back({Grade::kOk, "recorder", "records", ""});
 }
 
-/// The runtime's version and conditions, by its own answers.
+/// The runtime's version and conditions, from the runtime's own answers.
 Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   constexpr const char* kName = "runtime";
   const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
@@ -114,7 +114,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
 
 void ExamineSources(const operate::Client& client, std::vector<Finding>& findings) {
   const auto sources = client.GetSources();
-  if (!sources.ok()) return;  // it has just ended
+  if (!sources.ok()) return;  // the process has just ended
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       findings.push_back({Grade::kBad, "source " + source.name(),

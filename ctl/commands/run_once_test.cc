@@ -89,7 +89,7 @@ TEST(RunOnce, WaitsForPodsOfManifestsOnly) {
 }
 
 TEST(Tracing, CountsFromTheFirstExactLine) {
-  // A line whose time is known to the second only may be from any moment of that second.
+  // A line with a time in whole seconds may be from any moment of that second.
   const std::string text = TraceText({{kNow, "status", "condition Ready=True", "", false},
                                       {kNow + 400ms, "config-source", "desired: wanted", ""},
                                       {kNow + 410ms, "sync-loop", "admission: admitted", ""},

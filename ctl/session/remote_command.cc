@@ -18,7 +18,7 @@ std::optional<Integer> ToNumber(std::string_view text) {
   return number;
 }
 
-/// The member of this name; empty: there is no such string.
+/// The string member of this name; empty if absent.
 std::string_view StringOf(const rapidjson::Value& object, const char* name) {
   if (!object.IsObject()) return {};
   const auto found = object.FindMember(name);

@@ -13,7 +13,7 @@ TEST(RemoteCommand, HowTheCommandEnded) {
   const struct {
     const char* name;
     const char* json;
-    const char* want;  // a number, or the error
+    const char* want;  // an exit code, or the error
   } kCases[] = {
       {"well", R"({"metadata":{},"status":"Success"})", "0"},
       {"with a code",

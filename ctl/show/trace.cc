@@ -40,7 +40,7 @@ void AddRuntime(std::vector<TraceLine>& lines, const v1::ObservedPod& pod) {
   }
 }
 
-/// The trace ids, each once, in the order of the lines.
+/// The trace ids without duplicates, in the order of the lines.
 std::vector<std::string> TracesOf(const std::vector<TraceLine>& lines) {
   std::vector<std::string> traces;
   for (const TraceLine& line : lines)

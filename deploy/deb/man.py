@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# "  --log-level TEXT=info   debug, info, warn or error": a name, then a text that may stand on the next line.
+# Parses "  --log-level TEXT=info   debug, info, warn or error": a name, then a text that may begin on the
+# next line.
 ENTRY = re.compile(r"^  (\S.*?)(?:\s{2,}(.*))?$")
 HEADING = re.compile(r"^([A-Z][\w ]*):$")
 

@@ -1,23 +1,19 @@
 #!/usr/bin/env bash
-# Hands a node with running pods from a kubelet to splitlet, or back, so that no container is restarted. docs/takeover.md
-# says what is checked and why. Installed as /usr/lib/splitlet/takeover.
+# Hands a node with running pods from a kubelet to splitlet, or back, without restarting a container. docs/takeover.md
+# explains the checks. Installed as /usr/lib/splitlet/takeover.
 #
-#   takeover.sh check splitlet|kubelet   says what stands in the way; changes nothing
-#   takeover.sh pin                      writes the UIDs of running static pods into their manifests, so that both agents agree
-#   takeover.sh to splitlet|kubelet      checks, stops the one, starts the other, compares; goes back if it has to
-#   takeover.sh list                     what runs: pod UID, container, attempt, id, process, since (ticks after boot)
+#   takeover.sh check splitlet|kubelet   prints the obstacles; changes nothing takeover.sh pin
+#   writes the UIDs of running static pods into their manifests, so that both agents agree takeover.sh to
+#   splitlet|kubelet      checks, stops one agent, starts the other, compares; reverts on a failure takeover.sh list
+#   what runs: pod UID, container, attempt, id, process, since (ticks after boot)
 #
-# Variables, with what they are without:
-#   CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
-#   ROOT_DIR          /var/lib/kubelet: the root directory of both
-#   MANIFESTS         staticPodPath of CONFIG
-#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock
-#   NODE_NAME         this host, in lower case
-#   NODE_KUBECONFIG   none: no API server is asked
-#   LIMIT, SETTLE     120, 30: seconds until the new agent has all pods; for which they are watched from then on
-#   FORCE             none: names of checks that count as warnings, as in "volumes managers"
-#   {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below
-# The machine's runtime is asked by crictl where it is installed, else, if it is containerd, by ctr.
+# Variables and their defaults: CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
+#   ROOT_DIR          /var/lib/kubelet: the root directory of both MANIFESTS         staticPodPath of CONFIG
+#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock NODE_NAME
+#   this host, in lower case NODE_KUBECONFIG   none: no API server is asked LIMIT, SETTLE     120, 30: seconds until the
+#   new agent has all pods; for which they are watched from then on FORCE             none: names of checks that count
+#   as warnings, as in "volumes managers" {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below The machine's
+#   runtime is asked by crictl where it is installed, else, if it is containerd, by ctr.
 set -euo pipefail
 
 CONFIG=${CONFIG:-/var/lib/kubelet/config.yaml}
@@ -38,7 +34,8 @@ START_SPLITLET=${START_SPLITLET:-systemctl start splitlet.target}
 STOP_SPLITLET=${STOP_SPLITLET:-systemctl stop splitlet.target splitlet-*.service}
 RUNS_SPLITLET=${RUNS_SPLITLET:-pgrep ^splitlet-}
 READY_SPLITLET=${READY_SPLITLET:-splitlet_has_all}
-# Kinds of volumes that splitlet makes and takes down (docs/behaviour/volumes.md); host paths have no directory.
+# Kinds of volumes that splitlet sets up and tears down (docs/behaviour/volumes.md); host paths have no
+# directory.
 readonly KNOWN_VOLUMES='empty-dir configmap secret downward-api projected host-path local-volume'
 
 work=$(mktemp -d /tmp/takeover.XXXXXX)
@@ -57,7 +54,7 @@ usage() {
   exit 2
 }
 
-# fault CHECK TEXT: something stands in the way.
+# fault CHECK TEXT: reports an obstacle.
 fault() {
   if [[ " $FORCE " == *" $1 "* ]]; then
     note "warning: $1: $2"
@@ -77,13 +74,13 @@ wait_until() {
   done
 }
 
-# run NAME: the command in the variable of this name.
+# run NAME: runs the command in the variable NAME.
 run() { bash -c "${!1}" >"$work/$1.txt" 2>&1; }
 runs() { run "RUNS_${1^^}"; }
 stopped() { ! runs "$1"; }
 other() { if [[ $1 == kubelet ]]; then say splitlet; else say kubelet; fi; }
 
-# A scalar at the top of CONFIG, YAML or JSON; empty without it.
+# A scalar at the top of CONFIG, YAML or JSON; empty without the field.
 setting() {
   if [[ $(tr -d '[:space:]' <"$CONFIG" | head -c 1) == '{' ]]; then
     jq -r --arg key "$1" '.[$key] // ""' "$CONFIG"
@@ -92,7 +89,8 @@ setting() {
   fi
 }
 
-# --- what runs, as JSON: {id, uid, namespace, pod, name, attempt, pid, source, sandbox}; of a sandbox name is empty
+# --- running containers, as JSON: {id, uid, namespace, pod, name, attempt, pid, source, sandbox}; a sandbox has an
+# empty name
 
 by_crictl() {
   local crictl=(timeout 60 crictl --runtime-endpoint "$RUNTIME_ENDPOINT") id
@@ -110,7 +108,7 @@ by_crictl() {
   cat "$work/pods" "$work/containers" "$work/pids" | jq -sc 'group_by(.id)[] | add | select(.uid != null)'
 }
 
-# What the CRI plugin keeps beside a container is in its extensions.
+# The CRI plugin keeps its data about a container in the extensions.
 by_ctr() {
   local ctr=(timeout 60 ctr --address "${RUNTIME_ENDPOINT#unix://}" --namespace k8s.io) id pid status
   "${ctr[@]}" tasks list >"$work/tasks"
@@ -129,7 +127,7 @@ what_runs() {
   if command -v crictl >/dev/null; then by_crictl; else by_ctr; fi
 }
 
-# One line for each: a container that was started again has another id, a process that was replaced another start.
+# One line for each: a restarted container has another id, a replaced process another start time.
 list() {
   local uid name attempt id pid start
   what_runs >"$work/running" || die "the runtime does not answer at $RUNTIME_ENDPOINT"
@@ -139,7 +137,8 @@ list() {
   done < <(jq -r '[.uid, (if .name == "" then "-" else .name end), .attempt, .id, .pid] | @tsv' "$work/running") | sort
 }
 
-# sandboxes FILTER: of the last list, "UID NAMESPACE POD PID" of each that the filter of jq takes.
+# sandboxes FILTER: of the last list, "UID NAMESPACE POD PID" of each sandbox that the jq filter
+# matches.
 sandboxes() { jq -r "select(.name == \"\") | select($1) | [.uid, .namespace, .pod, .pid] | @tsv" "$work/running"; }
 
 # Each container is in the status of a pod.
@@ -153,7 +152,7 @@ splitlet_has_all() {
 
 # --- manifests of static pods
 
-# yaml_metadata KEY FILE: of the first document in block style; fails where there is no such style.
+# yaml_metadata KEY FILE: reads the first document, in block style; fails for other styles.
 yaml_metadata() {
   awk -v key="$1" '
     /^---/ {if (seen) exit; next}
@@ -179,7 +178,7 @@ metadata() {
   if is_json "$2"; then jq -er --arg key "$1" '.metadata[$key] // ""' "$2"; else yaml_metadata "$1" "$2"; fi
 }
 
-# manifest_of NAMESPACE POD: its file among MANIFESTS; the last one counts, as for both agents.
+# manifest_of NAMESPACE POD: the pod's file in MANIFESTS; the last match counts, as for both agents.
 manifest_of() {
   local file name namespace found=
   for file in "$MANIFESTS"/*; do
@@ -191,7 +190,7 @@ manifest_of() {
   [[ -n $found ]] && say "$found"
 }
 
-# By rename, from a name that neither agent reads.
+# By rename, from a file name that both agents ignore.
 write_uid() {
   local file=$1 uid=$2 new
   new=$(dirname "$file")/.takeover.$(basename "$file")
@@ -239,14 +238,14 @@ check_config() {
   if [[ $to == splitlet ]]; then
     "$SPLITLET" --config "$CONFIG" --root-dir "$ROOT_DIR" --node-name "$NODE_NAME" --check-config >"$work/config" 2>&1 ||
       fault config "splitlet does not take $CONFIG: $(tail -n 1 "$work/config")"
-    # With an API server it is taken for granted, as in a kubelet.
+    # With an API server this gate counts as set, as in a kubelet.
     [[ $(setting cgroupsPerQOS) == true || (-n $NODE_KUBECONFIG && -z $(setting cgroupsPerQOS)) ]] ||
       fault cgroups "$CONFIG does not say cgroupsPerQOS: true, which a kubelet takes for granted and splitlet without NODE_KUBECONFIG does not"
   fi
   check_cgroups "${driver:-cgroupfs}"
 }
 
-# A kubelet stops a running pod whose cgroup it does not find; splitlet would make the next container outside of it.
+# A kubelet stops a running pod whose cgroup is missing; splitlet would create the next container outside of it.
 check_cgroups() {
   local uid namespace pod pid name top
   top=$(find /sys/fs/cgroup -maxdepth 1 -name cpu)
@@ -293,7 +292,7 @@ check_pods() {
   done < <(sandboxes '.source == "http"')
 }
 
-# What a kubelet gave to pods alone, and would not find with the other.
+# Features that a kubelet alone gives to pods, and that splitlet would not find.
 check_managers() {
   local policy checkpoint devices
   [[ $1 == splitlet ]] || return 0
@@ -363,7 +362,7 @@ check_all() {
 
 # --- the swap
 
-# What ran before and does not any more; nothing is good.
+# Containers that ran before and no longer run; an empty output is a success.
 lost() {
   list >"$work/now"
   comm -23 "$work/before" "$work/now" | tee "$work/lost"

@@ -34,7 +34,7 @@ std::string InfoFor(const ClientConfig& config, const std::string& ca) {
   all.always_print_primitive_fields = true;
   std::string json;
   CHECK(google::protobuf::util::MessageToJsonString(info.spec(), &json, all).ok());
-  // The plugin gets only its own part of the kind; the rest is its answer.
+  // The plugin gets only its own fields of the kind; the other fields are its answer.
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","spec":{}}})", info.kind(),
                      info.api_version(), json);
 }

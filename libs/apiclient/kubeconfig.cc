@@ -113,7 +113,7 @@ class Reader {
                              fmt::join(kExecVersions, ", "), OneLine(exec.api_version()));
     if (exec.interactive_mode() == "Always")
       return InvalidArgument("interactiveMode: Always: no person can be asked");
-    // A bare name is searched in PATH; any other path is relative to the kubeconfig.
+    // A name without a slash is searched in PATH; any other path is relative to the kubeconfig.
     const bool is_path = exec.command().find('/') != std::string::npos;
     ExecPlugin plugin{.command = is_path ? Absolute(exec.command()) : exec.command(),
                       .args = {exec.args().begin(), exec.args().end()},

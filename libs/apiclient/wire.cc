@@ -44,8 +44,8 @@ StatusCode CodeOf(int code, const std::string& reason) {
   }
 }
 
-/// For an answer that is not the API's own, such as a proxy's. It is never final: only the API
-/// knows what exists, is refused or forgotten.
+/// For an answer that is not the API's own, such as a proxy's. Such an error is never final,
+/// because only the API knows which objects exist, are refused or forgotten.
 StatusCode CodeOfOther(int code) {
   switch (code) {
     case 401: return StatusCode::kUnauthenticated;
@@ -68,7 +68,7 @@ Status ErrorOf(int code, const ApiStatus& status) {
                                  : OneLine(ToText(said, kMaxMessage)));
 }
 
-/// False: the bytes are no Status object; `status` is unchanged.
+/// False: the bytes are not a Status object; `status` is unchanged.
 bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   const auto type = DecodeObject(bytes, status);
   if (type.ok() && type->kind == "Status") return true;
@@ -76,7 +76,7 @@ bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   return false;
 }
 
-/// The type that `bytes` name, whatever else they hold.
+/// The type that `bytes` name, whatever follows.
 StatusOr<TypeOfObject> ReadType(std::string_view bytes) {
   TypeMeta type;
   if (!bytes.starts_with(kMagic)) {

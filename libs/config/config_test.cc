@@ -9,7 +9,7 @@
 namespace splitlet::config {
 namespace {
 
-/// What Load says of a document that stands below the two lines of the head.
+/// Load's answer to a document, which follows the two head lines.
 std::string ErrorOf(const std::string& body) {
   const auto config = KubeletConfig::Load("/etc/k/config.yaml", kHead + body, Reading::kStrict);
   return config.ok() ? "" : Message(config.status());
@@ -405,7 +405,7 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
             std::vector<std::string>{});
 }
 
-/// kubeadm spells out every field of a kubelet's configuration.
+/// A file as kubeadm writes it: every field of a kubelet's configuration is present.
 TEST(ConfigFile, AZeroOrAKubeletsDefaultSetsNothing) {
   using Paths = std::vector<std::string>;
   const auto ignored = [](const std::string& body) { return Loaded(body).without_effect; };

@@ -80,7 +80,7 @@ constexpr Field Never(Field field, std::string_view why, std::string_view same =
   return field;
 }
 
-/// Other values ask for more protection than a node has by default.
+/// Other values request more protection than a node has by default.
 constexpr Field OrRefused(Field field, std::string_view allowed) {
   field.allowed = allowed;
   return field;
@@ -275,7 +275,7 @@ constexpr auto kFields = std::to_array<Field>({
     Never({"logging.options", kFree}, "there is one stream"),
     {"tracing.endpoint", kString},
     {"tracing.samplingRatePerMillion", kInt, kCounts, "", 0, 1'000'000},
-    // Settings of our own.
+    // Settings of splitlet itself.
     {"splitlet.containerGCMinAge", kDuration, kCounts, "", 0, kMax},
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},

@@ -42,7 +42,7 @@ constexpr std::array<Unit, 16> kQuantityUnits = {{{"", 1e3L},
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Length of "12", "12.", ".5" or "1.5" at the front of `text`; 0 when there is no digit.
+/// Length of "12", "12.", ".5" or "1.5" at the front of `text`; 0 without a digit.
 size_t DecimalLength(std::string_view text) {
   size_t length = 0, digits = 0;
   bool dot = false;
@@ -102,7 +102,7 @@ StatusOr<long double> SuffixFactor(std::string_view suffix) {
   return InvalidArgument("unit {} is not known", suffix);
 }
 
-/// Value in thousandths, before rounding.
+/// A number in thousandths, before rounding.
 StatusOr<long double> ReadQuantity(std::string_view text) {
   const std::string_view whole = text;
   const bool negative = TakeSign(text);
@@ -118,7 +118,7 @@ long double AwayFromZero(long double value) {
   return value < 0 ? std::floor(value) : std::ceil(value);
 }
 
-/// Takes one "90m" from the front of `text`.
+/// Reads one part such as "90m" from the front of `text`.
 StatusOr<long double> TakeTimePart(std::string_view& text) {
   const size_t length = DecimalLength(text);
   if (length == 0 || length > 30) return InvalidArgument("a number is missing");

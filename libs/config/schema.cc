@@ -44,7 +44,7 @@ std::string Shown(const YAML::Node& node) {
   return "nothing";
 }
 
-/// Walks the document; collects what is wrong.
+/// Walks the document and collects problems.
 class Checker {
  public:
   Problems Run(const YAML::Node& document) {
@@ -58,7 +58,8 @@ class Checker {
     problems_.push_back({std::string(key), std::move(reason), mark.is_null() ? 0 : mark.line + 1});
   }
 
-  /// A kubelet only warns of these; our own settings have no older readers to respect.
+  /// A kubelet only warns of these. Settings of splitlet itself have no older readers, so they are
+  /// errors.
   void AddExtra(const YAML::Node& node, std::string_view key, std::string reason) {
     Add(node, key, std::move(reason));
     problems_.back().only_strict = key != "splitlet" && !key.starts_with("splitlet.");

@@ -1,4 +1,4 @@
-// The controls of FakeRuntime: what a test sets, moves and inspects.
+// The part of FakeRuntime with which a test sets, changes and inspects state.
 
 #include <fmt/format.h>
 
@@ -213,7 +213,7 @@ void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
                       {"io.kubernetes.pod.namespace", pod.name_space},
                       {"io.kubernetes.pod.uid", pod.uid}};
     const auto made = world_->AddSandbox(sandbox, "/var/log/pods/" + pod.uid);
-    if (!made.ok()) return;  // the pod exists already
+    if (!made.ok()) return;  // error: the pod exists already
     for (const auto& name : pod.containers) {
       Container container;
       container.name = name;

@@ -10,7 +10,7 @@ namespace {
 
 namespace v1 = runtime::v1;
 
-/// A stream without a client is useless.
+/// Without a client a stream is useless.
 constexpr Duration kLimit = 15s;
 
 template <class Response>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxLinks = 40;
 
-/// The path itself may not leave the root, whatever its links do.
+/// The path itself must not leave the root, whatever its links do.
 bool StepsOut(const std::vector<std::string>& names) {
   int depth = 0;
   return std::ranges::any_of(

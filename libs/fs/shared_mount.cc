@@ -17,7 +17,8 @@ bool Holds(const std::string& point, const std::string& directory) {
   return point == "/" || point == directory || directory.starts_with(point + "/");
 }
 
-/// 36 35 98:0 /root /mount/point options [optional fields] - type source options
+/// A line has the form: 36 35 98:0 /root /mount/point options [optional fields] - type source
+/// options
 bool IsShared(const std::string& line) {
   std::istringstream fields(line);
   std::string field;

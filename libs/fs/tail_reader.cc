@@ -56,7 +56,7 @@ bool IsBelow(const Names& folder, const Names& path) {
 
 class Reader {
  public:
-  /// If folders are nested, the innermost folder that holds the file counts.
+  /// If folders are nested, the innermost folder that contains the file counts.
   explicit Reader(const std::vector<std::string>& folders) {
     for (const auto& folder : folders) folders_.push_back(NamesOf(folder));
     std::ranges::sort(folders_, std::ranges::greater(),

@@ -124,7 +124,7 @@ TEST(Decode, AQuoteInAnErrorIsCutBetweenCharacters) {
   EXPECT_TRUE(IsText(splitlet::Message(ParseTime(letters).status())));
 }
 
-/// As the kubelet's reader of YAML does, gopkg.in/yaml.v2.
+/// As in gopkg.in/yaml.v2, the kubelet's YAML parser.
 TEST(Decode, ScalarsOfYamlThatAreText) {
   const struct {
     const char *name, *scalar, *want;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-/// Names that an environment can hold at all.
+/// Checks names that no environment can hold.
 bool IsVariableName(std::string_view key) {
   return !key.empty() && std::ranges::none_of(key, [](char c) { return c <= ' ' || c > '~'; });
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-/// A pod as bytes that are known to be a pod. The bytes are checked once, where they enter a
-/// process; after that Parse cannot fail, and copies share the bytes.
+/// A pod as checked bytes. They are checked once, where they enter a process; after that Parse
+/// cannot fail, and copies share the bytes.
 /// Threads: values, any.
-/// Errors:  Check alone: INVALID_ARGUMENT if the bytes are no pod.
+/// Errors:  Check alone: INVALID_ARGUMENT if the bytes are not a pod.
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace splitlet::kube {
 
-/// Equal for equal pods: maps of protobuf are written in the order of their keys.
+/// Deterministic: equal pods give equal bytes, because maps are written in the order of their keys.
 std::string SerializeStable(const Pod& pod);
 
 class PodBytes {
@@ -26,7 +26,7 @@ class PodBytes {
 
   Pod Parse() const;
   const std::string& bytes() const { return *bytes_; }
-  /// The same bytes, not the same pod: two orders of one map differ.
+  /// Compares bytes, not pods: two orders of one map differ.
   friend bool operator==(const PodBytes& a, const PodBytes& b) {
     return a.bytes_ == b.bytes_ || *a.bytes_ == *b.bytes_;
   }

@@ -33,7 +33,7 @@ std::optional<Ip> Parse(const std::string& text) {
   return std::nullopt;
 }
 
-/// Why others cannot reach a node by it; empty: they can.
+/// Why other machines cannot reach a node by this address; empty: they can.
 std::string_view WhyLocal(const Ip& ip) {
   if (ip.v6) {
     if (IN6_IS_ADDR_LOOPBACK(&ip.v6_address)) return "a loopback address";
@@ -65,7 +65,7 @@ bool IsRejected(const std::string& hex_flags) {
   return (flags & RTF_UP) == 0 || (flags & RTF_REJECT) != 0;
 }
 
-/// The first that fits, as text.
+/// The first matching address, as text.
 template <class Fits>
 std::string First(const std::vector<InterfaceAddress>& all, const Fits& fits) {
   const auto found =
@@ -103,12 +103,12 @@ Status CheckWanted(const std::string& text, const std::vector<InterfaceAddress>&
 
 const std::vector<std::string> kAnyV4 = {"0.0.0.0"}, kAnyV6 = {"::"};
 
-/// Not a family alone.
+/// True for an address, not for a family alone.
 bool SaysWhich(const std::vector<std::string>& ips) {
   return !ips.empty() && ips != kAnyV4 && ips != kAnyV6;
 }
 
-/// The first that is there; of the other family if there is no other.
+/// The first address of this family; of the other family if there is none.
 std::string OfName(const std::vector<InterfaceAddress>& all, const std::vector<std::string>& named,
                    bool v6_first) {
   std::string other;

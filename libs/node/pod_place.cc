@@ -16,7 +16,7 @@ constexpr uint32_t kDirMode = 0750;
 
 std::string MarkIn(const std::string& mark_dir) { return fmt::format("{}/{}", mark_dir, kMark); }
 
-/// Absolute, and every step of it a name.
+/// True for an absolute path whose components are all ordinary names.
 bool IsClean(std::string_view path) {
   if (!path.starts_with('/')) return false;
   while (!path.empty()) {
@@ -42,7 +42,7 @@ Status CheckMark(const std::string& path, const std::string& uid) {
   return OkStatus();
 }
 
-/// Unfinished files of a killed writer do not count.
+/// Ignores temporary files of a killed writer.
 StatusOr<bool> HoldsAnything(fs::FileSystem& files, const std::string& dir) {
   const auto entries = files.List(dir);
   if (entries.status().code() == StatusCode::kNotFound) return false;
@@ -86,7 +86,7 @@ Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::str
   RETURN_IF_ERROR(CheckMark(mark.path, uid), "mark of the pod");
   if (!IsSourceName(mark.source))
     return InvalidArgument("mark of the pod: \"{}\" is no source", OneLine(mark.source));
-  // Without them a mark looks like one of a disk that is not mounted.
+  // Without a pod directory the mark looks like that of an unmounted disk.
   RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(mark.path), kDirMode), "make {}",
                   fs::ParentOf(mark.path));
   const std::string path = MarkIn(roots.marks_dir + "/" + uid);

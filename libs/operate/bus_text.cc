@@ -19,7 +19,7 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// A round of measurements without changes, every 10 s.
+/// Interval of measurements without changes: 10 s.
 constexpr const char* kMeasured = "measured";
 
 /// Parts of a line, joined by "; ".
@@ -135,7 +135,7 @@ std::string SandboxText(const v1::SandboxRecord& s) {
   return text;
 }
 
-/// New and changed entries, then removed ones. Oldest first.
+/// New and changed entries, then removed ones; the oldest first.
 template <class List>
 void AddObserved(const List& before, const List& after, Parts& parts,
                  const std::function<std::string(const typename List::value_type&)>& text) {
@@ -211,7 +211,7 @@ std::string DescribePressure(const std::string& old_bytes, const std::string& by
   return parts.Text(kMeasured);
 }
 
-/// {namespace, name} of a record that has them.
+/// {namespace, name} of a record, if it has them.
 std::pair<std::string, std::string> NameIn(std::string_view table, const std::string& bytes) {
   const auto of = [](const auto& record) { return std::pair(record.namespace_(), record.name()); };
   if (table == "desired") return of(Parse<v1::DesiredRecord>(bytes));
@@ -246,7 +246,7 @@ std::string DescribeChange(std::string_view table, const std::string& before,
 }
 
 BusEvent BusReader::Read(const BusMessage& message) {
-  // splitlet.<node>.<table> or splitlet.<node>.<process>.<signal>
+  // Subject: splitlet.<node>.<table> or splitlet.<node>.<process>.<signal>
   const auto node = message.subject.find('.');
   const auto rest = node == std::string::npos ? node : message.subject.find('.', node + 1);
   if (rest == std::string::npos)

@@ -22,7 +22,7 @@
 namespace splitlet::operate {
 namespace {
 
-/// Runs a tool of the supervisor, which may wait for a stop.
+/// Runs a command of the supervisor, which may wait for a process to stop.
 StatusOr<std::string> RunTool(std::vector<std::string> argv) {
   const std::string verb = argv.size() > 1 ? argv[1] : argv[0];
   return Annotate(process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}}),
@@ -49,7 +49,7 @@ std::string FirstWord(const std::string& path) {
   return word;
 }
 
-/// Services of the local stack, below <top>/sv; a byte in a pipe is a command.
+/// Services of the local stack, below <top>/sv; one byte written to a pipe is a command.
 class Runit final : public Supervisor {
  public:
   std::string Name() const override { return "runit"; }
@@ -86,7 +86,7 @@ class Runit final : public Supervisor {
   }
 
  private:
-  // The format of runsv's status file, which sv reads too.
+  // Format of runsv's status file, which sv reads too.
   static constexpr size_t kStatusBytes = 20, kWantByte = 17;
 
   static std::string Home(const std::string& service) { return "sv/" + service; }
@@ -120,7 +120,7 @@ class Runit final : public Supervisor {
   }
 };
 
-/// Units splitlet-<process>.service.
+/// Supervises units splitlet-<process>.service.
 class Systemd final : public Supervisor {
  public:
   explicit Systemd(std::string systemctl) : systemctl_(std::move(systemctl)) {}
@@ -162,9 +162,9 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
-/// Containers of docker compose, found by their labels: of the project whose folder holds the
-/// stack's. Signals go to the process and not to the container, because docker does not restart a
-/// container that it was asked to kill.
+/// Supervises containers of docker compose, found by their labels: those of the project whose
+/// folder contains the stack's. Signals go to the process and not to the container, because docker
+/// does not restart a container that it was asked to kill.
 class Compose final : public Supervisor {
  public:
   explicit Compose(std::string docker) : docker_(std::move(docker)) {}
@@ -174,7 +174,7 @@ class Compose final : public Supervisor {
     const auto container = Find(service);
     if (!container.ok()) return container.status();
     if (!container->runs) return 0;
-    // Pids of the host. The container's first process is the reaper.
+    // Pids on the host. The container's first process is only the reaper.
     const auto table = Run({"top", container->id, "-eo", "pid,comm"});
     if (!table.ok()) return table.status();
     const std::string wanted = Program(service).substr(0, kCommLimit);
@@ -198,7 +198,7 @@ class Compose final : public Supervisor {
     const Status started = Switch("start", service);
     return started.ok() ? AwaitOther(service, 0) : started;
   }
-  /// Keeps the runtime's container, since pods use its namespaces: a script inside restarts
+  /// Keeps the runtime's container, because pods use its namespaces: a script inside restarts
   /// containerd.
   Status Restart(const std::string& service) override {
     const auto before = PidOf(service);
@@ -212,7 +212,7 @@ class Compose final : public Supervisor {
 
  private:
   static constexpr const char* kRuntime = "containerd";
-  static constexpr size_t kCommLimit = 15;  // what the kernel keeps of a program's name
+  static constexpr size_t kCommLimit = 15;  // the kernel truncates a program's name to this length
   struct Container {
     std::string id;
     bool runs = false, restarts = false;
@@ -275,7 +275,7 @@ class Compose final : public Supervisor {
   const std::string docker_;
 };
 
-/// No known supervisor: only the process that listens on the socket is known.
+/// Without a known supervisor: only the process that listens on the socket is known.
 class Unsupervised final : public Supervisor {
  public:
   explicit Unsupervised(std::string run_dir) : run_dir_(std::move(run_dir)) {}

@@ -82,7 +82,7 @@ StatusOr<std::vector<Setting>> ParseSettings(std::string_view payload) {
     return InvalidArgument("{} settings in {} bytes", count, payload.size());
   std::vector<Setting> settings;
   for (; !payload.empty(); payload.remove_prefix(kSettingBytes))
-    settings.push_back({.id = NumberAt(payload) & kLengthMask,  // its first byte has flags
+    settings.push_back({.id = NumberAt(payload) & kLengthMask,  // the first byte contains flags
                         .value = NumberAt(payload.substr(kNumberBytes))});
   return settings;
 }
@@ -96,7 +96,7 @@ std::string ControlFrame(FrameType type, uint8_t flags, std::string_view payload
 }
 
 std::string SynStreamFrame(StreamId stream, std::string_view block) {
-  // No associated stream, the highest priority, no slot.
+  // No associated stream, highest priority, no slot.
   std::string payload = Numbers({stream, 0}) + std::string(2, '\0');
   return ControlFrame(FrameType::kSynStream, 0, payload.append(block));
 }

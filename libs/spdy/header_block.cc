@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLengthBytes = 4;
 
-/// zlib takes what it does not change without const.
+/// zlib declares its input without const, but does not change it.
 Bytef* Bytes(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
@@ -23,7 +23,7 @@ void AppendText(std::string& to, std::string_view text) {
   to.append(text);
 }
 
-/// Takes one off the front of `from`.
+/// Cuts a number off the front of `from`.
 StatusOr<std::string> TakeText(std::string_view& from) {
   if (from.size() < kLengthBytes) return InvalidArgument("headers are cut short");
   const size_t size = NumberAt(from);
@@ -39,7 +39,7 @@ StatusOr<Headers> ParseHeaders(std::string_view plain) {
   const uint32_t count = NumberAt(plain);
   plain.remove_prefix(kLengthBytes);
   Headers headers;
-  for (uint32_t i = 0; i < count; ++i) {  // each takes at least eight bytes of `plain`
+  for (uint32_t i = 0; i < count; ++i) {  // each header needs at least eight bytes of `plain`
     auto name = TakeText(plain);
     if (!name.ok()) return name.status();
     auto value = TakeText(plain);

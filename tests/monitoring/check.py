@@ -17,10 +17,10 @@ import tempfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PROCESSES = ("config-source", "sync-loop", "pod-worker", "pleg", "status", "gc", "node-api")
-# What Prometheus itself adds, and the labels of our targets.
+# Labels that Prometheus itself adds, and those of our targets.
 OF_PROMETHEUS = {"up": set(), "ALERTS": {"alertname", "alertstate", "severity"}}
 TARGET_LABELS = {"instance", "job", "metrics_path", "process"}
-# Sections of the page that are not about one process.
+# Sections of the page that are not about a single process.
 SHARED_SECTIONS = {"Every process": PROCESSES, "Container runtime: every process that calls it": ("pod-worker", "pleg", "gc"),
                    "API server": ("config-source", "pod-worker", "status", "node-api")}
 KEYWORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool", "offset", "inf", "nan"}
@@ -78,7 +78,7 @@ def selectors(expression):
     """(metric, labels it is selected by) for each series that a PromQL expression names."""
     without_text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', '""', expression)
     without_ranges = re.sub(r"\[[^\]]*\]", "", without_text)
-    # Without lists of labels: by (a, b), on (a).
+    # Removes lists of labels: by (a, b), on (a).
     plain = re.sub(r"\b(by|without|on|ignoring|group_left|group_right)\s*\([^()]*\)", "", without_ranges)
     for match in re.finditer(r"([a-zA-Z_:][\w:]*)\s*(\{[^}]*\}|\()?", plain):
         name, rest = match.group(1), match.group(2) or ""
@@ -239,7 +239,7 @@ def check_by_promtool(boards):
     rules = [{"record": "a:b", "expr": without_variables(expression)}
              for board in boards.values() for _, expression in expressions_of(board)]
     with tempfile.TemporaryDirectory() as temporary:
-        # JSON is YAML.
+        # yaml parses JSON too.
         for i, rule in enumerate(rules):
             rule["labels"] = {"number": str(i)}
         with open(os.path.join(temporary, "boards.yml"), "w", encoding="utf-8") as file:

@@ -20,12 +20,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import check  # noqa: E402
 
-# Panels of which a healthy node shows nothing: failures, refusals, alerts.
+# Panels without data on a healthy node: failures, refusals, alerts.
 QUIET = {
     "Calls that failed", "Calls that failed, by caller", "Refusals", "Why containers wait", "Containers that ended",
     "Refused, preempted, orphaned", "Alerts", "Hits", "Removed by gc", "Image pull", "Removals that failed",
     "CRI calls that failed", "Starts of processes", "Messages that say nothing new"}
-# The fake runtime of the integration test gives these something to count, a healthy node may not.
+# The fake runtime of the integration test gives these values, which a healthy node may lack.
 RARE = {"kubelet_image_pull_duration_seconds", "splitlet_gc_errors_total"}
 
 

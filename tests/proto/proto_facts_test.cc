@@ -1,5 +1,5 @@
-// Well-known numbers and JSON names of the wire types: a slip here would talk past every API server
-// and runtime.
+// Well-known numbers and JSON names of the wire types, because an error here would make every API
+// server and runtime misunderstand splitlet.
 
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>

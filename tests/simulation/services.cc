@@ -38,7 +38,7 @@ bus::View<R> View(Process& process, const char* table) {
   return *bus::ViewOf<R>(process.shell().bus, table);
 }
 
-/// As libs/daemon/api_server.h has it; null: this node has no API server.
+/// Like libs/daemon/api_server.h; null: this node has no API server.
 std::unique_ptr<apiclient::Transport> Limited(SimNode& node, Process& process) {
   if (node.api() == nullptr) return nullptr;
   return std::make_unique<apiclient::LimitedTransport>(
@@ -66,7 +66,7 @@ class ConfigSource final : public Process {
         .log = Log(node.sink()),
         .metrics = shell().registry,
         .events = shell().events};
-    // Of each start another, as in a real one.
+    // Different in each start, as in a real process.
     deps.seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());
     if (ApiServer* const api = node.api(); api != nullptr) {
       config.kubeconfig = "/kubeconfig";
@@ -85,7 +85,7 @@ class ConfigSource final : public Process {
   std::unique_ptr<config_source::ConfigSourceService> service;
 };
 
-/// What three services ask config-source before a destructive act.
+/// The query of three services to config-source before a destructive act.
 class AskedConfigSource final : public peers::DesiredOwner {
  public:
   explicit AskedConfigSource(SimNode& node) : node_(node) {}
@@ -115,7 +115,7 @@ class AskedConfigSource final : public peers::DesiredOwner {
   SimNode& node_;
 };
 
-/// Commands go by the node, which watches those of hooks.
+/// Commands pass through the node, which checks those of hooks.
 class WatchedCalls final : public cri::LongCalls {
  public:
   WatchedCalls(SimNode& node, exec::Strands& strands)
@@ -230,10 +230,10 @@ class PodWorker final : public Process {
   WatchedCalls calls_;
   std::unique_ptr<apiclient::Transport> api_;  // null: this node has no API server
   Random jitter_;
-  std::unique_ptr<pod_worker::ApiCache> objects_;  // null: likewise
+  std::unique_ptr<pod_worker::ApiCache> objects_;  // null: no API server
 
  public:
-  std::unique_ptr<pod_worker::PodWorkerService> service;  // ends before what it uses
+  std::unique_ptr<pod_worker::PodWorkerService> service;  // ends before the objects that it uses
 };
 
 class SyncLoopWorkers final : public peers::GrantClient {
@@ -321,7 +321,7 @@ class Pleg final : public Process {
   std::unique_ptr<pleg::PlegService> service;
 };
 
-/// In the simulation only what pleg knows of the runtime is told; nobody is unhealthy.
+/// The simulation reports only pleg's view of the runtime; every process counts as healthy.
 class StatusPeers final : public peers::PeerHealth {
  public:
   explicit StatusPeers(SimNode& node) : node_(node) {}
@@ -348,7 +348,7 @@ class StatusPeers final : public peers::PeerHealth {
   SimNode& node_;
 };
 
-/// Which pods are over, as pod-worker says.
+/// Which pods have ended, by pod-worker's records.
 class Finished final : public status::FinishedPods {
  public:
   explicit Finished(SimNode& node) : node_(node) {}
@@ -472,7 +472,7 @@ class Gc final : public Process {
     config.eviction_hard = node.eviction_hard();
     config.evict_static_pods = true;
     config.pressure_transition = 30s;
-    config.volume_stats_period = Duration{0};  // no process asks for stats here
+    config.volume_stats_period = Duration{0};  // no process requests stats here
     config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one start of a process has of its own. One thread.
+/// The private parts of one start of a process. One thread.
 
 #include <prometheus/registry.h>
 
@@ -14,7 +14,7 @@
 
 namespace splitlet::simulation {
 
-/// Events go to status, if it is there.
+/// Events go to status, if it runs.
 class EventsOf final : public daemon::EventRecorder {
  public:
   explicit EventsOf(SimNode& node) : node_(node) {}

@@ -29,7 +29,7 @@ bool IsBearer(std::string_view scheme) {
   });
 }
 
-/// Decodes the alphabet for URLs, without padding.
+/// Decodes the URL-safe alphabet, without padding.
 std::optional<std::string> DecodeUrlBase64(std::string_view text) {
   std::string standard(text);
   std::ranges::replace(standard, '-', '+');

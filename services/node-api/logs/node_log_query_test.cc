@@ -17,7 +17,7 @@ TEST(NodeLogQuery, WhatIsRefused) {
   const struct {
     const char* name;
     const char* query;
-    int code;  // 0: it is taken
+    int code;  // 0: accepted
   } kCases[] = {
       {"a service", "query=kubelet", 0},
       {"four services", "query=a&query=b&query=c&query=d", 0},
@@ -59,7 +59,7 @@ TEST(NodeLogQuery, WhatIsRefused) {
 TEST(NodeLogQuery, APatternThatCostsMoreThanItsLengthSaysIsRefused) {
   const struct {
     const char* pattern;
-    const char* why;  // empty: it is taken
+    const char* why;  // empty: accepted
   } kCases[] = {
       {"error|warning", ""},
       {"^[0-9]{1,3}(\\.[0-9]{1,3}){3}$", ""},

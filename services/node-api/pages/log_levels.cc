@@ -40,7 +40,7 @@ class RpcLevelTarget final : public LevelTarget {
   const FindPeer peer_;
 };
 
-/// A number of 32 bits, as Go parses it.
+/// A 32-bit number, as Go parses it.
 std::optional<int32_t> ReadVerbosity(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int32_t verbosity = 0;

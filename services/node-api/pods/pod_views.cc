@@ -34,7 +34,7 @@ StatusOr<PodSeen> PodViews::Find(const std::string& name_space, const std::strin
     if (record == nullptr || record->name() != name || record->namespace_() != name_space ||
         record->state() == v1::DesiredRecord::MIRROR)
       return;
-    // A wanted pod comes before a removed one of the same name.
+    // A wanted pod wins over a removed one of the same name.
     if (found == nullptr || IsShown(*record)) found = record;
   });
   if (found == nullptr) return NotFound("pod does not exist");
