@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../deploy/local/lib.sh"
 
 mirror=${1:-$(package_mirror)}
-[[ -n $mirror ]] || die "no source of Debian 12 is known on this machine; name one: base-image.sh http://..."
+[[ -n $mirror ]] || die "no Debian 12 source found on this machine; give a mirror: base-image.sh http://..."
 work=$(mktemp -d /var/tmp/splitlet-base.XXXXXX)
 trap 'rm -rf --one-file-system "$work"' EXIT
 

@@ -77,7 +77,7 @@ check_project() {
   local project=${COMPOSE_PROJECT_NAME:-$(basename "$here")} where
   where=$(docker ps -a --filter label=com.docker.compose.service=node --filter "label=com.docker.compose.project=$project" \
     --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null | head -n 1)
-  [[ -z $where || $where == "$here" ]] || problem "a project $project of $where is there already" \
+  [[ -z $where || $where == "$here" ]] || problem "a project $project of $where already exists" \
     "COMPOSE_PROJECT_NAME=another $(compose_command) up, or end that one"
 }
 
@@ -86,7 +86,7 @@ check_project() {
 check_images() {
   local base=${BASE_IMAGE:-debian:bookworm-slim}
   if ! docker image inspect "$base" >/dev/null 2>&1 && ! timeout 60 docker pull -q "$base" >/dev/null 2>&1; then
-    problem "BASE_IMAGE: $base is not here, and no registry gives it" './base-image.sh makes one from Debian packages'
+    problem "BASE_IMAGE: $base is neither local nor in a registry" './base-image.sh makes one from Debian packages'
   fi
   [[ ,${COMPOSE_PROFILES:-}, != *,grafana,* ]] || check_grafana "${GRAFANA_IMAGE:-grafana/grafana-oss:10.4.14}"
   case ${PROGRAMS:-source} in
@@ -99,7 +99,7 @@ check_images() {
 # Only checks that the image exists; `up` pulls it.
 check_grafana() {
   docker image inspect "$1" >/dev/null 2>&1 || timeout 60 docker manifest inspect "$1" >/dev/null 2>&1 ||
-    problem "GRAFANA_IMAGE: $1 is not here, and no registry gives it" 'docker load one and name it, or leave the profile grafana out'
+    problem "GRAFANA_IMAGE: $1 is neither local nor in a registry" 'docker load one and name it, or leave the profile grafana out'
 }
 
 # check_port VARIABLE NUMBER
@@ -113,7 +113,7 @@ check_path() {
   local path=$2
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -e $path ]]; then
-    problem "$1: there is no $path" 'relative paths count from the folder compose; make it first: docker would make an empty one'
+    problem "$1: $path does not exist" 'relative paths count from the folder compose; make it first: docker would make an empty one'
     return 1
   elif (((8#$(stat -Lc %a "$path") & 4) == 0)); then
     problem "$1: $path is not readable by all" "chmod -R a+rX $path"
@@ -122,7 +122,7 @@ check_path() {
 
 check_runtime() {
   local socket=${RUNTIME_DIR:-/run/containerd}/${RUNTIME_SOCKET:-containerd.sock}
-  [[ ${RUNTIME:-private} != host || -S $socket ]] || problem "there is no runtime of the host behind $socket" \
+  [[ ${RUNTIME:-private} != host || -S $socket ]] || problem "no runtime of the host listens on $socket" \
     'start containerd or CRI-O, or leave RUNTIME out for one of the stack'
 }
 
@@ -138,7 +138,7 @@ check_propagation() {
   local host=${DOCKER_HOST:-unix:///var/run/docker.sock}
   [[ ${PROPAGATION:-rshared} == rshared && $host == unix://* ]] || return 0 # mounts of another machine are not seen
   awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' "/proc/$(daemon_pid "${host#unix://}")/mountinfo" 2>/dev/null ||
-    problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or ./keep.sh PROPAGATION=rprivate'
+    problem 'the root of this machine is not a shared mount' 'mount --make-rshared /, or ./keep.sh PROPAGATION=rprivate'
 }
 
 # The user of a container must be able to read each manifest.
@@ -154,12 +154,12 @@ check_manifests() {
 check_kubeconfig() {
   local path=$2
   if [[ $path != ./* && $path != ../* && $path != /* ]]; then
-    problem "$1: $path is taken for the name of a volume" "write ./$path"
+    problem "$1: docker would take $path for the name of a volume" "write ./$path"
     return
   fi
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -f $path || ! -s $path ]]; then
-    problem "$1: $path is no file, or empty" 'relative paths count from the folder compose'
+    problem "$1: $path is not a file, or is empty" 'relative paths count from the folder compose'
   elif grep -qE '^[[:space:]-]*server: *"?https?://(127\.|localhost|\[::1\])' "$path"; then
     problem "$1: the server in $path is on the loopback of each container" 'name an address that containers reach'
   fi

@@ -75,24 +75,24 @@ expect "no permission for docker's socket" FAKE_DOCKER='dial unix: permission de
 expect 'user namespaces' FAKE_OPTIONS='[name=seccomp name=userns]' "$check"
 expect "port $taken is in use" PROMETHEUS_PORT="$taken" "$check"
 expect '' PROMETHEUS_PORT="$taken" FAKE_RUNS=1 "$check"
-expect "there is no $work/nothing" MANIFESTS="$work/nothing" "$check"
+expect "$work/nothing does not exist" MANIFESTS="$work/nothing" "$check"
 expect "$work/closed is not readable by all" MANIFESTS="$work/closed" "$check"
 expect 'no runtime of the host' RUNTIME=host RUNTIME_DIR="$work" "$check"
 printf 'apiVersion: v1\n' >"$work/pods/closed.yaml"
 chmod 0600 "$work/pods/closed.yaml"
 expect "$work/pods/closed.yaml is not readable by all" MANIFESTS="$work/pods" "$check"
-expect 'a project tree of /elsewhere/compose is there' FAKE_OTHER=/elsewhere/compose "$check"
-expect 'a project mine of /elsewhere/compose is there' COMPOSE_PROJECT_NAME=mine FAKE_OTHER=/elsewhere/compose "$check"
+expect 'a project tree of /elsewhere/compose already exists' FAKE_OTHER=/elsewhere/compose "$check"
+expect 'a project mine of /elsewhere/compose already exists' COMPOSE_PROJECT_NAME=mine FAKE_OTHER=/elsewhere/compose "$check"
 expect '' FAKE_OTHER="$tree" FAKE_RUNS=1 "$check"
-expect 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+expect 'BASE_IMAGE: mine:1 is neither local' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
 expect 'there is no .prebuilt' PROGRAMS=prebuilt "$check"
 expect 'PROGRAMS is source or prebuilt' PROGRAMS=binary "$check"
 expect '' GRAFANA_PORT="$taken" "$check"
 expect "port $taken is in use" GRAFANA_PORT="$taken" COMPOSE_PROFILES=grafana "$check"
-expect 'GRAFANA_IMAGE: grafana/mine:1 is not here' COMPOSE_PROFILES=grafana GRAFANA_IMAGE=grafana/mine:1 FAKE_NO_IMAGE=1 FAKE_NO_REGISTRY=1 "$check"
+expect 'GRAFANA_IMAGE: grafana/mine:1 is neither local' COMPOSE_PROFILES=grafana GRAFANA_IMAGE=grafana/mine:1 FAKE_NO_IMAGE=1 FAKE_NO_REGISTRY=1 "$check"
 expect 'KUBECONFIG_FILE names no kubeconfig' COMPOSE_PROFILES=grafana,cluster "$check"
-expect 'node.kubeconfig is taken for the name of a volume' KUBECONFIG_FILE=node.kubeconfig "$check"
-expect "$work/nothing is no file" KUBECONFIG_FILE="$work/nothing" "$check"
+expect 'docker would take node.kubeconfig for the name of a volume' KUBECONFIG_FILE=node.kubeconfig "$check"
+expect "$work/nothing is not a file" KUBECONFIG_FILE="$work/nothing" "$check"
 for server in https://127.0.0.1:6443 '"https://localhost"'; do
   printf 'clusters:\n- cluster:\n    server: %s\n' "$server" >"$work/kubeconfig"
   expect 'on the loopback of each container' KUBECONFIG_FILE="$work/kubeconfig" "$check"
@@ -101,7 +101,7 @@ printf 'clusters:\n- cluster: {server: "https://10.0.0.1:6443"}\n' >"$work/kubec
 chmod 0600 "$work/kubeconfig"
 expect '' COMPOSE_PROFILES=cluster KUBECONFIG_FILE="$work/kubeconfig" "$check"
 expect '' COMPOSE_PROFILES=cluster BOOTSTRAP_KUBECONFIG_FILE="$work/kubeconfig" "$check"
-expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is no file" BOOTSTRAP_KUBECONFIG_FILE="$work/nothing" "$check"
+expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is not a file" BOOTSTRAP_KUBECONFIG_FILE="$work/nothing" "$check"
 printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"
@@ -112,17 +112,17 @@ expect '' RUNTIME=private "$check" "$work/host.env"
 
 # DOCKER_HOST names the default socket of this machine: the daemon's mounts count just the same.
 if ! awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo; then
-  expect 'no shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
+  expect 'not a shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
 fi
 expect '' PROPAGATION=rshared DOCKER_HOST=tcp://elsewhere:2375 "$check"
 
 # check.sh saves the variables of the shell only without a problem, and the next shell uses them.
 expect '' NODE_NAME=n1 APT_SOURCES=$'deb http://a b main\ndeb http://c d main' "$check"
 [[ $("$tree/keep.sh") == *'NODE_NAME=n1'* && $("$tree/keep.sh") == *"APT_SOURCES='deb http://a b main"$'\n'"deb http://c d main'"* ]]
-keeps 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+keeps 'BASE_IMAGE: mine:1 is neither local' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
 [[ $("$tree/keep.sh") != *BASE_IMAGE* ]]
 "$tree/keep.sh" MANIFESTS="$work/nothing" APT_SOURCES='deb http://e f main' NODE_NAME=
-keeps "there is no $work/nothing" "$check"
+keeps "$work/nothing does not exist" "$check"
 [[ $("$tree/keep.sh") == "MANIFESTS=$work/nothing"$'\n'"APT_SOURCES='deb http://e f main'"$'\n'* || $("$tree/keep.sh") != *NODE_NAME* ]]
 "$tree/keep.sh" "$work/host.env" MANIFESTS=
 keeps 'no runtime of the host' "$check"

@@ -45,7 +45,7 @@ others() {
 
 keep() {
   local name=$1 value=$2
-  is_known "$name" || die "$name is no variable of the stack; README.md lists them"
+  is_known "$name" || die "$name is not a variable of the stack; README.md lists them"
   [[ $value != *\'* ]] || die "$name: a value with a single quote cannot be kept"
   {
     others "$name"

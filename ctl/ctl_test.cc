@@ -155,7 +155,7 @@ TEST(Picking, PrefersThePodThatStays) {
   EXPECT_EQ(PickPod({unrelated}, "web").status().code(), StatusCode::kNotFound);
   unrelated.name = "web";
   EXPECT_EQ(Message(PickPod({successor, unrelated}, "web").status()),
-            "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
+            "\"web\" matches several pods, name one by its UID: default/web (u2) default/web (u3)");
 }
 
 TEST(Picking, WhatOneProcessStillRemembersGivesWay) {

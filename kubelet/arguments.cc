@@ -208,7 +208,7 @@ std::string HelpText() {
       "(default: "
       "/var/lib/splitlet-kubelet)\n"
       "  --splitlet-scripts DIR  folder of nats.sh (default: beside the programs, else "
-      "/usr/lib/splitlet)\n\nFlags of a kubelet, and what each does here:\n";
+      "/usr/lib/splitlet)\n\nFlags of a kubelet, and their effect here:\n";
   for (const FlagRow& row : FlagRows()) {
     const char* becomes = "";
     switch (row.fate) {

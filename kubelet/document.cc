@@ -116,7 +116,7 @@ Status CheckDropIn(const std::string& path, const YAML::Node& patch) {
   }
   const auto doubled = DoubledKeys(patch);
   if (doubled.empty()) return OkStatus();
-  return InvalidArgument("{}: {}: the key is there twice", path, OneLine(doubled.front()));
+  return InvalidArgument("{}: {}: duplicate key", path, OneLine(doubled.front()));
 }
 
 StatusOr<YAML::Node> ApplyDropIns(fs::FileSystem& files, const std::string& directory,

@@ -33,7 +33,7 @@ as_root() {
 
 install() {
   printf 'setup: installing %d packages: %s\n' "$#" "$*"
-  as_root apt-get update -q || die "apt-get update failed; look at /etc/apt/sources.list and the network"
+  as_root apt-get update -q || die "apt-get update failed; check /etc/apt/sources.list and the network"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 "$@" </dev/null ||
     die "apt-get install failed; the list is in scripts/packages.txt"
 }

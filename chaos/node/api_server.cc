@@ -125,7 +125,7 @@ Status ApiServer::Unset(const std::string& answer) {
   if (wanted.empty()) return OkStatus();
   changed_ = true;
   const Status applied = Apply();
-  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server took it");
+  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server applied it");
 }
 
 Status ApiServer::EndWatches(const std::string& how) {

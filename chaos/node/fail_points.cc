@@ -35,7 +35,7 @@ Status FailPoints::Drop(const std::string& name, const std::string& fault) {
       std::erase_if(process.wishes, [&fault](const Wish& wish) { return wish.fault == fault; });
   const Status off = Bring(name, process);
   if (!off.ok() || was_set || dropped == 0) return off;
-  return Cancelled("{} did not answer while the fault lasted", name);
+  return Cancelled("{} did not answer during the fault", name);
 }
 
 void FailPoints::Retry() {

@@ -138,7 +138,8 @@ Status LocalFaults::CanFill(const std::string& name) const {
     return Annotate(ErrnoStatus(errno), folder);
   if (own.st_dev == parent.st_dev)
     return FailedPrecondition(
-        "{} is no file system of its own, and filling it would fill the machine's (mount one there "
+        "{} is not a separate file system, and filling it would fill the machine's (mount one "
+        "there "
         "before the stack starts, as tests/chaos/run.sh does)",
         folder);
   return OkStatus();
@@ -374,7 +375,7 @@ Status LocalFaults::ReplaceInScript(const std::string& process, uint16_t from, u
   std::string text = ReadAll(script);
   const std::string before = fmt::format("--http-address 127.0.0.1:{} ", from);
   const auto at = text.find(before);
-  if (at == std::string::npos) return FailedPrecondition("{} does not say {}", script, before);
+  if (at == std::string::npos) return FailedPrecondition("{} has no {}", script, before);
   text.replace(at, before.size(), fmt::format("--http-address 127.0.0.1:{} ", to));
   RETURN_IF_ERROR(WriteByRename(script, text), "{}", script);
   return chmod(script.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);

@@ -139,7 +139,8 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   node->last_ = node->Inspect();
   if (!node->last_.runtime_answered)
     return Unavailable("the runtime does not answer at {}", node->paths_.endpoint);
-  if (!node->last_.status_answered) return Unavailable("status does not list its table podstatus");
+  if (!node->last_.status_answered)
+    return Unavailable("status does not answer a list of podstatus");
   return node;
 }
 

@@ -99,7 +99,7 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
     Bug bug;
     const char* want;
   } kCases[] = {
-      {Bug::kKeepsObject, "is still at the API server, but is removed"},
+      {Bug::kKeepsObject, "was removed, but is still at the API server"},
       {Bug::kResurrects, "runs although the API server no longer has the pod"},
       {Bug::kResurrects, "resurrected forced-"},
       {Bug::kForgetsForced, "unwanted forced-"},
@@ -107,7 +107,7 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
       {Bug::kRevivesThere, "phase Running after Succeeded at the API server"},
       {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
       {Bug::kOldMirror, "is version 0 there, want "},
-      {Bug::kStaleThere, "the API server has other containers than the node reports"},
+      {Bug::kStaleThere, "the API server shows other containers than the node"},
       {Bug::kNodeNotReady, "server node: is not Ready at the API server"},
       {Bug::kDoublesOnKill, "one-container api-"},
       {Bug::kForgetsRemoval, "unwanted more-"},

@@ -250,12 +250,12 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
     const char* rule;
   } kCases[] = {{Bug::kSidecarsLate, "order car-0: app was started 0.1s before side-1"},
                 {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
-                {Bug::kIgnoresRoom, "room port-8080: two pods have it at the same time"},
+                {Bug::kIgnoresRoom, "room port-8080: two pods use the port at the same time"},
                 {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
                 {Bug::kNeverHooks, "containers started, no postStart began"},
                 {Bug::kNeverHooks, "containers got TERM, no preStop began"},
                 {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
-                {Bug::kEndedForEver, "ends again-0: is over and never ran in this incarnation"}};
+                {Bug::kEndedForEver, "ends again-0: has ended but never ran in this incarnation"}};
   for (const auto& c : kCases) {
     std::set<std::string> rules;
     for (uint64_t seed = 1; seed <= 5; ++seed)

@@ -126,7 +126,7 @@ Status Engine::StartPods() {
     return Unavailable("no manifest can be put on the node: {}",
                        outcome_.timeline.entries.back().text);
   outcome_.to_start = Settle("start", [this] { return checker_.AtRest(last_); });
-  Progress(fmt::format("{} pods are as they should be after {}", present_.size(),
+  Progress(fmt::format("{} pods run as wanted after {}", present_.size(),
                        operate::TimeText(outcome_.to_start)));
   if (outcome_.violations.empty()) checker_.OnSettled(last_);
   return OkStatus();

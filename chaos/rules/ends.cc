@@ -32,7 +32,7 @@ void EndsRule::CheckStarted(const WantedPod& pod, const ReportedPod& reported,
                          return at > *pod.new_incarnation - kSlack;
                        });
   if (!started)
-    found.push_back(MakeViolation("ends", name, "is over and never ran in this incarnation"));
+    found.push_back(MakeViolation("ends", name, "has ended but never ran in this incarnation"));
 }
 
 void EndsRule::CheckPhase(const WantedPod& pod, const ReportedPod& reported,

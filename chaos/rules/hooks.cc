@@ -19,7 +19,7 @@ std::string PodOf(const std::string& witness) { return witness.substr(0, witness
 void HooksRule::OnInspected(const Snapshot& snapshot) {
   for (const auto& [file, witness] : snapshot.witnesses)
     if (witness.hooks_again > 0)
-      context().findings.Add("hooks", PodOf(file), "a hook began twice in one container");
+      context().findings.Add("hooks", PodOf(file), "a hook started twice in one container");
 }
 
 void HooksRule::AtRest(const Snapshot& snapshot, std::vector<Violation>& found) const {

@@ -19,12 +19,11 @@ void RoomRule::OnInspected(const Snapshot& snapshot) {
     percent += from->cpu_percent;
     if (from->host_port != 0 && ++ports[from->host_port] > 1)
       context().findings.Add("room", fmt::format("port-{}", from->host_port),
-                             "two pods have it at the same time");
+                             "two pods use the port at the same time");
   }
   if (percent > 100)
-    context().findings.Add(
-        "room", "node",
-        fmt::format("pods that request {} % of its processors run at the same time", percent));
+    context().findings.Add("room", "node",
+                           fmt::format("running pods request {} % of the node's CPUs", percent));
 }
 
 }  // namespace splitlet::chaos

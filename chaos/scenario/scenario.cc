@@ -177,7 +177,7 @@ void Parser::ReadPod(const YAML::Node& node, const std::string& path) {
   if (const auto wrong = kube::CheckDnsLabel(pod.name); !pod.name.empty() && !wrong.empty())
     fields.Wrong("name", wrong);
   if (std::ranges::count(scenario_.pods, pod.name, &PodTemplate::name) > 1)
-    fields.Wrong("name", pod.name + " is there already");
+    fields.Wrong("name", pod.name + " is a duplicate");
   int64_t count = 1;
   fields.ReadNumber("count", 1, kMaxPods, count);
   pod.count = static_cast<int>(count);
@@ -347,7 +347,7 @@ void Parser::ReadServices(Fields& fields, const std::string& key, Fault& fault) 
   const auto allowed = AllowedServices(fault.kind);
   for (const auto& target : fault.targets)
     if (std::ranges::find(allowed, target) == allowed.end())
-      fields.Wrong(key, fmt::format("{} is no process: want any, all or one of {}", target,
+      fields.Wrong(key, fmt::format("{} is not a process: want any, all or one of {}", target,
                                     Joined(allowed)));
 }
 
@@ -527,7 +527,7 @@ const std::vector<std::string>& Services() {
 StatusOr<Scenario> ParseScenario(const std::string& text, const std::string& file,
                                  const ReadFile& read) {
   if (text.size() > kMaxBytes) return InvalidArgument("{}: is above 1 MiB", file);
-  if (text.find('\0') != std::string::npos) return InvalidArgument("{}: is no text", file);
+  if (text.find('\0') != std::string::npos) return InvalidArgument("{}: is not text", file);
   try {
     const YAML::Node document = YAML::Load(text);
     if (document.IsNull()) return InvalidArgument("{}: is empty", file);

@@ -77,7 +77,7 @@ serve_private() {
     "$TOOLS/runtime.sh" ready "$DIR"
     touch "$READY"
     echo "containerd answers on $socket"
-    wait "$server" || echo "containerd ended with code $?; it is started again" >&2
+    wait "$server" || echo "containerd ended with code $?, starting it again" >&2
     rm -f "$READY"
     sleep 0.2
   done
@@ -94,7 +94,7 @@ watch_host() {
   "$TOOLS/images.sh" load "$socket" overlayfs ||
     echo "note: could not import splitlet.local/busybox:1, which the demo pod needs" >&2
   touch "$READY"
-  echo "the runtime of the host is behind $socket"
+  echo "the runtime of the host answers on $socket"
   sleep infinity &
   wait $!
 }

@@ -102,7 +102,7 @@ endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
 # check.sh can check a path outside of it, or a link that may lead outside.
 check_manifests() {
   [[ -n ${MANIFESTS:-} && $MANIFESTS != /* && $MANIFESTS != *..* && ! -L /compose/$MANIFESTS && ! -d /compose/$MANIFESTS ]] || return 0
-  echo "error: MANIFESTS: there is no folder $MANIFESTS; with an empty one all pods would end. Make it first" >&2
+  echo "error: MANIFESTS: the folder $MANIFESTS does not exist. Create it first: an empty one would end all pods" >&2
   exit 1
 }
 

@@ -166,7 +166,7 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
     if (status == NATS_TIMEOUT) RETURN_IF_ERROR(LastError(connection.get()), "bus");
     const bool goes_on = status == NATS_OK || status == NATS_TIMEOUT ||
                          status == NATS_SLOW_CONSUMER;  // the recording misses some messages
-    if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server ended");
+    if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server was closed");
   }
   FlushAndReport(files, reporter);
   return OkStatus();
@@ -205,7 +205,7 @@ Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& 
     if (status == NATS_TIMEOUT) {
       RETURN_IF_ERROR(LastError(connection.get()), "bus");
     } else if (status != NATS_OK) {
-      return Annotate(FromNats(status), "the connection to nats-server ended");
+      return Annotate(FromNats(status), "the connection to nats-server was closed");
     } else if (!message(Copy(next, clock.WallNow()))) {
       return OkStatus();
     }

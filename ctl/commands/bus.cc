@@ -122,7 +122,7 @@ Status TracePod(const operate::Context& context, const std::string& name,
     if (same || IsNamed(view, name)) AddPresent(context, view, lines);
   }
   if (lines.empty())
-    return NotFound("no process and no recording of the last {} knows a pod \"{}\"", since_text,
+    return NotFound("no pod \"{}\" in the processes' tables or in the recorded last {}", since_text,
                     name);
   context.out << TraceText(std::move(lines));
   return OkStatus();

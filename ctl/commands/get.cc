@@ -86,7 +86,8 @@ StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
   NodeFacts facts{.system = node::ReadSystemInfo(files),
                   .architecture = std::string(node::Architecture())};
   const auto runtime = context.client.GetRuntimeVersion();
-  if (!runtime.ok()) Warn(context, {"no version of the runtime: " + Message(runtime.status())});
+  if (!runtime.ok())
+    Warn(context, {"cannot read the runtime's version: " + Message(runtime.status())});
   facts.runtime_version = runtime.value_or("");
   return MakeNode(record.node(), facts);
 }

@@ -41,7 +41,7 @@ Status Print(const operate::Context& context, const Log& log) {
   context.out << std::flush;
   if (!read.ok()) return read.status();
   if (read->unreadable_lines > 0)
-    Warn(context, {fmt::format("{} lines are in no log format of a runtime and were left out",
+    Warn(context, {fmt::format("{} lines have an unknown log format and were skipped",
                                read->unreadable_lines)});
   return OkStatus();
 }

@@ -92,8 +92,8 @@ class Round {
     if (!waits_for_.empty() && over) return DeadlineExceeded("{}", waits_for_);
     std::string failed = Names();
     if (!failed.empty()) return Aborted("error running pods: [{}]", failed);
-    if (!problems_.empty()) return Aborted("{} manifests cannot be used", problems_.size());
-    if (seen_ == 0) return NotFound("no manifest has a pod");
+    if (!problems_.empty()) return Aborted("{} manifests are invalid", problems_.size());
+    if (seen_ == 0) return NotFound("no manifest contains a pod");
     return OkStatus();
   }
 

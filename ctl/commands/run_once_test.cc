@@ -111,9 +111,10 @@ TEST(Tracing, LinesThatAreKnownToTheSecondOnlyHaveNoDistance) {
 TEST(Tracing, IsOfOnePod) {
   EXPECT_TRUE(CheckOneName("web", {}).ok());
   EXPECT_TRUE(CheckOneName("web", {"default/web"}).ok());
-  EXPECT_EQ(CheckOneName("web", {"shop/web", "default/web"}),
-            InvalidArgument("\"web\" is several pods, name one with its namespace: default/web "
-                            "shop/web"));
+  EXPECT_EQ(
+      CheckOneName("web", {"shop/web", "default/web"}),
+      InvalidArgument("\"web\" matches several pods, name one with its namespace: default/web "
+                      "shop/web"));
 }
 
 TEST(DoctorsJudgement, ASocketWithoutPermissionIsNotAbsent) {

@@ -45,7 +45,7 @@ Status OutputPipe::WriteKept() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno == EPIPE) {
-      return Cancelled("the reader of the command's output is gone");
+      return Cancelled("the command's output was closed");
     } else if (errno != EINTR) {
       return ErrnoStatus(errno);
     }

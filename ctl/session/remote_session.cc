@@ -93,7 +93,7 @@ class Session final : public spdy::ClientHandler {
     if (stream == error_) {
       status_.append(bytes);
       if (status_.size() > kMaxStatus)
-        End(Unavailable("how the command ended takes more than {} bytes", kMaxStatus));
+        End(Unavailable("the command's exit status is longer than {} bytes", kMaxStatus));
       return;
     }
     if (stream != output_ && stream != errors_) return;
@@ -207,7 +207,7 @@ class Session final : public spdy::ClientHandler {
   TerminalSize size_;
   std::string status_;  // content of the stream "error"
   Status closed_;
-  StatusOr<int> result_ = Unavailable("no exit code came");
+  StatusOr<int> result_ = Unavailable("no exit code received");
   std::unique_ptr<spdy::Client> client_;
 };
 

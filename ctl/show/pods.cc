@@ -206,7 +206,7 @@ StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
   std::string list;
   for (const operate::PodView* view : named)
     list += fmt::format(" {}/{} ({})", view->name_space, view->name, view->uid);
-  return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", name, list);
+  return InvalidArgument("\"{}\" matches several pods, name one by its UID:{}", name, list);
 }
 
 PodRow MakePodRow(const operate::PodView& view, WallTime now) {

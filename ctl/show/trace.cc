@@ -97,7 +97,7 @@ Status CheckOneName(const std::string& name, const std::set<std::string>& full_n
   if (full_names.size() <= 1) return OkStatus();
   std::string list;
   for (const std::string& full : full_names) list += " " + full;
-  return InvalidArgument("\"{}\" is several pods, name one with its namespace:{}", name, list);
+  return InvalidArgument("\"{}\" matches several pods, name one with its namespace:{}", name, list);
 }
 
 std::string TraceText(std::vector<TraceLine> lines) {

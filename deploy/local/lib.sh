@@ -95,7 +95,7 @@ built_programs() {
   for preset in release dev; do
     [[ ! -x $root/build/$preset/bin/splitletctl ]] || { say "$root/build/$preset/bin" && return; }
   done
-  die "nothing is built: make build"
+  die "no programs are built: make build"
 }
 
 # Debian sources of this machine: a line "SITE SUITE" for each, the release itself first.
@@ -112,7 +112,7 @@ readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc) CLUSTER_P
 # Two commands on one stack would undo each other's steps; the second waits.
 lock_stack() {
   exec {stack_lock}>"$STATE_DIR/stack.lock"
-  flock -w 60 "$stack_lock" || die "another run.sh or stop.sh works on $STATE_DIR"
+  flock -w 60 "$stack_lock" || die "another run.sh or stop.sh is using $STATE_DIR"
 }
 
 # The command that stops the stack in STATE_DIR.

@@ -238,7 +238,7 @@ main() {
   case $action in
     config) mkdir -p "$dir" && write_config ;;
     keys) mkdir -p "$dir" && make_keys ;;
-    rotate) [[ -d $dir ]] || die "there is no $dir" && replace_keys ;;
+    rotate) [[ -d $dir ]] || die "$dir does not exist" && replace_keys ;;
     serve) serve ;;
     ready) wait_until 15 answers || die "nats-server does not answer on port $(<"$dir/port"); see its log" ;;
     url) say "nats://127.0.0.1:$(<"$dir/port")" ;;

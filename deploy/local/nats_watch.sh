@@ -37,13 +37,13 @@ watch() {
   while sleep "$PERIOD" && parent_lives "$1"; do
     if [ "$(readlink "$3" || true)" != "$keys" ]; then
       keys=$(readlink "$3" || true)
-      echo "nats_watch: the keys were replaced; the server reads them" >&2
+      echo "nats_watch: the keys were replaced, the server reloads them" >&2
       kill -HUP "$1"
     fi
     something_waits "$2" || { waited=0 && continue; }
     waited=$((waited + 1))
     if [ "$waited" -ge "$LOOKS" ] && ! answers "$2" && parent_lives "$1"; then
-      echo "nats_watch: nats-server hangs and is killed; its supervisor starts it again" >&2
+      echo "nats_watch: nats-server hangs, killing it; its supervisor starts it again" >&2
       kill -KILL "$1"
       return
     fi

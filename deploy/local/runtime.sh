@@ -183,7 +183,7 @@ end_rules() {
     printf '%s\n' "${rules[@]/#-A /-D }"
     [[ ${#chains[@]} -eq 0 ]] || printf '%s\n' "${chains[@]/#/-F }" "${chains[@]/#/-X }"
     say COMMIT
-  } | iptables-restore -w 10 --noflush || note "warning: rules of the pod network are left in iptables"
+  } | iptables-restore -w 10 --noflush || note "warning: iptables rules of the pod network could not be removed"
 }
 
 # libcni keeps its records in a directory of the machine, one file per sandbox and network.

@@ -43,7 +43,7 @@ let_containerd_end() {
 }
 
 main() {
-  [[ -d $STATE_DIR ]] || { say "nothing runs in $STATE_DIR" && return; }
+  [[ -d $STATE_DIR ]] || { say "no process runs in $STATE_DIR" && return; }
   need_root
   need_commands sv runsv flock
   lock_stack

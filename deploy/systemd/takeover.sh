@@ -220,7 +220,7 @@ pin() {
       write_uid "$file" "$uid"
       say "$file: uid: $uid"
     elif [[ $old != "$uid" ]]; then
-      fault pin "$file: its uid is $old, and what runs has $uid"
+      fault pin "$file: its uid is $old, but the running pod has $uid"
     fi
   done < <(sandboxes '.source == "file"')
   ((failed == 0)) || exit 1
@@ -233,14 +233,14 @@ check_config() {
   [[ -r $CONFIG ]] || die "$CONFIG cannot be read"
   endpoint=$(setting containerRuntimeEndpoint)
   [[ -z $endpoint || $endpoint == "$RUNTIME_ENDPOINT" ]] ||
-    fault config "$CONFIG says containerRuntimeEndpoint: $endpoint, RUNTIME_ENDPOINT is $RUNTIME_ENDPOINT"
+    fault config "$CONFIG has containerRuntimeEndpoint: $endpoint, but RUNTIME_ENDPOINT is $RUNTIME_ENDPOINT"
   driver=$(setting cgroupDriver)
   if [[ $to == splitlet ]]; then
     "$SPLITLET" --config "$CONFIG" --root-dir "$ROOT_DIR" --node-name "$NODE_NAME" --check-config >"$work/config" 2>&1 ||
       fault config "splitlet does not take $CONFIG: $(tail -n 1 "$work/config")"
     # With an API server this gate counts as set, as in a kubelet.
     [[ $(setting cgroupsPerQOS) == true || (-n $NODE_KUBECONFIG && -z $(setting cgroupsPerQOS)) ]] ||
-      fault cgroups "$CONFIG does not say cgroupsPerQOS: true, which a kubelet takes for granted and splitlet without NODE_KUBECONFIG does not"
+      fault cgroups "$CONFIG lacks cgroupsPerQOS: true, the default of a kubelet but not of splitlet without NODE_KUBECONFIG"
   fi
   check_cgroups "${driver:-cgroupfs}"
 }
@@ -252,13 +252,13 @@ check_cgroups() {
   while read -r uid namespace pod pid; do
     if [[ $1 == systemd ]]; then name="*-pod${uid//-/_}.slice"; else name="pod$uid"; fi
     [[ -n $(find "${top:-/sys/fs/cgroup}"/ -type d -name "$name" -print -quit 2>/dev/null) ]] ||
-      fault cgroups "$namespace/$pod: there is no cgroup $name, as the driver $1 makes it"
+      fault cgroups "$namespace/$pod: no cgroup $name, the name of driver $1"
   done < <(sandboxes true)
 }
 
 check_agents() {
   local to=$1
-  ! runs "$to" || fault agents "$to runs already"
+  ! runs "$to" || fault agents "$to is already running"
   runs "$(other "$to")" || fault agents "$(other "$to") does not run: there is nothing to take over from"
 }
 
@@ -321,7 +321,7 @@ check_api() {
       fault certificates "$file, which $NODE_KUBECONFIG names, cannot be read"
     elif [[ $key == client-certificate ]]; then
       openssl x509 -in "$file" -noout -checkend 600 >/dev/null 2>&1 ||
-        fault certificates "$file ends within ten minutes or is no certificate"
+        fault certificates "$file expires within ten minutes or is not a certificate"
     fi
   done < <(sed -nE 's/^ *(client-certificate|client-key|certificate-authority|tokenFile): *"?([^"]*)"? *$/\1 \2/p' "$NODE_KUBECONFIG")
   if ! command -v kubectl >/dev/null; then
@@ -356,7 +356,7 @@ check_all() {
   check_pods "$to"
   check_managers "$to"
   check_api "$to"
-  ((failed == 0)) || die "the node is not ready to go to $to (FORCE=\"NAME...\" takes a check for a warning)"
+  ((failed == 0)) || die "the node is not ready for $to (FORCE=\"NAME...\" turns a check into a warning)"
   say "$(wc -l <"$work/before") sandboxes and containers run, and nothing stands in the way of $to"
 }
 
@@ -383,11 +383,11 @@ go_back() {
   note "error: $2"
   sed 's/^/  gone: /' "$work/lost" >&2
   note "going back to $from"
-  stop "$to" || die "$to does not end; $from was not started, since two agents would fight over the pods"
+  stop "$to" || die "$to does not stop; $from was not started, because two agents would fight over the pods"
   list >"$work/before"
   start "$from"
   wait_until "$LIMIT" ready "$from" || die "$from was started and is not ready after $LIMIT s"
-  die "the node is with $from again"
+  die "the node is back with $from"
 }
 
 ready() {
@@ -404,9 +404,9 @@ swap() {
   say "stopping $from"
   stop "$from" || {
     start "$from"
-    die "$from does not end within $LIMIT s; it was started again"
+    die "$from did not stop within $LIMIT s and was started again"
   }
-  [[ -z $(lost) ]] || go_back "$to" "the end of $from took these along"
+  [[ -z $(lost) ]] || go_back "$to" "these ended when $from was stopped"
   say "starting $to"
   start "$to"
   wait_until "$LIMIT" ready "$to" || go_back "$to" "$to does not have all pods after $LIMIT s"

@@ -50,7 +50,7 @@ StatusOr<v1::ExecCredentialStatus> ReadAnswer(const std::string& text,
   google::protobuf::util::JsonParseOptions lenient;
   lenient.ignore_unknown_fields = true;
   if (!google::protobuf::util::JsonStringToMessage(text, &answer, lenient).ok())
-    return InvalidArgument("it prints no ExecCredential in JSON");
+    return InvalidArgument("its output is not an ExecCredential in JSON");
   if (answer.kind() != kKind) return InvalidArgument("kind: want {}", kKind);
   if (answer.api_version() != api_version)
     return InvalidArgument("apiVersion: want {}", api_version);

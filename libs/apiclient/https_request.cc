@@ -250,7 +250,7 @@ size_t HttpsRequest::OnBody(std::string_view data) {
 }
 
 Status HttpsRequest::ErrorOf(CURLcode code) const {
-  if (too_long_) return ResourceExhausted("the answer is longer than is taken");
+  if (too_long_) return ResourceExhausted("the answer is too long");
   const std::string why = OneLine(error_[0] != '\0' ? error_.data() : curl_.easy_strerror(code));
   switch (static_cast<int>(code)) {
     case CURLE_OPERATION_TIMEDOUT: return DeadlineExceeded("{}: {}", call_.access->host, why);
@@ -270,7 +270,8 @@ Duration HttpsRequest::Waited() const {
 
 StatusOr<Response> HttpsRequest::TakeAnswer(CURLcode code) {
   if (code != CURLE_OK) return ErrorOf(code);
-  if (!head_is_over_) return Unavailable("{}: it ended in the head", call_.access->host);
+  if (!head_is_over_)
+    return Unavailable("{}: the connection ended in the head", call_.access->host);
   return std::move(answer_);
 }
 

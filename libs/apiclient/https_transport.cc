@@ -187,7 +187,7 @@ class HttpsTransport::Engine {
     if (!access_.ok()) return End(id, access_.status());
     Active& active = calls_.at(id);
     const Duration left = Remaining(owner_.deps_.clock, active.call.deadline);
-    if (left <= Duration{0}) return End(id, DeadlineExceeded("no time is left for it"));
+    if (left <= Duration{0}) return End(id, DeadlineExceeded("no time left to send the request"));
     active.request = std::make_unique<HttpsRequest>(
         owner_.deps_.curl, HttpsRequest::Call{.request = active.call.request,
                                               .access = *access_,

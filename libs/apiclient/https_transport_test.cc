@@ -541,8 +541,8 @@ TEST_F(Https, AnAnswerThatIsTooLongIsCutOff) {
       Tls());
   WriteConfig(Trusting(server));
   Start();
-  EXPECT_EQ(Get("/x", 60s), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
-  EXPECT_EQ(Get("/head"), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
+  EXPECT_EQ(Get("/x", 60s), "RESOURCE_EXHAUSTED: the answer is too long");
+  EXPECT_EQ(Get("/head"), "RESOURCE_EXHAUSTED: the answer is too long");
 }
 
 /// An HTTP/2 server. When told to hang, its first connection still acknowledges bytes but sends no

@@ -332,7 +332,7 @@ Reflector::Impl::Batch Reflector::Impl::ReadBatch(Watching& watching) {
     batch.code = (*end)->code;
     batch.retry_after = (*end)->retry_after;
   }
-  if (overflow) batch.ended = ResourceExhausted("events come faster than they are taken");
+  if (overflow) batch.ended = ResourceExhausted("events arrive faster than they are processed");
   return batch;
 }
 

@@ -31,7 +31,7 @@ StatusOr<uint64_t> UsageIn(const fs::Fd& file) {
                    "read memory.usage_in_bytes");
   uint64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc()) return Internal("memory.usage_in_bytes: '{}' is no number", text);
+  if (error != std::errc()) return Internal("memory.usage_in_bytes: '{}' is not a number", text);
   return bytes;
 }
 
@@ -60,7 +60,7 @@ class EventAlarm final : public MemoryAlarm {
       thread_ = std::thread([this, ring = std::move(ring)] { Wait(ring); });
     } catch (const std::system_error& e) {
       events_.clear();
-      return ResourceExhausted("no thread: {}", e.what());
+      return ResourceExhausted("cannot start a thread: {}", e.what());
     }
     return OkStatus();
   }

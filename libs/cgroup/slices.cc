@@ -95,7 +95,7 @@ class SystemdSlices::Link {
       if (const auto result = results_.find(job); result != results_.end()) return result->second;
       if (!link_.lost_.ok()) return link_.lost_;
       CHECK(!ended);
-      return DeadlineExceeded("systemd is not done with it");
+      return DeadlineExceeded("systemd has not finished the job");
     }
 
    private:

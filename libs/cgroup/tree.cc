@@ -222,7 +222,7 @@ Status Tree::RemoveBelow(const std::string& path, int depth) const {
 }
 
 Status Tree::Destroy(const Name& name) const {
-  CHECK(!name.empty(), "the root stays");
+  CHECK(!name.empty(), "the root cgroup cannot be removed");
   for (int round = 0; round < kKillRounds; ++round) {
     ASSIGN_OR_RETURN(const auto pids, Pids(name), "{}", CgroupfsPath(name));
     if (pids.empty()) break;
@@ -240,7 +240,7 @@ Status Tree::Destroy(const Name& name) const {
 }
 
 Status Tree::RemoveEmpty(const Name& name) const {
-  CHECK(!name.empty(), "the root stays");
+  CHECK(!name.empty(), "the root cgroup cannot be removed");
   Status first;
   for (const std::string& mount : MountPoints()) {
     const Status removed = RemoveBelow(Below(mount, name), 0);

@@ -79,7 +79,7 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string key = prefix + (name.IsScalar() ? name.Scalar() : "?");
-      if (!seen.insert(key).second) AddExtra(name, key, "the key is there twice");
+      if (!seen.insert(key).second) AddExtra(name, key, "duplicate key");
       Member(name, value, key);
     }
   }
@@ -140,7 +140,7 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string where = fmt::format("{}[{}]", key, name.Scalar());
-      if (!seen.insert(name.Scalar()).second) AddExtra(name, where, "the key is there twice");
+      if (!seen.insert(name.Scalar()).second) AddExtra(name, where, "duplicate key");
       if (field.kind != FieldKind::kHeaders && !HasWord(field.words, name.Scalar())) {
         Add(name, where, fmt::format("{} is not one of {}", name.Scalar(), Listed(field.words)));
       } else if (field.kind == FieldKind::kHeaders) {

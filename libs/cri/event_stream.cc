@@ -61,7 +61,7 @@ class StreamRun {
       context_.TryCancel();
       queue_.Next(&tag, &ok);
       Finish(/*was_open=*/false).IgnoreError();  // the result is the cancellation made just before
-      return DeadlineExceeded("the stream does not open");
+      return DeadlineExceeded("the event stream does not open");
     }
     return ok ? OkStatus() : Finish(/*was_open=*/false);
   }
@@ -97,7 +97,8 @@ class StreamRun {
     queue_.Shutdown();
     while (queue_.Next(&tag, &ok)) {
     }
-    if (status.ok()) return was_open ? Unavailable("the stream ended") : Unimplemented(kNoEvents);
+    if (status.ok())
+      return was_open ? Unavailable("the event stream ended") : Unimplemented(kNoEvents);
     return rpc::FromGrpc(status);
   }
 

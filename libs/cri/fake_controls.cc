@@ -107,7 +107,7 @@ void FakeRuntime::SetEvents(bool available) {
   {
     const std::lock_guard lock(mutex_);
     world_->events_available = available;
-    if (!available) world_->EndStreams(Unavailable("the stream ended"));
+    if (!available) world_->EndStreams(Unavailable("the event stream ended"));
   }
   Deliver();
 }

@@ -52,7 +52,7 @@ StatusOr<std::string> PullAnswer(const std::string& image, const Status& status,
   FAIL_POINT("cri.pull-image.after");
   if (!status.ok()) return status;
   if (response.image_ref().empty())
-    return Internal("the runtime pulled {} and names no reference", image);
+    return Internal("the runtime pulled {} but reported no reference", image);
   return response.image_ref();
 }
 

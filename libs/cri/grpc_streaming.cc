@@ -16,7 +16,7 @@ constexpr Duration kLimit = 15s;
 template <class Response>
 StatusOr<std::string> UrlOf(const grpc::Status& status, const Response& response) {
   if (!status.ok()) return rpc::FromGrpc(status);
-  if (response.url().empty()) return Internal("the runtime names no URL of the stream");
+  if (response.url().empty()) return Internal("the runtime returned no URL for the stream");
   return response.url();
 }
 

@@ -179,7 +179,7 @@ Status Link::StartThread() {
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error& e) {
-    return ResourceExhausted("no thread: {}", e.what());
+    return ResourceExhausted("cannot start a thread: {}", e.what());
   }
   return OkStatus();
 }
@@ -281,7 +281,8 @@ Status Link::Send(const MethodCall& call, uint64_t timeout_us, Pending& pending)
 }
 
 StatusOr<Values> Link::Call(const MethodCall& call, Deadline deadline) {
-  CHECK(thread_.get_id() != std::this_thread::get_id(), "{}: no call in a callback", call.member);
+  CHECK(thread_.get_id() != std::this_thread::get_id(), "{}: calls in a callback are not allowed",
+        call.member);
   const std::string what = fmt::format("{}.{}", call.interface, call.member);
   const auto pending = std::make_shared<Pending>(Pending{*this, {}});
   Post([this, &call, deadline, pending](const Status& lost) {

@@ -36,7 +36,7 @@ StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& r
       reached += "/" + name;
       continue;
     }
-    if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
+    if (++links > kMaxLinks) return OutOfRange("its links are dangling");
     if (target->starts_with("/")) reached.clear();
     const auto names = NamesOf(*target);
     left.insert(left.begin(), names.begin(), names.end());

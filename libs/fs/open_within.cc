@@ -113,7 +113,7 @@ class Walk {
       if (target.status().code() == StatusCode::kNotFound && !of_link) break;
       if (!target.ok()) return target.status();
       if (!*target) continue;
-      if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
+      if (++links > kMaxLinks) return OutOfRange("its links are dangling");
       if (!Follow(**target)) return LeadsOut();
     }
     if (above_ > 0) return LeadsOut();

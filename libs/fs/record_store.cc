@@ -69,7 +69,7 @@ StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
     if (taken.status().code() == StatusCode::kNotFound) return path;
     RETURN_IF_ERROR(taken, "stat {}", path);
   }
-  return ResourceExhausted("{} holds {} files of {} already", directory, kMost, name);
+  return ResourceExhausted("{} already has {} files of {}", directory, kMost, name);
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
 }
 
 std::string RecordStore::PathOf(const std::string& key) const {
-  CHECK(IsKey(key), "{} cannot be the key of a record", key);
+  CHECK(IsKey(key), "{} is not a valid key of a record", key);
   return options_.directory + "/" + key;
 }
 
@@ -190,7 +190,7 @@ Status RecordStore::Forget(const std::string& key) const {
 
 StatusOr<std::string> RecordStore::PutAside(const std::string& key) const {
   FAIL_POINT("fs.put-fact-aside.before");
-  CHECK(IsKey(key), "{} cannot be the key of a record", key);
+  CHECK(IsKey(key), "{} is not a valid key of a record", key);
   const std::string from = options_.directory + "/" + key;
   RETURN_IF_ERROR(files_.Stat(from, false), "{}", from);
   const std::string aside = options_.directory + "-discarded";

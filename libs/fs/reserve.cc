@@ -58,7 +58,7 @@ Status Reserve::GiveHalf() const {
 Status Reserve::Write(const std::string& path, std::string_view content,
                       FileSystem::WriteOptions options) const {
   ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
-  if (present.empty()) return ResourceExhausted("the disk is full, and so is what was kept of it");
+  if (present.empty()) return ResourceExhausted("the disk is full, and its reserve is used up");
   FAIL_POINT("fs.spend-reserve.before");
   if (content.size() <= kFileBytes) {
     const Status written = files_.ReplaceFrom(present.back(), path, content, options);

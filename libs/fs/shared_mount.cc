@@ -62,8 +62,7 @@ Status MakeShared(const std::string& directory) {
   switch (SharingOf(text.str(), path)) {
     case Sharing::kShared: return OkStatus();
     case Sharing::kOccupied:
-      return FailedPrecondition("{} is of a private mount, and something is mounted below it",
-                                path);
+      return FailedPrecondition("{} is on a private mount, and other mounts are below it", path);
     case Sharing::kPlain:
       if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
         return Annotate(ErrnoStatus(errno), fmt::format("bind {} to itself", path));

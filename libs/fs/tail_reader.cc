@@ -23,7 +23,7 @@ StatusOr<Fd> NameNext(const Fd& folder, const std::string& name) {
   if (!next.ok()) return LastError();
   struct stat info {};
   if (::fstat(next.get(), &info) != 0) return LastError();
-  if (S_ISLNK(info.st_mode)) return FailedPrecondition("{} is a link, none is followed here", name);
+  if (S_ISLNK(info.st_mode)) return FailedPrecondition("{} is a link, which is not followed", name);
   return next;
 }
 
@@ -66,7 +66,7 @@ class Reader {
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) const {
     Names names = NamesOf(path);
     if (!path.starts_with('/') || std::ranges::find(names, "..") != names.end())
-      return InvalidArgument("not a path of a file");
+      return InvalidArgument("not the path of a file");
     Names folder;
     for (const auto& each : folders_)
       if (folder.empty() && IsBelow(each, names)) folder = each;

@@ -140,7 +140,7 @@ StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) 
     if (redirects == kMaxRedirects) return Unavailable("more than {} redirects", kMaxRedirects);
     const std::string from = PlaceOf(step.url), to = PlaceOf(target);
     if (from.starts_with("https:") && !to.starts_with("https:"))
-      return FailedPrecondition("redirected from https to {}, which is not followed", to);
+      return FailedPrecondition("redirected from https to {}, not following", to);
     if (from != to) step.headers.clear();
     step.url = target;
   }

@@ -96,7 +96,7 @@ StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem) {
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string error = TakeOpenSslError();
   if (!at_end) return InvalidArgument("a certificate cannot be read: {}", error);
-  if (all.empty()) return InvalidArgument("there is no certificate in it");
+  if (all.empty()) return InvalidArgument("it contains no certificate");
   return all;
 }
 
@@ -117,7 +117,7 @@ StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate) {
   }
   if (who.common_name.empty()) return std::optional<ClientCertificate>();
   if (uids > 1 || (uids == 1 && who.uid.empty()))
-    return Unauthenticated("client certificate: its uid is no single text");
+    return Unauthenticated("client certificate: its uid is not a single text");
   who.sha256 = Sha256Of(certificate);
   return std::optional(std::move(who));
 }

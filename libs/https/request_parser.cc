@@ -57,7 +57,7 @@ void RequestParser::on_field_impl(http::field /*field*/, string_view name, strin
                                   error_code& error) {
   const size_t bytes = name.size() + value.size();
   if (has_head()) {
-    Refuse(400, "trailers are not taken");
+    Refuse(400, "trailers are not supported");
     error = http::error::bad_field;
   } else if (++fields_ > kMaxFields || head_bytes_ + bytes > bounds_.header_bytes) {
     error = http::error::header_limit;

@@ -117,7 +117,7 @@ TEST(RequestParser, WhatIsWithinTheBoundsIsTaken) {
 }
 
 TEST(RequestParser, ARefusalSaysWhy) {
-  EXPECT_EQ(Parse(kChunked + std::string("0\r\na: b\r\n\r\n")).why, "trailers are not taken");
+  EXPECT_EQ(Parse(kChunked + std::string("0\r\na: b\r\n\r\n")).why, "trailers are not supported");
   EXPECT_THAT(Parse("GET / HTTP/1.1\r\na b\r\n\r\n").why, HasSubstr("field"));
 }
 

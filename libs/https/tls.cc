@@ -122,7 +122,7 @@ StatusOr<std::shared_ptr<const TlsContext>> MakeTlsContext(const TlsSettings& se
   context.use_private_key(asio::buffer(key_pem), ssl::context::pem, error);
   if (error) return InvalidArgument("private key: {}", error.message());
   if (SSL_CTX_check_private_key(context.native_handle()) != 1)
-    return InvalidArgument("the key is not the certificate's: {}", TakeOpenSslError());
+    return InvalidArgument("the key does not match the certificate: {}", TakeOpenSslError());
   if (!client_ca_pem.empty())
     RETURN_IF_ERROR(AskForCertificates(context.native_handle(), client_ca_pem), "TLS");
   ERR_clear_error();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxWarnings = 100;
 // One invalid string makes a whole message unreadable, also for the runtime that echoes it.
-constexpr const char* kNoText = "has bytes that are no UTF-8, a lone surrogate or NUL";
+constexpr const char* kNoText = "has invalid UTF-8, a lone surrogate or NUL";
 
 /// Quotes the value as the document spells it, so that a reader can search for it.
 std::string BothTexts(const Scalar& scalar) {
@@ -210,7 +210,7 @@ bool MessageBuilder::SetNumber(const Target& target, const Scalar& scalar, size_
     const auto [end, error] =
         std::from_chars(scalar.text.data(), scalar.text.data() + scalar.text.size(), value);
     if (error != std::errc() || end != scalar.text.data() + scalar.text.size())
-      return bad("a number that can be kept");
+      return bad("a number in range");
     target.add ? reflection->AddDouble(target.message, target.field, value)
                : reflection->SetDouble(target.message, target.field, value);
     return true;

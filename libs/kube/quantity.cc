@@ -59,7 +59,7 @@ Status ParseSuffix(std::string_view suffix, Parts& parts) {
     return OkStatus();
   }
   const bool exponent = suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E');
-  if (!exponent) return InvalidArgument("\"{}\" is no unit of quantities", suffix);
+  if (!exponent) return InvalidArgument("\"{}\" is not a unit of quantities", suffix);
   std::string_view digits = suffix.substr(1);
   if (digits[0] == '+') {
     digits.remove_prefix(1);
@@ -68,14 +68,14 @@ Status ParseSuffix(std::string_view suffix, Parts& parts) {
   int value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value > 1000 || value < -1000)
-    return InvalidArgument("\"{}\" is no exponent of quantities", suffix);
+    return InvalidArgument("\"{}\" is not an exponent of quantities", suffix);
   parts.decimal_exponent = value;
   parts.format = Quantity::Format::kExponent;
   return OkStatus();
 }
 
 StatusOr<Parts> Split(std::string_view text) {
-  if (text.empty()) return InvalidArgument("a quantity is needed, found nothing");
+  if (text.empty()) return InvalidArgument("expected a quantity, found nothing");
   if (text.size() > kMaxText) return InvalidArgument("a quantity of {} characters", text.size());
   Parts parts;
   size_t at = 0;

@@ -127,7 +127,7 @@ class Walker {
   bool Value(size_t at, int depth) {
     at = Follow(at);
     const Event& event = events_[at];
-    if (++tokens_ > kMaxTokens) return Refuse("aliases unfold to too many values", event.line);
+    if (++tokens_ > kMaxTokens) return Refuse("aliases expand to too many values", event.line);
     if (depth > kMaxNesting)
       return Refuse(fmt::format("nested more than {} levels deep", kMaxNesting), event.line);
     if (event.kind == Event::Kind::kScalar) return EmitScalar(event);
@@ -162,7 +162,7 @@ class Walker {
     const auto resolved = Resolve(event.tag, event.text);
     if (!resolved.ok()) return Refuse(splitlet::Message(resolved.status()), event.line);
     if (resolved->number == ResolvedScalar::Number::kNotFinite)
-      return Refuse(fmt::format("{} is no number of JSON; quote it", event.text), event.line);
+      return Refuse(fmt::format("{} is not a number in JSON; quote it", event.text), event.line);
     return sink_.OnScalar({resolved->kind, resolved->text, event.text}, event.line);
   }
   static bool IsMerge(const Event& key) { return key.tag == Tag::kNone && key.text == "<<"; }
@@ -218,7 +218,7 @@ class Walker {
   }
   /// Handles `<<: *a` and `<<: [*a, *b]`; the earlier entry wins.
   bool Merge(size_t value, std::vector<std::string>& names, int depth) {
-    if (depth > kMaxNesting) return Refuse("merge keys unfold too deep", events_[value].line);
+    if (depth > kMaxNesting) return Refuse("merge keys expand too deep", events_[value].line);
     const size_t at = Follow(value);
     if (events_[at].kind == Event::Kind::kBeginMap) return MergeMap(at, names, depth);
     if (events_[at].kind != Event::Kind::kBeginList)
@@ -232,7 +232,7 @@ class Walker {
   }
   bool MergeMap(size_t map, std::vector<std::string>& names, int depth) {
     if (++merged_ > kMaxMerged || names.size() > kMaxMergedNames)
-      return Refuse("merge keys unfold to too many values", events_[map].line);
+      return Refuse("merge keys expand to too many values", events_[map].line);
     if (!Entries(map, names, depth + 1)) return false;
     for (size_t key = map + 1; key < events_[map].target; key = After(After(key))) {
       std::string text;

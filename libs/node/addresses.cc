@@ -39,14 +39,14 @@ std::string_view WhyLocal(const Ip& ip) {
     if (IN6_IS_ADDR_LOOPBACK(&ip.v6_address)) return "a loopback address";
     if (IN6_IS_ADDR_MULTICAST(&ip.v6_address)) return "a multicast address";
     if (IN6_IS_ADDR_LINKLOCAL(&ip.v6_address)) return "a link-local address";
-    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "no address of a machine";
+    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "not an address of a machine";
     return "";
   }
   const uint32_t address = ntohl(ip.v4_address.s_addr);
   if (address >> 24 == 127) return "a loopback address";
   if (address >> 28 == 14) return "a multicast address";
   if (address >> 16 == 0xA9FE) return "a link-local address";
-  if (address == 0 || address == INADDR_BROADCAST) return "no address of a machine";
+  if (address == 0 || address == INADDR_BROADCAST) return "not an address of a machine";
   return "";
 }
 
@@ -204,7 +204,7 @@ StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<InterfaceAd
         all, [v6](const InterfaceAddress& one) { return one.v6 == v6 && one.up && !one.loopback; });
     if (!address.empty()) return std::vector<std::string>{std::move(address)};
   }
-  return NotFound("no interface has an address by which others could reach this node");
+  return NotFound("no interface has an address that other machines can reach");
 }
 
 StatusOr<std::vector<std::string>> ReadAddresses(const AddressSources& sources,

@@ -38,7 +38,7 @@ Status CheckMark(const std::string& path, const std::string& uid) {
     return FailedPrecondition("UID {}", problem);
   if (!IsClean(path) || path.find('\0') != std::string::npos ||
       !path.ends_with(fmt::format("/pods/{}", uid)))
-    return FailedPrecondition("\"{}\" is no directory of pod {}", OneLine(path), uid);
+    return FailedPrecondition("\"{}\" is not a directory of pod {}", OneLine(path), uid);
   return OkStatus();
 }
 
@@ -67,7 +67,7 @@ StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::s
     mark = {text->substr(0, end), text->substr(end + 1)};
   RETURN_IF_ERROR(CheckMark(mark.path, uid), "{}", MarkIn(mark_dir));
   if (!IsSourceName(mark.source))
-    return FailedPrecondition("{}: \"{}\" is no source", MarkIn(mark_dir), OneLine(mark.source));
+    return FailedPrecondition("{}: \"{}\" is not a source", MarkIn(mark_dir), OneLine(mark.source));
   return std::optional<PodMark>(std::move(mark));
 }
 
@@ -85,7 +85,7 @@ Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::str
                     const PodMark& mark) {
   RETURN_IF_ERROR(CheckMark(mark.path, uid), "mark of the pod");
   if (!IsSourceName(mark.source))
-    return InvalidArgument("mark of the pod: \"{}\" is no source", OneLine(mark.source));
+    return InvalidArgument("mark of the pod: \"{}\" is not a source", OneLine(mark.source));
   // Without a pod directory the mark looks like that of an unmounted disk.
   RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(mark.path), kDirMode), "make {}",
                   fs::ParentOf(mark.path));

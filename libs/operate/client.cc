@@ -226,7 +226,7 @@ StatusOr<std::shared_ptr<kube::PodStatus>> Client::GetPodStatus(const std::strin
   if (!record.ok()) return record.status();
   auto status = std::make_shared<kube::PodStatus>();
   if (!status->ParseFromString((*record)->status()))
-    return DataLoss("status answers with what is no status of a pod");
+    return DataLoss("status returned an invalid pod status");
   return status;
 }
 

@@ -193,8 +193,7 @@ Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMess
   const auto numbers = Segments(folder);
   if (numbers.status().code() == StatusCode::kPermissionDenied)
     return RefusedBy("the flight recorder", WhoMay(Use::kRead, folder));
-  if (!numbers.ok() || numbers->empty())
-    return NotFound("there is no flight recorder in {}", folder);
+  if (!numbers.ok() || numbers->empty()) return NotFound("no flight recorder in {}", folder);
   for (const uint64_t number : *numbers) {
     const auto content = ReadSegment(PathOf(folder, number));
     if (content.status().code() == StatusCode::kNotFound) continue;  // the oldest was just removed

@@ -104,7 +104,7 @@ class Runit final : public Supervisor {
   static Status Await(const std::string& service, const std::function<bool()>& done) {
     return WaitFor(done)
                ? OkStatus()
-               : DeadlineExceeded("{} did not get there in {} s", service, kPatience / 1s);
+               : DeadlineExceeded("{} did not reach that state in {} s", service, kPatience / 1s);
   }
   Status Command(const std::string& service, std::string_view bytes) {
     if (Status known = Check(service); !known.ok()) return known;
@@ -289,8 +289,7 @@ class Unsupervised final : public Supervisor {
     if (!listener.ok()) return listener.status();
     if (listener->pid == 0)
       return FailedPrecondition(
-          "{} listens, but its process is not seen from here: call splitletctl on the host",
-          service);
+          "{} listens, but its process is not visible here: run splitletctl on the host", service);
     return listener->pid;
   }
   bool IsWanted(const std::string&) override { return false; }
@@ -301,8 +300,7 @@ class Unsupervised final : public Supervisor {
  private:
   static Status No(const char* what, const std::string& service) {
     return Unimplemented(
-        "cannot {} {}: no supervisor that is known runs it (runit, systemd, docker compose)", what,
-        service);
+        "cannot {} {}: it has no known supervisor (runit, systemd, docker compose)", what, service);
   }
   const std::string run_dir_;
 };

@@ -183,7 +183,7 @@ bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
       if (polled[i].revents != 0) entry.left.erase(entry.left.begin() + static_cast<ptrdiff_t>(i));
     if (!entry.left.empty()) return false;
     OnEnded(entry,
-            Aborted("it was started by an earlier process and ended with an unknown result"));
+            Aborted("started before a restart of this process; it ended with an unknown result"));
     return true;
   }
   std::array<pollfd, Running::kPolled> own{};

@@ -118,7 +118,7 @@ TEST_F(ProgramsTest, OneThatDoesNotEndInTimeIsKilled) {
   const auto given = programs->Run(key, hangs);
   ASSERT_TRUE(given.has_value());
   EXPECT_EQ(given->status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(Message(given->status()), "sh: no end after 1 s");
+  EXPECT_EQ(Message(given->status()), "sh: still running after 1 s");
   WaitTold("a");
   EXPECT_FALSE(programs->Knows(key)) << "it is gone";
 }

@@ -60,7 +60,7 @@ Status WaitFor(Running& running, const Program& program) {
 }  // namespace
 
 Status NoEndInTime(const Program& program) {
-  return DeadlineExceeded("no end after {} s",
+  return DeadlineExceeded("still running after {} s",
                           std::chrono::ceil<std::chrono::seconds>(program.limit).count());
 }
 

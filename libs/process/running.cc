@@ -135,7 +135,7 @@ Status Running::OnPolled(const std::array<pollfd, kPolled>& polled) {
   if (polled[2].revents != 0) Drain(ends_[2], err_, kMaxErrorText);
   if (polled[1].revents != 0 || polled[3].revents != 0) {
     if (!Drain(ends_[1], out_, program_.max_output_bytes))
-      return ResourceExhausted("it printed more than {} bytes", program_.max_output_bytes);
+      return ResourceExhausted("its output exceeds {} bytes", program_.max_output_bytes);
   }
   over_ = polled[3].revents != 0;
   if (over_) Drain(ends_[2], err_, kMaxErrorText);

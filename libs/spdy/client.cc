@@ -47,7 +47,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
     const auto address = asio::ip::make_address(options_.host, error);
     if (error) {
       asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        self->Close(Unavailable("\"{}\" is no address", self->options_.host));
+        self->Close(Unavailable("\"{}\" is not an address", self->options_.host));
       });
       return;
     }

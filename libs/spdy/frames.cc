@@ -57,7 +57,7 @@ FrameHeader ParseFrameHeader(std::string_view bytes) {
 StatusOr<StreamHeaders> ParseStreamHeaders(FrameType type, std::string_view payload) {
   // SYN_STREAM has the associated stream, a priority and a slot before the block.
   const size_t before = type == FrameType::kSynStream ? 10 : kNumberBytes;
-  if (payload.size() < before) return InvalidArgument("a frame with headers is cut short");
+  if (payload.size() < before) return InvalidArgument("a frame with headers is truncated");
   return StreamHeaders{.stream = NumberAt(payload) & kStreamMask, .block = payload.substr(before)};
 }
 
@@ -75,7 +75,7 @@ StatusOr<uint32_t> ParsePing(std::string_view payload) {
 }
 
 StatusOr<std::vector<Setting>> ParseSettings(std::string_view payload) {
-  if (payload.size() < kNumberBytes) return InvalidArgument("settings are cut short");
+  if (payload.size() < kNumberBytes) return InvalidArgument("settings are truncated");
   const uint64_t count = NumberAt(payload);
   payload.remove_prefix(kNumberBytes);
   if (payload.size() != count * kSettingBytes)

@@ -29,9 +29,9 @@ Session::Session(SessionHandler& handler)
 
 StatusOr<StreamId> Session::Open(const Headers& headers) {
   if (gone_away_ || next_stream_ > kLastStream)
-    return Unavailable("the peer takes no more streams");
+    return Unavailable("the peer accepts no more streams");
   if (streams_.size() >= max_streams_)
-    return ResourceExhausted("the peer takes {} streams at a time", max_streams_);
+    return ResourceExhausted("the peer accepts only {} streams at a time", max_streams_);
   const StreamId id = std::exchange(next_stream_, next_stream_ + 2);
   streams_[id].send_window = initial_window_;
   output_ += SynStreamFrame(id, header_writer_.Write(headers));
@@ -163,7 +163,7 @@ Status Session::OnGoAway(std::string_view payload) {
   std::vector<StreamId> unseen;
   for (const auto& each : streams_)
     if (each.first > frame->stream) unseen.push_back(each.first);
-  for (const StreamId id : unseen) EndStream(id, Unavailable("the peer has gone away"));
+  for (const StreamId id : unseen) EndStream(id, Unavailable("the peer sent GOAWAY"));
   return OkStatus();
 }
 

@@ -16,7 +16,7 @@ constexpr int64_t kMillion = 1'000'000;
 prometheus::Counter& Spans(prometheus::Registry& registry, const char* result) {
   return prometheus::BuildCounter()
       .Name("splitlet_trace_spans_total")
-      .Help("Spans of sampled traces, by what became of them")
+      .Help("Spans of sampled traces, by result")
       .Register(registry)
       .Add({{"result", result}});
 }

@@ -38,7 +38,7 @@ Listeners::Listeners(Deps deps, const NodeApiConfig& config)
         https::TlsSettings{.min_version = server.tls_min_version,
                            .cipher_suites = server.tls_cipher_suites},
         PlacesOf(config));
-    tls_trouble_ = "there is no certificate yet";
+    tls_trouble_ = "no certificate yet";
   }
   if (server.enabled && server.read_only_port > 0)
     AddPort(Surface::kReadOnly, "read-only",
@@ -60,7 +60,7 @@ void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions 
                     .name = name,
                     .options = std::move(options),
                     .server = nullptr,
-                    .trouble = "it does not listen yet"});
+                    .trouble = "not listening yet"});
 }
 
 void Listeners::Start() {

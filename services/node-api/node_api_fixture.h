@@ -201,7 +201,7 @@ class NodeApiTest : public ::testing::Test {
         .hold_below =
             [this](const std::string& root, const std::string& path) {
               if (leads_out.contains(path))
-                return StatusOr<HeldPath>(PermissionDenied("it leads out of {}", root));
+                return StatusOr<HeldPath>(PermissionDenied("the path leads out of {}", root));
               std::string below = root + path;
               while (below.ends_with('/')) below.pop_back();
               return StatusOr<HeldPath>(HeldPath{.held = nullptr, .path = below});

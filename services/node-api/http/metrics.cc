@@ -92,7 +92,7 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
       request_seconds(Histogram(registry, "kubelet_http_requests_duration_seconds",
                                 "Seconds until a request of the kubelet API was answered")),
       inflight(Gauge(registry, "kubelet_http_inflight_requests",
-                     "Requests of the kubelet API that are being answered")),
+                     "Requests of the kubelet API in progress")),
       refused(Counter(registry, "splitlet_node_api_refused_total",
                       "Requests that node-api refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),

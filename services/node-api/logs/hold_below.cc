@@ -18,7 +18,9 @@ namespace {
 constexpr int kMaxLinks = 40;  // the kernel's own limit
 constexpr int kName = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
-Status LeadsOut(const std::string& root) { return PermissionDenied("it leads out of {}", root); }
+Status LeadsOut(const std::string& root) {
+  return PermissionDenied("the path leads out of {}", root);
+}
 
 /// Opens a path component by component. Each step starts at a descriptor and follows no link, so
 /// the result is below the folder whatever is renamed at the same time. openat2 would do this in

@@ -77,12 +77,12 @@ class PatternReader {
   /// Capturing groups, non-capturing groups, and groups with flags. RE2 also has named groups.
   void OpenGroup() {
     if (groups_.size() > kMaxDepth) return Costly("groups are nested too deeply");
-    if (Skip("*")) return Costly("(* is not taken");
+    if (Skip("*")) return Costly("(* is not supported");
     if (Skip("?")) {
       const size_t flags = std::min(rest_.find_first_not_of("imsU-"), rest_.size());
       const std::string_view after = rest_.substr(flags);
       if (!after.starts_with(':') && !after.starts_with(')'))
-        return Costly("of groups only (...), (?:...) and flags like (?i) are taken");
+        return Costly("only groups (...), (?:...) and flags like (?i) are supported");
       rest_.remove_prefix(flags);
       if (Skip(")")) return last_.reset();
       Skip(":");
@@ -122,7 +122,7 @@ class PatternReader {
     if (rest_.empty()) return Broken("it ends with a \\");
     const char c = Next();
     if ((c >= '1' && c <= '9') || c == 'g' || c == 'k')
-      return Costly("references to groups are not taken");
+      return Costly("references to groups are not supported");
     if (c == 'Q') {  // literal text up to \E
       const size_t end = rest_.find("\\E");
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 2);
@@ -159,10 +159,10 @@ class PatternReader {
     if (!last_) return Broken("a repeat has nothing before it");
     Cost cost = *last_;
     if (repeat.unbounded && cost.unbounded)
-      return Costly("a repeat without end within another takes too long");
+      return Costly("an unbounded repeat inside another one takes too long");
     cost.repeats *= repeat.count;
     if (cost.repeats > kMaxRepeats)
-      return Costly(fmt::format("counts within each other come to more than {}", kMaxRepeats));
+      return Costly(fmt::format("nested counts multiply to more than {}", kMaxRepeats));
     cost.unbounded = cost.unbounded || repeat.unbounded;
     groups_.back().Add(cost);
     last_.reset();
@@ -184,7 +184,8 @@ class PatternReader {
 PatternProblem FindPatternProblem(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes)
     return {.costly = true, .why = fmt::format("it is longer than {} bytes", kMaxPatternBytes)};
-  if (pattern.find('\0') != std::string_view::npos) return {.costly = false, .why = "it has a NUL"};
+  if (pattern.find('\0') != std::string_view::npos)
+    return {.costly = false, .why = "contains a NUL"};
   return PatternReader(pattern).Read();
 }
 

@@ -52,8 +52,9 @@ LogQuery ReadLogQuery(const Query& query, WallTime now) {
     return Invalid();
   // stdout and stderr are not separated, because the kubelet's gate for that is off by default.
   if (const std::string stream = query.Get("stream"); !stream.empty() && stream != "All")
-    return {
-        .refusal = TextReply(400, "stream: only All is served"), .options = {}, .previous = false};
+    return {.refusal = TextReply(400, "stream: only All is supported"),
+            .options = {},
+            .previous = false};
   LogQuery read{
       .refusal = std::nullopt,
       .options = {.follow = query.IsSet("follow"), .timestamps = query.IsSet("timestamps")},

@@ -62,7 +62,7 @@ void LogLevels::Serve(const https::Request& request, std::shared_ptr<https::Resp
   const auto verbosity = ReadVerbosity(request.body);
   if (!verbosity)
     return responder->Send(
-        TextReply(400, "failed set klog.logging.verbosity: the body is not a number of 32 bits"));
+        TextReply(400, "failed set klog.logging.verbosity: the body is not a 32-bit number"));
   if (waiting_ >= kMaxWaiting)
     return responder->Send(TextReply(429, "too many requests to set the log level"));
   ++waiting_;

@@ -50,9 +50,9 @@ std::vector<std::shared_ptr<const v1::RuntimeRecord>> PodViews::Runtime() const 
 }
 
 std::string PodViews::problem() const {
-  if (!views_.desired.was_live()) return "the list of pods has not come yet";
-  if (!views_.runtime.was_live()) return "the runtime's list has not come yet";
-  if (!views_.status.was_live()) return "the list of statuses has not come yet";
+  if (!views_.desired.was_live()) return "the list of pods has not arrived yet";
+  if (!views_.runtime.was_live()) return "the runtime's list has not arrived yet";
+  if (!views_.status.was_live()) return "the list of statuses has not arrived yet";
   return "";
 }
 

@@ -118,8 +118,8 @@ StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Reques
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url) {
   std::string_view rest = url;
   if (rest.starts_with("https://"))
-    return InvalidArgument("the runtime's streaming server wants TLS, which is not supported: {}",
-                           url);
+    return InvalidArgument(
+        "the runtime's streaming server requires TLS, which is not supported: {}", url);
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   const auto slash = rest.find('/');
   const std::string_view place = rest.substr(0, slash);
