@@ -185,7 +185,7 @@ switch_process() {
   ctl process stop "$1" 2>/dev/null || die "process stop $1"
   state_is "$1" T || die "$1 is not stopped: $(ps -o stat= -p "$(main_pid "$1")")"
   ctl process cont "$1" || die "process cont $1"
-  state_is "$1" S || die "$1 does not go on"
+  state_is "$1" S || die "$1 does not run after process cont"
   ctl process stop "$1" >/dev/null 2>&1
   started=$(inspect "$1" '{{.State.StartedAt}}')
   ctl process restart "$1" || die "process restart $1"

@@ -83,19 +83,19 @@ def rows_below(text, head):
 
 
 def calls_of(text):
-    """The same of docs/design.md."""
+    """The calls in the table of docs/design.md, as (caller, process, method)."""
     return {(caller, to, method) for start, to, calls, _ in rows_below(text, CALLS_HEAD) if start not in NO_PROCESS
             for caller in start.split(", ") for method in METHOD.findall(calls)}
 
 
 def rights_of(text):
-    """The same of SECURITY.md."""
+    """The calls in the table of SECURITY.md, as (caller, process, method)."""
     return {(caller, part.split()[0], method) for caller, calls in rows_below(text, RIGHTS_HEAD)
             for part in calls.split(";") for method in METHOD.findall(part)}
 
 
 def streams_of(text):
-    """The same of the page about streams."""
+    """The calls in the table of docs/behaviour/streams.md, as (caller, process, method)."""
     return {(caller, "pod-worker", method) for call, callers in rows_below(text, STREAMS_HEAD)
             for method in METHOD.findall(call) for caller in callers.split(", ")}
 

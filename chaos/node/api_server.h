@@ -59,7 +59,7 @@ class ApiServer {
   std::map<std::string, bool> answers_;  // answer that a fault wants -> whether it was ever in
                                          // force
   bool changed_ = false;                 // since the last Apply
-  pid_t applied_to_ = 0;                 // the server process that has the answers
+  pid_t applied_to_ = 0;                 // server process with the present answers
 };
 
 }  // namespace splitlet::chaos

@@ -140,7 +140,7 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   if (!node->last_.runtime_answered)
     return Unavailable("the runtime does not answer at {}", node->paths_.endpoint);
   if (!node->last_.status_answered)
-    return Unavailable("status does not answer a list of podstatus");
+    return Unavailable("status does not answer a query for its table podstatus");
   return node;
 }
 

@@ -103,7 +103,7 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
       {Bug::kResurrects, "runs although the API server no longer has the pod"},
       {Bug::kResurrects, "resurrected forced-"},
       {Bug::kForgetsForced, "unwanted forced-"},
-      {Bug::kEventStorm, "events about it in a minute at the API server, the limit is 100"},
+      {Bug::kEventStorm, "events about the pod in a minute at the API server, the limit is 100"},
       {Bug::kRevivesThere, "phase Running after Succeeded at the API server"},
       {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
       {Bug::kOldMirror, "is version 0 there, want "},

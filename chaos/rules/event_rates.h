@@ -24,7 +24,8 @@ class EventRates {
   int64_t InLastMinute(const std::string& uid, Clock::Time now, int64_t count);
 
  private:
-  // Counts and their times; the first is a minute old or older, if known.
+  // Total counts with their times, oldest first. The first entry is at least a minute old, unless
+  // the history is shorter.
   using History = std::deque<std::pair<Clock::Time, int64_t>>;
   std::map<std::string, History> histories_;
 };

@@ -42,7 +42,7 @@ class Stops {
   /// Clears ended(). Call after the rules have read it.
   void ForgetEnded();
 
-  /// By container id, with those of ended().
+  /// All stops, including those of ended(), by container id.
   const std::map<std::string, Stop>& all() const { return stops_; }
   /// Containers that ended since the last inspection, except through a fault.
   const std::vector<EndedStop>& ended() const { return ended_; }

@@ -412,10 +412,10 @@ swap() {
   wait_until "$LIMIT" ready "$to" || go_back "$to" "$to does not have all pods after $LIMIT s"
   end=$((SECONDS + SETTLE))
   while ((SECONDS < end)); do
-    [[ -z $(lost) ]] || go_back "$to" "these ended with $to"
+    [[ -z $(lost) ]] || go_back "$to" "these ended after the start of $to"
     sleep 1
   done
-  [[ -z $(lost) ]] || go_back "$to" "these ended with $to"
+  [[ -z $(lost) ]] || go_back "$to" "these ended after the start of $to"
   trap - INT TERM
   say "the node is with $to; all $(wc -l <"$work/before") sandboxes and containers run on"
 }

@@ -183,12 +183,12 @@ Status CheckNodeName(std::string_view name) {
     if (!alphanumeric && c != '-' && c != '.')
       return InvalidArgument("\"{}\" may hold only a-z, 0-9, - and .", name);
     if (!alphanumeric && before == '.')
-      return InvalidArgument("\"{}\" has a label that begins badly", name);
+      return InvalidArgument("\"{}\" has a label that begins with - or .", name);
     if (c == '.' && before == '-')
-      return InvalidArgument("\"{}\" has a label that ends badly", name);
+      return InvalidArgument("\"{}\" has a label that ends with -", name);
     before = c;
   }
-  if (before == '.' || before == '-') return InvalidArgument("\"{}\" ends badly", name);
+  if (before == '.' || before == '-') return InvalidArgument("\"{}\" ends with - or .", name);
   return OkStatus();
 }
 

@@ -21,7 +21,7 @@ namespace splitlet::fs {
 /// True for an errno of a missing call. Filters of system calls answer with one of these two.
 inline Status OpenAt2Error(int error) {
   if (error != ENOSYS && error != EPERM) return ErrnoStatus(error);
-  return Unimplemented("openat2: {}: needs Linux 5.6, and a sandbox that allows the call",
+  return Unimplemented("openat2: {}: it needs Linux 5.6, and a sandbox that lets it through",
                        Message(ErrnoStatus(error)));
 }
 

@@ -155,7 +155,7 @@ TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
                            &other_ca);
   EXPECT_EQ(Ask({.identity = &carol}), "refused\n");
   files_.Replace("/ca.crt", "nothing", {}).IgnoreError();
-  EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: there is no"));
+  EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: it contains no"));
   files_.Replace("/ca.crt", other_ca.certificate_pem(), {}).IgnoreError();
   EXPECT_EQ(found_->Apply(*server_), OkStatus());
   EXPECT_EQ(Ask({.identity = &carol}), "carol of none\n");

@@ -23,7 +23,7 @@ Values ValuesOf(const std::string& op, bool of_nodes) {
   return of_nodes && (op == "Lt" || op == "Gt") ? Values::kOne : Values::kUnknown;
 }
 
-/// Whose labels are matched. A preferred node may have any value.
+/// Owner of the matched labels. A term for preferred nodes may have any value.
 enum class LabelsOf { kPods, kNodes, kPreferredNodes };
 
 template <class Requirement>

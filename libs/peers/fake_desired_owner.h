@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers for config-source in a test. The test decides about threads and errors.
+/// A fake of config-source's answers for a test. The test decides about threads and errors.
 
 #include <functional>
 #include <string>

@@ -21,7 +21,7 @@ class Processes {
   double MbOf(const std::string& process) const;  // PSS
   /// The highest memory of any process.
   double PeakMbOf(const std::string& process) const;
-  double CpuSeconds() const;  // of all seven, each since its start
+  double CpuSeconds() const;  // sum over all seven processes, each since its start
   double CpuSecondsOf(const std::string& process) const;
   /// Memory and idle CPU of all seven with that many pods, over 60 s after the node has settled.
   /// The targets are for 0, 100 and 500 pods.

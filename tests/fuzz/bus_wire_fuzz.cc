@@ -1,5 +1,6 @@
-// A fuzz target over bytes from the bus and from lists. For any bytes the result is an error, or a
-// message that survives its own encoding; and no message can hide the true owner from a view.
+// A fuzz target over bytes from the bus and from answers to List. For any bytes the result is an
+// error, or a message that survives its own encoding; and no message can hide the true owner from a
+// view.
 
 #include <google/protobuf/stubs/logging.h>
 
