@@ -127,7 +127,7 @@ class Source:
 
 
 def reachable_libs(lib):
-    """The library itself and all it may use, directly or through others."""
+    """The library and all libraries that it may use, directly or through others."""
     seen, todo = set(), [lib]
     while todo:
         name = todo.pop()
@@ -138,7 +138,7 @@ def reachable_libs(lib):
 
 
 def wrong_arrow(path, included):
-    """Why this file may not include that one, or None."""
+    """The reason why a file may not include another one, or None."""
     here, there = path.split("/"), included.split("/")
     if there[0] == "services":
         if here[0] == "services" and here[1] == there[1]:
@@ -214,7 +214,7 @@ AFTER_PARAMETERS = re.compile(r"\)\s*(?:(?:const|noexcept|override|final|mutable
 
 
 def without_template(head):
-    """The head after `template <...>`."""
+    """The declaration after `template <...>`."""
     while TEMPLATE_HEAD.match(head):
         depth, i = 0, head.index("<")
         while i < len(head):
@@ -304,7 +304,7 @@ def check_functions(source):
 
 
 def documented(root, name, pattern):
-    """Names between backquotes in a page of docs/, or none when there is no page."""
+    """Names in backquotes in a page of docs/; empty if the page does not exist."""
     path = os.path.join(root, "docs", name)
     if not os.path.exists(path):
         return set()
@@ -313,7 +313,7 @@ def documented(root, name, pattern):
 
 
 def registered(sources, pattern, want):
-    """name -> first finding place, over the sources that `want` accepts."""
+    """First place of each name in the sources that `want` accepts."""
     names = {}
     for source in sources:
         if want(source.path):
@@ -323,7 +323,7 @@ def registered(sources, pattern, want):
 
 
 def check_documented(root, sources):
-    """Each metric and fail point stands in its page, and each metric and fail point of a page exists."""
+    """Checks that each metric and fail point is in its page, and that each one in a page exists."""
     def product(path):
         return path.endswith(CODE_ENDINGS) and path.startswith(("libs/", "services/", *(f"{tool}/" for tool in TOOLS))) and not is_test(path)
 

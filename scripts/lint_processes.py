@@ -61,7 +61,7 @@ class Process(NamedTuple):
 
 
 def processes(text):
-    """The rows of the table."""
+    """The rows of the table in libs/base/processes.h."""
     return [Process(m["name"], m["table"] or "-", m["views"].replace("|", ",") or "-", m["port"],
                     f"`{m['table']}`" if m["table"] else "nothing", ROW_OF_CLUSTER in m["rest"])
             for m in ROW.finditer(re.sub(r",\s+", ", ", text))]
@@ -74,7 +74,7 @@ def rights(text):
 
 
 def rows_below(text, head):
-    """Cells of the table that begins with this line."""
+    """The cells of the table with this head line."""
     lines = text.split("\n")
     for line in lines[lines.index(head) + 2:] if head in lines else []:
         if not line.startswith("|"):
@@ -101,7 +101,7 @@ def streams_of(text):
 
 
 def check_rights(read):
-    """Each page says of each right what the table says."""
+    """Checks that the pages and the table give the same rights."""
     have = rights(read(TABLE))
     streams = {right for right in have if right[2] in STREAM_CALLS}
     for path, said, want in ((CALLS, calls_of(read(CALLS)), have), (RIGHTS, rights_of(read(RIGHTS)), have),

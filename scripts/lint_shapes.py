@@ -64,7 +64,7 @@ def initialisers(code):
 
 
 def blank_initialisers(code):
-    """The code with those lists blanked, line for line, so that a constructor looks as any function does."""
+    """The code with lists of initialisers blanked, line for line, so that a constructor looks like a function."""
     pieces, last = [], 0
     for start, end in initialisers(code):
         if start >= last:
@@ -74,7 +74,7 @@ def blank_initialisers(code):
 
 
 def parts_of(code, start, end):
-    """The pieces between commas at the top of the brackets at start and end."""
+    """The parts between top-level commas of the brackets at `start` and `end`."""
     depth, begin, parts = 0, start + 1, []
     for i in range(start + 1, end):
         c = code[i]
@@ -139,7 +139,7 @@ def classes_of(code):
 
 
 def read_ratchets(root):
-    """(rule, path, name) -> number."""
+    """The allowed numbers in scripts/ratchets, by (rule, path, name)."""
     path, ratchets = os.path.join(root, RATCHETS), {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -151,7 +151,7 @@ def read_ratchets(root):
 
 
 def measured(sources, is_test):
-    """(rule, path, name) -> (number, limit, source, offset) for all that is above a limit."""
+    """(number, limit, source, offset) of each value above its limit, by (rule, path, name)."""
     found = {}
 
     def add(rule, source, name, number, limit, offset):
@@ -192,7 +192,7 @@ def check_ratchets(root, sources, is_test):
 
 
 def write_ratchets(root, sources, is_test, words):
-    """Writes what is above a limit now, and how often each of the words stands in the tree."""
+    """Writes the present values above a limit, and the count of each word in the tree."""
     with open(os.path.join(root, RATCHETS), "w", encoding="utf-8") as file:
         file.write("# rule path name number: what is above a limit of scripts/lint_shapes.py, or a word of scripts/lint_words.py; may only shrink\n")
         numbers = {key: number for key, (number, *_) in measured(sources, is_test).items()}
@@ -201,7 +201,7 @@ def write_ratchets(root, sources, is_test, words):
 
 
 def check_clocks(sources):
-    """A clock under another name is a clock."""
+    """Reports clocks under another name."""
     for source in sources:
         for match in CLOCK_ALIAS.finditer(source.code):
             alias = match.group(1)

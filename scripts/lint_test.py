@@ -295,7 +295,7 @@ class Citations(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    """A tree with a process of every node and one of a cluster's, and what is said when a place says something else."""
+    """A tree with a process of every node and a process of cluster nodes; findings for places that disagree."""
 
     TABLE = ('constexpr auto kProcesses = {\n    {"gc", "pressure", "desired|workers", 7,\n     minutes{5}},\n'
              '    {"web", "", "desired", 8, {}, false,\n     RunsOn::kClusterNode},\n    {"later", "", "desired"},\n')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of run_tests.py and one_test.py: what is counted, what is left out, what the last lines say."""
+"""Tests of run_tests.py and one_test.py: counts, omitted steps, last lines of the output."""
 
 import contextlib
 import io

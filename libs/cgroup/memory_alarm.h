@@ -1,9 +1,9 @@
 #pragma once
 
-/// The kernel's notification when the memory use of a version 1 cgroup crosses a line, instead of
-/// polling.
-/// Threads: one at a time; calls do not wait. It rings on a thread of its own, which exists while a
-/// line is set, or on the caller's thread.
+/// The kernel's notification when the memory use of a version 1 cgroup crosses a threshold, instead
+/// of polling.
+/// Threads: one at a time; calls do not wait. The callback runs on a separate thread, which exists
+/// while a threshold is set, or on the caller's thread.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
 /// Source:  cgroups(7).

@@ -221,7 +221,7 @@ void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
       container.labels = sandbox.labels;
       container.labels["io.kubernetes.container.name"] = name;
       const auto id = world_->AddContainer(*made, container, {});
-      CHECK(id.ok() && world_->Start(*id).ok(), "a unmanaged container");
+      CHECK(id.ok() && world_->Start(*id).ok(), "an unmanaged container");
     }
   }
   Deliver();

@@ -27,7 +27,7 @@ std::optional<std::string_view> NextField(std::string_view& line) {
   return field;
 }
 
-/// nullopt if there is no such string.
+/// The string member `name`; nullopt if it is missing or not a string.
 std::optional<std::string_view> StringOf(const rapidjson::Document& document, const char* name) {
   const auto found = document.FindMember(name);
   if (found == document.MemberEnd() || !found->value.IsString()) return std::nullopt;

@@ -126,7 +126,7 @@ def image_of(name):
 
 
 def find(path):
-    """What is at a path, as (type, content, digest); None: nothing."""
+    """The object at a path, as (type, content, digest); None if there is none."""
     if path == "/v2/":
         return "application/json", b"{}", digest(b"{}")
     if found := MANIFEST_PATH.fullmatch(path):

@@ -33,7 +33,7 @@ def read(*parts):
 
 
 def exported(lists):
-    """name -> (kind, labels, processes), from {process: text of its list}."""
+    """(kind, labels, processes) of each metric by name, from {process: text of its list}."""
     metrics = {}
     for process, text in lists.items():
         for line in text.splitlines():
@@ -47,7 +47,7 @@ def exported(lists):
 
 
 def documented(page):
-    """name -> (kind, labels, processes that may have it), from the tables of the page."""
+    """(kind, labels, allowed processes) of each metric by name, from the tables of the page."""
     metrics, section = {}, ""
     for line in page.splitlines():
         if line.startswith("## "):
@@ -96,7 +96,7 @@ def grouped_labels(expression):
 
 
 def family_of(name, metrics):
-    """The family and the labels that come with the name of a series of it."""
+    """The metric family of a series, and the labels that its name implies."""
     if name in metrics and metrics[name][0] != "histogram":
         return metrics[name], set()
     for suffix, more in (("_bucket", {"le"}), ("_sum", set()), ("_count", set())):
@@ -145,7 +145,7 @@ def rules_of(text):
 
 
 def words_of(source):
-    """What splitletctl may be told, by its own declarations."""
+    """The arguments that splitletctl declares."""
     return set(re.findall(r'add_subcommand\(\s*"([\w-]+)"', source)) | set(re.findall(r'\{"(\w+)", "', source))
 
 
@@ -173,7 +173,7 @@ def panels_of(board):
 
 
 def expressions_of(board):
-    """(where, expression) of everything that a dashboard asks Prometheus."""
+    """(place, expression) of all queries of a dashboard."""
     for panel in panels_of(board):
         for target in panel.get("targets", []):
             yield f"panel \"{panel['title']}\"", target["expr"]
@@ -187,7 +187,7 @@ def overlap(a, b):
 
 
 def check_layout(path, board):
-    """What Grafana would mend in silence or show as an error."""
+    """Mistakes in a dashboard that Grafana would correct silently or show as an error."""
     panels = list(panels_of(board))
     if len({panel["id"] for panel in panels}) != len(panels):
         yield f"{path}: two panels have one id"

@@ -43,7 +43,7 @@ def ask(url, expression):
 
 
 def wanted():
-    """(where, expression, may be empty) of everything that is asked."""
+    """(place, expression, may be empty) of all queries."""
     for path, text in check.files_below("compose/grafana/dashboards", ".json").items():
         for where, expression in check.expressions_of(json.loads(text)):
             yield f"{path}: {where}", expression, where.split('"')[1] in QUIET
@@ -53,7 +53,7 @@ def wanted():
 
 
 def sometimes():
-    """Families that a node may never show."""
+    """Metric families that are absent on some nodes."""
     lists = [check.read("tests", "integration", "metrics", process + ".txt") for process in check.PROCESSES]
     always = {line.split(" ")[0] for text in lists for line in text.splitlines() if not line.startswith("?")}
     return RARE | {line.split(" ")[1] for text in lists for line in text.splitlines() if line.startswith("?")} - always
