@@ -25,7 +25,7 @@ YAML::Node TextNode(const std::string& text);
 /// Duplicate keys of a map, as "a.b".
 std::vector<std::string> DoubledKeys(const YAML::Node& document, const std::string& prefix = {});
 
-/// Spells field names like the configuration, ignoring case.
+/// Replaces field names in any case by the spelling of the configuration.
 YAML::Node WithFieldNames(const YAML::Node& document, const std::string& prefix = {});
 
 /// Converts to JSON; strings stay strings.

@@ -285,7 +285,7 @@ check_pods() {
   while read -r uid namespace pod pid; do
     file=$(manifest_of "$namespace" "$pod") || file=
     [[ -n $file && $(metadata uid "$file") == "$uid" ]] ||
-      fault uids "$namespace/$pod: no manifest in $MANIFESTS says uid: $uid, and the agents do not make the same: takeover.sh pin"
+      fault uids "$namespace/$pod: no manifest in $MANIFESTS has uid: $uid, and the agents compute different UIDs: run takeover.sh pin"
   done < <(sandboxes '.source == "file"')
   while read -r uid namespace pod pid; do
     fault uids "$namespace/$pod is from a URL: make sure that its metadata there says uid: $uid, then FORCE=uids"

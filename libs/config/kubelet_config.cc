@@ -42,8 +42,8 @@ class StartOfDocument final : public YAML::EventHandler {
   YAML::Mark start_ = YAML::Mark::null_mark();
 };
 
-/// A file with several documents, or none, is no configuration. LoadAll cannot count them, because
-/// it finds empty documents without end before a misplaced comma.
+/// Refuses a file with no document or with several. LoadAll cannot count documents, because a
+/// misplaced comma makes it return empty documents forever.
 StatusOr<YAML::Node> Parse(const std::string& content) {
   try {
     std::istringstream stream(content);

@@ -85,7 +85,7 @@ int64_t Clamp(long double value) {
   return static_cast<int64_t>(value);
 }
 
-/// Factor of the suffix, in thousandths; an exponent ("e3", "E-2") counts as one.
+/// Factor of the suffix, in thousandths; an exponent ("e3", "E-2") counts as a suffix.
 StatusOr<long double> SuffixFactor(std::string_view suffix) {
   for (const Unit& unit : kQuantityUnits)
     if (unit.name == suffix) return unit.factor;

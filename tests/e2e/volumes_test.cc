@@ -1,4 +1,4 @@
-// Groups and parts of volumes in containers on real containerd.
+// The fsGroup and subPath of volumes in containers on real containerd.
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

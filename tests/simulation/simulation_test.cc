@@ -251,7 +251,7 @@ TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
   }
 }
 
-/// Tests the limits of the whole node with limits measured here.
+/// Checks that a missing memory limit of a pod is found; returns the number of broken limits.
 int BreakLimits(SimNode& node) {
   int limits = 0;
   for (const auto& dir : node.kernel().Dirs()) {
@@ -266,7 +266,7 @@ int BreakLimits(SimNode& node) {
   return limits;
 }
 
-/// The same for parts of volumes, the first of which is broken.
+/// Checks that an unmounted subPath is found; breaks the first one, and returns their number.
 int BreakParts(SimNode& node) {
   const auto mounted = node.mounts().mounted();
   for (const auto& [path, request] : mounted) {
@@ -278,8 +278,8 @@ int BreakParts(SimNode& node) {
   return 0;
 }
 
-/// A cgroup with other limits than its pod's, and a part of a volume that is not mounted. The seed
-/// decides which pods a node has at its end.
+/// The checks find a cgroup with other limits than its pod's, and a subPath that is not mounted. The
+/// seed determines the pods of a node at its end.
 TEST(Simulation, LimitsAndPartsThatAreNotThereAreFoundOut) {
   int limits = 0, parts = 0;
   for (uint64_t seed = 2; seed < 12 && (limits == 0 || parts == 0); ++seed) {
