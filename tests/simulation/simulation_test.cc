@@ -278,8 +278,8 @@ int BreakParts(SimNode& node) {
   return 0;
 }
 
-/// The checks find a cgroup with other limits than its pod's, and a subPath that is not mounted. The
-/// seed determines the pods of a node at its end.
+/// The checks find a cgroup with other limits than its pod's, and a subPath that is not mounted.
+/// The seed determines the pods of a node at its end.
 TEST(Simulation, LimitsAndPartsThatAreNotThereAreFoundOut) {
   int limits = 0, parts = 0;
   for (uint64_t seed = 2; seed < 12 && (limits == 0 || parts == 0); ++seed) {
