@@ -15,7 +15,8 @@
 #include "services/pod-worker/pod/sandbox_stop.h"
 #include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/records/started_attempts.h"
-#include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/container_calls.h"
+#include "services/pod-worker/sync/container_logs.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/sync/plan/attempts.h"
 #include "services/pod-worker/sync/plan/quiet.h"
@@ -236,29 +237,11 @@ Status SyncPass::ForgetAttempts(const std::vector<std::string>& containers) {
   return SaveAttempts(std::move(attempts));
 }
 
-/// With what was rotated away, and the link.
-void SyncPass::RemoveLogs(const v1::ContainerRecord& record) {
-  const size_t slash = record.log_path().rfind('/');
-  if (slash == std::string::npos) return;
-  const std::string dir = record.log_path().substr(0, slash);
-  const std::string base = record.log_path().substr(slash + 1);
-  const auto folder = deps_.files.Stat(dir, false);
-  const bool is_link = folder.ok() && folder->kind == fs::FileInfo::Kind::kSymlink;
-  const auto listed = deps_.files.List(dir);
-  if (listed.ok() && !is_link)
-    for (const auto& entry : *listed)
-      if (entry.name.starts_with(base))
-        deps_.log.LogIfError(deps_.files.Remove(dir + "/" + entry.name), "remove container log");
-  if (deps_.node.container_links_dir.empty()) return;
-  deps_.log.LogIfError(deps_.files.Remove(deps_.node.container_links_dir + "/" +
-                                          LogLinkName(pod_, record.name(), record.id())),
-                       "remove the link of a container log");
-}
-
 void SyncPass::RemoveRecords(const std::vector<std::string>& ids) {
+  const ContainerLogs logs({deps_.files, deps_.node, deps_.log}, pod_);
   for (const std::string& id : ids) {
     for (const auto& record : seen_->containers())
-      if (record.id() == id) RemoveLogs(record);
+      if (record.id() == id) logs.Remove(record);
     out_.acted = true;
     deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
                          "remove container");

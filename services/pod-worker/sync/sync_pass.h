@@ -23,7 +23,6 @@
 #include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::v1 {
-class ContainerRecord;
 class SandboxRecord;
 }  // namespace splitlet::v1
 
@@ -57,7 +56,6 @@ class SyncPass {
   Status ForgetAttempts(const std::vector<std::string>& containers);
   Status RemoveAll(const std::vector<std::string>& ids);
   void RemoveRecords(const std::vector<std::string>& ids);
-  void RemoveLogs(const v1::ContainerRecord& record);
   bool HookUnderWay();
   bool WasStarted() const;
 
