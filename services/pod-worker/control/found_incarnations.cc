@@ -5,8 +5,8 @@
 
 #include "libs/bus/bus.h"
 #include "libs/cri/incarnation.h"
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -25,14 +25,14 @@ void FoundIncarnations::OnRuntimeListed(const std::vector<cri::Sandbox>& sandbox
     auto& found = newest[sandbox.pod_uid];
     if (incarnation > found.incarnation)
       found = {sandbox.pod_name, sandbox.pod_namespace,
-               LabelOf(sandbox.annotations, kube::kConfigSource), incarnation};
+               cri::LabelOf(sandbox.annotations, kube::kConfigSource), incarnation};
   }
   for (const auto& container : containers) {
-    auto& found = newest[LabelOf(container.labels, kube::kPodUidLabel)];
+    auto& found = newest[cri::LabelOf(container.labels, kube::kPodUidLabel)];
     const int64_t incarnation = cri::IncarnationOf(container.annotations);
     if (incarnation <= found.incarnation) continue;
-    found.name = LabelOf(container.labels, kube::kPodNameLabel);
-    found.name_space = LabelOf(container.labels, kube::kPodNamespaceLabel);
+    found.name = cri::LabelOf(container.labels, kube::kPodNameLabel);
+    found.name_space = cri::LabelOf(container.labels, kube::kPodNamespaceLabel);
     found.incarnation = incarnation;
   }
   for (auto& [uid, found] : newest) {

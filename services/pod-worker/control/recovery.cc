@@ -3,9 +3,9 @@
 #include <map>
 #include <utility>
 
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/records/worker_records.h"
-#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -18,7 +18,7 @@ namespace {
 void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& containers) {
   std::map<std::pair<Worker*, std::string>, const cri::Container*> newest;
   for (const auto& container : containers) {
-    Worker* worker = workers.Find(LabelOf(container.labels, kube::kPodUidLabel));
+    Worker* worker = workers.Find(cri::LabelOf(container.labels, kube::kPodUidLabel));
     if (worker == nullptr || worker->restarts.replacing.empty()) continue;
     if (worker->restarts.replacing.contains(container.id.str()))
       worker->waiting_reasons.try_emplace(container.name,

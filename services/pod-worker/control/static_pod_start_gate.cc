@@ -1,9 +1,9 @@
 #include "services/pod-worker/control/static_pod_start_gate.h"
 
+#include "libs/cri/labels.h"
 #include "libs/cri/trace_scope.h"
 #include "libs/kube/names.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -36,13 +36,13 @@ void StaticPodStartGate::OnRuntimeListed(const std::vector<cri::Sandbox>& sandbo
                                          const std::vector<cri::Container>& containers) {
   std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
   for (const auto& sandbox : sandboxes) {
-    if (!kube::IsStaticSource(LabelOf(sandbox.annotations, kube::kConfigSource))) continue;
+    if (!kube::IsStaticSource(cri::LabelOf(sandbox.annotations, kube::kConfigSource))) continue;
     const std::string full = kube::FullName(sandbox.pod_name, sandbox.pod_namespace);
     static_names[sandbox.pod_uid] = full;
     if (sandbox.state == cri::SandboxState::kReady) leftovers_[full].insert(sandbox.pod_uid);
   }
   for (const auto& container : containers) {
-    const auto name = static_names.find(LabelOf(container.labels, kube::kPodUidLabel));
+    const auto name = static_names.find(cri::LabelOf(container.labels, kube::kPodUidLabel));
     if (name != static_names.end() && IsLive(container))
       leftovers_[name->second].insert(name->first);
   }

@@ -6,8 +6,8 @@
 
 #include "libs/base/fail_point.h"
 #include "libs/bus/bus.h"
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -27,8 +27,7 @@ StatusOr<bool> ShowsNothingOf(cri::Reader& reader, const std::string& key,
   const auto of_pod = [&key](const std::string& uid) { return bus::KeyOf(uid) == key; };
   return std::ranges::none_of(sandboxes, of_pod, &cri::Sandbox::pod_uid) &&
          std::ranges::none_of(containers, [&](const cri::Container& container) {
-           const auto uid = container.labels.find(std::string(kube::kPodUidLabel));
-           return uid != container.labels.end() && of_pod(uid->second);
+           return of_pod(cri::LabelOf(container.labels, kube::kPodUidLabel));
          });
 }
 

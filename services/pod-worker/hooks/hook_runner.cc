@@ -35,7 +35,7 @@ void HookRunner::Begin(Run run, Done done) {
   under_way_[id] = {run.deadline.cancel, std::move(done)};
   if (!run.call.error.ok()) return PostEnd(id, Failed(run.call, run.call.error));
   if (run.call.kind == HookCall::Kind::kSleep) return Sleep(id, run);
-  ProbeSlots& slots = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
+  exec::RunSlots& slots = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
   const bool waits = slots.Enter(false, [this, id, run, &slots] {
     under_way_[id].slots = &slots;
     BeginOnStrand(id, run);

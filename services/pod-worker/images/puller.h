@@ -31,8 +31,8 @@
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/pod/worker.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 

@@ -9,9 +9,9 @@
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/exec/run_slots.h"
 #include "libs/kube/restart_policy.h"
 #include "services/pod-worker/pod/observed.h"
-#include "services/pod-worker/probes/probe_slots.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -19,6 +19,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr int kTries = 3;
+/// A run that holds its slot for so long is slow.
+constexpr Duration kSlowProbe = 500ms;
 /// A container that started so long before this process was probed by an earlier one.
 constexpr Duration kRestartTolerance = 10s;
 

@@ -13,7 +13,7 @@
 #include "libs/base/status.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace splitlet::v1 {
 class ContainerRecord;

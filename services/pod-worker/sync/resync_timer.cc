@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 
 namespace splitlet::pod_worker {
 
@@ -24,7 +24,7 @@ PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids) {
     if (pod != pods.end()) pod->second.sandboxes.push_back(std::move(sandbox));
   }
   for (auto& container : listed.containers) {
-    const auto pod = pods.find(LabelOf(container.labels, kube::kPodUidLabel));
+    const auto pod = pods.find(cri::LabelOf(container.labels, kube::kPodUidLabel));
     if (pod != pods.end()) pod->second.containers.push_back(std::move(container));
   }
   return pods;

@@ -28,12 +28,12 @@
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/pod/post_start.h"
 #include "services/pod-worker/pod/probe_results.h"
 #include "services/pod-worker/pod/restarts.h"
 #include "services/pod-worker/pod/user_ids.h"
 #include "services/pod-worker/records/disk_records.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 
 namespace splitlet::v1 {

@@ -1,10 +1,10 @@
-#include "services/pod-worker/probes/probe_slots.h"
+#include "libs/exec/run_slots.h"
 
 #include <utility>
 
-namespace splitlet::pod_worker {
+namespace splitlet::exec {
 
-bool ProbeSlots::Enter(bool slow, Start start) {
+bool RunSlots::Enter(bool slow, Start start) {
   if (closed_) return true;
   Lane& lane = slow ? slow_ : fast_;
   if (lane.waiting.size() >= limits_.waiting) return false;
@@ -13,12 +13,12 @@ bool ProbeSlots::Enter(bool slow, Start start) {
   return true;
 }
 
-void ProbeSlots::Leave(bool slow) {
+void RunSlots::Leave(bool slow) {
   --(slow ? slow_ : fast_).running;
   StartNext();
 }
 
-void ProbeSlots::StartNext() {
+void RunSlots::StartNext() {
   const auto next = [this]() -> Lane* {
     if (fast_.running + slow_.running >= limits_.at_once) return nullptr;
     if (!fast_.waiting.empty()) return &fast_;
@@ -33,10 +33,10 @@ void ProbeSlots::StartNext() {
   }
 }
 
-void ProbeSlots::Close() {
+void RunSlots::Close() {
   closed_ = true;
   fast_.waiting.clear();
   slow_.waiting.clear();
 }
 
-}  // namespace splitlet::pod_worker
+}  // namespace splitlet::exec

@@ -1,4 +1,4 @@
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,30 +1,24 @@
 #pragma once
 
-/// Slots for probes and hooks that run at the same time; further runs wait in order. A probe whose
-/// last run was slow may use only half of the slots. So containers that hang leave slots for
-/// containers that answer.
+/// Slots for runs at the same time, as of probes and hooks; further runs wait in order. Slow runs
+/// may use only half of the slots. So calls that hang leave slots for calls that are answered.
 /// Threads: the loop's.
 /// Errors:  none.
-/// Units:   Duration.
 /// Source:  docs/behaviour/probes.md, "One run".
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 
-#include "libs/base/clock.h"
+namespace splitlet::exec {
 
-namespace splitlet::pod_worker {
-
-/// A run that holds its slot for so long is slow.
-inline constexpr Duration kSlowProbe = std::chrono::milliseconds{500};
-
-class ProbeSlots {
+class RunSlots {
  public:
   struct Limits {
     size_t at_once = 0;
     size_t waiting = 0;
   };
-  explicit ProbeSlots(Limits limits) : limits_(limits) {}
+  explicit RunSlots(Limits limits) : limits_(limits) {}
 
   using Start = std::function<void()>;
   /// Runs `start` immediately, or when a slot is free. False: too many runs wait.
@@ -46,4 +40,4 @@ class ProbeSlots {
   bool closed_ = false;
 };
 
-}  // namespace splitlet::pod_worker
+}  // namespace splitlet::exec

@@ -1,22 +1,22 @@
-#include "services/pod-worker/probes/probe_slots.h"
+#include "libs/exec/run_slots.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace splitlet::pod_worker {
+namespace splitlet::exec {
 namespace {
 
-class ProbeSlotsTest : public testing::Test {
+class RunSlotsTest : public testing::Test {
  protected:
   bool Enter(const char* name, bool slow = false) {
     return slots_.Enter(slow, [this, name] { started_ += name; });
   }
-  ProbeSlots slots_{{.at_once = 4, .waiting = 2}};
+  RunSlots slots_{{.at_once = 4, .waiting = 2}};
   std::string started_;
 };
 
-TEST_F(ProbeSlotsTest, OthersWaitInOrderAndTooManyAreRefused) {
+TEST_F(RunSlotsTest, OthersWaitInOrderAndTooManyAreRefused) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) EXPECT_TRUE(Enter(name));
   EXPECT_FALSE(Enter("g"));
   EXPECT_EQ(started_, "abcd");
@@ -26,7 +26,7 @@ TEST_F(ProbeSlotsTest, OthersWaitInOrderAndTooManyAreRefused) {
   EXPECT_EQ(started_, "abcdef");
 }
 
-TEST_F(ProbeSlotsTest, SlowOnesLeaveHalfToTheOthers) {
+TEST_F(RunSlotsTest, SlowOnesLeaveHalfToTheOthers) {
   for (const char* name : {"1", "2", "3", "4"}) EXPECT_TRUE(Enter(name, true));
   EXPECT_FALSE(Enter("5", true));
   EXPECT_EQ(started_, "12");
@@ -38,7 +38,7 @@ TEST_F(ProbeSlotsTest, SlowOnesLeaveHalfToTheOthers) {
   EXPECT_EQ(started_, "12abc3");
 }
 
-TEST_F(ProbeSlotsTest, NothingStartsOnceItIsClosed) {
+TEST_F(RunSlotsTest, NothingStartsOnceItIsClosed) {
   for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(Enter(name));
   slots_.Close();
   slots_.Leave(false);
@@ -47,4 +47,4 @@ TEST_F(ProbeSlotsTest, NothingStartsOnceItIsClosed) {
 }
 
 }  // namespace
-}  // namespace splitlet::pod_worker
+}  // namespace splitlet::exec
