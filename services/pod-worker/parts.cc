@@ -97,8 +97,7 @@ WorkerStore::Deps StoreDeps(GroundParts& p, PodLoop& loop) {
           .records = p.records,
           .workers = p.workers,
           .log = p.deps.log,
-          .is_held = [&loop](const std::string& uid) { return loop.IsHeld(uid); },
-          .on_saved = [&loop](const std::string& uid) { loop.Advance(uid); }};
+          .pods = loop};
 }
 
 CredentialProviders::Deps ProviderDeps(GroundParts& p) {
@@ -160,9 +159,7 @@ ResyncTimer::Deps ResyncDeps(GroundParts& p, PodLoop& loop) {
           .random = p.random,
           .request_timeout = p.config.request_timeout,
           .period = p.config.sync_frequency,
-          .inspect = [&loop](const std::string& uid, auto listing) {
-            loop.Advance(uid, std::move(listing));
-          }};
+          .pods = loop};
 }
 
 PodTerminator::Deps TerminatorDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
@@ -185,40 +182,32 @@ PodTerminator::Deps TerminatorDeps(GroundParts& p, StepParts& steps, PodLoop& lo
       .stopped_sandboxes = p.stopped_sandboxes,
       .on_ended = [&steps](const std::string& uid,
                            const std::set<std::string>& ids) { steps.probes.OnEnded(uid, ids); },
-      .on_step_ended = [&loop](Worker& worker, bool again) { loop.OnStepEnded(worker, again); },
-      .inspect_again = [&loop](const std::string& uid,
-                               Duration wait) { loop.AdvanceAfter(uid, wait); }};
+      .pods = loop};
 }
 
 SyncRunner::Deps SyncRunnerDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
-  return {
-      .clock = p.deps.clock,
-      .loop = p.deps.loop,
-      .strands = p.deps.runtime_strands,
-      .sync = p.sync,
-      .objects = [&p](const Worker& worker) { return p.objects.View(worker); },
-      .node_ips = steps.addresses.Get(),
-      .records = p.records,
-      .metrics = p.metrics,
-      .random = p.random,
-      .log = p.deps.log,
-      .workers = p.workers,
-      .store = steps.store,
-      .puller = steps.puller,
-      .hooks = steps.hooks,
-      .events = p.deps.events,
-      .resyncs = steps.resyncs,
-      .end = [&steps](Worker& worker) { steps.terminator.Kill(worker, {}); },
-      .stop_containers =
-          [&steps](Worker& worker, StopSteps stops) {
-            steps.terminator.StopContainers(worker, std::move(stops));
-          },
-      .on_step_ended = [&loop](Worker& worker, bool again) { loop.OnStepEnded(worker, again); },
-      .inspect_again = [&loop](const std::string& uid,
-                               Duration wait) { loop.AdvanceAfter(uid, wait); },
-      .on_seen = [&loop](Worker& worker,
-                         const v1::ObservedPod& seen) { loop.OnSeen(worker, seen); },
-      .on_runtime_answer = [&loop](const std::string& trouble) { loop.OnRuntimeAnswer(trouble); }};
+  return {.clock = p.deps.clock,
+          .loop = p.deps.loop,
+          .strands = p.deps.runtime_strands,
+          .sync = p.sync,
+          .objects = [&p](const Worker& worker) { return p.objects.View(worker); },
+          .node_ips = steps.addresses.Get(),
+          .records = p.records,
+          .metrics = p.metrics,
+          .random = p.random,
+          .log = p.deps.log,
+          .workers = p.workers,
+          .store = steps.store,
+          .puller = steps.puller,
+          .hooks = steps.hooks,
+          .events = p.deps.events,
+          .resyncs = steps.resyncs,
+          .end = [&steps](Worker& worker) { steps.terminator.Kill(worker, {}); },
+          .stop_containers =
+              [&steps](Worker& worker, StopSteps stops) {
+                steps.terminator.StopContainers(worker, std::move(stops));
+              },
+          .pods = loop};
 }
 
 }  // namespace
@@ -262,7 +251,7 @@ RemovalHolds::Deps HoldDeps(GroundParts& p, PodLoop& loop) {
           .log = p.deps.log,
           .request_timeout = p.config.request_timeout,
           .need = [&loop](const std::string& uid) { return loop.NeedOf(uid); },
-          .on_released = [&loop](const std::string& uid) { loop.OnPodChanged(uid); }};
+          .pods = loop};
 }
 
 LeftVolumes::Deps LeftVolumesDeps(GroundParts& p, PodLoop& loop) {
@@ -270,7 +259,7 @@ LeftVolumes::Deps LeftVolumesDeps(GroundParts& p, PodLoop& loop) {
           .strands = p.deps.runtime_strands,
           .runtime = p.runtime,
           .volumes = p.volumes,
-          .is_held = [&loop](const std::string& uid) { return loop.IsHeld(uid); },
+          .pods = loop,
           .need = [&loop](const std::string& uid) { return loop.NeedOf(uid); }};
 }
 
@@ -348,9 +337,7 @@ RequestHandler::Deps RequestDeps(const Below& below, ControlParts& control,
           .is_unreadable =
               [&control](const std::string& key) { return control.unreadable.Contains(key); },
           .add = calls.add,
-          .advance = [&loop = below.loop](const std::string& uid) { loop.Advance(uid); },
-          .inspect_again = [&loop = below.loop](const std::string& uid,
-                                                Duration wait) { loop.AdvanceAfter(uid, wait); }};
+          .pods = below.loop};
 }
 
 Recovery::Deps RecoveryDeps(const Below& below, ControlParts& control,
@@ -372,9 +359,7 @@ Recovery::Deps RecoveryDeps(const Below& below, ControlParts& control,
           .add = calls.add,
           .on_read = calls.on_read,
           .on_listed = calls.on_listed,
-          .on_runtime_answer = [&loop = below.loop](const std::string& trouble) {
-            loop.OnRuntimeAnswer(trouble);
-          }};
+          .pods = below.loop};
 }
 
 CgroupKeeper::Deps KeeperDeps(GroundParts& p, ControlParts& control) {
@@ -406,8 +391,7 @@ ControlParts::ControlParts(GroundParts& p, StepParts& steps, PodLoop& loop, Call
             .strands = p.deps.runtime_strands,
             .runtime = p.runtime,
             .workers = p.workers,
-            .on_inspected = [&loop](const std::string& uid,
-                                    bool is_gone) { loop.OnNameInspected(uid, is_gone); }}),
+            .pods = loop}),
       confirmation({.clock = p.deps.clock,
                     .loop = p.deps.loop,
                     .strands = p.deps.strands,

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The parts that pod-worker is made of, floor by floor. Each floor builds its parts from those
-/// below; a part calls upwards only through PodLoop and the functions that its Deps name.
+/// below; a part calls upwards only through PodAdvancer and the functions that its Deps name.
 /// Threads: made and destroyed on the loop.
 /// Errors:  none.
 /// Source:  services/pod-worker/README.md, "Floors".

@@ -6,7 +6,7 @@
 namespace splitlet::pod_worker {
 
 void LeftVolumes::TearDown(const std::string& uid, const Done& done) {
-  if (!deps_.is_held(uid)) return done(FailedPrecondition("no hold names the pod"));
+  if (!deps_.pods.IsHeld(uid)) return done(FailedPrecondition("no hold names the pod"));
   if (deps_.strands.Pending(uid) > 0) return done(Unavailable("the pod is worked on"));
   Begin(uid, done);
 }

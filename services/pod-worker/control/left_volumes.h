@@ -21,6 +21,7 @@
 #include "libs/base/status.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 
@@ -34,7 +35,7 @@ class LeftVolumes {
     exec::Strands& strands;
     const PodRuntime& runtime;
     VolumeManager& volumes;
-    std::function<bool(const std::string& uid)> is_held;
+    const PodAdvancer& pods;
     std::function<PodNeed(const std::string& uid)> need;
   };
   explicit LeftVolumes(Deps deps) : deps_(std::move(deps)) {}

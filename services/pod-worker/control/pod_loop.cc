@@ -15,7 +15,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kLeftoverRetry = 1s;
 constexpr Duration kIdsRetry = 10s;
 constexpr const char* kPastDeadline =
     "Pod was active on the node longer than the specified deadline";
@@ -26,7 +25,7 @@ PodLoop::PodLoop(Deps deps)
     : deps_(deps),
       due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }) {}
 
-void PodLoop::Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) {
+void PodLoop::AdvanceWith(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) {
   Worker* worker = Find(uid);
   if (worker == nullptr || !deps_.recovery.is_listed() || stopping_) return;
   worker->On(ActivityEvent::kWoken);
@@ -121,10 +120,6 @@ void PodLoop::OnDesiredReady() {
   for (const auto& uid : deps_.workers.Uids())
     if (const Worker* worker = Find(uid)) deps_.gone.ForgetIfGone(*worker);
   if (first) AdvanceAll();
-}
-
-void PodLoop::OnNameInspected(const std::string& uid, bool gone) {
-  gone ? Advance(uid) : due_.Add(uid, kLeftoverRetry);
 }
 
 void PodLoop::OnSeen(Worker& worker, const v1::ObservedPod& seen) {

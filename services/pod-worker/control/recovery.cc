@@ -131,11 +131,11 @@ void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandbo
     if (runtime_trouble_.empty())
       deps_.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
     runtime_trouble_ = Message(status);
-    deps_.on_runtime_answer(runtime_trouble_);
+    deps_.pods.OnRuntimeAnswer(runtime_trouble_);
     deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
     return;
   }
-  deps_.on_runtime_answer("");
+  deps_.pods.OnRuntimeAnswer("");
   is_listed_ = true;
   ShowReplaced(deps_.workers, *containers);
   deps_.on_listed(*sandboxes, *containers);

@@ -20,6 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/probes/results.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -50,8 +51,7 @@ class Recovery {
     std::function<void(const std::vector<cri::Sandbox>& sandboxes,
                        const std::vector<cri::Container>& containers)>
         on_listed;
-    /// Whether the runtime answers; empty: it does.
-    std::function<void(const std::string& trouble)> on_runtime_answer;
+    PodAdvancer& pods;
   };
   explicit Recovery(Deps deps) : deps_(std::move(deps)) {}
 

@@ -82,7 +82,7 @@ void RemovalHolds::OnReleaseHold(const std::string& hold_id) {
   deps_.strands.Run("holds", [this, hold_id] {
     deps_.log.LogIfError(deps_.records.ForgetHold(hold_id), "forget hold");
   });
-  for (const auto& uid : uids) deps_.on_released(uid);
+  for (const auto& uid : uids) deps_.pods.OnPodChanged(uid);
 }
 
 Clock::Time RemovalHolds::HeldUntil(const std::string& uid) const {

@@ -20,6 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/termination/stopped_sandboxes.h"
 
@@ -44,8 +45,7 @@ class RemovalHolds {
     const Log& log;
     Duration request_timeout;
     std::function<PodNeed(const std::string& uid)> need;
-    /// The pod is in one hold less.
-    std::function<void(const std::string& uid)> on_released;
+    PodAdvancer& pods;
   };
   explicit RemovalHolds(Deps deps) : deps_(std::move(deps)) {}
 

@@ -89,7 +89,7 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
   }
   if (action == GrantAction::kAnswer) {
     AnswerSaved(*worker, std::move(done));
-    if (worker->state == WorkerState::kSyncing) deps_.advance(request.uid());
+    if (worker->state == WorkerState::kSyncing) deps_.pods.Advance(request.uid());
     return;
   }
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
@@ -410,7 +410,7 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
     case DesiredAction::kEnd:
       if (deps_.terminator.Kill(*worker, order)) return deps_.store.Save(*worker, {});
       return PublishAgain(*worker, true);
-    case DesiredAction::kTryLater: return deps_.inspect_again(record.uid(), 1s);
+    case DesiredAction::kTryLater: return deps_.pods.AdvanceAfter(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);

@@ -25,6 +25,7 @@
 #include "services/pod-worker/control/requests.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/termination/pod_runtime.h"
@@ -66,8 +67,7 @@ class RequestHandler {
     const DesiredConfirmation& owner;
     std::function<bool(const std::string& key)> is_unreadable;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
-    std::function<void(const std::string& uid)> advance;
-    std::function<void(const std::string& uid, Duration wait)> inspect_again;
+    PodAdvancer& pods;
   };
   explicit RequestHandler(Deps deps) : deps_(std::move(deps)) {}
 

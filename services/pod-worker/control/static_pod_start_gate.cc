@@ -10,6 +10,8 @@ namespace splitlet::pod_worker {
 
 namespace {
 
+constexpr Duration kLeftoverRetry = 1s;
+
 bool IsLive(const cri::Container& container) {
   return container.state != cri::ContainerState::kExited;
 }
@@ -82,7 +84,7 @@ void StaticPodStartGate::Inspect(const Worker& waiting, const std::string& lefto
     const bool gone = seen.ok() && !IsLive(*seen);
     deps_.loop.Post([this, uid, full, leftover, gone] {
       if (gone) Forget(full, leftover);
-      deps_.on_inspected(uid, gone);
+      gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
     });
   });
 }

@@ -9,7 +9,6 @@
 /// Errors:  none; a leftover whose inspection fails counts as alive.
 /// Source:  docs/safety.md, rule 18.
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 
@@ -29,8 +29,7 @@ class StaticPodStartGate {
     exec::Strands& strands;
     const PodRuntime& runtime;
     const Workers& workers;
-    /// The leftover that `uid` waits for was inspected: is it gone?
-    std::function<void(const std::string& uid, bool gone)> on_inspected;
+    PodAdvancer& pods;
   };
   explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
 
@@ -44,7 +43,7 @@ class StaticPodStartGate {
     std::string leftover;  // UID of that pod where it is a leftover, which is to be inspected
   };
   Wait WaitOf(const Worker& worker) const;
-  /// Is the leftover that `waiting` waits for gone?
+  /// Advances `waiting` when the leftover is gone, or later, to inspect it again.
   void Inspect(const Worker& waiting, const std::string& leftover);
   /// The pod has finished: nothing of it is alive.
   void OnFinished(const Worker& worker);

@@ -71,7 +71,7 @@ void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const 
     Put(*worker, saved);
   }
   if (done) done(OkStatus());
-  if (last) deps_.on_saved(uid);
+  if (last) deps_.pods.Advance(uid);
 }
 
 /// One try at a time, however many calls failed: they come every few seconds while a disk is full.
@@ -101,7 +101,7 @@ void WorkerStore::PutWorkers(const Worker& worker) {
 void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
   if (worker.orphan || worker.incarnation == 0 || worker.removal == Removal::kForgotten) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
-  record.set_held(deps_.is_held(worker.uid));
+  record.set_held(deps_.pods.IsHeld(worker.uid));
   deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
                        "put worker");
 }

@@ -22,6 +22,7 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 
@@ -53,9 +54,8 @@ class WorkerStore {
     const DiskRecords& records;
     const Workers& workers;
     const Log& log;
-    std::function<bool(const std::string& uid)> is_held;  // for the record
-    /// Nothing of the worker is on its way to the disk any more.
-    std::function<void(const std::string& uid)> on_saved;
+    /// Advanced when nothing of the worker is on its way to the disk any more.
+    PodAdvancer& pods;
   };
   explicit WorkerStore(Deps deps) : deps_(std::move(deps)) {}
 

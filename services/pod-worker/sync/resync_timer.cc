@@ -97,8 +97,7 @@ void ResyncTimer::Await(const std::string& uid) {
 void ResyncTimer::List() {
   if (is_listing_ || waiting_.empty()) return;
   // The whole runtime is not listed for one pod.
-  if (waiting_.size() == 1)
-    return deps_.inspect(waiting_.extract(waiting_.begin()).value(), nullptr);
+  if (waiting_.size() == 1) return deps_.pods.Advance(waiting_.extract(waiting_.begin()).value());
   is_listing_ = true;
   asked_ = std::exchange(waiting_, {});
   deps_.strands.Run("resync", [this, uids = asked_] {
@@ -118,7 +117,7 @@ void ResyncTimer::OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed)
     std::shared_ptr<const cri::PodListing> of_pod;
     if (listed.ok())
       of_pod = std::make_shared<const cri::PodListing>(std::move((*listed)->at(uid)));
-    deps_.inspect(uid, std::move(of_pod));
+    deps_.pods.AdvanceWith(uid, std::move(of_pod));
   }
   List();
 }

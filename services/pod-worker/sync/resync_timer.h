@@ -13,7 +13,6 @@
 /// Errors:  after a listing that fails each pod is inspected by itself, and reports the error.
 /// Source:  docs/safety.md, rule 17.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,6 +24,7 @@
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 
 namespace splitlet::pod_worker {
 
@@ -46,10 +46,8 @@ class ResyncTimer {
     cri::Observer& observer;
     Random& random;
     Duration request_timeout;
-    Duration period;  // between two inspections of a pod; up to half of it longer
-    /// `listing` is null for a pod that is to be listed by itself.
-    std::function<void(const std::string& uid, std::shared_ptr<const cri::PodListing> listing)>
-        inspect;
+    Duration period;    // between two inspections of a pod; up to half of it longer
+    PodAdvancer& pods;  // without a listing: the pod is to be listed by itself
   };
   explicit ResyncTimer(Deps deps) : deps_(std::move(deps)) {}
   ~ResyncTimer() { deps_.loop.CancelTimer(timer_); }

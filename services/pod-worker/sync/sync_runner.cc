@@ -64,10 +64,10 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   Worker* worker = deps_.workers.Find(uid);
   CHECK(worker != nullptr && IsInStep(worker->activity));
   ApplyOutcome(*worker, outcome, took);
-  if (worker->state != WorkerState::kSyncing) return deps_.on_step_ended(*worker, true);
+  if (worker->state != WorkerState::kSyncing) return deps_.pods.OnStepEnded(*worker, true);
   if (!outcome.terminal_phase.empty()) {
     Complete(*worker, outcome);
-    return deps_.on_step_ended(*worker, false);  // what comes next waits for the save
+    return deps_.pods.OnStepEnded(*worker, false);  // what comes next waits for the save
   }
   if (outcome.hook_over) worker->post_start.Cancel();
   if (outcome.post_start) BeginPostStart(*worker, *outcome.post_start);
@@ -83,7 +83,7 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
   if (outcome.next == NextSync::kNotNeeded) worker->traceparent = Unsampled(worker->traceparent);
-  deps_.on_step_ended(*worker, outcome.next == NextSync::kImmediately);
+  deps_.pods.OnStepEnded(*worker, outcome.next == NextSync::kImmediately);
 }
 
 void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
@@ -96,7 +96,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   worker.known_running =
       lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
   if (outcome.seen != nullptr && worker.state == WorkerState::kSyncing)
-    deps_.on_seen(worker, *outcome.seen);
+    deps_.pods.OnSeen(worker, *outcome.seen);
   if (outcome.seen != nullptr) {
     worker.pod_ip = PodIpOf(*outcome.seen);
     std::set<std::string> running;
@@ -112,9 +112,9 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
   if (outcome.acted) worker.last_action = deps_.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
-    deps_.on_runtime_answer(Message(outcome.status));
+    deps_.pods.OnRuntimeAnswer(Message(outcome.status));
   } else if (outcome.seen != nullptr) {
-    deps_.on_runtime_answer("");
+    deps_.pods.OnRuntimeAnswer("");
   }
   ApplyError(worker, outcome);
 }
@@ -172,7 +172,7 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         WaitingReason{"PostStartHookError", std::string(Message(status)), std::nullopt};
     deps_.store.PutWorkers(*worker);
   }
-  deps_.inspect_again(worker->uid, Duration{0});
+  deps_.pods.AdvanceAfter(worker->uid, Duration{0});
 }
 
 void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
@@ -207,7 +207,7 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
     const Duration left = std::max(*outcome.retry_at - deps_.clock.Now(), Duration{0});
     wait = std::min(wait.value_or(left), left);
   }
-  if (wait) deps_.inspect_again(worker.uid, *wait);
+  if (wait) deps_.pods.AdvanceAfter(worker.uid, *wait);
   deps_.resyncs.Add(worker.uid);
 }
 
@@ -251,8 +251,8 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
       if (saved.ok() && same->state == WorkerState::kSyncing)
         return deps_.stop_containers(*same, std::move(*shared));
       deps_.log.LogIfError(saved, "save restarts");
-      deps_.inspect_again(uid, kQuickRetry);
-      deps_.on_step_ended(*same, false);
+      deps_.pods.AdvanceAfter(uid, kQuickRetry);
+      deps_.pods.OnStepEnded(*same, false);
     });
   });
 }

@@ -255,7 +255,7 @@ void PodTerminator::OnStopped(const StopAnswer& answer) {
 void PodTerminator::OnAllStopped(Worker& worker) {
   const Termination::Result stopped = worker.termination.EndRun();
   worker.last_action = deps_.clock.Now();
-  if (stopped.cancelled) return deps_.on_step_ended(worker, true);
+  if (stopped.cancelled) return deps_.pods.OnStepEnded(worker, true);
   const std::string errors = fmt::format("{}", fmt::join(stopped.errors, ", "));
   if (worker.state == WorkerState::kTerminating && stopped.with_pod) {
     // Stopping the sandbox kills immediately: not while the containers still have time.
@@ -263,13 +263,13 @@ void PodTerminator::OnAllStopped(Worker& worker) {
     if (!stopped.errors.empty() && in_time) return Fail(worker, errors);
     return StopSandboxes(worker, stopped.errors);
   }
-  if (stopped.errors.empty()) return deps_.on_step_ended(worker, true);
+  if (stopped.errors.empty()) return deps_.pods.OnStepEnded(worker, true);
   const std::string text = fmt::format("failed to \"KillContainer\": {}", errors);
   worker.trouble.Set(Trouble::kKill, text);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
-  deps_.inspect_again(worker.uid, kStopRetry);
+  deps_.pods.AdvanceAfter(worker.uid, kStopRetry);
   deps_.store.PutWorkers(worker);
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 /// Also when a container did not stop in its time: the sandbox takes it along.
@@ -309,7 +309,7 @@ void PodTerminator::OnSandboxesStopped(const std::string& uid,
                                  KV("podUID", uid), TraceField(worker)});
   // The next step begins when this save is done.
   deps_.store.Save(worker, {.permanent = worker.incarnation != 0 && !worker.orphan, .fsync = true});
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 void PodTerminator::Settle(Worker& worker) const {
@@ -370,7 +370,7 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
   // The next step begins when this save is done.
   deps_.store.Save(worker, {});
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 /// A program under way wakes the pod when it has ended. A program that hangs in the kernel may
@@ -380,26 +380,26 @@ void PodTerminator::OnUnmounting(Worker& worker) {
   if (!worker.unmounting_since) worker.unmounting_since = now;
   const Duration waited = now - worker.unmounting_since;
   if (waited < kUnmountWait) {
-    deps_.inspect_again(worker.uid, kUnmountWait - waited);
+    deps_.pods.AdvanceAfter(worker.uid, kUnmountWait - waited);
   } else if (worker.trouble.Set(Trouble::kUnmounting, kStillMounted)) {
     deps_.log.Warn("volumes of a terminated pod are still mounted",
                    {KV("pod", kube::PodKey(worker.name_space, worker.name)),
                     KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
     deps_.store.PutWorkers(worker);
   }
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 void PodTerminator::Fail(Worker& worker, const std::string& why) {
-  if (stopping_) return deps_.on_step_ended(worker, false);  // given up here, not refused
+  if (stopping_) return deps_.pods.OnStepEnded(worker, false);  // given up here, not refused
   const std::string text = fmt::format("error killing pod: {}", why);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
   if (worker.trouble.Set(Trouble::kKill, text))
     deps_.log.Warn("cannot terminate pod, will try again",
                    {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
-  deps_.inspect_again(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
+  deps_.pods.AdvanceAfter(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
   deps_.store.PutWorkers(worker);
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 }  // namespace splitlet::pod_worker

@@ -32,6 +32,7 @@
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/pod/kill.h"
 #include "services/pod-worker/pod/node_info.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/termination.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -64,19 +65,17 @@ class PodTerminator {
     StoppedSandboxes& stopped_sandboxes;
     /// These containers do not run any more.
     std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
-    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
-    std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> inspect_again;
+    PodAdvancer& pods;
   };
   explicit PodTerminator(Deps deps) : deps_(std::move(deps)) {}
 
   /// Adds an order to the kill of the worker. True when something is to be saved.
   bool Kill(Worker& worker, const KillOrder& order);
-  /// Inspects the pod, and stops what runs. The worker is busy until on_step_ended.
+  /// Inspects the pod, and stops what runs. The worker is busy until OnStepEnded.
   void Inspect(Worker& worker);
   /// The worker is busy already.
   void StopContainers(Worker& worker, StopSteps run);
-  /// Tears down what belonged to the pod alone. The worker is busy until on_step_ended.
+  /// Tears down what belonged to the pod alone. The worker is busy until OnStepEnded.
   void TearDown(Worker& worker);
   /// Cancels stops. A stop that is given up from now on is no failure.
   void BeginStop();
