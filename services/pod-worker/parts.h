@@ -18,6 +18,7 @@
 #include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/api_objects/pod_objects.h"
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
@@ -62,10 +63,26 @@ class WorkerRecord;
 
 namespace splitlet::pod_worker {
 
+/// The calls of the container runtime.
+struct RuntimeCalls {
+  cri::Reader& reader;
+  cri::Runner& runner;
+  cri::Remover& remover;
+  cri::Images& images;
+  cri::LongCalls& long_calls;
+  cri::TailReader read_tail;  // for termination messages
+};
+
+/// The files and mounts of the node.
+struct Disk {
+  fs::FileSystem& files;
+  fs::Mounts& mounts;
+  fs::Ownership& ownership;
+  fs::WithinReader read_within;
+};
+
 struct Deps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;  // files and short calls: never held up by the runtime
+  exec::Env env;  // strands: files and short calls, never held up by the runtime
   /// Calls to the runtime for one pod, but for stops and pulls, which hold no thread. Such a call
   /// may last as long as a network plugin takes to give up, and holds its thread all the time: the
   /// pool admits others beside those that last long.
@@ -74,20 +91,10 @@ struct Deps {
   bus::Table<v1::WorkerRecord> table;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::PodStatusRecord> podstatus;
-  cri::Reader& reader;
-  cri::Runner& runner;
-  cri::Remover& remover;
-  cri::Images& images;
-  cri::LongCalls& long_calls;
-  cri::TailReader read_tail;  // for termination messages
-  fs::FileSystem& files;
-  fs::Mounts& mounts;
-  fs::Ownership& ownership;
-  fs::WithinReader read_within;
+  RuntimeCalls runtime;
+  Disk disk;
   peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
-  prometheus::Registry& metrics;
-  Log log;
   http::Caller& http;  // of servers in pods, for probes and hooks
   uint64_t seed = 1;   // of jitter
   std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
@@ -105,6 +112,14 @@ struct GroundParts {
   GroundParts(Deps deps, Config config);
   GroundParts(const GroundParts&) = delete;
   GroundParts& operator=(const GroundParts&) = delete;
+  /// For calls to the runtime instead of files.
+  exec::Env RuntimeEnv() const {
+    return {.clock = deps.env.clock,
+            .loop = deps.env.loop,
+            .strands = deps.runtime_strands,
+            .log = deps.env.log,
+            .metrics = deps.env.metrics};
+  }
 
   Deps deps;
   const Config config;

@@ -6,9 +6,9 @@ namespace splitlet::pod_worker {
 
 void DesiredConfirmation::WhenGone(const std::string& uid, const std::string& source,
                                    exec::Task gone) const {
-  deps_.strands.Run("ask/" + uid, [this, uid, source, gone = std::move(gone)] {
-    const auto knows = deps_.owner.Knows(uid, source, After(deps_.clock, kAskOwner));
-    if (knows.ok() && !*knows) deps_.loop.Post(gone);
+  deps_.env.strands.Run("ask/" + uid, [this, uid, source, gone = std::move(gone)] {
+    const auto knows = deps_.owner.Knows(uid, source, After(deps_.env.clock, kAskOwner));
+    if (knows.ok() && !*knows) deps_.env.loop.Post(gone);
   });
 }
 

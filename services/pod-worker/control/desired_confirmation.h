@@ -12,6 +12,7 @@
 #include <string>
 
 #include "libs/base/clock.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
 
@@ -23,9 +24,7 @@ inline constexpr Duration kAskOwner = std::chrono::seconds{5};
 class DesiredConfirmation {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::DesiredOwner& owner;
   };
   explicit DesiredConfirmation(Deps deps) : deps_(deps) {}

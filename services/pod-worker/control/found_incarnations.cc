@@ -63,7 +63,8 @@ void FoundIncarnations::PutWorkers(const std::string& uid) {
   record.set_namespace_(found.name_space);
   record.set_source(found.source);
   record.set_incarnation(found.incarnation);
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record), "publish recovered incarnation");
+  deps_.env.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record),
+                           "publish recovered incarnation");
 }
 
 void FoundIncarnations::OnWorkerAdded(const Worker& worker) {
@@ -88,9 +89,9 @@ void FoundIncarnations::Forget(const std::string& uid) {
 
 void FoundIncarnations::ForgetForEver(const std::string& uid) {
   Forget(uid);
-  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.records.ForgetPermanent(uid),
-                         "remove the permanent records of a pod");
+  deps_.env.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.env.log.LogIfError(deps_.records.ForgetPermanent(uid),
+                             "remove the permanent records of a pod");
   });
 }
 
@@ -110,7 +111,7 @@ void FoundIncarnations::CollectFound() {
     deps_.runtime_strands.Run("found/" + uid, [this, uid = uid, key] {
       const auto seen = deps_.runtime.Inspect(uid);
       if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
-      deps_.loop.Post([this, uid, key] {
+      deps_.env.loop.Post([this, uid, key] {
         if (!deps_.is_unreadable(key) && found_.erase(uid) > 0) deps_.table.Remove(key);
       });
     });

@@ -21,6 +21,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/desired_confirmation.h"
 #include "services/pod-worker/pod/workers.h"
@@ -43,8 +44,7 @@ struct FoundIncarnation {
 class FoundIncarnations {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     exec::Strands& runtime_strands;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
@@ -52,7 +52,6 @@ class FoundIncarnations {
     const DiskRecords& records;
     const PodRuntime& runtime;
     const Workers& workers;
-    const Log& log;
     std::function<bool(const std::string& key)> is_unreadable;
   };
   explicit FoundIncarnations(Deps deps) : deps_(std::move(deps)) {}

@@ -15,6 +15,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/desired_confirmation.h"
 #include "services/pod-worker/control/found_incarnations.h"
@@ -33,8 +34,7 @@ namespace splitlet::pod_worker {
 class GonePods {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     exec::Strands& runtime_strands;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;

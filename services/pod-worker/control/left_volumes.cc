@@ -7,7 +7,7 @@ namespace splitlet::pod_worker {
 
 void LeftVolumes::TearDown(const std::string& uid, const Done& done) {
   if (!deps_.pods.IsHeld(uid)) return done(FailedPrecondition("no hold names the pod"));
-  if (deps_.strands.Pending(uid) > 0) return done(Unavailable("the pod is worked on"));
+  if (deps_.env.strands.Pending(uid) > 0) return done(Unavailable("the pod is worked on"));
   Begin(uid, done);
 }
 
@@ -20,10 +20,10 @@ void LeftVolumes::OnProgramEnded(const std::string& uid) {
 void LeftVolumes::Begin(const std::string& uid, const Done& done) {
   if (deps_.need(uid) != PodNeed::kNothing) return done(FailedPrecondition("the pod is not over"));
   under_way_.insert(uid);
-  deps_.strands.Run(uid, [this, uid, done] {
+  deps_.env.strands.Run(uid, [this, uid, done] {
     const auto gone = TearDownNow(uid);
     if (!gone.ok() || *gone == Progress::kDone)
-      deps_.loop.Post([this, uid] { under_way_.erase(uid); });
+      deps_.env.loop.Post([this, uid] { under_way_.erase(uid); });
     done(gone);
   });
 }

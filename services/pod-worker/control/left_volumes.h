@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "libs/base/status.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
 #include "services/pod-worker/pod/pod_advancer.h"
@@ -31,8 +32,7 @@ class LeftVolumes {
  public:
   using Done = std::function<void(StatusOr<Progress>)>;
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const PodRuntime& runtime;
     VolumeManager& volumes;
     const PodAdvancer& pods;

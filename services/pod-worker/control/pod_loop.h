@@ -16,6 +16,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/work_queue.h"
 #include "services/pod-worker/api_objects/pod_objects.h"
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
@@ -47,11 +48,9 @@ namespace splitlet::pod_worker {
 class PodLoop final : public PodAdvancer {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     const bus::View<v1::DesiredRecord>& desired;
     daemon::EventRecorder& events;
-    Duration crash_loop_max;
     Workers& workers;
     PodObjects& objects;
     UserIdRanges& user_ids;

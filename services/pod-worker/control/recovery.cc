@@ -37,10 +37,10 @@ void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& con
 }  // namespace
 
 void Recovery::ReadRecords() {
-  deps_.strands.Run("recover", [this] {
+  deps_.env.strands.Run("recover", [this] {
     auto records =
         std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
-    deps_.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
+    deps_.env.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
   });
 }
 
@@ -48,13 +48,13 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
   if (!records.ok()) {
     const std::string before = std::exchange(trouble_, Message(records.status()));
     if (before != trouble_)
-      deps_.log.Error("cannot read the files of this process", {KV("err", records.status())});
-    deps_.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
+      deps_.env.log.Error("cannot read the files of this process", {KV("err", records.status())});
+    deps_.env.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
     return;
   }
   trouble_.clear();
   for (const auto& problem : records->problems)
-    deps_.log.Error("cannot use a record", {KV("reason", problem)});
+    deps_.env.log.Error("cannot use a record", {KV("reason", problem)});
   AddWorkers(*records);
   is_read_ = true;
   deps_.on_read(*records);
@@ -64,7 +64,7 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
 void Recovery::AddWorkers(const DiskRecords::All& records) {
   // The time of the last action is not known: it may have been just before the end of the process.
   for (const auto& saved : records.workers)
-    deps_.add(FromSavedWorker(saved)).last_action = deps_.clock.Now();
+    deps_.add(FromSavedWorker(saved)).last_action = deps_.env.clock.Now();
   for (const auto& saved : records.permanent) AddPermanent(saved);
   for (const auto& [key, saved] : records.restarts) {
     Worker* worker = deps_.workers.FindByKey(key);
@@ -114,12 +114,12 @@ void Recovery::AddPermanent(const v1::SavedPod& saved) {
 }
 
 void Recovery::ListRuntime() {
-  deps_.strands.Run("recover", [this] {
-    const Deadline deadline = After(deps_.clock, deps_.request_timeout);
+  deps_.env.strands.Run("recover", [this] {
+    const Deadline deadline = After(deps_.env.clock, deps_.request_timeout);
     auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
     StatusOr<std::vector<cri::Container>> containers = std::vector<cri::Container>{};
     if (sandboxes.ok()) containers = deps_.reader.ListContainers({}, deadline);
-    deps_.loop.Post(
+    deps_.env.loop.Post(
         [this, s = std::move(sandboxes), c = std::move(containers)] { OnRuntimeListed(s, c); });
   });
 }
@@ -129,10 +129,10 @@ void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandbo
   const Status status = sandboxes.ok() ? containers.status() : sandboxes.status();
   if (!status.ok()) {
     if (runtime_trouble_.empty())
-      deps_.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
+      deps_.env.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
     runtime_trouble_ = Message(status);
     deps_.pods.OnRuntimeAnswer(runtime_trouble_);
-    deps_.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
+    deps_.env.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
     return;
   }
   deps_.pods.OnRuntimeAnswer("");

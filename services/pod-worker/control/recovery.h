@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/found_incarnations.h"
 #include "services/pod-worker/pod/pod_advancer.h"
@@ -32,12 +33,9 @@ namespace splitlet::pod_worker {
 class Recovery {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     const DiskRecords& records;
-    const Log& log;
     Duration request_timeout;
     Duration crash_loop_max;
     const Workers& workers;

@@ -23,22 +23,21 @@ void RemovalHolds::OnRead(const std::map<std::string, v1::SavedHold>& on_disk) {
 }
 
 void RemovalHolds::Add(const std::string& hold_id, Hold hold) {
-  const Duration left = std::max(hold.until - deps_.clock.Now(), Duration{0});
+  const Duration left = std::max(hold.until - deps_.env.clock.Now(), Duration{0});
   holds_[hold_id] = std::move(hold);
-  deps_.loop.RunAfter(left, [this, hold_id] { OnReleaseHold(hold_id); });
+  deps_.env.loop.RunAfter(left, [this, hold_id] { OnReleaseHold(hold_id); });
 }
 
 void RemovalHolds::OnHoldForRemoval(const v1::HoldRequest& request, Done done) {
-  deps_.strands.Run("holds", [this, request, done = std::move(done)] {
+  deps_.env.strands.Run("holds", [this, request, done = std::move(done)] {
     const Deadline deadline =
-        After(deps_.clock, std::min<Duration>(deps_.request_timeout, kListLimit));
+        After(deps_.env.clock, std::min<Duration>(deps_.request_timeout, kListLimit));
     auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
     if (!sandboxes.ok()) return done(sandboxes.status());
     auto containers = deps_.reader.ListContainers({}, deadline);
     if (!containers.ok()) return done(containers.status());
-    deps_.loop.Post([this, request, done, s = std::move(*sandboxes), c = std::move(*containers)] {
-      Answer(request, s, c, done);
-    });
+    deps_.env.loop.Post([this, request, done, s = std::move(*sandboxes),
+                         c = std::move(*containers)] { Answer(request, s, c, done); });
   });
 }
 
@@ -50,7 +49,7 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
                           {request.container_ids().begin(), request.container_ids().end()},
                           {request.sandbox_ids().begin(), request.sandbox_ids().end()}};
   const HoldAnswer answer = ComputeHold(wishes, sandboxes, containers, deps_.need);
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   v1::HoldReply reply;
   reply.set_hold_id(fmt::format("{}-{}", now.monotonic.count(), ++last_hold_));
   for (const auto& uid : answer.removable.uids) reply.add_uids(uid);
@@ -65,11 +64,11 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
   v1::SavedHold hold;
   for (const auto& uid : answer.held_uids) hold.add_uids(uid);
   *hold.mutable_until() = reply.until();
-  deps_.strands.Run("holds", [this, reply, hold, done] {
+  deps_.env.strands.Run("holds", [this, reply, hold, done] {
     const Status saved = deps_.records.SaveHold(reply.hold_id(), hold);
     if (saved.ok()) return done(reply);
     // gc removes nothing under it.
-    deps_.loop.Post([this, id = reply.hold_id()] { OnReleaseHold(id); });
+    deps_.env.loop.Post([this, id = reply.hold_id()] { OnReleaseHold(id); });
     done(saved);
   });
 }
@@ -79,8 +78,8 @@ void RemovalHolds::OnReleaseHold(const std::string& hold_id) {
   if (found == holds_.end()) return;
   const std::set<std::string> uids = std::move(found->second.uids);
   holds_.erase(found);
-  deps_.strands.Run("holds", [this, hold_id] {
-    deps_.log.LogIfError(deps_.records.ForgetHold(hold_id), "forget hold");
+  deps_.env.strands.Run("holds", [this, hold_id] {
+    deps_.env.log.LogIfError(deps_.records.ForgetHold(hold_id), "forget hold");
   });
   for (const auto& uid : uids) deps_.pods.OnPodChanged(uid);
 }
@@ -88,7 +87,8 @@ void RemovalHolds::OnReleaseHold(const std::string& hold_id) {
 Clock::Time RemovalHolds::HeldUntil(const std::string& uid) const {
   Clock::Time until;
   for (const auto& [id, hold] : holds_)
-    if (hold.uids.contains(uid) && hold.until > deps_.clock.Now() && (!until || hold.until > until))
+    if (hold.uids.contains(uid) && hold.until > deps_.env.clock.Now() &&
+        (!until || hold.until > until))
       until = hold.until;
   return until;
 }

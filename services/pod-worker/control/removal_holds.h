@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
 #include "services/pod-worker/pod/pod_advancer.h"
@@ -36,13 +37,10 @@ class RemovalHolds {
  public:
   using Done = std::function<void(StatusOr<v1::HoldReply>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     const DiskRecords& records;
     StoppedSandboxes& stopped_sandboxes;
-    const Log& log;
     Duration request_timeout;
     std::function<PodNeed(const std::string& uid)> need;
     PodAdvancer& pods;

@@ -77,16 +77,17 @@ const Worker* StaticPodStartGate::OtherBefore(const Worker& worker) const {
 }
 
 void StaticPodStartGate::Inspect(const Worker& waiting, const std::string& leftover) {
-  deps_.strands.Run("leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting),
-                                             leftover, traceparent = waiting.traceparent] {
-    const cri::TraceScope trace(traceparent);
-    const auto seen = deps_.runtime.Inspect(leftover);
-    const bool gone = seen.ok() && !IsLive(*seen);
-    deps_.loop.Post([this, uid, full, leftover, gone] {
-      if (gone) Forget(full, leftover);
-      gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
-    });
-  });
+  deps_.env.strands.Run(
+      "leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting), leftover,
+                               traceparent = waiting.traceparent] {
+        const cri::TraceScope trace(traceparent);
+        const auto seen = deps_.runtime.Inspect(leftover);
+        const bool gone = seen.ok() && !IsLive(*seen);
+        deps_.env.loop.Post([this, uid, full, leftover, gone] {
+          if (gone) Forget(full, leftover);
+          gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
+        });
+      });
 }
 
 void StaticPodStartGate::OnFinished(const Worker& worker) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
@@ -25,8 +26,7 @@ namespace splitlet::pod_worker {
 class StaticPodStartGate {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const PodRuntime& runtime;
     const Workers& workers;
     PodAdvancer& pods;

@@ -66,7 +66,7 @@ void UnreadableRecords::PutWorkers(const std::string& key) {
     record.set_namespace_(desired->namespace_());
     record.set_source(desired->source());
   }
-  deps_.log.LogIfError(deps_.table.Put(key, record), "publish a pod with an unreadable record");
+  deps_.env.log.LogIfError(deps_.table.Put(key, record), "publish a pod with an unreadable record");
 }
 
 std::vector<std::string> UnreadableRecords::Notes() const {
@@ -91,18 +91,18 @@ void UnreadableRecords::Collect() {
 }
 
 void UnreadableRecords::CollectOne(const std::string& key, bool ask) {
-  deps_.strands.Run("unknown/" + key, [this, key, ask] {
-    const Deadline deadline = After(deps_.clock, deps_.request_timeout);
+  deps_.env.strands.Run("unknown/" + key, [this, key, ask] {
+    const Deadline deadline = After(deps_.env.clock, deps_.request_timeout);
     if (ask) {
       const auto knows = deps_.owner.Knows(key, deadline);
       if (!knows.ok() || *knows) return;
     }
     const auto gone = ShowsNothingOf(deps_.reader, key, deadline);
     if (!gone.ok() || !*gone) return;
-    deps_.loop.Post([this, key] {
+    deps_.env.loop.Post([this, key] {
       if (!unreadable_.contains(key)) return;
       Discard(key, [this, key](const StatusOr<std::vector<std::string>>& paths) {
-        deps_.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
+        deps_.env.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
       });
     });
   });
@@ -111,15 +111,16 @@ void UnreadableRecords::CollectOne(const std::string& key, bool ask) {
 void UnreadableRecords::Discard(const std::string& key, Done done) {
   const auto found = unreadable_.find(key);
   if (found == unreadable_.end()) return done(NotFound("every file of the pod can be read"));
-  deps_.strands.Run("unknown/" + key, [this, key, what = found->second, done = std::move(done)] {
+  deps_.env.strands.Run("unknown/" + key, [this, key, what = found->second,
+                                           done = std::move(done)] {
     auto paths = deps_.records.PutAside(key, what);
     auto left =
         std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
-    deps_.loop.Post([this, key, done, paths = std::move(paths), left] {
+    deps_.env.loop.Post([this, key, done, paths = std::move(paths), left] {
       const Status status = paths.ok() ? left->status() : paths.status();
       if (!status.ok()) return done(status);
       for (const auto& path : *paths)
-        deps_.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
+        deps_.env.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
       OnPutAside(key, **left);
       done(paths);
     });

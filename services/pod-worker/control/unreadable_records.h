@@ -19,6 +19,7 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -34,15 +35,12 @@ class UnreadableRecords {
  public:
   using Done = std::function<void(StatusOr<std::vector<std::string>>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
     cri::Reader& reader;
     peers::DesiredOwner& owner;
     const DiskRecords& records;
-    const Log& log;
     Duration request_timeout;
     Duration crash_loop_max;
     /// The unreadable files of this key are put aside; `left`: its other records.

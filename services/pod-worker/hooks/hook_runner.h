@@ -19,6 +19,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/cri/long_calls.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/run_slots.h"
 #include "services/pod-worker/hooks/hook_call.h"
@@ -29,9 +30,7 @@ namespace splitlet::pod_worker {
 class HookRunner {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::LongCalls& long_calls;
     http::Caller& http;
     Metrics& metrics;

@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 
 namespace splitlet::v1 {
@@ -29,12 +30,10 @@ namespace splitlet::pod_worker {
 class NodeAddresses {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     bus::View<v1::PodStatusRecord>& podstatus;
     /// Writes the file of this boot. Blocks.
     std::function<Status(const std::vector<std::string>& ips)> save;
-    const Log& log;
     std::function<void()> on_changed;
   };
   explicit NodeAddresses(Deps deps) : deps_(std::move(deps)) {}

@@ -21,6 +21,12 @@ struct RestartState {
   std::set<std::string> replacing;
   /// preStop hooks that may have begun, by id of the container: not to be begun again.
   std::map<std::string, Clock::Time> pre_stops = {};
+  /// The incarnation is over.
+  void Clear() {
+    backoff.Clear();
+    replacing.clear();
+    pre_stops.clear();
+  }
 };
 
 /// Reason of a container that was stopped to be replaced and that the runtime still has. Shown only

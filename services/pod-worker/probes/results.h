@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/probes/schedule.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -31,10 +32,8 @@ namespace splitlet::pod_worker {
 class ProbeResults {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const DiskRecords& records;
-    const Log& log;
     /// `decides`: the results let a container start or stop.
     std::function<void(const std::string& uid, bool decides)> on_published;
   };

@@ -21,6 +21,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
@@ -47,13 +48,10 @@ class WorkerStore {
  public:
   using Done = std::function<void(Status)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     bus::Table<v1::WorkerRecord>& table;
     const DiskRecords& records;
     const Workers& workers;
-    const Log& log;
     /// Advanced when nothing of the worker is on its way to the disk any more.
     PodAdvancer& pods;
   };

@@ -23,6 +23,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/pod/pod_advancer.h"
 
@@ -40,9 +41,7 @@ Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period);
 class ResyncTimer {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Observer& observer;
     Random& random;
     Duration request_timeout;
@@ -50,7 +49,7 @@ class ResyncTimer {
     PodAdvancer& pods;  // without a listing: the pod is to be listed by itself
   };
   explicit ResyncTimer(Deps deps) : deps_(std::move(deps)) {}
-  ~ResyncTimer() { deps_.loop.CancelTimer(timer_); }
+  ~ResyncTimer() { deps_.env.loop.CancelTimer(timer_); }
   ResyncTimer(const ResyncTimer&) = delete;
   ResyncTimer& operator=(const ResyncTimer&) = delete;
 

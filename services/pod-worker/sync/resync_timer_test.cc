@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/registry.h>
 
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
@@ -76,14 +77,17 @@ class Looks : public testing::Test {
     if (listing != nullptr) listed_at_.push_back(listing->listed_at);
     on_look_(uid);
   }};
-  ResyncTimer resyncs_{{.clock = clock_,
-                        .loop = loop_,
-                        .strands = strands_,
-                        .observer = observer_,
-                        .random = random_,
-                        .request_timeout = 120s,
-                        .period = 60s,
-                        .pods = pods_}};
+  FakeLogSink sink_;
+  const Log log_{sink_};
+  prometheus::Registry registry_;
+  ResyncTimer resyncs_{
+      {.env =
+           {.clock = clock_, .loop = loop_, .strands = strands_, .log = log_, .metrics = registry_},
+       .observer = observer_,
+       .random = random_,
+       .request_timeout = 120s,
+       .period = 60s,
+       .pods = pods_}};
 };
 
 TEST_F(Looks, ThoseThatAreWantedTogetherShareAListing) {

@@ -34,7 +34,7 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
   worker.On(ActivityEvent::kStepBegun);
   deps_.resyncs.Forget(worker.uid);
   if (!worker.synced_once && worker.granted_at)
-    deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
+    deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.env.clock.Now() - worker.granted_at));
   auto input = std::make_shared<SyncInput>(SyncInput{.pod = worker.grant->pod,
                                                      .restarts = worker.restarts,
                                                      .pulls = deps_.puller.MemoryOf(worker.uid),
@@ -52,11 +52,11 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
                                                      .user_ids = worker.user_ids,
                                                      .host_ips = deps_.node_ips,
                                                      .first = !worker.synced_once});
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
-    const Clock::Time begin = deps_.clock.Now();
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, input] {
+    const Clock::Time begin = deps_.env.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(RunSync(deps_.sync, *input));
-    const Duration took = deps_.clock.Now() - begin;
-    deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
+    const Duration took = deps_.env.clock.Now() - begin;
+    deps_.env.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
   });
 }
 
@@ -78,7 +78,7 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   for (const auto& [image, containers] : outcome.awaited)
     if (!deps_.puller.Join(*worker, image, containers)) outcome.next = NextSync::kImmediately;
   worker->waits_for =
-      PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
+      PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.env.clock.WallNow());
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
@@ -110,7 +110,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   for (const auto& [image, containers] : outcome.backed_off)
     deps_.puller.MarkBackedOff(worker.uid, image, containers);
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
-  if (outcome.acted) worker.last_action = deps_.clock.Now();
+  if (outcome.acted) worker.last_action = deps_.env.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
     deps_.pods.OnRuntimeAnswer(Message(outcome.status));
   } else if (outcome.seen != nullptr) {
@@ -144,7 +144,8 @@ void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started)
     return container.name() == started.name;
   });
   if (found == list.end() || !found->lifecycle().has_post_start()) return;
-  const Deadline deadline{deps_.clock.Now() + kLongestHook, worker.post_start.Begin(started.id)};
+  const Deadline deadline{deps_.env.clock.Now() + kLongestHook,
+                          worker.post_start.Begin(started.id)};
   deps_.hooks.Begin(
       {started.id, MakeHookCall({pod, *found, found->lifecycle().post_start(), started.pod_ip}),
        deadline, worker.traceparent},
@@ -164,7 +165,7 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         .Warning("FailedPostStartHook", "PostStartHook failed", container.name);
     deps_.metrics.CountStartError(container.init ? "init_container" : "container",
                                   "PostStartHookError");
-    deps_.log.Warn(
+    deps_.env.log.Warn(
         "postStart hook failed",
         {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
          KV("containerName", container.name), KV("err", Message(status)), TraceField(*worker)});
@@ -180,8 +181,8 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
     return worker.trouble.Clear();
   const std::string error = Message(outcome.status);
   if (worker.trouble.Set(Trouble::kSync, error))
-    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
-                                       KV("err", error), TraceField(worker)});
+    deps_.env.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                           KV("err", error), TraceField(worker)});
 }
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
@@ -204,7 +205,7 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
     worker.failures = 0;
   }
   if (outcome.retry_at) {
-    const Duration left = std::max(*outcome.retry_at - deps_.clock.Now(), Duration{0});
+    const Duration left = std::max(*outcome.retry_at - deps_.env.clock.Now(), Duration{0});
     wait = std::min(wait.value_or(left), left);
   }
   if (wait) deps_.pods.AdvanceAfter(worker.uid, *wait);
@@ -219,8 +220,8 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
   *status->mutable_observation() = *outcome.seen;
   worker.termination.terminal_status = std::move(status);
   worker.termination.last_seen = outcome.seen;
-  deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
-                                   KV("phase", outcome.terminal_phase), TraceField(worker)});
+  deps_.env.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                       KV("phase", outcome.terminal_phase), TraceField(worker)});
   deps_.end(worker);
   deps_.store.Save(worker, {.permanent = true, .fsync = true});
 }
@@ -242,15 +243,15 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
   if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
   if (!changed) return deps_.stop_containers(worker, std::move(run));
   auto shared = std::make_shared<StopSteps>(std::move(run));
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
-                                 restarts = worker.restarts, shared] {
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                     restarts = worker.restarts, shared] {
     const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
-    deps_.loop.Post([this, uid, shared, saved] {
+    deps_.env.loop.Post([this, uid, shared, saved] {
       Worker* same = deps_.workers.Find(uid);
       CHECK(same != nullptr);
       if (saved.ok() && same->state == WorkerState::kSyncing)
         return deps_.stop_containers(*same, std::move(*shared));
-      deps_.log.LogIfError(saved, "save restarts");
+      deps_.env.log.LogIfError(saved, "save restarts");
       deps_.pods.AdvanceAfter(uid, kQuickRetry);
       deps_.pods.OnStepEnded(*same, false);
     });

@@ -19,6 +19,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
@@ -36,9 +37,7 @@ namespace splitlet::pod_worker {
 class SyncRunner {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const SyncDeps& sync;
     /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
@@ -46,7 +45,6 @@ class SyncRunner {
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;
-    const Log& log;
     const Workers& workers;
     WorkerStore& store;
     ImagePuller& puller;

@@ -26,6 +26,7 @@
 #include "libs/base/random.h"
 #include "libs/base/status.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/hooks/hook_runner.h"
@@ -47,9 +48,7 @@ namespace splitlet::pod_worker {
 class PodTerminator {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const PodRuntime& runtime;
     VolumeManager& volumes;
     const PodCgroups& cgroups;
@@ -57,7 +56,6 @@ class PodTerminator {
     daemon::EventRecorder& events;
     Metrics& metrics;
     Random& random;
-    const Log& log;
     Workers& workers;
     WorkerStore& store;
     HookRunner& hooks;
