@@ -230,11 +230,12 @@ RemovalHolds::Deps HoldDeps(GroundParts& p, PodLoop& loop) {
 }
 
 LeftVolumes::Deps LeftVolumesDeps(GroundParts& p, PodLoop& loop) {
-  return {.env = p.RuntimeEnv(),
-          .runtime = p.runtime,
-          .volumes = p.volumes,
-          .pods = loop,
-          .need = [&loop](const std::string& uid) { return loop.NeedOf(uid); }};
+  return {
+      .env = p.RuntimeEnv(),
+      .runtime = p.runtime,
+      .volumes = p.volumes,
+      .pods = loop,
+      .is_over = [&loop](const std::string& uid) { return loop.NeedOf(uid) == PodNeed::kNothing; }};
 }
 
 UnreadableRecords::Deps UnreadableDeps(GroundParts& p, ControlParts::Calls& calls) {

@@ -19,6 +19,7 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
@@ -46,7 +47,8 @@ class UnreadableRecords {
     /// The unreadable files of this key are put aside; `left`: its other records.
     std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
   };
-  explicit UnreadableRecords(Deps deps) : deps_(std::move(deps)) {}
+  explicit UnreadableRecords(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   void OnRead(std::map<std::string, DiskRecords::All::Unknown> unreadable);
   bool Contains(const std::string& key) const { return unreadable_.contains(key); }
@@ -62,10 +64,15 @@ class UnreadableRecords {
  private:
   void PutWorkers(const std::string& key);
   void CollectOne(const std::string& key, bool ask);
-  void OnPutAside(const std::string& key, const DiskRecords::All& left);
+  struct PutAside {
+    StatusOr<std::vector<std::string>> paths;
+    StatusOr<DiskRecords::All> left;
+  };
+  void OnPutAside(const std::string& key, const PutAside& put, const Done& done);
 
   const Deps deps_;
   std::map<std::string, DiskRecords::All::Unknown> unreadable_;  // by key
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

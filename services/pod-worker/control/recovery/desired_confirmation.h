@@ -12,6 +12,7 @@
 #include <string>
 
 #include "libs/base/clock.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
@@ -27,7 +28,8 @@ class DesiredConfirmation {
     exec::Env env;
     peers::DesiredOwner& owner;
   };
-  explicit DesiredConfirmation(Deps deps) : deps_(deps) {}
+  explicit DesiredConfirmation(Deps deps)
+      : deps_(deps), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Runs `gone` on the loop if config-source answers that it does not know the pod, as far as
   /// `source` is concerned.
@@ -35,6 +37,7 @@ class DesiredConfirmation {
 
  private:
   const Deps deps_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -1,4 +1,4 @@
-#include "services/pod-worker/control/unreadable_records.h"
+#include "services/pod-worker/control/recovery/unreadable_records.h"
 
 #include <algorithm>
 #include <iterator>
@@ -90,45 +90,46 @@ void UnreadableRecords::Collect() {
   }
 }
 
+/// `ask`: whether config-source knows the pod, too.
 void UnreadableRecords::CollectOne(const std::string& key, bool ask) {
-  deps_.env.strands.Run("unknown/" + key, [this, key, ask] {
-    const Deadline deadline = After(deps_.env.clock, deps_.request_timeout);
-    if (ask) {
-      const auto knows = deps_.owner.Knows(key, deadline);
-      if (!knows.ok() || *knows) return;
-    }
-    const auto gone = ShowsNothingOf(deps_.reader, key, deadline);
-    if (!gone.ok() || !*gone) return;
-    deps_.env.loop.Post([this, key] {
-      if (!unreadable_.contains(key)) return;
-      Discard(key, [this, key](const StatusOr<std::vector<std::string>>& paths) {
-        deps_.env.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
+  asker_.Ask(
+      "unknown/" + key,
+      [&owner = deps_.owner, &reader = deps_.reader, &clock = deps_.env.clock,
+       limit = deps_.request_timeout, key, ask]() -> StatusOr<bool> {
+        const Deadline deadline = After(clock, limit);
+        if (ask) {
+          const auto knows = owner.Knows(key, deadline);
+          if (!knows.ok() || *knows) return false;
+        }
+        return ShowsNothingOf(reader, key, deadline);
+      },
+      [this, key](const StatusOr<bool>& gone) {
+        if (!gone.ok() || !*gone || !unreadable_.contains(key)) return;
+        Discard(key, [this, key](const StatusOr<std::vector<std::string>>& paths) {
+          deps_.env.log.LogIfError(paths.status(), "put aside the unreadable record of a gone pod");
+        });
       });
-    });
-  });
 }
 
 void UnreadableRecords::Discard(const std::string& key, Done done) {
   const auto found = unreadable_.find(key);
   if (found == unreadable_.end()) return done(NotFound("every file of the pod can be read"));
-  deps_.env.strands.Run("unknown/" + key, [this, key, what = found->second,
-                                           done = std::move(done)] {
-    auto paths = deps_.records.PutAside(key, what);
-    auto left =
-        std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
-    deps_.env.loop.Post([this, key, done, paths = std::move(paths), left] {
-      const Status status = paths.ok() ? left->status() : paths.status();
-      if (!status.ok()) return done(status);
-      for (const auto& path : *paths)
-        deps_.env.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
-      OnPutAside(key, **left);
-      done(paths);
-    });
-  });
+  asker_.Ask(
+      "unknown/" + key,
+      [&records = deps_.records, max = deps_.crash_loop_max, key, what = found->second] {
+        auto paths = records.PutAside(key, what);
+        return PutAside{std::move(paths), records.ReadAll(max)};
+      },
+      [this, key, done = std::move(done)](const PutAside& put) { OnPutAside(key, put, done); });
 }
 
-void UnreadableRecords::OnPutAside(const std::string& key, const DiskRecords::All& left) {
-  if (unreadable_.erase(key) > 0) deps_.on_discarded(key, OfPod(key, left));
+void UnreadableRecords::OnPutAside(const std::string& key, const PutAside& put, const Done& done) {
+  const Status status = put.paths.ok() ? put.left.status() : put.paths.status();
+  if (!status.ok()) return done(status);
+  for (const auto& path : *put.paths)
+    deps_.env.log.Warn("unreadable record put aside", {KV("podUID", key), KV("path", path)});
+  if (unreadable_.erase(key) > 0) deps_.on_discarded(key, OfPod(key, *put.left));
+  done(put.paths);
 }
 
 }  // namespace splitlet::pod_worker

@@ -18,9 +18,10 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/recovery/found_incarnations.h"
 #include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/probes/results.h"
@@ -51,7 +52,8 @@ class Recovery {
         on_listed;
     PodAdvancer& pods;
   };
-  explicit Recovery(Deps deps) : deps_(std::move(deps)) {}
+  explicit Recovery(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   void Start() { ReadRecords(); }
   /// Adds the workers of these records.
@@ -66,12 +68,17 @@ class Recovery {
   void OnRecordsRead(StatusOr<DiskRecords::All> records);
   void AddPermanent(const v1::SavedPod& saved);
   void ListRuntime();
-  void OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandboxes,
-                       const StatusOr<std::vector<cri::Container>>& containers);
+  struct Listed {
+    std::vector<cri::Sandbox> sandboxes;
+    std::vector<cri::Container> containers;
+  };
+  static StatusOr<Listed> List(cri::Reader& reader, const Deadline& deadline);
+  void OnRuntimeListed(const StatusOr<Listed>& listed);
 
   const Deps deps_;
   bool is_read_ = false, is_listed_ = false;
   std::string trouble_, runtime_trouble_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

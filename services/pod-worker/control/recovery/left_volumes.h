@@ -21,7 +21,6 @@
 #include "libs/base/status.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/control/hold.h"
 #include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/volumes/volume_manager.h"
@@ -36,7 +35,8 @@ class LeftVolumes {
     const PodRuntime& runtime;
     VolumeManager& volumes;
     const PodAdvancer& pods;
-    std::function<PodNeed(const std::string& uid)> need;
+    /// Nothing of the pod is needed any more.
+    std::function<bool(const std::string& uid)> is_over;
   };
   explicit LeftVolumes(Deps deps) : deps_(std::move(deps)) {}
 

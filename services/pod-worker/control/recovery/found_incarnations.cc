@@ -1,4 +1,4 @@
-#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/recovery/found_incarnations.h"
 
 #include <algorithm>
 #include <utility>
@@ -108,13 +108,12 @@ void FoundIncarnations::CollectFound() {
     if (deps_.is_unreadable(key)) continue;
     const std::string scope = found.source.empty() ? std::string(bus::kAll) : found.source;
     if (deps_.desired.Contains(key) || !deps_.desired.LiveAndComplete(scope)) continue;
-    deps_.runtime_strands.Run("found/" + uid, [this, uid = uid, key] {
-      const auto seen = deps_.runtime.Inspect(uid);
-      if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
-      deps_.env.loop.Post([this, uid, key] {
-        if (!deps_.is_unreadable(key) && found_.erase(uid) > 0) deps_.table.Remove(key);
-      });
-    });
+    runtime_asker_.Ask(
+        "found/" + uid, [&runtime = deps_.runtime, uid = uid] { return runtime.Inspect(uid); },
+        [this, uid = uid, key](const StatusOr<v1::ObservedPod>& seen) {
+          if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
+          if (!deps_.is_unreadable(key) && found_.erase(uid) > 0) deps_.table.Remove(key);
+        });
   }
 }
 

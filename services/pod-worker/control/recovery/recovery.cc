@@ -1,4 +1,4 @@
-#include "services/pod-worker/control/recovery.h"
+#include "services/pod-worker/control/recovery/recovery.h"
 
 #include <map>
 #include <utility>
@@ -37,11 +37,10 @@ void ShowReplaced(const Workers& workers, const std::vector<cri::Container>& con
 }  // namespace
 
 void Recovery::ReadRecords() {
-  deps_.env.strands.Run("recover", [this] {
-    auto records =
-        std::make_shared<StatusOr<DiskRecords::All>>(deps_.records.ReadAll(deps_.crash_loop_max));
-    deps_.env.loop.Post([this, records] { OnRecordsRead(std::move(*records)); });
-  });
+  asker_.Ask(
+      "recover",
+      [&records = deps_.records, max = deps_.crash_loop_max] { return records.ReadAll(max); },
+      [this](StatusOr<DiskRecords::All> records) { OnRecordsRead(std::move(records)); });
 }
 
 void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
@@ -49,7 +48,7 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
     const std::string before = std::exchange(trouble_, Message(records.status()));
     if (before != trouble_)
       deps_.env.log.Error("cannot read the files of this process", {KV("err", records.status())});
-    deps_.env.loop.RunAfter(kTryAgain, [this] { ReadRecords(); });
+    asker_.RunAfter(kTryAgain, [this] { ReadRecords(); });
     return;
   }
   trouble_.clear();
@@ -113,32 +112,37 @@ void Recovery::AddPermanent(const v1::SavedPod& saved) {
   deps_.store.Save(*worker, {});
 }
 
-void Recovery::ListRuntime() {
-  deps_.env.strands.Run("recover", [this] {
-    const Deadline deadline = After(deps_.env.clock, deps_.request_timeout);
-    auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
-    StatusOr<std::vector<cri::Container>> containers = std::vector<cri::Container>{};
-    if (sandboxes.ok()) containers = deps_.reader.ListContainers({}, deadline);
-    deps_.env.loop.Post(
-        [this, s = std::move(sandboxes), c = std::move(containers)] { OnRuntimeListed(s, c); });
-  });
+StatusOr<Recovery::Listed> Recovery::List(cri::Reader& reader, const Deadline& deadline) {
+  auto sandboxes = reader.ListPodSandbox("", deadline);
+  if (!sandboxes.ok()) return sandboxes.status();
+  auto containers = reader.ListContainers({}, deadline);
+  if (!containers.ok()) return containers.status();
+  return Listed{std::move(*sandboxes), std::move(*containers)};
 }
 
-void Recovery::OnRuntimeListed(const StatusOr<std::vector<cri::Sandbox>>& sandboxes,
-                               const StatusOr<std::vector<cri::Container>>& containers) {
-  const Status status = sandboxes.ok() ? containers.status() : sandboxes.status();
+void Recovery::ListRuntime() {
+  asker_.Ask(
+      "recover",
+      [&reader = deps_.reader, &clock = deps_.env.clock, limit = deps_.request_timeout] {
+        return List(reader, After(clock, limit));
+      },
+      [this](const StatusOr<Listed>& listed) { OnRuntimeListed(listed); });
+}
+
+void Recovery::OnRuntimeListed(const StatusOr<Listed>& listed) {
+  const Status& status = listed.status();
   if (!status.ok()) {
     if (runtime_trouble_.empty())
       deps_.env.log.Warn("cannot list the runtime, will try again", {KV("err", status)});
     runtime_trouble_ = Message(status);
     deps_.pods.OnRuntimeAnswer(runtime_trouble_);
-    deps_.env.loop.RunAfter(kTryAgain, [this] { ListRuntime(); });
+    asker_.RunAfter(kTryAgain, [this] { ListRuntime(); });
     return;
   }
   deps_.pods.OnRuntimeAnswer("");
   is_listed_ = true;
-  ShowReplaced(deps_.workers, *containers);
-  deps_.on_listed(*sandboxes, *containers);
+  ShowReplaced(deps_.workers, listed->containers);
+  deps_.on_listed(listed->sandboxes, listed->containers);
 }
 
 }  // namespace splitlet::pod_worker

@@ -21,9 +21,10 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/control/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/termination/pod_runtime.h"
@@ -54,7 +55,8 @@ class FoundIncarnations {
     const Workers& workers;
     std::function<bool(const std::string& key)> is_unreadable;
   };
-  explicit FoundIncarnations(Deps deps) : deps_(std::move(deps)) {}
+  explicit FoundIncarnations(Deps deps)
+      : deps_(std::move(deps)), runtime_asker_(deps_.env.loop, deps_.runtime_strands) {}
 
   /// The start time of a pod without a worker, from its permanent record.
   void AddStartTime(const v1::SavedPod& saved);
@@ -90,6 +92,7 @@ class FoundIncarnations {
   std::map<std::string, FoundIncarnation> found_;                 // by UID
   std::map<std::string, v1::SavedPod> start_times_;               // by UID
   std::map<std::string, SavedStartedAttempts> started_attempts_;  // by UID
+  const exec::Asker runtime_asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -1,4 +1,4 @@
-#include "services/pod-worker/control/left_volumes.h"
+#include "services/pod-worker/control/recovery/left_volumes.h"
 
 #include "services/pod-worker/termination/stop_order.h"
 #include "splitlet/v1/records.pb.h"
@@ -18,7 +18,7 @@ void LeftVolumes::OnProgramEnded(const std::string& uid) {
 
 /// Everything that begins for the pod from now on comes after it on the strand.
 void LeftVolumes::Begin(const std::string& uid, const Done& done) {
-  if (deps_.need(uid) != PodNeed::kNothing) return done(FailedPrecondition("the pod is not over"));
+  if (!deps_.is_over(uid)) return done(FailedPrecondition("the pod is not over"));
   under_way_.insert(uid);
   deps_.env.strands.Run(uid, [this, uid, done] {
     const auto gone = TearDownNow(uid);
