@@ -21,11 +21,17 @@ void CgroupKeeper::SetShares() {
   again_ = setting_;
   if (setting_) return;
   setting_ = true;
-  deps_.env.strands.Run("cgroups", [this, requests = SumOfPods()] {
-    const Status limited = deps_.cgroups.LimitAll();
-    const Status set = deps_.cgroups.SetShares(requests);
-    deps_.env.loop.Post([this, limited, set, requests] { OnSharesSet(limited, set, requests); });
-  });
+  struct Answer {
+    Status limited, set;
+  };
+  const ClassRequests sum = SumOfPods();
+  asker_.Ask(
+      "cgroups",
+      [&cgroups = deps_.cgroups, sum] {
+        Status limited = cgroups.LimitAll();
+        return Answer{std::move(limited), cgroups.SetShares(sum)};
+      },
+      [this, sum](const Answer& done) { OnSharesSet(done.limited, done.set, sum); });
 }
 
 void CgroupKeeper::NodeEvent(bool warning, const std::string& reason, const std::string& message) {
@@ -73,10 +79,9 @@ void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set,
 
 void CgroupKeeper::OnTick() {
   OnPodsChanged();
-  deps_.env.strands.Run("cgroups", [this] {
-    auto uids = deps_.cgroups.ListMarked();
-    deps_.env.loop.Post([this, uids = std::move(uids)] { OnMarkedListed(uids); });
-  });
+  asker_.Ask(
+      "cgroups", [&cgroups = deps_.cgroups] { return cgroups.ListMarked(); },
+      [this](const StatusOr<std::vector<std::string>>& uids) { OnMarkedListed(uids); });
 }
 
 void CgroupKeeper::OnMarkedListed(const StatusOr<std::vector<std::string>>& uids) {

@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/memory_qos_metrics.h"
@@ -42,7 +43,9 @@ class CgroupKeeper {
     std::function<bool(const std::string& uid)> is_forgotten;
   };
   explicit CgroupKeeper(Deps deps)
-      : deps_(std::move(deps)), memory_(deps_.env.metrics, deps_.memory_qos) {}
+      : deps_(std::move(deps)),
+        memory_(deps_.env.metrics, deps_.memory_qos),
+        asker_(deps_.env.loop, deps_.env.strands) {}
 
   void OnPodsChanged();
   void OnTick();
@@ -65,6 +68,7 @@ class CgroupKeeper {
   std::string trouble_;                   // error of the last SetShares; empty: none
   std::optional<std::string> limited_{};  // last reported error of the cgroup of all pods; empty:
                                           // none; unset: not reported
+  const exec::Asker asker_;               // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -51,13 +51,15 @@ bool GonePods::IsWanted(const Worker& worker) const {
 }
 
 void GonePods::ForgetIfNothingIsLeft(const std::string& uid, const std::string& traceparent) {
-  deps_.runtime_strands.Run("left/" + uid, [this, uid, traceparent] {
-    if (HasLeft(deps_.volumes, deps_.runtime, uid)) return;
-    deps_.env.loop.Post([this, uid, traceparent] {
-      const Worker* worker = deps_.workers.Find(uid);
-      if (worker != nullptr && IsGone(*worker)) Ask(*worker, traceparent, true);
-    });
-  });
+  runtime_asker_.Ask(
+      "left/" + uid,
+      [&volumes = deps_.volumes, &runtime = deps_.runtime, uid] {
+        return HasLeft(volumes, runtime, uid);
+      },
+      [this, uid, traceparent](bool left) {
+        const Worker* worker = deps_.workers.Find(uid);
+        if (!left && worker != nullptr && IsGone(*worker)) Ask(*worker, traceparent, true);
+      });
 }
 
 void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool nothing_left) {

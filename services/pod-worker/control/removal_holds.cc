@@ -28,27 +28,32 @@ void RemovalHolds::Add(const std::string& hold_id, Hold hold) {
   deps_.env.loop.RunAfter(left, [this, hold_id] { OnReleaseHold(hold_id); });
 }
 
+StatusOr<RemovalHolds::Listed> RemovalHolds::List(cri::Reader& reader, const Deadline& deadline) {
+  auto sandboxes = reader.ListPodSandbox("", deadline);
+  if (!sandboxes.ok()) return sandboxes.status();
+  auto containers = reader.ListContainers({}, deadline);
+  if (!containers.ok()) return containers.status();
+  return Listed{std::move(*sandboxes), std::move(*containers)};
+}
+
 void RemovalHolds::OnHoldForRemoval(const v1::HoldRequest& request, Done done) {
-  deps_.env.strands.Run("holds", [this, request, done = std::move(done)] {
-    const Deadline deadline =
-        After(deps_.env.clock, std::min<Duration>(deps_.request_timeout, kListLimit));
-    auto sandboxes = deps_.reader.ListPodSandbox("", deadline);
-    if (!sandboxes.ok()) return done(sandboxes.status());
-    auto containers = deps_.reader.ListContainers({}, deadline);
-    if (!containers.ok()) return done(containers.status());
-    deps_.env.loop.Post([this, request, done, s = std::move(*sandboxes),
-                         c = std::move(*containers)] { Answer(request, s, c, done); });
-  });
+  asker_.Ask(
+      "holds",
+      [&reader = deps_.reader, &clock = deps_.env.clock,
+       limit = std::min<Duration>(deps_.request_timeout, kListLimit)] {
+        return List(reader, After(clock, limit));
+      },
+      [this, request, done = std::move(done)](const StatusOr<Listed>& listed) {
+        listed.ok() ? Answer(request, *listed, done) : done(listed.status());
+      });
 }
 
 /// The hold counts from this step of the loop on; it is on disk before gc gets the answer.
-void RemovalHolds::Answer(const v1::HoldRequest& request,
-                          const std::vector<cri::Sandbox>& sandboxes,
-                          const std::vector<cri::Container>& containers, const Done& done) {
+void RemovalHolds::Answer(const v1::HoldRequest& request, const Listed& listed, const Done& done) {
   const HoldWishes wishes{{request.uids().begin(), request.uids().end()},
                           {request.container_ids().begin(), request.container_ids().end()},
                           {request.sandbox_ids().begin(), request.sandbox_ids().end()}};
-  const HoldAnswer answer = ComputeHold(wishes, sandboxes, containers, deps_.need);
+  const HoldAnswer answer = ComputeHold(wishes, listed.sandboxes, listed.containers, deps_.need);
   const Clock::Time now = deps_.env.clock.Now();
   v1::HoldReply reply;
   reply.set_hold_id(fmt::format("{}-{}", now.monotonic.count(), ++last_hold_));
@@ -58,19 +63,20 @@ void RemovalHolds::Answer(const v1::HoldRequest& request,
     reply.add_sandbox_ids(id);
     if (deps_.stopped_sandboxes.Contains(id)) reply.add_stopped_sandbox_ids(id);
   }
-  deps_.stopped_sandboxes.KeepOnly(sandboxes);
+  deps_.stopped_sandboxes.KeepOnly(listed.sandboxes);
   ToProto(now + kHold, *reply.mutable_until());
   Add(reply.hold_id(), {answer.held_uids, now + kHold});
   v1::SavedHold hold;
   for (const auto& uid : answer.held_uids) hold.add_uids(uid);
   *hold.mutable_until() = reply.until();
-  deps_.env.strands.Run("holds", [this, reply, hold, done] {
-    const Status saved = deps_.records.SaveHold(reply.hold_id(), hold);
-    if (saved.ok()) return done(reply);
-    // gc removes nothing under it.
-    deps_.env.loop.Post([this, id = reply.hold_id()] { OnReleaseHold(id); });
-    done(saved);
-  });
+  asker_.Ask(
+      "holds",
+      [&records = deps_.records, id = reply.hold_id(), hold] { return records.SaveHold(id, hold); },
+      [this, reply, done](const Status& saved) {
+        if (saved.ok()) return done(reply);
+        OnReleaseHold(reply.hold_id());  // gc removes nothing under it
+        done(saved);
+      });
 }
 
 void RemovalHolds::OnReleaseHold(const std::string& hold_id) {

@@ -77,16 +77,16 @@ const Worker* StaticPodStartGate::OtherBefore(const Worker& worker) const {
 }
 
 void StaticPodStartGate::Inspect(const Worker& waiting, const std::string& leftover) {
-  deps_.env.strands.Run(
-      "leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting), leftover,
-                               traceparent = waiting.traceparent] {
+  asker_.Ask(
+      "leftover/" + leftover,
+      [&runtime = deps_.runtime, leftover, traceparent = waiting.traceparent] {
         const cri::TraceScope trace(traceparent);
-        const auto seen = deps_.runtime.Inspect(leftover);
-        const bool gone = seen.ok() && !IsLive(*seen);
-        deps_.env.loop.Post([this, uid, full, leftover, gone] {
-          if (gone) Forget(full, leftover);
-          gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
-        });
+        const auto seen = runtime.Inspect(leftover);
+        return seen.ok() && !IsLive(*seen);
+      },
+      [this, uid = waiting.uid, full = FullNameOf(waiting), leftover](bool gone) {
+        if (gone) Forget(full, leftover);
+        gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
       });
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/pod/pod_advancer.h"
@@ -31,7 +32,8 @@ class StaticPodStartGate {
     const Workers& workers;
     PodAdvancer& pods;
   };
-  explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
+  explicit StaticPodStartGate(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
@@ -56,6 +58,7 @@ class StaticPodStartGate {
 
   const Deps deps_;
   std::map<std::string, std::set<std::string>> leftovers_;  // full name -> UIDs
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

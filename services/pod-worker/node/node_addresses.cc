@@ -49,10 +49,9 @@ void NodeAddresses::Save() {
   changed_ = true;
   if (std::exchange(saving_, true)) return;
   changed_ = false;
-  deps_.env.strands.Run(kAddressStrand, [this, ips = ips_] {
-    const Status saved = deps_.save(ips);
-    deps_.env.loop.Post([this, saved] { OnSaved(saved); });
-  });
+  asker_.Ask(
+      kAddressStrand, [save = deps_.save, ips = ips_] { return save(ips); },
+      [this](const Status& saved) { OnSaved(saved); });
 }
 
 void NodeAddresses::OnSaved(const Status& status) {
@@ -60,7 +59,7 @@ void NodeAddresses::OnSaved(const Status& status) {
   if (std::exchange(error_, why) != why && !why.empty())
     deps_.env.log.Error("cannot save the node's addresses, will try again", {KV("err", status)});
   if (!status.ok()) {
-    deps_.env.loop.RunAfter(kSaveAgain, [this] {
+    asker_.RunAfter(kSaveAgain, [this] {
       saving_ = false;
       Save();
     });

@@ -18,6 +18,7 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 
@@ -36,7 +37,8 @@ class NodeAddresses {
     std::function<Status(const std::vector<std::string>& ips)> save;
     std::function<void()> on_changed;
   };
-  explicit NodeAddresses(Deps deps) : deps_(std::move(deps)) {}
+  explicit NodeAddresses(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Follows the view from now on.
   void Start();
@@ -55,6 +57,7 @@ class NodeAddresses {
   std::vector<std::string> ips_;
   bool saving_ = false, changed_ = false;  // since the save that is under way began
   std::string error_;                      // of the last save
+  const exec::Asker asker_;                // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

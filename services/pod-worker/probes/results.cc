@@ -103,10 +103,10 @@ void ProbeResults::Save(const std::string& uid) {
   pod.saving = true;
   pod.again = false;
   auto record = std::make_shared<const v1::SavedProbes>(ToRecord(uid, pod.probes));
-  deps_.env.strands.Run(RecordsStrand(uid), [this, record] {
-    const Status status = deps_.records.SaveProbes(*record);
-    deps_.env.loop.Post([this, record, status] { OnSaved(*record, status); });
-  });
+  asker_.Ask(
+      RecordsStrand(uid),
+      [&records = deps_.records, record] { return records.SaveProbes(*record); },
+      [this, record](const Status& status) { OnSaved(*record, status); });
 }
 
 void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
@@ -121,7 +121,7 @@ void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
       deps_.env.log.Error("cannot save probe results of a pod, will save again",
                           {KV("podUID", uid), KV("err", status)});
     pod.saving = true;
-    deps_.env.loop.RunAfter(kPutAgain, [this, uid] {
+    asker_.RunAfter(kPutAgain, [this, uid] {
       const auto same = pods_.find(uid);
       if (same == pods_.end()) return;
       same->second.saving = false;

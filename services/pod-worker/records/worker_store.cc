@@ -35,15 +35,17 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   if (what.permanent) FillSavedPod(worker, *permanent);
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);
-  deps_.env.strands.Run(
-      RecordsStrand(worker.uid), [this, state, permanent, record, what, done = std::move(done)] {
+  asker_.Ask(
+      RecordsStrand(worker.uid),
+      [&records = deps_.records, state, permanent, what] {
         // Save the terminal status first: a state `terminated` without it would lose how the pod
         // ended.
-        Status status =
-            what.permanent ? deps_.records.SavePermanent(*permanent, what.fsync) : OkStatus();
-        if (status.ok()) status = deps_.records.SaveWorker(*state);
-        deps_.env.loop.Post(
-            [this, record, what, done, status] { OnSaved(*record, what, done, status); });
+        Status status = what.permanent ? records.SavePermanent(*permanent, what.fsync) : OkStatus();
+        if (status.ok()) status = records.SaveWorker(*state);
+        return status;
+      },
+      [this, record, what, done = std::move(done)](const Status& status) {
+        OnSaved(*record, what, done, status);
       });
 }
 
@@ -86,7 +88,7 @@ void WorkerStore::TryAgain(const std::string& uid, Durability what, const std::s
     return;
   }
   writes.failed = what;
-  deps_.env.loop.RunAfter(kTryAgain, [this, uid] {
+  asker_.RunAfter(kTryAgain, [this, uid] {
     Writes& again = writes_.at(uid);
     --again.under_way;
     Save(*deps_.workers.Find(uid), *std::exchange(again.failed, std::nullopt));
@@ -136,10 +138,12 @@ void WorkerStore::KeepRoom() {
     return worker.state == WorkerState::kTerminating &&
            deps_.env.clock.Now() - worker.kill.deadline >= kRoomPeriod;
   });
-  deps_.env.strands.Run(kRoomStrand, [this, overdue] {
-    const Status kept = overdue ? deps_.records.GiveRoom() : deps_.records.KeepRoom();
-    deps_.env.loop.Post([this, kept] { OnRoomKept(kept); });
-  });
+  asker_.Ask(
+      kRoomStrand,
+      [&records = deps_.records, overdue] {
+        return overdue ? records.GiveRoom() : records.KeepRoom();
+      },
+      [this](const Status& kept) { OnRoomKept(kept); });
 }
 
 void WorkerStore::OnRoomKept(const Status& kept) {

@@ -100,23 +100,22 @@ void ResyncTimer::List() {
   if (waiting_.size() == 1) return deps_.pods.Advance(waiting_.extract(waiting_.begin()).value());
   is_listing_ = true;
   asked_ = std::exchange(waiting_, {});
-  deps_.env.strands.Run("resync", [this, uids = asked_] {
-    const Deadline deadline = After(deps_.env.clock, deps_.request_timeout);
-    auto list = [&]() -> StatusOr<std::shared_ptr<PodListings>> {
-      ASSIGN_OR_RETURN(auto listed, deps_.observer.List("", deadline), "list all pods");
-      return std::make_shared<PodListings>(ByPod(std::move(listed), uids));
-    };
-    deps_.env.loop.Post([this, listed = list()] { OnListed(listed); });
-  });
+  asker_.Ask(
+      "resync",
+      [&observer = deps_.observer, &clock = deps_.env.clock, limit = deps_.request_timeout,
+       uids = asked_]() -> StatusOr<PodListings> {
+        ASSIGN_OR_RETURN(auto listed, observer.List("", After(clock, limit)), "list all pods");
+        return ByPod(std::move(listed), uids);
+      },
+      [this](StatusOr<PodListings> listed) { OnListed(std::move(listed)); });
 }
 
-void ResyncTimer::OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed) {
+void ResyncTimer::OnListed(StatusOr<PodListings> listed) {
   is_listing_ = false;
   while (!asked_.empty()) {
     const std::string uid = asked_.extract(asked_.begin()).value();
     std::shared_ptr<const cri::PodListing> of_pod;
-    if (listed.ok())
-      of_pod = std::make_shared<const cri::PodListing>(std::move((*listed)->at(uid)));
+    if (listed.ok()) of_pod = std::make_shared<const cri::PodListing>(std::move(listed->at(uid)));
     deps_.pods.AdvanceWith(uid, std::move(of_pod));
   }
   List();

@@ -23,6 +23,7 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/pod/pod_advancer.h"
@@ -48,7 +49,8 @@ class ResyncTimer {
     Duration period;    // between two inspections of a pod; up to half of it longer
     PodAdvancer& pods;  // without a listing: the pod is to be listed by itself
   };
-  explicit ResyncTimer(Deps deps) : deps_(std::move(deps)) {}
+  explicit ResyncTimer(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
   ~ResyncTimer() { deps_.env.loop.CancelTimer(timer_); }
   ResyncTimer(const ResyncTimer&) = delete;
   ResyncTimer& operator=(const ResyncTimer&) = delete;
@@ -65,7 +67,7 @@ class ResyncTimer {
   void RunDue();
   void Await(const std::string& uid);
   void List();
-  void OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed);
+  void OnListed(StatusOr<PodListings> listed);
 
   const Deps deps_;
   std::map<std::string, Clock::Time> due_;  // by UID
@@ -74,6 +76,7 @@ class ResyncTimer {
   std::set<std::string> asked_;    // of the one that is under way
   bool will_list_ = false, is_listing_ = false;
   exec::TimerId timer_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker
