@@ -81,6 +81,7 @@ StatusOr<std::string> CheckpointMaker::Make(const v1::CheckpointRequest& request
   deadline.cancel = deps_.ending;
   const Status made =
       deps_.checkpointer.CheckpointContainer(container->id, location, timeout, deadline);
+  FAIL_POINT("pod-worker.checkpoint.after");
   if (!made.ok()) return made;
   return location;
 }

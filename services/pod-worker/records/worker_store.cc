@@ -108,6 +108,7 @@ void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
   record.set_held(deps_.pods.IsHeld(worker.uid));
   deps_.env.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
                            "put worker");
+  FAIL_POINT_VOID("pod-worker.put-workers.after");
 }
 
 void WorkerStore::Forget(const std::string& uid) {

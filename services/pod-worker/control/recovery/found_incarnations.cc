@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "libs/bus/bus.h"
 #include "libs/cri/incarnation.h"
 #include "libs/cri/labels.h"
@@ -56,6 +57,7 @@ std::string FoundIncarnations::UidOfKey(const std::string& key) const {
 /// Without a state: it is no worker, and has nothing but its number.
 void FoundIncarnations::PutWorkers(const std::string& uid) {
   if (deps_.is_unreadable(bus::KeyOf(uid))) return;
+  FAIL_POINT_VOID("pod-worker.put-workers.before");
   const FoundIncarnation& found = found_.at(uid);
   v1::WorkerRecord record;
   record.set_uid(uid);
@@ -65,6 +67,7 @@ void FoundIncarnations::PutWorkers(const std::string& uid) {
   record.set_incarnation(found.incarnation);
   deps_.env.log.LogIfError(deps_.table.Put(bus::KeyOf(uid), record),
                            "publish recovered incarnation");
+  FAIL_POINT_VOID("pod-worker.put-workers.after");
 }
 
 void FoundIncarnations::OnWorkerAdded(const Worker& worker) {

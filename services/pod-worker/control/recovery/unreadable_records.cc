@@ -67,6 +67,7 @@ void UnreadableRecords::PutWorkers(const std::string& key) {
     record.set_source(desired->source());
   }
   deps_.env.log.LogIfError(deps_.table.Put(key, record), "publish a pod with an unreadable record");
+  FAIL_POINT_VOID("pod-worker.put-workers.after");
 }
 
 std::vector<std::string> UnreadableRecords::Notes() const {
