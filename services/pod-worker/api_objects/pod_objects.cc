@@ -7,7 +7,7 @@ namespace splitlet::pod_worker {
 Duration PodObjects::Prepare(const Worker& worker) {
   if (api_ == nullptr || !worker.grant) return Duration{0};
   // A pod that an earlier run of pod-worker granted may run, and its tokens may be good.
-  const bool is_new = !worker.synced_once && worker.granted_at;
+  const bool is_new = !worker.syncs.synced_once && worker.times.granted_at;
   if (worker.traits.is_static && !is_new) return Duration{0};
   Hold(worker);
   return api_->Holds(worker.uid) ? api_->Prepare(worker.uid, is_new) : Duration{0};

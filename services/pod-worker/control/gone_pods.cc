@@ -98,7 +98,7 @@ void GonePods::Collect(const std::function<void(const std::string& uid)>& on_era
     ForgetIfGone(*worker);
     const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
     if (worker->state == WorkerState::kFinished && gone &&
-        now - worker->finished_at > kRememberFinished)
+        now - worker->times.finished_at > kRememberFinished)
       old.push_back(uid);
   }
   for (const auto& uid : old) {

@@ -64,7 +64,7 @@ void PodLoop::AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListi
 void PodLoop::BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   if (const Duration wait = deps_.objects.Prepare(worker); wait > Duration{0})
     return due_.Add(worker.uid, wait);
-  if (!worker.synced_once) deps_.keeper.OnPodsChanged();
+  if (!worker.syncs.synced_once) deps_.keeper.OnPodsChanged();
   deps_.syncs.Begin(worker, std::move(listing));
 }
 
@@ -214,7 +214,7 @@ void PodLoop::GiveUserIds(Worker& worker) {
 /// Unset: the pod has no deadline.
 std::optional<Duration> PodLoop::DeadlineLeft(const Worker& worker) const {
   if (!worker.traits.active_deadline) return std::nullopt;
-  return worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} -
+  return worker.times.started_at + std::chrono::seconds{*worker.traits.active_deadline} -
          deps_.env.clock.Now();
 }
 

@@ -192,7 +192,7 @@ void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
   worker.grant = std::move(grant);
   worker.refused = {};
   worker.traits = std::move(traits);
-  worker.failures = 0;
+  worker.syncs.failures = 0;
   if (!announced) ReportUnsupported(worker);
   if (worker.traits.deleted) deps_.terminator.Kill(worker, {.removed = true});
 }
@@ -238,13 +238,13 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   worker->source = grant.source;
   worker->incarnation = grant.incarnation;
   worker->traceparent = grant.traceparent;
-  worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
-  worker->started_at = deps_.clock.Now();
-  worker->granted_at = worker->started_at;
+  worker->times.start_wall_ns = ToNanos(deps_.clock.WallNow());
+  worker->times.started_at = deps_.clock.Now();
+  worker->times.granted_at = worker->times.started_at;
   worker->started = deps_.gate.IsLeftover(*worker);
   deps_.found.HandOver(*worker);
   // The API has whole seconds.
-  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->start_wall_ns)
+  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->times.start_wall_ns)
     BackdateStart(*traits.shown_start_ns, *worker);
   deps_.metrics.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
@@ -359,7 +359,7 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
           deps_.workers.Find(request.uid())) {  // its incarnation is remembered still
     orphan->incarnation = before->incarnation;
     orphan->source = before->source;
-    orphan->start_wall_ns = before->start_wall_ns;
+    orphan->times.start_wall_ns = before->times.start_wall_ns;
     if (before->removal != Removal::kNone) orphan->removal = Removal::kRemoved;
     orphan->kill.eviction = before->kill.eviction;
     orphan->kill.shutdown_boot = before->kill.shutdown_boot;

@@ -57,6 +57,25 @@ enum class Removal {
   kForgotten,  // its record has left the table; it is still remembered here
 };
 
+struct WorkerTimes {
+  int64_t start_wall_ns = 0;
+  Clock::Time started_at;  // for the active deadline
+  Clock::Time granted_at;  // of this process, for metrics
+  Clock::Time last_action;
+  Clock::Time ending_since;      // of this process, for metrics
+  Clock::Time unmounting_since;  // its termination waits for programs that hold its volumes
+  Clock::Time finished_at;
+};
+
+/// What a sync of the incarnation leaves for the next one.
+struct SyncMemory {
+  std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
+  KilledSince killed;
+  std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
+  int failures = 0;
+  bool synced_once = false;
+};
+
 struct Worker {
   std::string uid, name, name_space, source;
   int64_t incarnation = 0;
@@ -76,33 +95,21 @@ struct Worker {
   std::vector<std::string> sandbox_ids;  // of an orphan
   Termination termination;
   std::map<std::string, Clock::Time> answers;  // to kills, by request id
-  Clock::Time finished_at;
 
-  // Times.
-  int64_t start_wall_ns = 0;
-  Clock::Time started_at;  // for the active deadline
-  Clock::Time granted_at;  // of this process, for metrics
-  Clock::Time last_action;
-  Clock::Time ending_since;      // of this process, for metrics
-  Clock::Time unmounting_since;  // its termination waits for programs that hold its volumes
-
+  WorkerTimes times;
   // What is being done.
   Activity activity = Activity::kIdle;
   void On(ActivityEvent event) { activity = Next(activity, event); }
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
-  std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   RestartState restarts;
-  KilledSince killed;
+  SyncMemory syncs;
   cri::StartedAttempts started_attempts;
   std::map<std::string, WaitingReason> waiting_reasons;  // by container
   PostStart post_start;
-  std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   PodTrouble trouble;
-  int failures = 0;
   int missing_passes = 0;
   std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end
   ProbeResultsById probes;          // on disk
-  bool synced_once = false;
 };
 
 /// It was started in another boot, or by another agent: only wall time shows how long ago.

@@ -66,8 +66,10 @@ void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved) {
   saved.set_removed(worker.removal != Removal::kNone);
   saved.set_orphan(worker.orphan);
   for (const auto& id : worker.sandbox_ids) saved.add_sandbox_ids(id);
-  if (worker.started_at) pod_worker::ToProto(worker.started_at, *saved.mutable_started_at());
-  if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *saved.mutable_finished_at());
+  if (worker.times.started_at)
+    pod_worker::ToProto(worker.times.started_at, *saved.mutable_started_at());
+  if (worker.times.finished_at)
+    pod_worker::ToProto(worker.times.finished_at, *saved.mutable_finished_at());
   saved.set_forgotten(worker.removal == Removal::kForgotten);
   if (worker.removal == Removal::kForgotten && worker.termination.terminal_status)
     *saved.mutable_terminal_status() = *worker.termination.terminal_status;
@@ -84,7 +86,7 @@ void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved) {
 
 void FillSavedPod(const Worker& worker, v1::SavedPod& saved) {
   FillIdentity(worker, saved);
-  saved.set_start_time_wall_ns(worker.start_wall_ns);
+  saved.set_start_time_wall_ns(worker.times.start_wall_ns);
   saved.set_evicted(worker.kill.evicted());
   saved.set_own_limit(worker.kill.eviction == Eviction::kForOwnLimit);
   saved.set_shutdown_boot(worker.kill.shutdown_boot);
@@ -99,7 +101,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_generation(worker.grant ? worker.grant->generation : 0);
   record.set_state(ToProto(worker.state));
   record.set_granted(worker.grant.has_value());
-  record.set_start_time_wall_ns(worker.start_wall_ns);
+  record.set_start_time_wall_ns(worker.times.start_wall_ns);
   if (worker.kill.deadline) pod_worker::ToProto(worker.kill.deadline, *record.mutable_deadline());
   record.set_grace_period_seconds(worker.kill.grace_seconds);
   record.set_reason(worker.kill.reason);
@@ -126,7 +128,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
     }
   }
   if (worker.termination.last_seen) *record.mutable_observation() = *worker.termination.last_seen;
-  if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
+  if (worker.times.last_action) ToProto(worker.times.last_action, *record.mutable_last_action_at());
   record.set_refused_generation(worker.refused.generation);
   record.set_refusal(worker.refused.why);
   record.set_sync_error(worker.trouble.text());
@@ -163,8 +165,8 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
   if (saved.forgotten()) worker->removal = Removal::kForgotten;
   worker->orphan = saved.orphan();
   worker->sandbox_ids.assign(saved.sandbox_ids().begin(), saved.sandbox_ids().end());
-  worker->started_at = FromProto(saved.started_at());
-  worker->finished_at = FromProto(saved.finished_at());
+  worker->times.started_at = FromProto(saved.started_at());
+  worker->times.finished_at = FromProto(saved.finished_at());
   if (saved.has_terminal_status()) ApplyTerminalStatus(saved.terminal_status(), *worker);
   if (saved.has_user_ids())
     worker->user_ids = UserIds{saved.user_ids().first(), saved.user_ids().length()};
@@ -179,7 +181,7 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
 }
 
 void ApplySavedPod(const v1::SavedPod& saved, Worker& worker) {
-  worker.start_wall_ns = saved.start_time_wall_ns();
+  worker.times.start_wall_ns = saved.start_time_wall_ns();
   worker.kill.eviction = EvictionOf(saved.evicted(), saved.own_limit());
   worker.kill.shutdown_boot = saved.shutdown_boot();
   if (worker.kill.reason.empty()) worker.kill.reason = saved.reason();

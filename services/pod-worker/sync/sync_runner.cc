@@ -33,15 +33,16 @@ std::string NameWithUid(const Worker& worker) {
 void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   worker.On(ActivityEvent::kStepBegun);
   deps_.resyncs.Forget(worker.uid);
-  if (!worker.synced_once && worker.granted_at)
-    deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.env.clock.Now() - worker.granted_at));
+  if (!worker.syncs.synced_once && worker.times.granted_at)
+    deps_.metrics.worker_start.Observe(
+        Metrics::Seconds(deps_.env.clock.Now() - worker.times.granted_at));
   auto input = std::make_shared<SyncInput>(SyncInput{.pod = worker.grant->pod,
                                                      .restarts = worker.restarts,
                                                      .pulls = deps_.puller.MemoryOf(worker.uid),
                                                      .ending = worker.ending,
-                                                     .killed = worker.killed,
+                                                     .killed = worker.syncs.killed,
                                                      .traceparent = worker.traceparent,
-                                                     .known = worker.known_running,
+                                                     .known = worker.syncs.known_running,
                                                      .incarnation = worker.incarnation,
                                                      .started_attempts = worker.started_attempts,
                                                      .probes = worker.probes,
@@ -51,7 +52,7 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
                                                      .listing = std::move(listing),
                                                      .user_ids = worker.user_ids,
                                                      .host_ips = deps_.node_ips,
-                                                     .first = !worker.synced_once});
+                                                     .first = !worker.syncs.synced_once});
   deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, input] {
     const Clock::Time begin = deps_.env.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(RunSync(deps_.sync, *input));
@@ -87,18 +88,18 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
 }
 
 void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
-  deps_.metrics.ObserveWorker(worker.synced_once ? "sync" : "create", took);
-  worker.synced_once = true;
+  deps_.metrics.ObserveWorker(worker.syncs.synced_once ? "sync" : "create", took);
+  worker.syncs.synced_once = true;
   worker.restarts = std::move(outcome.restarts);
-  worker.killed = std::move(outcome.killed);
+  worker.syncs.killed = std::move(outcome.killed);
   worker.started_attempts = std::move(outcome.started_attempts);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
-  worker.known_running =
+  worker.syncs.known_running =
       lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
   if (outcome.seen != nullptr && worker.state == WorkerState::kSyncing)
     deps_.pods.OnSeen(worker, *outcome.seen);
   if (outcome.seen != nullptr) {
-    worker.pod_ip = PodIpOf(*outcome.seen);
+    worker.syncs.pod_ip = PodIpOf(*outcome.seen);
     std::set<std::string> running;
     for (const auto& record : outcome.seen->containers())
       if (record.state() == v1::ContainerRecord::RUNNING) running.insert(record.id());
@@ -110,7 +111,7 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   for (const auto& [image, containers] : outcome.backed_off)
     deps_.puller.MarkBackedOff(worker.uid, image, containers);
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
-  if (outcome.acted) worker.last_action = deps_.env.clock.Now();
+  if (outcome.acted) worker.times.last_action = deps_.env.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
     deps_.pods.OnRuntimeAnswer(Message(outcome.status));
   } else if (outcome.seen != nullptr) {
@@ -190,19 +191,19 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   if (outcome.trouble == SyncTrouble::kSandboxDied) {
     // Immediately at first; a runtime that shows it dead and lists it as ready is not asked in a
     // loop.
-    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
+    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.syncs.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
-    ++worker.failures;
+    ++worker.syncs.failures;
     wait = deps_.random.Jitter(kErrorRetry, kSyncJitter);
     if (outcome.trouble == SyncTrouble::kNetworkNotReady) {
       wait = deps_.random.Jitter(kQuickRetry, kSyncJitter);
     } else if (IsRetryable(outcome.status.code())) {
       wait = deps_.random.Jitter(
-          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry),
+          std::min(kQuickRetry * (1 << std::min(worker.syncs.failures - 1, 4)), kErrorRetry),
           kSyncJitter);
     }
   } else {
-    worker.failures = 0;
+    worker.syncs.failures = 0;
   }
   if (outcome.retry_at) {
     const Duration left = std::max(*outcome.retry_at - deps_.env.clock.Now(), Duration{0});

@@ -64,7 +64,7 @@ bool PodTerminator::Kill(Worker& worker, const KillOrder& order) {
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.trouble.Clear();
-  if (!worker.ending_since) worker.ending_since = now;
+  if (!worker.times.ending_since) worker.times.ending_since = now;
   worker.ending->Cancel();
   worker.post_start.Cancel();
   if (first || change.shortened) {
@@ -88,7 +88,7 @@ Worker& PodTerminator::Busy(const std::string& uid) const {
 void PodTerminator::Inspect(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
   deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent,
-                                     known = std::exchange(worker.known_running, nullptr)] {
+                                     known = std::exchange(worker.syncs.known_running, nullptr)] {
     const cri::TraceScope trace(traceparent);
     auto seen =
         std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid, known.get()));
@@ -100,7 +100,7 @@ void PodTerminator::OnInspected(const std::string& uid, StatusOr<v1::ObservedPod
   Worker& worker = Busy(uid);
   if (!seen.ok()) return Fail(worker, Message(seen.status()));
   worker.termination.Observe(std::move(*seen));
-  worker.pod_ip = PodIpOf(*worker.termination.last_seen);
+  worker.syncs.pod_ip = PodIpOf(*worker.termination.last_seen);
   std::set<std::string> ended;
   for (const auto& record : worker.termination.last_seen->containers())
     if (record.state() != v1::ContainerRecord::RUNNING) ended.insert(record.id());
@@ -121,7 +121,8 @@ void PodTerminator::StopContainers(Worker& worker, StopSteps run) {
                                                   : worker.kill.deadline);
   const auto pod = hooked ? Parse(worker.grant) : nullptr;
   const auto stops = worker.termination.ToStop();
-  auto hooks = PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.pod_ip, now});
+  auto hooks =
+      PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.syncs.pod_ip, now});
   std::erase_if(hooks, [&worker](const PreStop& hook) {
     return worker.termination.IsHookUnderWay(hook.container.id);
   });
@@ -207,7 +208,7 @@ void PodTerminator::FinishCancelled(const std::string& uid) {
 
 void PodTerminator::BeginStep(Worker& worker) {
   const Clock::Time now = deps_.env.clock.Now();
-  worker.last_action = now;
+  worker.times.last_action = now;
   for (const auto& order : worker.termination.BeginStep(now)) StopContainer(worker, order);
   WatchHooks(worker);
 }
@@ -256,7 +257,7 @@ void PodTerminator::OnStopped(const StopAnswer& answer) {
 
 void PodTerminator::OnAllStopped(Worker& worker) {
   const Termination::Result stopped = worker.termination.EndRun();
-  worker.last_action = deps_.env.clock.Now();
+  worker.times.last_action = deps_.env.clock.Now();
   if (stopped.cancelled) return deps_.pods.OnStepEnded(worker, true);
   const std::string errors = fmt::format("{}", fmt::join(stopped.errors, ", "));
   if (worker.state == WorkerState::kTerminating && stopped.with_pod) {
@@ -298,11 +299,11 @@ void PodTerminator::OnSandboxesStopped(const std::string& uid,
                                        const std::vector<std::string>& errors,
                                        StatusOr<v1::ObservedPod> left) {
   Worker& worker = Busy(uid);
-  worker.last_action = deps_.env.clock.Now();
+  worker.times.last_action = deps_.env.clock.Now();
   if (!errors.empty()) return Fail(worker, fmt::format("{}", fmt::join(errors, ", ")));
   if (!left.ok()) return Fail(worker, Message(left.status()));
   worker.termination.last_seen = std::make_shared<v1::ObservedPod>(std::move(*left));
-  deps_.metrics.ObserveWorker("kill", deps_.env.clock.Now() - worker.ending_since);
+  deps_.metrics.ObserveWorker("kill", deps_.env.clock.Now() - worker.times.ending_since);
   worker.trouble.Clear();
   worker.waiting_reasons.clear();
   Settle(worker);
@@ -362,15 +363,15 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   Worker& worker = Busy(uid);
   if (!cleaned.ok()) {
     // The record shows this error instead: nothing hangs.
-    worker.unmounting_since = {};
+    worker.times.unmounting_since = {};
     return Fail(worker, Message(cleaned.status()));
   }
   if (*cleaned == Progress::kUnderWay) return OnUnmounting(worker);
   if (worker.trouble.kind() == Trouble::kUnmounting) worker.trouble.Clear();
   worker.state = Next(worker.state, WorkerEvent::kTornDown);
-  worker.finished_at = deps_.env.clock.Now();
+  worker.times.finished_at = deps_.env.clock.Now();
   if (worker.grant) worker.grant->pod.clear();
-  deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
+  deps_.metrics.ObserveWorker("terminated", worker.times.finished_at - worker.times.ending_since);
   // The next step begins when this save is done.
   deps_.store.Save(worker, {});
   deps_.pods.OnStepEnded(worker, false);
@@ -380,8 +381,8 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
 /// never end.
 void PodTerminator::OnUnmounting(Worker& worker) {
   const Clock::Time now = deps_.env.clock.Now();
-  if (!worker.unmounting_since) worker.unmounting_since = now;
-  const Duration waited = now - worker.unmounting_since;
+  if (!worker.times.unmounting_since) worker.times.unmounting_since = now;
+  const Duration waited = now - worker.times.unmounting_since;
   if (waited < kUnmountWait) {
     deps_.pods.AdvanceAfter(worker.uid, kUnmountWait - waited);
   } else if (worker.trouble.Set(Trouble::kUnmounting, kStillMounted)) {

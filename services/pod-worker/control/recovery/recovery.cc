@@ -63,7 +63,7 @@ void Recovery::OnRecordsRead(StatusOr<DiskRecords::All> records) {
 void Recovery::AddWorkers(const DiskRecords::All& records) {
   // The time of the last action is not known: it may have been just before the end of the process.
   for (const auto& saved : records.workers)
-    deps_.add(FromSavedWorker(saved)).last_action = deps_.env.clock.Now();
+    deps_.add(FromSavedWorker(saved)).times.last_action = deps_.env.clock.Now();
   for (const auto& saved : records.permanent) AddPermanent(saved);
   for (const auto& [key, saved] : records.restarts) {
     Worker* worker = deps_.workers.FindByKey(key);
