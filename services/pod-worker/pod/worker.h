@@ -67,7 +67,7 @@ struct WorkerTimes {
   Clock::Time finished_at;
 };
 
-/// What a sync of the incarnation leaves for the next one.
+/// The memory that a sync of the incarnation leaves for the next one.
 struct SyncMemory {
   std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   KilledSince killed;

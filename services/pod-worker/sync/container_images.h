@@ -23,7 +23,7 @@
 
 namespace splitlet::pod_worker {
 
-/// What the runtime calls them.
+/// The runtime's names of the images of a container.
 struct ContainerImageRefs {
   std::string own;
   std::optional<cri::Image> image;             // the own one, where the runtime was asked for it

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every part of the start of containers reads: the pod, its sandbox, and what the sync has
-/// prepared.
+/// Values that every part of the start of containers reads: the pod, its sandbox, and the work of
+/// the sync before.
 /// Threads: that of the sync.
 /// Errors:  none.
 /// Source:  docs/behaviour/pod-sync.md, "Steps".

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What is remembered of the starts of a container: its attempt number, its restart count, its
-/// crash-loop back-off, and whether the attempt has begun.
+/// The memory of the starts of a container: its attempt number, its restart count, its crash-loop
+/// back-off, and whether the attempt has begun.
 /// In:      ContainerStarter, before each step that one of them allows.
 /// Owns:    nothing; all of it is in the outcome.
 /// Out:     files of back-offs and of started attempts.

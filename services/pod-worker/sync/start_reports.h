@@ -1,7 +1,7 @@
 #pragma once
 
-/// What users and logs learn of the start of containers: events, waiting reasons, log lines, and
-/// the first error of the sync.
+/// Reports on the start of containers: events, waiting reasons, log lines, and the first error of
+/// the sync.
 /// In:      the parts of a start, each for what it has done or could not do.
 /// Owns:    for one sync, its first error.
 /// Out:     events, log lines; waiting reasons and the time of the next try in the outcome.
