@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "libs/base/status.h"
+#include "libs/cri/container_end.h"
 #include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
@@ -81,12 +82,11 @@ bool AnyEnded(const States& before, const States& after) {
 bool AnyKilled(const States& before, const v1::ObservedPod& after) {
   constexpr int32_t kKilled = 128 + 9;
   const auto& containers = after.containers();
-  return std::any_of(containers.begin(), containers.end(),
-                     [&before](const v1::ContainerRecord& record) {
-                       return record.state() == v1::ContainerRecord::EXITED &&
-                              record.exit_code() == kKilled && record.reason() != "OOMKilled" &&
-                              StateIn(before, record.id()) != ObjectState::kExited;
-                     });
+  return std::any_of(
+      containers.begin(), containers.end(), [&before](const v1::ContainerRecord& record) {
+        return record.state() == v1::ContainerRecord::EXITED && record.exit_code() == kKilled &&
+               !cri::EndedForMemory(record) && StateIn(before, record.id()) != ObjectState::kExited;
+      });
 }
 
 Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
