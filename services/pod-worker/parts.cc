@@ -259,9 +259,7 @@ FoundIncarnations::Deps FoundDeps(GroundParts& p, ControlParts& control) {
           .records = p.records,
           .runtime = p.runtime,
           .workers = p.workers,
-          .is_unreadable = [&control](const std::string& key) {
-            return control.unreadable.Contains(key);
-          }};
+          .unreadable = control.unreadable};
 }
 
 GonePods::Deps GoneDeps(GroundParts& p, StepParts& steps, ControlParts& control) {

@@ -56,7 +56,7 @@ std::string FoundIncarnations::UidOfKey(const std::string& key) const {
 
 /// Without a state: it is no worker, and has nothing but its number.
 void FoundIncarnations::PutWorkers(const std::string& uid) {
-  if (deps_.is_unreadable(bus::KeyOf(uid))) return;
+  if (deps_.unreadable.Contains(bus::KeyOf(uid))) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
   const FoundIncarnation& found = found_.at(uid);
   v1::WorkerRecord record;
@@ -108,14 +108,14 @@ void FoundIncarnations::Collect() {
 void FoundIncarnations::CollectFound() {
   for (const auto& [uid, found] : found_) {
     const std::string key = bus::KeyOf(uid);
-    if (deps_.is_unreadable(key)) continue;
+    if (deps_.unreadable.Contains(key)) continue;
     const std::string scope = found.source.empty() ? std::string(bus::kAll) : found.source;
     if (deps_.desired.Contains(key) || !deps_.desired.LiveAndComplete(scope)) continue;
     runtime_asker_.Ask(
         "found/" + uid, [&runtime = deps_.runtime, uid = uid] { return runtime.Inspect(uid); },
         [this, uid = uid, key](const StatusOr<v1::ObservedPod>& seen) {
           if (!seen.ok() || seen->sandboxes_size() + seen->containers_size() > 0) return;
-          if (!deps_.is_unreadable(key) && found_.erase(uid) > 0) deps_.table.Remove(key);
+          if (!deps_.unreadable.Contains(key) && found_.erase(uid) > 0) deps_.table.Remove(key);
         });
   }
 }

@@ -13,7 +13,6 @@
 /// Errors:  none; a question without an answer is asked again.
 /// Source:  docs/safety.md, rules 2, 3 and 8.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/recovery/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/unreadable_records.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/termination/pod_runtime.h"
@@ -53,7 +53,7 @@ class FoundIncarnations {
     const DiskRecords& records;
     const PodRuntime& runtime;
     const Workers& workers;
-    std::function<bool(const std::string& key)> is_unreadable;
+    const UnreadableRecords& unreadable;
   };
   explicit FoundIncarnations(Deps deps)
       : deps_(std::move(deps)), runtime_asker_(deps_.env.loop, deps_.runtime_strands) {}
