@@ -18,6 +18,7 @@
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/runtime_clients.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
+#include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
 namespace {

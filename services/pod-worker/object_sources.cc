@@ -50,8 +50,7 @@ std::function<std::shared_ptr<const ObjectSource>()> ObjectSources::FolderView()
 }
 
 std::vector<std::string> ObjectSources::Notes() const {
-  if (!folder_) return {};
-  return {folder_->Notes().begin(), folder_->Notes().end()};
+  return folder_ ? folder_->Notes() : std::vector<std::string>{};
 }
 
 }  // namespace splitlet::pod_worker
