@@ -305,16 +305,12 @@ class Pleg final : public Process {
  public:
   explicit Pleg(SimNode& node) : Process(node, "pleg") {
     service = std::make_unique<pleg::PlegService>(
-        pleg::PlegDeps{.clock = node.clock(),
-                       .loop = shell().loop,
-                       .strands = shell().strands,
+        pleg::PlegDeps{.env = shell().env,
                        .reader = node.runtime(),
                        .read_tail = nullptr,
                        .sources = {},
                        .table = Own<v1::RuntimeRecord>(*this, "runtime"),
-                       .bus = shell().bus,
-                       .log = Log(node.sink()),
-                       .metrics = shell().registry},
+                       .bus = shell().bus},
         pleg::PlegConfig{});
   }
   void Start() override { service->Start(); }

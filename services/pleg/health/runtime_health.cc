@@ -9,10 +9,10 @@
 
 namespace splitlet::pleg {
 
-RuntimeHealth::~RuntimeHealth() { deps_.loop.CancelTimer(timer_); }
+RuntimeHealth::~RuntimeHealth() { deps_.env.loop.CancelTimer(timer_); }
 
 void RuntimeHealth::Start() {
-  started_ = deps_.clock.Now();
+  started_ = deps_.env.clock.Now();
   Ask();
 }
 
@@ -20,7 +20,7 @@ void RuntimeHealth::Ask() {
   asker_.Ask(
       "status",
       [reader = &deps_.reader,
-       deadline = After(deps_.clock, deps_.config.status_threshold)]() -> Answer {
+       deadline = After(deps_.env.clock, deps_.config.status_threshold)]() -> Answer {
         auto info = reader->Version(deadline);
         if (!info.ok()) return {info.status(), info.status()};
         return {std::move(info), reader->RuntimeStatus(deadline)};
@@ -34,22 +34,23 @@ void RuntimeHealth::OnAnswer(const Answer& answer) {
   if (report.ok()) {
     report_ = *report;
     was_ready_ = was_ready_ || IsReady(report_);
-    answered_at_ = deps_.clock.Now();
+    answered_at_ = deps_.env.clock.Now();
   } else if (error_.code() != report.status().code()) {
-    deps_.log.Warn("cannot get the runtime's status, will ask again", {KV("err", report.status())});
+    deps_.env.log.Warn("cannot get the runtime's status, will ask again",
+                       {KV("err", report.status())});
   }
   error_ = report.status();
-  const Duration period = StatusPeriod(deps_.config, was_ready_, deps_.clock.Now() - started_);
-  timer_ = deps_.loop.RunAfter(period, [this] { Ask(); });
+  const Duration period = StatusPeriod(deps_.config, was_ready_, deps_.env.clock.Now() - started_);
+  timer_ = deps_.env.loop.RunAfter(period, [this] { Ask(); });
 }
 
 bool RuntimeHealth::IsDown() const {
-  return answered_at_ && deps_.clock.Now() - *answered_at_ > deps_.config.status_threshold;
+  return answered_at_ && deps_.env.clock.Now() - *answered_at_ > deps_.config.status_threshold;
 }
 
 std::vector<std::string> RuntimeHealth::Errors(Clock::Time last_listing) const {
   std::vector<std::string> errors;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   if (!answered_at_) {
     errors.emplace_back("container runtime status check may not have completed yet");
   } else if (IsDown()) {

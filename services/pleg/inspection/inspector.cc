@@ -27,13 +27,14 @@ Status BeforeInspection() {
 Inspector::Inspector(Deps deps)
     : deps_(std::move(deps)),
       observer_(std::make_shared<cri::Observer>(cri::Observer::Deps{
-          .reader = deps_.reader, .clock = deps_.clock, .read_tail = deps_.read_tail})),
+          .reader = deps_.reader, .clock = deps_.env.clock, .read_tail = deps_.read_tail})),
       random_(deps_.seed),
-      retry_wait_(deps_.clock, {.initial = kInspectAgain, .max = deps_.config.streaming_period}),
-      asker_(deps_.loop, deps_.strands) {}
+      retry_wait_(deps_.env.clock,
+                  {.initial = kInspectAgain, .max = deps_.config.streaming_period}),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 Inspector::~Inspector() {
-  for (const auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.later_timer);
+  for (const auto& [uid, pod] : pods_) deps_.env.loop.CancelTimer(pod.later_timer);
 }
 
 const States* Inspector::FindStates(const std::string& uid) const {
@@ -111,7 +112,7 @@ void Inspector::Inspect(const std::string& uid, cri::PodListing* listed) {
   std::shared_ptr<cri::PodListing> shown;
   if (listed != nullptr && pod.answer_next.empty())
     shown = std::make_shared<cri::PodListing>(std::move(*listed));
-  pod.inspecting_since = deps_.clock.Now();
+  pod.inspecting_since = deps_.env.clock.Now();
   pod.answer_now = std::exchange(pod.answer_next, {});
   const Deadline deadline{pod.inspecting_since + deps_.config.inspect_timeout};
   std::shared_ptr<const v1::RuntimeRecord> known;
@@ -134,7 +135,7 @@ void Inspector::OnInspected(const std::string& uid, const StatusOr<Observed>& ob
   Vouching& vouching = deps_.vouching;
   const Transition ended = Advance(pod.progress, Step::kEnded);
   pod.progress = ended.to;
-  deps_.metrics.pod_relist_seconds.Observe(Seconds(deps_.clock.Now() - pod.inspecting_since));
+  deps_.metrics.pod_relist_seconds.Observe(Seconds(deps_.env.clock.Now() - pod.inspecting_since));
   const bool awaited = vouching.IsAwaited(uid);
   const Age age =
       observed.ok() ? AgeOf(pod, bus::FromProto((*observed)->listed_at())) : Age::kCurrent;
@@ -160,7 +161,7 @@ void Inspector::OnInspected(const std::string& uid, const StatusOr<Observed>& ob
 }
 
 void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
-  if (!pod.error.ok()) deps_.loop.CancelTimer(std::exchange(pod.later_timer, 0));
+  if (!pod.error.ok()) deps_.env.loop.CancelTimer(std::exchange(pod.later_timer, 0));
   retry_wait_.Reset(uid);
   pod.error = OkStatus();
   deps_.vouching.Vouch(uid);
@@ -191,17 +192,17 @@ void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod
 void Inspector::ReportChanges(const std::string& uid, const Pod& pod, const States& before) {
   for (const Event& event : Diff(before, pod.states)) {
     deps_.metrics.changes.Add({{"type", NameOf(event.type)}}).Increment();
-    deps_.log.Debug("container changed",
-                    {KV("podUID", uid), KV("type", NameOf(event.type)), KV("id", event.id),
-                     KV(kTraceIdField, TraceIdOf(pod.traceparent))});
+    deps_.env.log.Debug("container changed",
+                        {KV("podUID", uid), KV("type", NameOf(event.type)), KV("id", event.id),
+                         KV(kTraceIdField, TraceIdOf(pod.traceparent))});
   }
 }
 
 void Inspector::AcceptError(const std::string& uid, Pod& pod, const Status& status) {
   deps_.metrics.inspect_errors.Increment();
   if (pod.error.code() != status.code()) {
-    deps_.log.Warn("cannot inspect a pod, will inspect it again",
-                   {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
+    deps_.env.log.Warn("cannot inspect a pod, will inspect it again",
+                       {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
   }
   pod.error = status;
   if (pod.later_timer == 0) InspectLater(uid, pod, retry_wait_.Next(uid));
@@ -222,8 +223,8 @@ void Inspector::AcceptError(const std::string& uid, Pod& pod, const Status& stat
 }
 
 void Inspector::InspectLater(const std::string& uid, Pod& pod, Duration wait) {
-  deps_.loop.CancelTimer(pod.later_timer);
-  pod.later_timer = deps_.loop.RunAfter(wait, [this, uid] {
+  deps_.env.loop.CancelTimer(pod.later_timer);
+  pod.later_timer = deps_.env.loop.RunAfter(wait, [this, uid] {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     found->second.later_timer = 0;
@@ -267,7 +268,7 @@ void Inspector::DropIfIdle(const std::string& uid) {
   if (pod.known || pod.progress != Progress::kIdle || !pod.error.ok() ||
       deps_.events.IsWaiting(uid))
     return;
-  deps_.loop.CancelTimer(pod.later_timer);
+  deps_.env.loop.CancelTimer(pod.later_timer);
   retry_wait_.Reset(uid);
   deps_.events.Forget(uid);
   pods_.erase(uid);
@@ -277,7 +278,7 @@ void Inspector::PutRuntime(const std::string& uid, const v1::RuntimeRecord& reco
                            const std::string& traceparent) {
   FAIL_POINT_VOID("pleg.put.before");
   const Status put = deps_.table.Put(bus::KeyOf(uid), record, traceparent);
-  deps_.log.LogIfError(put, "put the runtime record of a pod");
+  deps_.env.log.LogIfError(put, "put the runtime record of a pod");
   FAIL_POINT_VOID("pleg.put.after");
 }
 
@@ -296,8 +297,8 @@ void Inspector::PutMissing() {
 std::vector<std::string> Inspector::Stuck() const {
   std::vector<std::string> stuck;
   for (const auto& [uid, pod] : pods_) {
-    const bool hangs =
-        pod.progress != Progress::kIdle && deps_.clock.Now() - pod.inspecting_since > kStuckAfter;
+    const bool hangs = pod.progress != Progress::kIdle &&
+                       deps_.env.clock.Now() - pod.inspecting_since > kStuckAfter;
     if (hangs || pod.error.code() == StatusCode::kDeadlineExceeded) stuck.push_back(uid);
   }
   return stuck;

@@ -22,6 +22,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
@@ -41,14 +42,11 @@ class Inspector final : public InspectedPods {
  public:
   using Done = std::function<void(StatusOr<std::shared_ptr<const v1::RuntimeRecord>>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     cri::TailReader read_tail;
     bus::Table<v1::RuntimeRecord>& table;
     PlegMetrics& metrics;
-    const Log& log;
     const PlegConfig& config;
     Vouching& vouching;
     UnseenEvents& events;

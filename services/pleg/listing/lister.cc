@@ -43,20 +43,20 @@ StatusOr<std::shared_ptr<Listing>> List(cri::Reader& reader, Clock::Time began,
 
 }  // namespace
 
-Lister::Lister(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
+Lister::Lister(Deps deps) : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
-Lister::~Lister() { deps_.loop.CancelTimer(timer_); }
+Lister::~Lister() { deps_.env.loop.CancelTimer(timer_); }
 
 void Lister::Arm(Duration delay) {
-  deps_.loop.CancelTimer(timer_);
-  due_ = deps_.clock.Now() + delay;
-  timer_ = deps_.loop.RunAfter(delay, [this] { Begin(); });
+  deps_.env.loop.CancelTimer(timer_);
+  due_ = deps_.env.clock.Now() + delay;
+  timer_ = deps_.env.loop.RunAfter(delay, [this] { Begin(); });
 }
 
 void Lister::ListWithin(Duration delay) {
   if (listing_) {
     again_ = std::min(again_.value_or(delay), delay);
-  } else if (deps_.clock.Now() + delay < due_) {
+  } else if (deps_.env.clock.Now() + delay < due_) {
     Arm(delay);
   }
 }
@@ -70,7 +70,7 @@ Duration Lister::DelayForUnknown() const {
   const Duration period = std::max<Duration>(
       kQuickPeriod, static_cast<int64_t>(kQuickListings) * (kListingShare + 1) * took_);
   const bool many =
-      recent_.size() == kQuickListings && deps_.clock.Now() - recent_.front() < period;
+      recent_.size() == kQuickListings && deps_.env.clock.Now() - recent_.front() < period;
   return many ? DelayForMany() : kGather;
 }
 
@@ -99,7 +99,7 @@ void Lister::Begin() {
   if (listing_) return;
   listing_ = true;
   askers_ = std::exchange(next_askers_, {});
-  const Clock::Time began = deps_.clock.Now();  // before the runtime is asked
+  const Clock::Time began = deps_.env.clock.Now();  // before the runtime is asked
   recent_.push_back(began);
   if (recent_.size() > kQuickListings) recent_.pop_front();
   if (last_) deps_.metrics.relist_interval.Observe(Seconds(began - last_));
@@ -113,15 +113,15 @@ void Lister::Begin() {
 
 void Lister::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed) {
   listing_ = false;
-  took_ = deps_.clock.Now() - began;
+  took_ = deps_.env.clock.Now() - began;
   deps_.metrics.relist_seconds.Observe(Seconds(took_));
   if (listed.ok()) {
     const bool back = failing();
-    if (back) deps_.log.Info("runtime answers again");
+    if (back) deps_.env.log.Info("runtime answers again");
     error_ = OkStatus();
     last_ = began;
     deps_.metrics.last_seen.Set(
-        Seconds(deps_.clock.WallNow().time_since_epoch() - (deps_.clock.Now() - began)));
+        Seconds(deps_.env.clock.WallNow().time_since_epoch() - (deps_.env.clock.Now() - began)));
     CountRunning(**listed);
     deps_.on_listed(**listed, back);
   } else {
@@ -137,7 +137,7 @@ void Lister::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>
 
 void Lister::OnFailed(const Status& status) {
   if (status.code() != error_.code())
-    deps_.log.Warn("cannot list the runtime, will list again", {KV("err", status)});
+    deps_.env.log.Warn("cannot list the runtime, will list again", {KV("err", status)});
   error_ = status;
   for (auto& done : TakeAskers()) done(status);
   deps_.on_failed();

@@ -19,6 +19,7 @@
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
 #include "services/pleg/listing/relist.h"
@@ -31,12 +32,9 @@ class Lister {
   /// The time at which the listing began.
   using Done = std::function<void(StatusOr<Clock::Time>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     PlegMetrics& metrics;
-    const Log& log;
     const PlegConfig& config;
     std::function<bool()> streaming;  // an event stream is open: the timer is slower
     /// `back`: the listing before this one had failed.
