@@ -280,9 +280,7 @@ class SyncLoop final : public Process {
     config.admissions_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
-        sync_loop::SyncLoopDeps{.clock = node.clock(),
-                                .loop = shell().loop,
-                                .strands = shell().strands,
+        sync_loop::SyncLoopDeps{.env = shell().env,
                                 .files = node.files(),
                                 .table = Own<v1::AdmissionRecord>(*this, "admission"),
                                 .desired = View<v1::DesiredRecord>(*this, "desired"),
@@ -292,8 +290,6 @@ class SyncLoop final : public Process {
                                 .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
                                 .worker = std::make_unique<SyncLoopWorkers>(node),
                                 .config_source = std::make_unique<AskedConfigSource>(node),
-                                .log = Log(node.sink()),
-                                .metrics = shell().registry,
                                 .events = shell().events},
         config);
   }

@@ -26,10 +26,11 @@ Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
 AdmissionStore::AdmissionStore(const Deps& deps, std::string directory,
                                std::function<void(const std::string&)> saved)
     : deps_(deps),
-      store_(deps.files, deps.clock, {.directory = std::move(directory), .this_boot_only = true}),
+      store_(deps.files, deps.env.clock,
+             {.directory = std::move(directory), .this_boot_only = true}),
       saved_(std::move(saved)),
-      backoff_(deps.clock, {.initial = 1s, .max = 30s}),
-      retries_(deps.loop, deps.clock, [this](const std::string& key) {
+      backoff_(deps.env.clock, {.initial = 1s, .max = 30s}),
+      retries_(deps.env.loop, deps.env.clock, [this](const std::string& key) {
         if (key == kReadKey) {
           Read(std::move(read_done_));
         } else if (entries_.contains(key)) {
@@ -39,24 +40,24 @@ AdmissionStore::AdmissionStore(const Deps& deps, std::string directory,
 
 void AdmissionStore::Read(std::function<void()> done) {
   read_done_ = std::move(done);
-  deps_.strands.Run(FileStrand(kReadKey), [this] {
+  deps_.env.strands.Run(FileStrand(kReadKey), [this] {
     auto all = store_.ReadAll();
-    deps_.loop.Post([this, all = std::move(all)] { OnRead(all); });
+    deps_.env.loop.Post([this, all = std::move(all)] { OnRead(all); });
   });
 }
 
 void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
     const Duration wait = backoff_.Next(kReadKey);
-    deps_.log.Error("cannot read saved admissions, will retry",
-                    {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
+    deps_.env.log.Error("cannot read saved admissions, will retry",
+                        {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
     retries_.Add(kReadKey, wait);
     return;
   }
   for (const auto& broken : all->unreadable) {
     unreadable_[broken.key] = broken.newer;
-    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
-                    {KV("podUID", broken.key), KV("err", broken.reason)});
+    deps_.env.log.Error("cannot read the saved admission of a pod, the pod waits",
+                        {KV("podUID", broken.key), KV("err", broken.reason)});
   }
   for (const auto& saved : all->records) Restore(saved);
   read_ = true;
@@ -72,8 +73,9 @@ void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
   auto requests = RequestsOf(pod);
   if (!parsed || !requests.ok()) {
     unreadable_[saved.key] = false;
-    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
-                    {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
+    deps_.env.log.Error(
+        "cannot read the saved admission of a pod, the pod waits",
+        {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
     return;
   }
   if (entry.admitted()) entry.requests = std::move(*requests);
@@ -97,12 +99,13 @@ std::vector<std::string> AdmissionStore::Unreadable() const {
 void AdmissionStore::PutAside(const std::string& key,
                               std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable admission"));
-  deps_.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
+  deps_.env.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
     auto path = store_.PutAside(key);
-    deps_.loop.Post([this, key, done, path = std::move(path)] {
+    deps_.env.loop.Post([this, key, done, path = std::move(path)] {
       if (path.ok()) {
         unreadable_.erase(key);
-        deps_.log.Warn("discarded an unreadable admission", {KV("podUID", key), KV("path", *path)});
+        deps_.env.log.Warn("discarded an unreadable admission",
+                           {KV("podUID", key), KV("path", *path)});
       }
       done(path);
     });
@@ -135,10 +138,10 @@ void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission admission
 
 void AdmissionStore::Save(const std::string& key) {
   const Entry& entry = entries_.at(key);
-  deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
-                                      bytes = entry.admission.SerializeAsString()] {
+  deps_.env.strands.Run(FileStrand(key), [this, key, version = entry.version,
+                                          bytes = entry.admission.SerializeAsString()] {
     const Status status = SaveAdmission(store_, key, bytes);
-    deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
+    deps_.env.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
   });
 }
 
@@ -148,9 +151,9 @@ void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Sta
     return;  // forgotten or decided again during the save
   if (!status.ok()) {
     const Duration wait = backoff_.Next(key);
-    deps_.log.Warn("cannot save an admission, will retry",
-                   {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
-                    KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
+    deps_.env.log.Warn("cannot save an admission, will retry",
+                       {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
+                        KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
     retries_.Add(key, wait);
     return;
   }
@@ -162,8 +165,8 @@ void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Sta
 
 void AdmissionStore::PutAdmission(const std::string& key, const Entry& entry) {
   FAIL_POINT_VOID("sync-loop.put-admission.before");
-  deps_.log.LogIfError(deps_.table.Put(key, entry.admission.record(), entry.traceparent),
-                       "put admission");
+  deps_.env.log.LogIfError(deps_.table.Put(key, entry.admission.record(), entry.traceparent),
+                           "put admission");
   FAIL_POINT_VOID("sync-loop.put-admission.after");
 }
 
@@ -180,9 +183,9 @@ void AdmissionStore::Forget(const std::string& key) {
   retries_.Remove(key);
   backoff_.Reset(key);
   deps_.table.Remove(key, traceparent);
-  deps_.strands.Run(FileStrand(key), [this, key] {
+  deps_.env.strands.Run(FileStrand(key), [this, key] {
     // If this fails, the next start reads the file and forgets it.
-    deps_.log.LogIfError(store_.Forget(key), "forget admission");
+    deps_.env.log.LogIfError(store_.Forget(key), "forget admission");
   });
 }
 

@@ -18,6 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/record_store.h"
@@ -36,12 +37,9 @@ enum class AdmissionState {
 class AdmissionStore {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     bus::Table<v1::AdmissionRecord>& table;
-    const Log& log;
   };
   struct Entry {
     v1::SavedAdmission admission;

@@ -27,6 +27,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/peers/pod_worker_client.h"
@@ -47,16 +48,13 @@ inline constexpr Duration kRefusedRetry = std::chrono::seconds{60};
 class GrantSender {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::GrantClient& client;
     const bus::View<v1::WorkerRecord>& workers;
     const KnownPods& known;
     const AdmissionStore& store;
     const PreemptionVictims& victims;
     SyncLoopMetrics& metrics;
-    const Log& log;
     std::function<void(const std::string& key)> on_sent;  // MayBeGranted is true from now on
   };
   /// `seed`: for jitter.
