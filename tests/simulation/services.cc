@@ -54,17 +54,13 @@ class ConfigSource final : public Process {
     config.static_pod_path = "/manifests";
     config.records_directory = "/state/config-source";
     config_source::ConfigSourceDeps deps{
-        .clock = node.clock(),
-        .loop = shell().loop,
-        .strands = shell().strands,
+        .env = shell().env,
         .files = node.files(),
         .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
         .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
         .api = Limited(node, *this),
         .table = Own<v1::DesiredRecord>(*this, "desired"),
         .workers = View<v1::WorkerRecord>(*this, "workers"),
-        .log = Log(node.sink()),
-        .metrics = shell().registry,
         .events = shell().events};
     // Of each start another, as in a real one.
     deps.seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());

@@ -20,6 +20,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "services/config-source/desired/merge.h"
@@ -34,12 +35,9 @@ namespace splitlet::config_source {
 class DesiredStore {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<fs::RecordStore> records;
     bus::Table<v1::DesiredRecord> table;
-    Log log;
     ConfigMetrics& metrics;
   };
   /// `on_put`: called after a record is put into the table, or removed from it.
