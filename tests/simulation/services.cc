@@ -361,24 +361,19 @@ class StatusProcess final : public Process {
     status::StatusConfig config;
     config.node_name = kNode;
     config.root_dir = "/kubelet";
-    status::StatusDeps deps{.clock = node.clock(),
-                            .loop = shell().loop,
-                            .strands = shell().strands,
-                            .files = node.files(),
-                            .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
-                            .desired = View<v1::DesiredRecord>(*this, "desired"),
-                            .admission = View<v1::AdmissionRecord>(*this, "admission"),
-                            .workers = View<v1::WorkerRecord>(*this, "workers"),
-                            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                            .pressure = View<v1::PressureRecord>(*this, "pressure"),
-                            .peers = std::make_unique<StatusPeers>(node),
-                            .list_addresses =
-                                [] {
-                                  return std::vector<node::InterfaceAddress>{
-                                      {.interface = "eth0", .address = "192.0.2.1"}};
-                                },
-                            .log = Log(node.sink()),
-                            .metrics = shell().registry};
+    status::StatusDeps deps{
+        .env = shell().env,
+        .files = node.files(),
+        .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
+        .desired = View<v1::DesiredRecord>(*this, "desired"),
+        .admission = View<v1::AdmissionRecord>(*this, "admission"),
+        .workers = View<v1::WorkerRecord>(*this, "workers"),
+        .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+        .pressure = View<v1::PressureRecord>(*this, "pressure"),
+        .peers = std::make_unique<StatusPeers>(node),
+        .list_addresses = [] {
+          return std::vector<node::InterfaceAddress>{{.interface = "eth0", .address = "192.0.2.1"}};
+        }};
     if (ApiServer* const api = node.api(); api != nullptr) {
       for (auto* const way : {&deps.node_api, &deps.lease_api, &deps.pods_api})
         *way = api->Connect(shell().owner);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "splitlet/v1/services.pb.h"
@@ -27,11 +28,8 @@ namespace splitlet::status {
 class EventFile {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
-    const Log& log;
     std::string directory;
     /// The events to save, in the order of their last occurrence.
     std::function<std::vector<v1::EventRecord>()> list;
@@ -39,7 +37,8 @@ class EventFile {
   };
   explicit EventFile(Deps deps)
       : deps_(std::move(deps)),
-        store_(deps_.files, deps_.clock, {.directory = deps_.directory, .this_boot_only = true}) {}
+        store_(deps_.files, deps_.env.clock,
+               {.directory = deps_.directory, .this_boot_only = true}) {}
 
   void Start();
   /// Saves soon, but not before the file was read.

@@ -22,6 +22,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
@@ -39,9 +40,7 @@ namespace splitlet::status {
 class NodeStatus {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::PressureRecord>& pressure;
@@ -50,7 +49,6 @@ class NodeStatus {
     node::ListAddresses list_addresses;   // called on a strand
     node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
     StatusMetrics& metrics;
-    const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
     std::function<void()> on_addresses;  // the addresses have changed
     /// Addresses that pods show: those of an external cloud provider, else those of the machine.

@@ -11,8 +11,8 @@ PeerMonitor::PeerMonitor(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
       ledger_(config.answer_limits, config.reconcile_period * 2 + config.ask_timeout),
-      started_(deps_.clock.Now()),
-      asker_(deps_.loop, deps_.strands) {}
+      started_(deps_.env.clock.Now()),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 void PeerMonitor::AskAll() {
   for (const auto& [process, limit] : config_.answer_limits) Ask(process);
@@ -20,10 +20,10 @@ void PeerMonitor::AskAll() {
 
 void PeerMonitor::Ask(const std::string& process) {
   const std::string key = "health/" + process;
-  if (deps_.strands.Pending(key) > 0) return;
+  if (deps_.env.strands.Pending(key) > 0) return;
   asker_.Ask(
       key,
-      [process, &peers = deps_.peers, deadline = After(deps_.clock, config_.ask_timeout)] {
+      [process, &peers = deps_.peers, deadline = After(deps_.env.clock, config_.ask_timeout)] {
         return peers.Ask(process, deadline);
       },
       [this, process](const StatusOr<peers::PeerAnswer>& answer) { OnAnswer(process, answer); });
@@ -31,7 +31,7 @@ void PeerMonitor::Ask(const std::string& process) {
 
 void PeerMonitor::AskSoon(const std::string& process) {
   if (std::exchange(asks_soon_, true)) return;
-  const bool hurry = !was_ready_ && deps_.clock.Now() - started_ < config_.hurry;
+  const bool hurry = !was_ready_ && deps_.env.clock.Now() - started_ < config_.hurry;
   asker_.RunAfter(hurry ? config_.ask_soon : config_.ask_again, [this, process] {
     asks_soon_ = false;
     Ask(process);
@@ -39,7 +39,7 @@ void PeerMonitor::AskSoon(const std::string& process) {
 }
 
 void PeerMonitor::OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer) {
-  const auto now = deps_.clock.Now();
+  const auto now = deps_.env.clock.Now();
   const bool good = answer.ok() && answer->healthy;
   if (good) {
     ledger_.OnGood(process, now);

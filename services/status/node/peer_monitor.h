@@ -16,6 +16,7 @@
 #include <string>
 
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/config.h"
@@ -27,9 +28,7 @@ namespace splitlet::status {
 class PeerMonitor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::PeerHealth& peers;
     StatusMetrics& metrics;
     std::function<void()> on_answer, on_features;

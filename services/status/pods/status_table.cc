@@ -99,7 +99,7 @@ StatusTable::StatusTable(const Deps& deps, Duration worker_wait)
 
 StatusTable::~StatusTable() { *alive_ = false; }
 
-void StatusTable::Start() { started_at_ = deps_.clock.Now(); }
+void StatusTable::Start() { started_at_ = deps_.env.clock.Now(); }
 
 void StatusTable::OnReconcile() {
   may_publish_ = MayPublish();
@@ -112,7 +112,7 @@ bool StatusTable::MayPublish() const {
 }
 
 bool StatusTable::WaitedLong() const {
-  return started_at_ && deps_.clock.Now() - started_at_ >= worker_wait_;
+  return started_at_ && deps_.env.clock.Now() - started_at_ >= worker_wait_;
 }
 
 bool StatusTable::KnowsWorkers() const { return workers_.was_complete || WaitedLong(); }
@@ -165,13 +165,13 @@ void StatusTable::MarkAll() {
 void StatusTable::FlushSoon() {
   if (flush_posted_) return;
   flush_posted_ = true;
-  deps_.loop.Post([this, alive = alive_] {
+  deps_.env.loop.Post([this, alive = alive_] {
     if (*alive) FlushChanged();
   });
 }
 
 void StatusTable::FlushChanged() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   flush_posted_ = false;
   if (!MayPublish()) return;  // OnViewState marks all pods when this changes
   const auto keys = std::move(changed_);
@@ -201,7 +201,7 @@ bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* 
   if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
   if (listed.not_vouched.contains(key)) return false;
-  if (!listed.observed_at.SameBoot(deps_.clock.Now())) return false;
+  if (!listed.observed_at.SameBoot(deps_.env.clock.Now())) return false;
   const auto known = known_.find(key);
   if (known != known_.end() && known->second.put_at && listed.observed_at <= known->second.put_at)
     return false;
@@ -233,8 +233,8 @@ std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& 
   const auto& desired = records.desired;
   if (desired == nullptr || !HasStatus(*desired)) return std::nullopt;
   if (!records.pod.ParseFromString(desired->pod())) {
-    deps_.log.Warn("cannot decode a desired pod, keeping its last status",
-                   {KV("podUID", desired->uid())});
+    deps_.env.log.Warn("cannot decode a desired pod, keeping its last status",
+                       {KV("podUID", desired->uid())});
     return std::nullopt;
   }
   const int64_t incarnation = desired->incarnation();
@@ -298,7 +298,7 @@ StatusTable::Computed StatusTable::Compute(const std::string& key, Records& reco
                         .listing_covers = ListingCovers(key, records.worker),
                         .features = &deps_.features,
                         .host_ips = deps_.addresses,
-                        .now = deps_.clock.WallNow()};
+                        .now = deps_.env.clock.WallNow()};
   Computed computed{.status = ComputePodStatus(in), .resize_refused = resize_refused};
   computed.has_unseen = !in.listing_covers && HasUnseen(computed.status, in.runtime);
   return computed;
@@ -330,7 +330,7 @@ void StatusTable::PutIfChanged(const std::string& key, const Records& records,
   CountChange(record, last, status);
   if (computed.resize_refused && IsNewResize(last, status)) ReportResize(desired);
   if (known_[key].phase != status.phase())
-    deps_.log.Info(
+    deps_.env.log.Info(
         "pod phase changed",
         {KV("pod", kube::PodKey(desired.namespace_(), desired.name())), KV("podUID", desired.uid()),
          KV("phase", status.phase()), KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
@@ -354,20 +354,20 @@ std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod)
 void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                                v1::PodStatusRecord record) {
   // Milliseconds of the wall clock, so that versions are higher after a restart too.
-  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
+  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.env.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(before == nullptr ? 0 : before->version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put.before");
   const Status put = deps_.table.Put(key, record, known_[key].traceparent);
   FAIL_POINT_VOID("status.put.after");
   if (!put.ok()) {
     deps_.metrics.put_errors.Increment();
-    deps_.log.Error("cannot publish a pod status, will retry with the next pass",
-                    {KV("podUID", record.uid()), KV("err", put),
-                     KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
+    deps_.env.log.Error("cannot publish a pod status, will retry with the next pass",
+                        {KV("podUID", record.uid()), KV("err", put),
+                         KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
     return;
   }
   deps_.metrics.changes.Increment();
-  known_[key].put_at = deps_.clock.Now();
+  known_[key].put_at = deps_.env.clock.Now();
   if (deps_.on_published) deps_.on_published(key);
 }
 
@@ -395,7 +395,7 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   if (!runs_now) return;
   const auto desired = deps_.desired.Find(bus::KeyOf(record.uid()));
   if (desired == nullptr || desired->seen_at_wall_ns() == 0) return;
-  const int64_t took = ToNanos(deps_.clock.WallNow()) - desired->seen_at_wall_ns();
+  const int64_t took = ToNanos(deps_.env.clock.WallNow()) - desired->seen_at_wall_ns();
   deps_.metrics.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
 }
 

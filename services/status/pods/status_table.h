@@ -21,6 +21,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
@@ -34,8 +35,7 @@ namespace splitlet::status {
 class StatusTable {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::AdmissionRecord>& admission;
@@ -44,7 +44,6 @@ class StatusTable {
     const std::vector<std::string>& addresses;  // of the node; follows its changes
     const v1::NodeFeatures& features;           // of the runtime; follows its changes
     StatusMetrics& metrics;
-    const Log& log;
     bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
     /// Called after a record was put or removed. Optional.
     std::function<void(const std::string& key)> on_published = nullptr;

@@ -148,35 +148,35 @@ NodeLease::Renewed NodeLease::Round::Run() const {
 NodeLease::NodeLease(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.env.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed + 1),
       ensure_wait_(kFirstEnsureWait),
-      asker_(deps_.loop, deps_.strands) {}
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 NodeLease::~NodeLease() {
-  if (timer_ != 0) deps_.loop.CancelTimer(timer_);
+  if (timer_ != 0) deps_.env.loop.CancelTimer(timer_);
 }
 
 void NodeLease::Start() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   Renew();
 }
 
 void NodeLease::BeginStop() { stop_->Cancel(); }
 
 void NodeLease::Schedule(Duration delay) {
-  timer_ = deps_.loop.RunAfter(delay, [this] {
+  timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     Renew();
   });
 }
 
 void NodeLease::Renew() {
-  Round round{.clock = deps_.clock,
+  Round round{.clock = deps_.env.clock,
               .client = client_,
               .stop = stop_,
-              .retry = {deps_.clock, deps_.client.wait, stop_},
+              .retry = {deps_.env.clock, deps_.client.wait, stop_},
               .node = config_.node.name,
               .duration_seconds = config_.lease_duration_seconds,
               .timeout = config_.api_timeout,
@@ -191,13 +191,13 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
   deps_.metrics.renewals.Add({{"result", renewed.status.ok() ? "ok" : "error"}}).Increment();
   if (renewed.status.ok()) {
     logged_error_.clear();
-    deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
+    deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.env.clock.WallNow())) / 1e9);
   } else if (const std::string error = ToString(renewed.status);
              error != logged_error_ && !IsAwaited(renewed.status)) {
     // A node that is not registered has no lease.
     if (!renewed.waits_for_node)
-      deps_.log.Error("cannot renew the lease of the node, will retry",
-                      {KV("node", config_.node.name), KV("err", renewed.status)});
+      deps_.env.log.Error("cannot renew the lease of the node, will retry",
+                          {KV("node", config_.node.name), KV("err", renewed.status)});
     logged_error_ = error;
   }
   if (held_ == nullptr) {

@@ -20,6 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/status/config.h"
 #include "services/status/metrics.h"
@@ -33,13 +34,10 @@ namespace splitlet::status {
 class NodeLease {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     apiclient::Transport& transport;  // used by the lease alone
     apiclient::Client::Options client;
     NodeAtServerMetrics& metrics;
-    const Log& log;
   };
   NodeLease(Deps deps, const StatusConfig& config);
   ~NodeLease();

@@ -105,10 +105,10 @@ MirrorPods::MirrorPods(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      backoff_(deps_.clock,
+      backoff_(deps_.env.clock,
                {.initial = kFirstMirrorWait, .max = kLongestMirrorWait, .jitter = 0.1}),
-      queue_(deps_.loop, deps_.clock, [this](const std::string& name) { Reconcile(name); }),
-      asker_(deps_.loop, deps_.strands) {}
+      queue_(deps_.env.loop, deps_.env.clock, [this](const std::string& name) { Reconcile(name); }),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 MirrorPods::~MirrorPods() { stop_->Cancel(); }
 
@@ -264,7 +264,7 @@ void MirrorPods::Reconcile(const std::string& full_name) {
     names_.erase(at);
     return;
   }
-  if (name.made && deps_.clock.Now() - name.made_at > kShownAfter) name.made.reset();
+  if (name.made && deps_.env.clock.Now() - name.made_at > kShownAfter) name.made.reset();
   switch (const MirrorInputs in = InputsOf(name); NextMirrorAct(in)) {
     case MirrorAct::kNone: return;
     case MirrorAct::kMake: return Make(full_name, name);
@@ -316,7 +316,7 @@ void MirrorPods::Run(const std::string& full_name,
                      std::function<Answer(const Deadline& deadline)> work) {
   asker_.Ask(
       MirrorStrandOf(full_name),
-      [&clock = deps_.clock, stop = stop_, work = std::move(work)] {
+      [&clock = deps_.env.clock, stop = stop_, work = std::move(work)] {
         return work({clock.Now() + kCallTimeout, stop});
       },
       [this, full_name](const Answer& answer) { OnAnswer(full_name, answer); });
@@ -332,8 +332,8 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
     queue_.Add(full_name, backoff_.Next(full_name, &random_));
     const std::string error = IsAwaited(answer.status) ? "" : ToString(answer.status);
     if (!error.empty() && error != name.logged_error)
-      deps_.log.Warn("cannot create or delete a mirror pod, will retry",
-                     {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
+      deps_.env.log.Warn("cannot create or delete a mirror pod, will retry",
+                         {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
     name.logged_error = error;
     return;
   }
@@ -344,9 +344,9 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
     name.gone.erase(uid);
     if (!name.shown.contains(uid)) {
       name.made = answer.there;
-      name.made_at = deps_.clock.Now();
+      name.made_at = deps_.env.clock.Now();
     }
-    deps_.log.Info("mirror pod exists", {KV("pod", full_name), KV("podUID", uid)});
+    deps_.env.log.Info("mirror pod exists", {KV("pod", full_name), KV("podUID", uid)});
     NotifyChange(answer.there->hash);
   }
   if (!answer.removed.uid.empty()) OnGone(answer.removed);

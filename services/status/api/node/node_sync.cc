@@ -138,20 +138,20 @@ NodeSync::Reported NodeSync::Report::Run() const {
 NodeSync::NodeSync(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.env.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed),
       registration_{.wait = kFirstRegisterWait},
-      asker_(deps_.loop, deps_.strands) {}
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 NodeSync::~NodeSync() {
   for (const auto timer : {timer_, images_timer_})
-    if (timer != 0) deps_.loop.CancelTimer(timer);
+    if (timer != 0) deps_.env.loop.CancelTimer(timer);
 }
 
 void NodeSync::Start() {
-  CHECK(deps_.loop.IsCurrent());
-  started_ = deps_.clock.Now();
+  CHECK(deps_.env.loop.IsCurrent());
+  started_ = deps_.env.clock.Now();
   RecordEvent(false, "Starting", "Starting kubelet.");
   ReadMachine();
   AskForImages();
@@ -166,12 +166,12 @@ void NodeSync::BeginStop() {
 
 void NodeSync::StartWatch() {
   watch_ = std::make_unique<apiclient::Reflector>(
-      apiclient::Reflector::Deps{.clock = deps_.clock,
-                                 .loop = deps_.loop,
-                                 .strands = deps_.strands,
+      apiclient::Reflector::Deps{.clock = deps_.env.clock,
+                                 .loop = deps_.env.loop,
+                                 .strands = deps_.env.strands,
                                  .transport = deps_.transport,
                                  .random = random_,
-                                 .log = deps_.log,
+                                 .log = deps_.env.log,
                                  .metrics = deps_.client.metrics},
       apiclient::Reflector::Options{.path = kNodesPath,
                                     .field_selector = "metadata.name=" + config_.node.name,
@@ -210,12 +210,12 @@ void NodeSync::AskForImages() {
   const auto limit = static_cast<uint32_t>(std::max(config_.node.max_images, 0));
   asker_.Ask(
       "api/images",
-      [&lister = *deps_.images, limit, deadline = After(deps_.clock, kImagesTimeout)] {
+      [&lister = *deps_.images, limit, deadline = After(deps_.env.clock, kImagesTimeout)] {
         return lister.List(limit, deadline);
       },
       [this](const StatusOr<std::vector<peers::NodeImage>>& images) {
         if (images.ok()) images_ = *images;
-        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
+        images_timer_ = deps_.env.loop.RunAfter(kImagesPeriod, [this] {
           images_timer_ = 0;
           AskForImages();
         });
@@ -223,8 +223,8 @@ void NodeSync::AskForImages() {
 }
 
 void NodeSync::Schedule(Duration delay) {
-  if (timer_ != 0) deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(delay, [this] {
+  if (timer_ != 0) deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     OnTimer();
   });
@@ -236,7 +236,7 @@ void NodeSync::Kick() {
     round_ = Round::kRunsOnceMore;
     return;
   }
-  const Duration since = last_round_ ? deps_.clock.Now() - last_round_ : kKickWait;
+  const Duration since = last_round_ ? deps_.env.clock.Now() - last_round_ : kKickWait;
   Schedule(std::max(Duration{0}, KickWait() - since));
 }
 
@@ -250,7 +250,7 @@ void NodeSync::OnTimer() {
     return;
   }
   round_ = Round::kRuns;
-  last_round_ = deps_.clock.Now();
+  last_round_ = deps_.env.clock.Now();
   if (config_.register_node && !registration_.done) {
     RegisterSoon(*observed);
   } else {
@@ -265,18 +265,18 @@ std::optional<NodeObservation> NodeSync::Gather() const {
                            .system = machine_->system,
                            .swap_bytes = machine_->swap_bytes,
                            .images = images_,
-                           .now = deps_.clock.WallNow()};
+                           .now = deps_.env.clock.WallNow()};
   const auto& runtime = deps_.runtime;
   if (!runtime.name.empty()) observed.runtime_version = runtime.name + "://" + runtime.version;
-  observed.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
+  observed.readiness_unknown = !runtime.known && deps_.env.clock.Now() - started_ < kReadinessWait;
   return observed;
 }
 
 void NodeSync::RegisterSoon(const NodeObservation& observed) {
-  if (!registration_.started) registration_.started = deps_.clock.Now();
+  if (!registration_.started) registration_.started = deps_.env.clock.Now();
   asker_.Ask(
       kStrand,
-      [client = client_, stop = stop_, &clock = deps_.clock,
+      [client = client_, stop = stop_, &clock = deps_.env.clock,
        initial = MakeInitialNode(config_.node, observed), timeout = config_.api_timeout,
        reset_extended = !machine_->devices_known] {
         return RegisterNode({.clock = clock,
@@ -300,9 +300,10 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   }
   registration_.done = true;
   logged_error_.clear();
-  deps_.log.Info(registered->created ? "node registered" : "node was registered before, updated it",
-                 {KV("node", config_.node.name)});
-  if (registered->created) reports_.last = registration_.created = deps_.clock.Now();
+  deps_.env.log.Info(
+      registered->created ? "node registered" : "node was registered before, updated it",
+      {KV("node", config_.node.name)});
+  if (registered->created) reports_.last = registration_.created = deps_.env.clock.Now();
   for (const auto& condition : registered->node->status().conditions()) {
     v1::NodeCondition shown;
     shown.set_type(condition.type());
@@ -319,12 +320,12 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
 }
 
 void NodeSync::ReportSoon(const NodeObservation& observed) {
-  const bool due = !reports_.last || deps_.clock.Now() - reports_.last >=
+  const bool due = !reports_.last || deps_.env.clock.Now() - reports_.last >=
                                          config_.status_report_frequency + reports_.delay;
-  Report report{.clock = deps_.clock,
+  Report report{.clock = deps_.env.clock,
                 .client = client_,
                 .stop = stop_,
-                .retry = {deps_.clock, deps_.client.wait, stop_},
+                .retry = {deps_.env.clock, deps_.client.wait, stop_},
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
                 .observed = observed,
@@ -349,7 +350,7 @@ void NodeSync::OnReported(const Reported& reported) {
       if (reported.changed || first)
         reports_.delay = Duration{static_cast<int64_t>(
             static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
-      reports_.last = deps_.clock.Now();
+      reports_.last = deps_.env.clock.Now();
     }
     ReportReboot(reported.boot_id_before);
     if (reported.patched) server_.deleted = false;
@@ -369,7 +370,7 @@ void NodeSync::LogFailure(const char* message, const Status& status) {
   if (IsAwaited(status)) return;
   std::string error = std::string(message) + ToString(status);
   if (error != logged_error_)
-    deps_.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
+    deps_.env.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
   logged_error_ = std::move(error);
 }
 
@@ -436,7 +437,7 @@ void NodeSync::CheckReady() {
   const auto seconds = [](Duration duration) {
     return std::chrono::duration<double>(duration).count();
   };
-  const auto now = deps_.clock.Now();
+  const auto now = deps_.env.clock.Now();
   deps_.metrics.startup.Set(seconds(now.monotonic));  // time since the boot
   deps_.metrics.before_process.Set(seconds(started_.monotonic));
   deps_.metrics.before_registration.Set(seconds(registration_.started - started_));

@@ -27,6 +27,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/peer_health.h"
@@ -43,9 +44,7 @@ namespace splitlet::status {
 class NodeSync {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     apiclient::Transport& transport;  // used by the node alone
     apiclient::Client::Options client;
@@ -53,7 +52,6 @@ class NodeSync {
     const peers::RuntimeState& runtime;
     peers::NodeImages* images = nullptr;  // null: images are not reported
     NodeAtServerMetrics& metrics;
-    const Log& log;
     std::function<void(const kube::Node&)> on_node;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
   };

@@ -26,9 +26,9 @@ PodStatusWriter::PodStatusWriter(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
-      queue_(deps_.loop, deps_.clock, [this](const std::string& key) { Work(key); }),
-      asker_(deps_.loop, deps_.strands) {}
+      backoff_(deps_.env.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
+      queue_(deps_.env.loop, deps_.env.clock, [this](const std::string& key) { Work(key); }),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 PodStatusWriter::~PodStatusWriter() { stop_->Cancel(); }
 
@@ -45,7 +45,7 @@ void PodStatusWriter::OnStatus(const std::string& key) {
     return;
   }
   Pod& pod = pods_[key];
-  if (!pod.unsent_since) pod.unsent_since = deps_.clock.Now();
+  if (!pod.unsent_since) pod.unsent_since = deps_.env.clock.Now();
   AddSoon(key);
 }
 
@@ -138,7 +138,7 @@ std::shared_ptr<const ServerPod> PodStatusWriter::BaseFor(const Pod& pod,
 }
 
 void PodStatusWriter::Work(const std::string& key) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const auto at = pods_.find(key);
   if (at == pods_.end()) return;
   Pod& pod = at->second;
@@ -152,7 +152,7 @@ void PodStatusWriter::Work(const std::string& key) {
   if (target->object.uid != pod.uid) {  // the mirror pod was created again
     pod = Pod{
         .uid = target->object.uid,
-        .unsent_since = pod.unsent_since ? pod.unsent_since : deps_.clock.Now(),
+        .unsent_since = pod.unsent_since ? pod.unsent_since : deps_.env.clock.Now(),
         .progress = pod.progress == Progress::kWritten ? Progress::kWritten : Progress::kNothing};
   }
   if (pod.gone) return;
@@ -175,7 +175,7 @@ void PodStatusWriter::Write(const std::string& key, const v1::PodStatusRecord& r
                  .base = BaseFor(pod, target)};
   asker_.Ask(
       StrandOf(key),
-      [&clock = deps_.clock, stop = stop_, client = deps_.client, task = std::move(task)] {
+      [&clock = deps_.env.clock, stop = stop_, client = deps_.client, task = std::move(task)] {
         return WriteStatus(*client, task, {clock.Now() + kCallTimeout, stop});
       },
       [this, key, target, version = record.version()](const Written& written) {
@@ -207,7 +207,8 @@ void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const 
   const auto record = deps_.table.Get(key);
   if (record == nullptr) return;
   if (record->version() <= pod.sent && pod.unsent_since) {
-    const auto took = std::chrono::duration<double>(deps_.clock.Now() - pod.unsent_since).count();
+    const auto took =
+        std::chrono::duration<double>(deps_.env.clock.Now() - pod.unsent_since).count();
     deps_.metrics.sync_duration.Observe(took);
     pod.unsent_since = {};
   }
@@ -229,7 +230,7 @@ void PodStatusWriter::AskFinished(const std::string& key) {
   asking_ = true;
   asker_.Ask(
       "api/finished",
-      [&clock = deps_.clock, stop = stop_, finished = deps_.finished] {
+      [&clock = deps_.env.clock, stop = stop_, finished = deps_.finished] {
         return finished->List({clock.Now() + kCallTimeout, stop});
       },
       [this, keys = std::exchange(to_ask_, {})](
@@ -267,7 +268,7 @@ void PodStatusWriter::Delete(const std::string& key) {
   pod.BeginCall();
   asker_.Ask(
       StrandOf(key),
-      [&clock = deps_.clock, stop = stop_, client = deps_.client, object = target->object] {
+      [&clock = deps_.env.clock, stop = stop_, client = deps_.client, object = target->object] {
         return DeletePod(*client, object, {clock.Now() + kCallTimeout, stop});
       },
       [this, key, object = target->object](const Status& status) {
@@ -286,7 +287,7 @@ void PodStatusWriter::OnDeleted(const std::string& key, const PodObject& object,
   OnReached();
   backoff_.Reset(key);
   pod.gone = true;
-  deps_.log.Info(
+  deps_.env.log.Info(
       "pod fully terminated and removed from the API",
       {KV("pod", kube::PodKey(object.name_space, object.name)), KV("podUID", object.uid)});
 }
@@ -299,8 +300,8 @@ void PodStatusWriter::Fail(const std::string& key, const char* call, const Statu
   queue_.Add(key, backoff_.Next(key, &random_));
   const std::string error = IsAwaited(status) ? "" : ToString(status);
   if (!error.empty() && error != pod.logged_error)
-    deps_.log.Warn("cannot update or delete a pod at the API server, will retry",
-                   {KV("podUID", key), KV("call", call), KV("err", status)});
+    deps_.env.log.Warn("cannot update or delete a pod at the API server, will retry",
+                       {KV("podUID", key), KV("call", call), KV("err", status)});
   pod.logged_error = error;
 }
 

@@ -27,6 +27,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/status/api/mirror/mirror_pods.h"
@@ -40,16 +41,13 @@ namespace splitlet::status {
 class PodStatusWriter {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<apiclient::Client> client;
     std::shared_ptr<FinishedPods> finished;
     const bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::DesiredRecord>& desired;
     MirrorPods& mirrors;
     PodApiMetrics& metrics;
-    Log log;
     /// Called when the server has accepted this status of the pod. Optional.
     std::function<void(const std::string& key, const kube::PodStatus&)> on_stored = nullptr;
     uint64_t seed = 1;  // of jitter
