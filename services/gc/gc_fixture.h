@@ -145,6 +145,7 @@ struct TestNode {
   bus::Table<v1::RuntimeRecord> pods = *bus::Own<v1::RuntimeRecord>(pleg_bus, "runtime");
   bus::View<v1::PressureRecord> pressure = *bus::ViewOf<v1::PressureRecord>(reader_bus, "pressure");
   FakeLogSink sink;
+  const Log log{sink};
   FakeEvents events;
   FakeWorkerClient::State holds;
   FakeKillClient::State kills;
@@ -176,9 +177,11 @@ struct TestNode {
   }
   void Start() {
     process = std::make_unique<Process>(*this);
-    GcDeps deps{.clock = clock,
-                .loop = process->loop,
-                .strands = process->strands,
+    GcDeps deps{.env = {.clock = clock,
+                        .loop = process->loop,
+                        .strands = process->strands,
+                        .log = log,
+                        .metrics = process->registry},
                 .files = files,
                 .reader = runtime,
                 .remover = runtime,
@@ -209,8 +212,6 @@ struct TestNode {
                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
                 .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
                 .runtime = *bus::ViewOf<v1::RuntimeRecord>(process->bus, "runtime"),
-                .log = Log(sink),
-                .metrics = process->registry,
                 .events = events};
     process->service = std::make_unique<GcService>(std::move(deps), config);
     process->loop.Post([this] { process->service->Start(); });

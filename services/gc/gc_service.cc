@@ -10,29 +10,24 @@ namespace splitlet::gc {
 GcService::GcService(GcDeps deps, GcConfig config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
-      metrics_(deps_.metrics),
+      metrics_(deps_.env.metrics),
       node_events_(deps_.events, config_.node_name),
       collector_(CollectorDeps(), config_),
       protector_(ProtectorDeps(), config_),
-      volumes_({.clock = deps_.clock,
-                .loop = deps_.loop,
-                .strands = deps_.strands,
-                .sources = {.clock = deps_.clock,
+      volumes_({.env = deps_.env,
+                .sources = {.clock = deps_.env.clock,
                             .files = deps_.files,
                             .reader = deps_.reader,
                             .meter = *deps_.meter},
                 .desired = deps_.desired,
-                .runtime = deps_.runtime,
-                .metrics = deps_.metrics},
+                .runtime = deps_.runtime},
                config_),
       stats_(StatsDeps()) {
   Subscribe();
 }
 
 GarbageCollector::Deps GcService::CollectorDeps() {
-  return {.clock = deps_.clock,
-          .loop = deps_.loop,
-          .strands = deps_.strands,
+  return {.env = deps_.env,
           .files = deps_.files,
           .reader = deps_.reader,
           .remover = deps_.remover,
@@ -48,14 +43,11 @@ GarbageCollector::Deps GcService::CollectorDeps() {
           .runtime = deps_.runtime,
           .events = deps_.events,
           .node_events = node_events_,
-          .metrics = metrics_,
-          .log = deps_.log};
+          .metrics = metrics_};
 }
 
 NodeProtector::Deps GcService::ProtectorDeps() {
-  return {.clock = deps_.clock,
-          .loop = deps_.loop,
-          .strands = deps_.strands,
+  return {.env = deps_.env,
           .files = deps_.files,
           .reader = deps_.reader,
           .images = deps_.images,
@@ -71,7 +63,6 @@ NodeProtector::Deps GcService::ProtectorDeps() {
           .events = deps_.events,
           .node_events = node_events_,
           .metrics = metrics_,
-          .log = deps_.log,
           .reclaim =
               [this](NodeReclaim what, std::function<void()> done) {
                 collector_.Free({.containers = what.containers, .images = what.images},
@@ -81,9 +72,9 @@ NodeProtector::Deps GcService::ProtectorDeps() {
 }
 
 StatsReader::Deps GcService::StatsDeps() {
-  return {.loop = deps_.loop,
-          .strands = deps_.strands,
-          .sources = {.clock = deps_.clock,
+  return {.loop = deps_.env.loop,
+          .strands = deps_.env.strands,
+          .sources = {.clock = deps_.env.clock,
                       .files = deps_.files,
                       .images = deps_.images,
                       .stats = deps_.stats,

@@ -27,6 +27,7 @@
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
@@ -43,9 +44,7 @@
 namespace splitlet::gc {
 
 struct GcDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   fs::FileSystem& files;
   cri::Reader& reader;
   cri::Remover& remover;
@@ -67,8 +66,6 @@ struct GcDeps {
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;
   bus::View<v1::RuntimeRecord> runtime;
-  Log log;
-  prometheus::Registry& metrics;
   daemon::EventRecorder& events;
 };
 

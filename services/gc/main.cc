@@ -60,9 +60,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
   ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
                    "view runtime");
   GcDeps deps{
-      .clock = context.clock(),
-      .loop = context.loop(),
-      .strands = context.strands(),
+      .env = context.env(),
       .files = context.files(),
       .reader = *runtime,
       .remover = *runtime,
@@ -92,8 +90,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .desired = std::move(desired),
       .workers = std::move(workers),
       .runtime = std::move(pods),
-      .log = context.log(),
-      .metrics = context.metrics(),
       .events = context.events()};
   return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)), runtime);
 }

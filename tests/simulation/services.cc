@@ -459,9 +459,7 @@ class Gc final : public Process {
     config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
-        gc::GcDeps{.clock = node.clock(),
-                   .loop = shell().loop,
-                   .strands = shell().strands,
+        gc::GcDeps{.env = shell().env,
                    .files = node.files(),
                    .reader = runtime,
                    .remover = runtime,
@@ -489,8 +487,6 @@ class Gc final : public Process {
                    .desired = View<v1::DesiredRecord>(*this, "desired"),
                    .workers = View<v1::WorkerRecord>(*this, "workers"),
                    .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                   .log = Log(node.sink()),
-                   .metrics = shell().registry,
                    .events = shell().events},
         config);
   }

@@ -19,6 +19,7 @@
 
 #include "libs/base/log.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
@@ -48,15 +49,12 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
 class Evictions {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     peers::KillClient& pod_worker;
     const ActivePods& pods;
     daemon::EventRecorder& events;
     GcMetrics& metrics;
-    const Log& log;
     std::function<void()> on_none;
   };
   Evictions(Deps deps, const GcConfig& config);

@@ -23,6 +23,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -50,16 +51,13 @@ struct Pass {
 class PressureMonitor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     cri::Images& images;
     TreeMeter& meter;
     std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: see MemoryWatch
     bus::Table<v1::PressureRecord>& table;
     GcMetrics& metrics;
-    const Log& log;
     std::function<void()> on_full_disk;
     std::function<void(const Pass&)> on_pass;
   };

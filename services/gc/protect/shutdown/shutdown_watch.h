@@ -14,6 +14,7 @@
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/protect/shutdown/shutdown_source.h"
@@ -25,12 +26,9 @@ inline constexpr const char* kLogindDropIn = "/etc/systemd/logind.conf.d/99-kube
 class ShutdownWatch {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     ShutdownSource& source;
-    const Log& log;
     std::function<void(bool preparing)> on_preparing;
   };
   /// `wanted`: how long the machine must delay a shutdown.
