@@ -1,7 +1,5 @@
 #include "services/pleg/health/runtime_health.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "services/pleg/health/runtime_status.h"
@@ -44,37 +42,15 @@ void RuntimeHealth::OnAnswer(const Answer& answer) {
   timer_ = deps_.env.loop.RunAfter(period, [this] { Ask(); });
 }
 
-bool RuntimeHealth::IsDown() const {
-  return answered_at_ && deps_.env.clock.Now() - *answered_at_ > deps_.config.status_threshold;
-}
-
 std::vector<std::string> RuntimeHealth::Errors(Clock::Time last_listing) const {
-  std::vector<std::string> errors;
-  const Clock::Time now = deps_.env.clock.Now();
-  if (!answered_at_) {
-    errors.emplace_back("container runtime status check may not have completed yet");
-  } else if (IsDown()) {
-    errors.emplace_back("container runtime is down");
-  }
-  const Duration threshold = deps_.config.relist_threshold;
-  if (!last_listing) {
-    errors.emplace_back("PLEG is not healthy: pleg has yet to be successful");
-  } else if (now - last_listing > threshold) {
-    errors.push_back(
-        fmt::format("PLEG is not healthy: pleg was last seen active {} ago; threshold is {}",
-                    FormatGoDuration(now - last_listing), FormatGoDuration(threshold)));
-  }
-  for (const auto& condition : report_.conditions) {
-    if (condition.type != "RuntimeReady" || condition.status) continue;
-    errors.push_back(
-        fmt::format("container runtime not ready: RuntimeReady=false reason:{} message:{}",
-                    condition.reason, condition.message));
-  }
-  return errors;
+  return ErrorsOf(deps_.config, {.now = deps_.env.clock.Now(),
+                                 .answered_at = answered_at_,
+                                 .last_listing = last_listing,
+                                 .report = report_});
 }
 
 void RuntimeHealth::AddTo(v1::PlegHealth& health) const {
-  health.set_runtime_down(IsDown());
+  health.set_runtime_down(IsDown(deps_.config, deps_.env.clock.Now(), answered_at_));
   health.mutable_features()->set_known(answered_at_.has_value());
   AddReport(report_, health);
   health.set_runtime_name(info_.name);

@@ -54,7 +54,6 @@ class RuntimeHealth {
     StatusOr<cri::RuntimeReport> report;
   };
   void OnAnswer(const Answer& answer);
-  bool IsDown() const;
 
   const Deps deps_;
   Clock::Time started_;

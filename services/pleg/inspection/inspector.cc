@@ -11,7 +11,6 @@
 namespace splitlet::pleg {
 namespace {
 
-constexpr Duration kStuckAfter = std::chrono::seconds{5};
 // The runtime may learn this long after an exit that it was for memory.
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
 // After a failed inspection. The wait doubles with each failure, up to the period of listings.
@@ -82,7 +81,7 @@ void Inspector::Reconcile(Listing& listing) {
   }
   std::vector<std::string> gone;
   for (auto& [uid, pod] : pods_) {
-    if (listing.pods.contains(uid) || (pod.known && pod.listed_at >= listing.began)) continue;
+    if (listing.pods.contains(uid) || !IsGone(pod, listing.began)) continue;
     pod.absent_at = listing.began;
     gone.push_back(uid);
   }
@@ -170,23 +169,21 @@ void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod
     Forget(uid, pod);
     return;
   }
-  const States before = pod.states;
   const auto old = deps_.table.Get(bus::KeyOf(uid));
   if (old != nullptr) KeepAddresses(old->pod(), observed);
-  pod.states = StatesOf(observed);
+  const States before = std::exchange(pod.states, StatesOf(observed));
+  const Acceptance accepted = Accept(before, old.get(), observed);
   deps_.events.OnStates(uid, before, pod.states);
   pod.known = true;
-  if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
+  if (accepted.begins_trace) pod.traceparent = MakeTraceparent(random_);
   // No event comes when the runtime learns that a container was killed for memory.
-  if (AnyKilled(before, observed)) InspectLater(uid, pod, kReasonSettles);
+  if (accepted.reason_follows) InspectLater(uid, pod, kReasonSettles);
   ReportChanges(uid, pod, before);
-  const bool same = old != nullptr && old->inspect_error().empty() &&
-                    ContentOf(old->pod()) == ContentOf(observed);
-  if (same) return;
+  if (accepted.publish == Acceptance::Publish::kNothing) return;
   v1::RuntimeRecord record;
   *record.mutable_pod() = observed;
   PutRuntime(uid, record, pod.traceparent);
-  if (MakesWork(before, observed)) deps_.on_changed(uid);
+  if (accepted.publish == Acceptance::Publish::kPutAndSignal) deps_.on_changed(uid);
 }
 
 void Inspector::ReportChanges(const std::string& uid, const Pod& pod, const States& before) {
@@ -207,19 +204,9 @@ void Inspector::AcceptError(const std::string& uid, Pod& pod, const Status& stat
   pod.error = status;
   if (pod.later_timer == 0) InspectLater(uid, pod, retry_wait_.Next(uid));
   deps_.vouching.Withdraw(uid);
-  // A good record keeps its content and gets the error too: the error does not change what is known
-  // of the pod.
-  v1::RuntimeRecord record;
-  if (const auto old = deps_.table.Get(bus::KeyOf(uid)); old != nullptr) record = *old;
-  record.mutable_pod()->set_uid(uid);
-  if (record.pod().name().empty()) {
-    record.mutable_pod()->set_name(pod.name);
-    record.mutable_pod()->set_namespace_(pod.name_space);
-  }
-  const std::string text = ToString(status);
-  if (record.inspect_error() == text) return;
-  record.set_inspect_error(text);
-  PutRuntime(uid, record, pod.traceparent);
+  const auto old = deps_.table.Get(bus::KeyOf(uid));
+  const auto record = WithError(old.get(), NamesOf(uid, pod), ToString(status));
+  if (record) PutRuntime(uid, *record, pod.traceparent);
 }
 
 void Inspector::InspectLater(const std::string& uid, Pod& pod, Duration wait) {
@@ -285,22 +272,17 @@ void Inspector::PutRuntime(const std::string& uid, const v1::RuntimeRecord& reco
 void Inspector::PutMissing() {
   for (const auto& [uid, pod] : pods_) {
     if (deps_.vouching.IsVouched(uid) || deps_.table.Contains(bus::KeyOf(uid))) continue;
-    v1::RuntimeRecord record;
-    record.mutable_pod()->set_uid(uid);
-    record.mutable_pod()->set_name(pod.name);
-    record.mutable_pod()->set_namespace_(pod.name_space);
-    record.set_inspect_error("the first inspection has not ended yet");
-    PutRuntime(uid, record, pod.traceparent);
+    const auto record =
+        WithError(nullptr, NamesOf(uid, pod), "the first inspection has not ended yet");
+    PutRuntime(uid, *record, pod.traceparent);
   }
 }
 
 std::vector<std::string> Inspector::Stuck() const {
   std::vector<std::string> stuck;
-  for (const auto& [uid, pod] : pods_) {
-    const bool hangs = pod.progress != Progress::kIdle &&
-                       deps_.env.clock.Now() - pod.inspecting_since > kStuckAfter;
-    if (hangs || pod.error.code() == StatusCode::kDeadlineExceeded) stuck.push_back(uid);
-  }
+  const Clock::Time now = deps_.env.clock.Now();
+  for (const auto& [uid, pod] : pods_)
+    if (IsStuck(pod.progress, now - pod.inspecting_since, pod.error)) stuck.push_back(uid);
   return stuck;
 }
 

@@ -85,6 +85,9 @@ class Inspector final : public InspectedPods {
     exec::TimerId later_timer = 0;              // the next inspection, without an event
     std::vector<Done> answer_now, answer_next;  // after the running inspection, after the next
   };
+  static PodNames NamesOf(const std::string& uid, const Pod& pod) {
+    return {.uid = uid, .name = pod.name, .name_space = pod.name_space};
+  }
   using Observed = std::shared_ptr<v1::ObservedPod>;
   static constexpr size_t kMaxAskers = 100;  // of one pod
 

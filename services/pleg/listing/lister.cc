@@ -7,17 +7,6 @@
 namespace splitlet::pleg {
 namespace {
 
-// A burst starts several containers at the same time; one listing shows them all.
-constexpr Duration kGather = std::chrono::milliseconds{20};
-// A listing for many pods begins this long after it is asked for, or kListingShare times as long as
-// the last listing took, so that listings take at most a fifth of the runtime's time.
-constexpr Duration kGatherMany = std::chrono::milliseconds{100};
-constexpr int kListingShare = 4;
-constexpr Duration kGatherAtMost = std::chrono::seconds{1};
-// This many listings within kQuickPeriod begin after kGather; further ones are listings for many.
-constexpr size_t kQuickListings = 6;
-constexpr Duration kQuickPeriod = std::chrono::seconds{1};
-
 const char* NameOf(cri::ContainerState state) {
   switch (state) {
     case cri::ContainerState::kCreated: return "created";
@@ -55,35 +44,22 @@ void Lister::Arm(Duration delay) {
 
 void Lister::ListWithin(Duration delay) {
   if (listing_) {
-    again_ = std::min(again_.value_or(delay), delay);
+    next_.within = std::min(next_.within.value_or(delay), delay);
   } else if (deps_.env.clock.Now() + delay < due_) {
     Arm(delay);
   }
 }
 
-Duration Lister::DelayForMany() const {
-  return std::clamp(kListingShare * took_, kGatherMany, kGatherAtMost);
-}
-
-Duration Lister::DelayForUnknown() const {
-  // On a slow runtime the period is long enough for that many listings at the pace for many.
-  const Duration period = std::max<Duration>(
-      kQuickPeriod, static_cast<int64_t>(kQuickListings) * (kListingShare + 1) * took_);
-  const bool many =
-      recent_.size() == kQuickListings && deps_.env.clock.Now() - recent_.front() < period;
-  return many ? DelayForMany() : kGather;
-}
-
 void Lister::ListForMany() {
   if (listing_) {
-    again_for_many_ = true;
+    next_.for_many = true;
   } else {
-    ListWithin(DelayForMany());
+    ListWithin(pace_.ForMany());
   }
 }
 
 void Lister::ListForUnknown(Duration at_least) {
-  ListWithin(std::max(at_least, DelayForUnknown()));
+  ListWithin(std::max(at_least, pace_.ForUnknown(deps_.env.clock.Now())));
 }
 
 void Lister::Ask(Done done) {
@@ -100,8 +76,7 @@ void Lister::Begin() {
   listing_ = true;
   askers_ = std::exchange(next_askers_, {});
   const Clock::Time began = deps_.env.clock.Now();  // before the runtime is asked
-  recent_.push_back(began);
-  if (recent_.size() > kQuickListings) recent_.pop_front();
+  pace_.OnBegin(began);
   if (last_) deps_.metrics.relist_interval.Observe(Seconds(began - last_));
   asker_.Ask(
       "relist",
@@ -113,8 +88,9 @@ void Lister::Begin() {
 
 void Lister::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>>& listed) {
   listing_ = false;
-  took_ = deps_.env.clock.Now() - began;
-  deps_.metrics.relist_seconds.Observe(Seconds(took_));
+  const Duration took = deps_.env.clock.Now() - began;
+  pace_.OnEnd(took);
+  deps_.metrics.relist_seconds.Observe(Seconds(took));
   if (listed.ok()) {
     const bool back = failing();
     if (back) deps_.env.log.Info("runtime answers again");
@@ -129,9 +105,7 @@ void Lister::OnListed(Clock::Time began, const StatusOr<std::shared_ptr<Listing>
   }
   const Duration regular =
       deps_.streaming() ? deps_.config.streaming_period : deps_.config.polling_period;
-  const bool for_many = std::exchange(again_for_many_, false);
-  Arm(std::min({regular, std::exchange(again_, std::nullopt).value_or(regular),
-                for_many ? DelayForMany() : regular}));
+  Arm(WaitFor(std::exchange(next_, {}), regular, pace_));
   deps_.on_end();
 }
 

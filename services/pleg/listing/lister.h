@@ -9,10 +9,8 @@
 /// Errors: logged once for each code; on_failed, and the next listing.
 /// Source: docs/behaviour/relist.md, "Listing".
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +20,7 @@
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
+#include "services/pleg/listing/pace.h"
 #include "services/pleg/listing/relist.h"
 #include "services/pleg/metrics.h"
 
@@ -70,19 +69,15 @@ class Lister {
   void OnFailed(const Status& status);
   void ListWithin(Duration delay);
   void Arm(Duration delay);
-  Duration DelayForMany() const;
-  Duration DelayForUnknown() const;
   void CountRunning(const Listing& listing) const;
 
   Deps deps_;
   bool listing_ = false;
-  std::optional<Duration> again_;  // after the listing in flight
-  bool again_for_many_ = false;
-  Clock::Time due_;  // of the timer
+  NextListing next_;  // after the listing in flight
+  Clock::Time due_;   // of the timer
   exec::TimerId timer_ = 0;
-  Duration took_{0};
   Clock::Time last_;
-  std::deque<Clock::Time> recent_;  // when the last few began, good or not
+  ListingPace pace_;
   Status error_;
   std::vector<Done> askers_, next_askers_;
   const exec::Asker asker_;

@@ -14,6 +14,12 @@ constexpr Duration kPutPeriod = std::chrono::milliseconds{100};
 
 }  // namespace
 
+Promise NextPromise(bool complete, Clock::Time listed, bool awaited) {
+  if (!listed) return Promise::kNone;
+  if (complete) return Promise::kNewer;
+  return awaited ? Promise::kNone : Promise::kFirst;
+}
+
 Vouching::~Vouching() {
   deps_.loop.CancelTimer(slow_timer_);
   deps_.loop.CancelTimer(put_timer_);
@@ -63,10 +69,10 @@ void Vouching::Put() {
   } else {
     for (auto& done : std::exchange(askers_, {})) done(listed);
   }
-  // Before the table is complete for the first time, every listed pod needs a record: a reader of a
-  // complete table relies on an absence.
-  if (!complete_ && waits) return;
-  if (!std::exchange(complete_, true)) deps_.put_missing();
+  const Promise promise = NextPromise(complete_, listed, waits);
+  if (promise == Promise::kNone) return;
+  complete_ = true;
+  if (promise == Promise::kFirst) deps_.put_missing();
   bus::Completeness completeness{
       .scopes = {std::string(bus::kAll)}, .observed_at = listed, .not_vouched = unvouched_};
   if (deps_.table.completeness() != completeness) deps_.table.SetComplete(std::move(completeness));
