@@ -9,9 +9,9 @@
 namespace splitlet::sync_loop {
 namespace {
 
-constexpr const char* kReadKey = "(all)";  // no pod has this key
-
-std::string FileStrand(const std::string& key) { return "file/" + key; }
+constexpr const char* kStrands = "file/";  // prefix of the strand of each key
+constexpr const char* kAll = "(all)";      // no pod has this key
+constexpr exec::Backoff::Options kRetry = {.initial = 1s, .max = 30s};
 
 Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
                      const std::string& bytes) {
@@ -21,37 +21,41 @@ Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
   return OkStatus();
 }
 
+fs::RecordWriter::Files FilesOf(const std::shared_ptr<const fs::RecordStore>& store) {
+  return {.save = [store](const std::string& key,
+                          const std::string& bytes) { return SaveAdmission(*store, key, bytes); },
+          .forget = [store](const std::string& key) { return store->Forget(key); }};
+}
+
 }  // namespace
 
 AdmissionStore::AdmissionStore(const Deps& deps, std::string directory,
                                std::function<void(const std::string&)> saved)
     : deps_(deps),
-      store_(deps.files, deps.env.clock,
-             {.directory = std::move(directory), .this_boot_only = true}),
+      store_(std::make_shared<const fs::RecordStore>(
+          deps.files, deps.env.clock,
+          fs::RecordStore::Options{.directory = std::move(directory), .this_boot_only = true})),
       saved_(std::move(saved)),
-      backoff_(deps.env.clock, {.initial = 1s, .max = 30s}),
-      retries_(deps.env.loop, deps.env.clock, [this](const std::string& key) {
-        if (key == kReadKey) {
-          Read(std::move(read_done_));
-        } else if (entries_.contains(key)) {
-          Save(key);
-        }
-      }) {}
+      read_backoff_(deps.env.clock, kRetry),
+      writer_(deps.env, FilesOf(store_), {.strand = kStrands, .backoff = kRetry},
+              [this](const std::string& key, const fs::RecordWriter::Failure& failure) {
+                OnWriteFailed(key, failure);
+              }),
+      asker_(deps.env.loop, deps.env.strands) {}
 
 void AdmissionStore::Read(std::function<void()> done) {
   read_done_ = std::move(done);
-  deps_.env.strands.Run(FileStrand(kReadKey), [this] {
-    auto all = store_.ReadAll();
-    deps_.env.loop.Post([this, all = std::move(all)] { OnRead(all); });
-  });
+  asker_.Ask(
+      std::string(kStrands) + kAll, [store = store_] { return store->ReadAll(); },
+      [this](const StatusOr<fs::RecordStore::All>& all) { OnRead(all); });
 }
 
 void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
-    const Duration wait = backoff_.Next(kReadKey);
+    const Duration wait = read_backoff_.Next(kAll);
     deps_.env.log.Error("cannot read saved admissions, will retry",
                         {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
-    retries_.Add(kReadKey, wait);
+    asker_.RunAfter(wait, [this] { Read(std::move(read_done_)); });
     return;
   }
   for (const auto& broken : all->unreadable) {
@@ -99,17 +103,16 @@ std::vector<std::string> AdmissionStore::Unreadable() const {
 void AdmissionStore::PutAside(const std::string& key,
                               std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable admission"));
-  deps_.env.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
-    auto path = store_.PutAside(key);
-    deps_.env.loop.Post([this, key, done, path = std::move(path)] {
-      if (path.ok()) {
-        unreadable_.erase(key);
-        deps_.env.log.Warn("discarded an unreadable admission",
-                           {KV("podUID", key), KV("path", *path)});
-      }
-      done(path);
-    });
-  });
+  asker_.Ask(
+      kStrands + key, [store = store_, key] { return store->PutAside(key); },
+      [this, key, done = std::move(done)](const StatusOr<std::string>& path) {
+        if (path.ok()) {
+          unreadable_.erase(key);
+          deps_.env.log.Warn("discarded an unreadable admission",
+                             {KV("podUID", key), KV("path", *path)});
+        }
+        done(path);
+      });
 }
 
 const AdmissionStore::Entry* AdmissionStore::Find(const std::string& key) const {
@@ -133,34 +136,30 @@ void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission admission
       .admission = std::move(admission), .version = ++last_version_, .traceparent = traceparent};
   if (entry.admitted()) entry.requests = requests;
   entry.announced = announced && entry.waiting();
-  Save(key);
+  writer_.Save(key, entry.admission.SerializeAsString(),
+               [this, key, version = entry.version] { OnSaved(key, version); });
 }
 
-void AdmissionStore::Save(const std::string& key) {
-  const Entry& entry = entries_.at(key);
-  deps_.env.strands.Run(FileStrand(key), [this, key, version = entry.version,
-                                          bytes = entry.admission.SerializeAsString()] {
-    const Status status = SaveAdmission(store_, key, bytes);
-    deps_.env.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
-  });
-}
-
-void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Status& status) {
+void AdmissionStore::OnSaved(const std::string& key, uint64_t version) {
   const auto it = entries_.find(key);
-  if (it == entries_.end() || it->second.version != version)
-    return;  // forgotten or decided again during the save
-  if (!status.ok()) {
-    const Duration wait = backoff_.Next(key);
-    deps_.env.log.Warn("cannot save an admission, will retry",
-                       {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
-                        KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
-    retries_.Add(key, wait);
-    return;
-  }
-  backoff_.Reset(key);
+  if (it == entries_.end() || it->second.version != version) return;  // decided again since
   it->second.saved = true;
   PutAdmission(key, it->second);
   saved_(key);
+}
+
+void AdmissionStore::OnWriteFailed(const std::string& key,
+                                   const fs::RecordWriter::Failure& failure) {
+  const auto it = entries_.find(key);
+  if (failure.retry_in == Duration{0}) {
+    // The next start reads the file and forgets it.
+    deps_.env.log.LogIfError(failure.status, "forget admission");
+  } else if (it != entries_.end()) {
+    deps_.env.log.Warn(
+        "cannot save an admission, will retry",
+        {KV("podUID", key), KV("err", failure.status), KV("retryInSeconds", failure.retry_in / 1s),
+         KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
+  }
 }
 
 void AdmissionStore::PutAdmission(const std::string& key, const Entry& entry) {
@@ -180,13 +179,8 @@ void AdmissionStore::Forget(const std::string& key) {
   const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);
   unreadable_.erase(key);
-  retries_.Remove(key);
-  backoff_.Reset(key);
   deps_.table.Remove(key, traceparent);
-  deps_.env.strands.Run(FileStrand(key), [this, key] {
-    // If this fails, the next start reads the file and forgets it.
-    deps_.env.log.LogIfError(store_.Forget(key), "forget admission");
-  });
+  writer_.Forget(key);
 }
 
 }  // namespace splitlet::sync_loop

@@ -13,15 +13,18 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/record_store.h"
+#include "libs/fs/record_writer.h"
 #include "services/sync-loop/admission/requests.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
@@ -84,20 +87,21 @@ class AdmissionStore {
  private:
   void OnRead(const StatusOr<fs::RecordStore::All>& all);
   void Restore(const fs::RecordStore::Record& saved);
-  void Save(const std::string& key);
-  void OnSaved(const std::string& key, uint64_t version, const Status& status);
+  void OnSaved(const std::string& key, uint64_t version);
+  void OnWriteFailed(const std::string& key, const fs::RecordWriter::Failure& failure);
   void PutAdmission(const std::string& key, const Entry& entry);
 
   Deps deps_;
-  fs::RecordStore store_;
+  const std::shared_ptr<const fs::RecordStore> store_;  // shared with the strands
   std::function<void(const std::string&)> saved_;
   std::function<void()> read_done_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, bool> unreadable_;  // -> whether a later version can read it
   uint64_t last_version_ = 0;
   bool read_ = false;
-  exec::Backoff backoff_;
-  exec::WorkQueue retries_;
+  exec::Backoff read_backoff_;
+  fs::RecordWriter writer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop

@@ -70,7 +70,8 @@ GrantSender::GrantSender(const Deps& deps, uint64_t seed)
     : deps_(deps),
       random_(seed),
       backoff_(deps.env.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
-      queue_(deps.env.loop, deps.env.clock, [this](const std::string& key) { OnDue(key); }) {}
+      queue_(deps.env.loop, deps.env.clock, [this](const std::string& key) { OnDue(key); }),
+      asker_(deps.env.loop, deps.env.strands) {}
 
 void GrantSender::Start() { started_ = deps_.env.clock.Now(); }
 
@@ -208,16 +209,16 @@ void GrantSender::Send(const std::string& key, Call call) {
   in_flight_.insert(key);
   deps_.on_sent(key);
   auto shared = std::make_shared<const Call>(std::move(call));
-  deps_.env.strands.Run(
-      "call/" + key, [this, key, shared, deadline = After(deps_.env.clock, peers::kGrantTimeout)] {
-        const Status status =
-            shared->what.kind == Kind::kKill
-                ? KillPod(deps_.client, shared->kill, shared->traceparent, deadline)
-                : UpdatePod(deps_.client, shared->update, shared->traceparent, deadline);
-        deps_.env.loop.Post([this, key, shared, status] {
-          OnAnswered(key, *shared, status);
-          FillCallSlots();
-        });
+  asker_.Ask(
+      "call/" + key,
+      [&client = deps_.client, shared, deadline = After(deps_.env.clock, peers::kGrantTimeout)] {
+        return shared->what.kind == Kind::kKill
+                   ? KillPod(client, shared->kill, shared->traceparent, deadline)
+                   : UpdatePod(client, shared->update, shared->traceparent, deadline);
+      },
+      [this, key, shared](const Status& status) {
+        OnAnswered(key, *shared, status);
+        FillCallSlots();
       });
 }
 

@@ -27,6 +27,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
@@ -125,6 +126,7 @@ class GrantSender {
   std::map<std::string, std::string> sync_due_;  // key -> trace of the change; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop

@@ -33,7 +33,7 @@ Status KillUnlessWanted(peers::DesiredOwner& config_source, peers::GrantClient& 
 }  // namespace
 
 OrphanKiller::OrphanKiller(const Deps& deps, OrphanOptions options)
-    : deps_(deps), options_(std::move(options)) {}
+    : deps_(deps), options_(std::move(options)), asker_(deps.env.loop, deps.env.strands) {}
 
 void OrphanKiller::OnTick() {
   FindOrphans();
@@ -86,12 +86,13 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
     request.set_uid(deps_.known.workers().at(suspect.key).uid);
   }
   killing_.insert(suspect.key);
-  deps_.env.strands.Run("call/" + suspect.key, [this, suspect, request = std::move(request),
-                                                deadline =
-                                                    After(deps_.env.clock, peers::kGrantTimeout)] {
-    const Status status = KillUnlessWanted(deps_.config_source, deps_.worker, request, deadline);
-    deps_.env.loop.Post([this, suspect, status] { OnKilled(suspect, status); });
-  });
+  asker_.Ask(
+      "call/" + suspect.key,
+      [&config_source = deps_.config_source, &worker = deps_.worker, request = std::move(request),
+       deadline = After(deps_.env.clock, peers::kGrantTimeout)] {
+        return KillUnlessWanted(config_source, worker, request, deadline);
+      },
+      [this, suspect](const Status& status) { OnKilled(suspect, status); });
 }
 
 void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& status) {

@@ -16,6 +16,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
@@ -59,6 +60,7 @@ class OrphanKiller {
   OrphanWatch watch_;
   std::set<std::string> killing_;
   std::set<std::string> unmanaged_, reported_unmanaged_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop
