@@ -50,7 +50,9 @@ Status ForgetRecord(const fs::RecordStore& records, const std::string& key) {
 }  // namespace
 
 DesiredStore::DesiredStore(Deps deps, std::function<void(const std::string& uid)> on_put)
-    : deps_(std::move(deps)), on_put_(std::move(on_put)) {}
+    : deps_(std::move(deps)),
+      on_put_(std::move(on_put)),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 DesiredStore::~DesiredStore() {
   deps_.env.loop.CancelTimer(load_retry_);
@@ -59,10 +61,11 @@ DesiredStore::~DesiredStore() {
 
 void DesiredStore::Load(std::function<void()> done) {
   load_retry_ = 0;
-  deps_.env.strands.Run(kLoadStrand, [this, records = deps_.records, done = std::move(done)] {
-    auto all = ReadRecords(*records);
-    deps_.env.loop.Post([this, a = std::move(all), done] { OnLoaded(a, done); });
-  });
+  asker_.Ask(
+      kLoadStrand, [records = deps_.records] { return ReadRecords(*records); },
+      [this, done = std::move(done)](const StatusOr<fs::RecordStore::All>& all) {
+        OnLoaded(all, done);
+      });
 }
 
 void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
@@ -124,19 +127,17 @@ void DesiredStore::PutAside(const std::string& key,
   const auto at = progress_.find(key);
   if (at != progress_.end() && at->second.saving)
     return done(Unavailable("the file is being replaced"));
-  deps_.env.strands.Run(StrandOf(key),
-                        [this, key, done = std::move(done), records = deps_.records] {
-                          auto path = records->PutAside(key);
-                          deps_.env.loop.Post([this, key, done, path = std::move(path)] {
-                            if (path.ok()) {
-                              blocked_.erase(key);
-                              unreadable_.erase(key);
-                              deps_.env.log.Warn("discarded an unreadable record",
-                                                 {KV("podUID", key), KV("path", *path)});
-                            }
-                            done(path);
-                          });
-                        });
+  asker_.Ask(
+      StrandOf(key), [key, records = deps_.records] { return records->PutAside(key); },
+      [this, key, done = std::move(done)](const StatusOr<std::string>& path) {
+        if (path.ok()) {
+          blocked_.erase(key);
+          unreadable_.erase(key);
+          deps_.env.log.Warn("discarded an unreadable record",
+                             {KV("podUID", key), KV("path", *path)});
+        }
+        done(path);
+      });
 }
 
 bool DesiredStore::IsPut(const std::string& uid) const {
@@ -204,11 +205,12 @@ void DesiredStore::Save(const std::string& uid) {
   deps_.env.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.env.strands.Run(StrandOf(uid), [this, uid, records = deps_.records,
-                                        bytes = RecordOf(uid).SerializeAsString()] {
-    const Status saved = SaveRecord(*records, bus::KeyOf(uid), bytes);
-    deps_.env.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
-  });
+  asker_.Ask(
+      StrandOf(uid),
+      [key = bus::KeyOf(uid), records = deps_.records, bytes = RecordOf(uid).SerializeAsString()] {
+        return SaveRecord(*records, key, bytes);
+      },
+      [this, uid](const Status& saved) { OnSaved(uid, saved); });
 }
 
 void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
@@ -296,10 +298,9 @@ void DesiredStore::Forget(const std::string& key) {
   deps_.env.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.env.strands.Run(StrandOf(uid), [this, uid, key, records = deps_.records] {
-    const Status forgotten = ForgetRecord(*records, key);
-    deps_.env.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
-  });
+  asker_.Ask(
+      StrandOf(uid), [key, records = deps_.records] { return ForgetRecord(*records, key); },
+      [this, uid](const Status& forgotten) { OnForgotten(uid, forgotten); });
 }
 
 void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) {

@@ -50,9 +50,9 @@ Status SaveEvents(const fs::RecordStore& store, std::vector<v1::EventRecord> eve
 }  // namespace
 
 void EventFile::Start() {
-  deps_.env.strands.Run(kEventsStrand, [this] {
-    deps_.env.loop.Post([this, events = ReadEvents(store_)] { OnRead(events); });
-  });
+  asker_.Ask(
+      kEventsStrand, [store = store_] { return ReadEvents(*store); },
+      [this](const StatusOr<std::vector<v1::EventRecord>>& events) { OnRead(events); });
 }
 
 void EventFile::OnRead(const StatusOr<std::vector<v1::EventRecord>>& events) {
@@ -84,10 +84,12 @@ void EventFile::Save() {
   changed_ = false;
   saving_ = true;
   saved_at_ = deps_.env.clock.Now();
-  deps_.env.strands.Run(kEventsStrand, [this, events = deps_.list()]() mutable {
-    const Status saved = SaveEvents(store_, std::move(events));
-    deps_.env.loop.Post([this, saved] { OnSaved(saved); });
-  });
+  asker_.Ask(
+      kEventsStrand,
+      [store = store_, events = deps_.list()]() mutable {
+        return SaveEvents(*store, std::move(events));
+      },
+      [this](const Status& saved) { OnSaved(saved); });
 }
 
 void EventFile::OnSaved(const Status& status) {

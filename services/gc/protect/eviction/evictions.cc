@@ -96,14 +96,15 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
 
 Evictions::Evictions(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
-      records_(deps_.files, deps_.env.clock,
-               {.directory = config.evictions_dir, .this_boot_only = true}) {}
+      records_(std::make_shared<const fs::RecordStore>(
+          deps_.files, deps_.env.clock,
+          fs::RecordStore::Options{.directory = config.evictions_dir, .this_boot_only = true})),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 void Evictions::Start() {
-  deps_.env.strands.Run(kEvictionStrand, [this] {
-    auto records = records_.ReadAll();
-    deps_.env.loop.Post([this, records = std::move(records)] { OnRead(records); });
-  });
+  asker_.Ask(
+      kEvictionStrand, [records = records_] { return records->ReadAll(); },
+      [this](const StatusOr<fs::RecordStore::All>& records) { OnRead(records); });
 }
 
 void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
@@ -147,26 +148,30 @@ void Evictions::Add(PendingEviction eviction) {
 }
 
 void Evictions::Save(const std::string& uid) {
-  deps_.env.strands.Run(kEvictionStrand, [this, uid, eviction = evictions_.at(uid).eviction] {
-    const Status saved = SaveEviction(records_, eviction);
-    deps_.env.loop.Post([this, uid, saved] {
-      if (!evictions_.contains(uid)) return;
-      if (saved.ok()) return Kill(uid);
-      deps_.env.log.Error("cannot save an eviction; the pod is not evicted",
-                          {KV("podUID", uid), KV("err", saved)});
-      Drop(uid, Then::kWait);
-    });
-  });
+  asker_.Ask(
+      kEvictionStrand,
+      [records = records_, eviction = evictions_.at(uid).eviction] {
+        return SaveEviction(*records, eviction);
+      },
+      [this, uid](const Status& saved) {
+        if (!evictions_.contains(uid)) return;
+        if (saved.ok()) return Kill(uid);
+        deps_.env.log.Error("cannot save an eviction; the pod is not evicted",
+                            {KV("podUID", uid), KV("err", saved)});
+        Drop(uid, Then::kWait);
+      });
 }
 
 void Evictions::Kill(const std::string& uid) {
   const auto flight = evictions_.find(uid);
   if (flight == evictions_.end() || flight->second.accepted) return;
-  deps_.env.strands.Run(kEvictionStrand, [this, uid, eviction = flight->second.eviction] {
-    const Status killed =
-        KillEviction(deps_.pod_worker, eviction, After(deps_.env.clock, kKillLimit));
-    deps_.env.loop.Post([this, uid, killed] { OnKilled(uid, killed); });
-  });
+  asker_.Ask(
+      kEvictionStrand,
+      [&pod_worker = deps_.pod_worker, &clock = deps_.env.clock,
+       eviction = flight->second.eviction] {
+        return KillEviction(pod_worker, eviction, After(clock, kKillLimit));
+      },
+      [this, uid](const Status& killed) { OnKilled(uid, killed); });
 }
 
 void Evictions::OnKilled(const std::string& uid, const Status& status) {
@@ -244,11 +249,11 @@ void Evictions::Drop(const std::string& uid, Then then) {
 }
 
 void Evictions::Forget(const std::string& uid) {
-  deps_.env.strands.Run(kEvictionStrand, [this, uid] {
-    const Status forgotten = records_.Forget(bus::KeyOf(uid));
-    deps_.env.loop.Post(
-        [this, forgotten] { deps_.env.log.LogIfError(forgotten, "remove a saved eviction"); });
-  });
+  asker_.Ask(
+      kEvictionStrand, [records = records_, key = bus::KeyOf(uid)] { return records->Forget(key); },
+      [this](const Status& forgotten) {
+        deps_.env.log.LogIfError(forgotten, "remove a saved eviction");
+      });
 }
 
 }  // namespace splitlet::gc
