@@ -245,5 +245,36 @@ TEST(EventStore, KeepsForItsTimeWhateverTheWallClocksSay) {
   EXPECT_TRUE(store.List("").empty()) << "a jump back";
 }
 
+TEST(NodeConditions, EachChangeGetsAnEventAndEachPressureOne) {
+  const struct {
+    const char* name;
+    std::map<std::string, std::string> recorded;
+    std::string type, status;
+    bool want;
+  } kCases[] = {
+      {"a pressure is first known as false", {}, "DiskPressure", "False", true},
+      {"a pressure is first known as true", {}, "DiskPressure", "True", true},
+      {"a pressure is not known", {}, "DiskPressure", "Unknown", false},
+      {"a pressure stays", {{"DiskPressure", "False"}}, "DiskPressure", "False", false},
+      {"a pressure rises", {{"DiskPressure", "False"}}, "DiskPressure", "True", true},
+      {"a pressure is no longer known",
+       {{"DiskPressure", "True"}},
+       "DiskPressure",
+       "Unknown",
+       false},
+      {"the first Ready", {}, "Ready", "True", false},
+      {"the first not Ready", {}, "Ready", "False", false},
+      {"Ready changes", {{"Ready", "False"}}, "Ready", "True", true},
+      {"Ready stays", {{"Ready", "True"}}, "Ready", "True", false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    v1::NodeCondition condition;
+    condition.set_type(c.type);
+    condition.set_status(c.status);
+    EXPECT_EQ(ConditionsToRecord(c.recorded, {condition}).size(), c.want ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::status

@@ -187,15 +187,9 @@ void NodeStatus::PutNode(v1::NodeRecord node) {
   FAIL_POINT_VOID("status.put-node.after");
 }
 
-/// A pressure gets an event when its status is first known, true or false, and at each change.
-/// Ready gets one at each change only. Unknown is not a change.
 void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
   std::vector<v1::EventRecord> events;
-  for (const auto& condition : after) {
-    if (condition.status() == "Unknown") continue;
-    const auto [last, first] = recorded_.try_emplace(condition.type(), condition.status());
-    if (first ? condition.type() == "Ready" : last->second == condition.status()) continue;
-    last->second = condition.status();
+  for (const auto& condition : ConditionsToRecord(recorded_, after)) {
     const std::string reason = ConditionEvent(condition);
     events.push_back(daemon::RecordOf(daemon::NodeEvent(
         config_.node_name,
@@ -204,6 +198,8 @@ void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
                        {KV("node", config_.node_name), KV("condition", condition.type()),
                         KV("status", condition.status()), KV("reason", condition.message())});
   }
+  for (const auto& condition : after)
+    if (condition.status() != "Unknown") recorded_[condition.type()] = condition.status();
   if (!events.empty()) deps_.record_events(std::move(events));
 }
 

@@ -92,7 +92,7 @@ class NodeStatus {
   std::string address_problem_, refused_addresses_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> conditions_;
-  std::map<std::string, std::string> recorded_;  // type -> status in its last event
+  std::map<std::string, std::string> recorded_;  // type -> status, see ConditionsToRecord
   struct ServerNode {
     std::map<std::string, std::string> labels;
     std::vector<v1::NodeTaint> taints;

@@ -43,8 +43,7 @@ class PeerMonitor {
 
  private:
   void Ask(const std::string& process);
-  /// Asks again soon: pods and the node wait for the answer.
-  void AskSoon(const std::string& process);
+  void AskPlegAfter(Duration wait);
   void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
 
   Deps deps_;

@@ -79,14 +79,6 @@ TableState StateOf(const bus::View<R>& view) {
   return view.IsComplete() ? TableState::kComplete : TableState::kLive;
 }
 
-/// Records the state of the view now. Returns what was recorded before.
-SeenTable Record(TableState now, SeenTable& seen) {
-  const SeenTable before = seen;
-  seen.state = now;
-  seen.was_complete = before.was_complete || now == TableState::kComplete;
-  return before;
-}
-
 bool HasStatus(const v1::DesiredRecord& desired) {
   return desired.state() == v1::DesiredRecord::WANTED ||
          desired.state() == v1::DesiredRecord::REMOVED;
@@ -95,14 +87,12 @@ bool HasStatus(const v1::DesiredRecord& desired) {
 }  // namespace
 
 StatusTable::StatusTable(const Deps& deps, Duration worker_wait)
-    : deps_(deps), worker_wait_(worker_wait), alive_(std::make_shared<bool>(true)) {}
-
-StatusTable::~StatusTable() { *alive_ = false; }
+    : deps_(deps), worker_wait_(worker_wait), asker_(deps_.env.loop, deps_.env.strands) {}
 
 void StatusTable::Start() { started_at_ = deps_.env.clock.Now(); }
 
 void StatusTable::OnReconcile() {
-  may_publish_ = MayPublish();
+  seen_.may_publish = MayPublish();
   MarkAll();
 }
 
@@ -115,11 +105,11 @@ bool StatusTable::WaitedLong() const {
   return started_at_ && deps_.env.clock.Now() - started_at_ >= worker_wait_;
 }
 
-bool StatusTable::KnowsWorkers() const { return workers_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsWorkers() const { return seen_.workers.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsAdmissions() const { return admissions_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsAdmissions() const { return seen_.admissions.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsRuntime() const { return runtime_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsRuntime() const { return seen_.runtime.was_complete || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   mirrors_.Set(change.key, change.after.get());
@@ -131,22 +121,19 @@ void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) 
 }
 
 void StatusTable::OnViewState() {
-  using enum TableState;
-  const bool could_publish = std::exchange(may_publish_, MayPublish());
-  const SeenTable workers_before = Record(StateOf(deps_.workers), workers_);
-  const SeenTable admissions_before = Record(StateOf(deps_.admission), admissions_);
-  const bool workers_changed = workers_.was_complete != workers_before.was_complete ||
-                               (workers_.state == kStale) != (workers_before.state == kStale);
-  const bool admissions_completed =
-      admissions_.state == kComplete && admissions_before.state != kComplete;
-  if (workers_changed || admissions_completed || may_publish_ != could_publish) MarkAll();
+  const SeenTables before = seen_;
+  seen_.workers = Seen(before.workers, StateOf(deps_.workers));
+  seen_.admissions = Seen(before.admissions, StateOf(deps_.admission));
+  seen_.may_publish = MayPublish();
+  if (RefreshesAll(before, seen_)) MarkAll();
   // Flush without a change too: `podstatus` may be complete now.
   FlushSoon();
 }
 
 void StatusTable::OnRuntimeState() {
-  const SeenTable before = Record(StateOf(deps_.runtime), runtime_);
-  if (runtime_.was_complete && !before.was_complete) MarkAll();
+  const SeenTables before = seen_;
+  seen_.runtime = Seen(before.runtime, StateOf(deps_.runtime));
+  if (RefreshesAll(before, seen_)) MarkAll();
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
 }
@@ -165,9 +152,7 @@ void StatusTable::MarkAll() {
 void StatusTable::FlushSoon() {
   if (flush_posted_) return;
   flush_posted_ = true;
-  deps_.env.loop.Post([this, alive = alive_] {
-    if (*alive) FlushChanged();
-  });
+  deps_.env.loop.Post(asker_.Guard([this] { FlushChanged(); }));
 }
 
 void StatusTable::FlushChanged() {
@@ -196,17 +181,15 @@ void StatusTable::SetCompleteOnce() {
 }
 
 bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
-  if (!deps_.runtime.LiveAndComplete()) return false;
-  // A record that cannot be decoded is not an absence.
-  if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
-  if (listed.not_vouched.contains(key)) return false;
-  if (!listed.observed_at.SameBoot(deps_.env.clock.Now())) return false;
   const auto known = known_.find(key);
-  if (known != known_.end() && known->second.put_at && listed.observed_at <= known->second.put_at)
-    return false;
-  if (worker == nullptr || worker->last_action_at().boot() != listed.observed_at.boot) return true;
-  return listed.observed_at.monotonic.count() > worker->last_action_at().monotonic_ns();
+  return CoversPod({.complete = deps_.runtime.LiveAndComplete(),
+                    .vouched = !listed.not_vouched.contains(key),
+                    .readable = !deps_.runtime.Contains(key) || deps_.runtime.Find(key) != nullptr,
+                    .began = listed.observed_at,
+                    .now = deps_.env.clock.Now(),
+                    .put_at = known == known_.end() ? Clock::Time{} : known->second.put_at,
+                    .worker = worker});
 }
 
 /// Records of another incarnation are left out, except `any_worker`.
@@ -259,9 +242,9 @@ bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) 
       .worker = records.any_worker.get(),
       .admission = records.admission,
       .runtime = records.runtime.get(),
-      .workers_table = {StateOf(deps_.workers), workers_.was_complete},
-      .admission_table = {StateOf(deps_.admission), admissions_.was_complete},
-      .runtime_table = {StateOf(deps_.runtime), runtime_.was_complete},
+      .workers_table = {StateOf(deps_.workers), seen_.workers.was_complete},
+      .admission_table = {StateOf(deps_.admission), seen_.admissions.was_complete},
+      .runtime_table = {StateOf(deps_.runtime), seen_.runtime.was_complete},
       .waited_long = WaitedLong(),
       .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
   return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
@@ -353,9 +336,8 @@ std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod)
 
 void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                                v1::PodStatusRecord record) {
-  // Milliseconds of the wall clock, so that versions are higher after a restart too.
-  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.env.clock.WallNow()) / 1'000'000);
-  record.set_version(std::max(before == nullptr ? 0 : before->version() + 1, wall_ms));
+  record.set_version(
+      NextVersion(before == nullptr ? 0 : before->version(), deps_.env.clock.WallNow()));
   FAIL_POINT_VOID("status.put.before");
   const Status put = deps_.table.Put(key, record, known_[key].traceparent);
   FAIL_POINT_VOID("status.put.after");

@@ -1,12 +1,12 @@
 #include "services/status/api/lease/lease.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "k8s.io/api/coordination/v1/lease.pb.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "services/status/api/heartbeat_retry.h"
+#include "services/status/api/lease/lease_plan.h"
 #include "services/status/api/paths.h"
 
 namespace splitlet::status {
@@ -17,10 +17,7 @@ constexpr const char* kNamespace = "kube-node-lease";
 constexpr const char* kLeasesPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr const char* kApiVersion = "coordination.k8s.io/v1";
-constexpr int kRenewalsOfALease = 4;  // in its duration
 constexpr double kRenewalJitter = 0.04;
-constexpr Duration kFirstEnsureWait = std::chrono::milliseconds{200};
-constexpr Duration kMaxEnsureWait = std::chrono::seconds{7};
 
 }  // namespace
 
@@ -110,8 +107,9 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     last = client->Update(Path(), {kApiVersion, "Lease", next}, updated.get(), NextDeadline());
     FAIL_POINT("status.renew-lease.after");
     if (last.ok()) return std::shared_ptr<const Lease>(std::move(updated));
-    if (last.code() == StatusCode::kNotFound) break;
-    if (last.code() == StatusCode::kAborted)
+    const AfterUpdate after = AfterFailedUpdate(last);
+    if (after == AfterUpdate::kReadOrCreate) break;
+    if (after == AfterUpdate::kReadNewer)
       if (auto newer = Read(); newer.ok()) lease = *std::move(newer);
     if (!retry.WaitForNext(done, last)) break;
   }
@@ -122,9 +120,7 @@ NodeLease::Renewed NodeLease::Round::Run() const {
   if (held != nullptr) {
     auto renewed = Update(held);
     if (renewed.ok()) return {.lease = *std::move(renewed)};
-    // The server did not process the call: keep the lease, and renew it in the next round.
-    if (renewed.status().code() == StatusCode::kResourceExhausted)
-      return {.status = renewed.status(), .lease = held};
+    if (KeepsLease(renewed.status())) return {.status = renewed.status(), .lease = held};
   }
   auto lease = Read();
   if (lease.status().code() == StatusCode::kNotFound) {
@@ -151,7 +147,6 @@ NodeLease::NodeLease(Deps deps, const StatusConfig& config)
       client_(std::make_shared<apiclient::Client>(deps_.env.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed + 1),
-      ensure_wait_(kFirstEnsureWait),
       asker_(deps_.env.loop, deps_.env.strands) {}
 
 NodeLease::~NodeLease() {
@@ -201,14 +196,12 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
     logged_error_ = error;
   }
   if (held_ == nullptr) {
+    ensure_wait_ = WaitWithoutLease(ensure_wait_);
     Schedule(ensure_wait_);
-    ensure_wait_ = std::min(ensure_wait_ * 2, kMaxEnsureWait);
     return;
   }
-  ensure_wait_ = kFirstEnsureWait;
-  const Duration period =
-      Duration{std::chrono::seconds{config_.lease_duration_seconds}} / kRenewalsOfALease;
-  Schedule(random_.Jitter(period, kRenewalJitter));
+  ensure_wait_ = {};
+  Schedule(random_.Jitter(RenewalPeriod(config_.lease_duration_seconds), kRenewalJitter));
 }
 
 }  // namespace splitlet::status

@@ -63,8 +63,8 @@ class NodeLease {
   const std::shared_ptr<CancelToken> stop_;
   Random random_;
   std::shared_ptr<const Lease> held_;  // null: unknown, read it first
-  Duration ensure_wait_;
-  std::string logged_error_;  // empty: none
+  Duration ensure_wait_{0};            // before the round that runs; 0: it had a lease
+  std::string logged_error_;           // empty: none
   exec::TimerId timer_ = 0;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
 };

@@ -88,8 +88,6 @@ class NodeSync {
 
   void StartWatch();
   void Schedule(Duration delay);
-  /// Shortest time between two rounds that Kick starts.
-  Duration KickWait() const;
   void OnTimer();
   /// True: Kick was called during the round.
   bool EndRound() { return std::exchange(round_, Round::kNone) == Round::kRunsOnceMore; }
@@ -124,7 +122,7 @@ class NodeSync {
   } server_;
   struct Registration {
     bool done = false;
-    Duration wait{0};     // before the next attempt
+    Duration wait{0};     // before the next attempt; 0: none has failed
     Clock::Time started;  // the first attempt; no time: not yet
     Clock::Time created;  // by this process; no time: not, or the node is Ready since
   } registration_;
