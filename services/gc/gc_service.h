@@ -43,18 +43,23 @@
 
 namespace splitlet::gc {
 
-struct GcDeps {
-  exec::Env env;
-  fs::FileSystem& files;
+/// The container runtime.
+struct RuntimeCalls {
   cri::Reader& reader;
   cri::Remover& remover;
   cri::Images& images;
   cri::Logs& logs;
   cri::Stats& stats;
-  Compress compress;
   StopSandbox stop_sandbox;
   StopContainer stop_container;
-  std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
+  std::function<std::optional<int64_t>()> pid;  // of the runtime, on a strand; nothing: not known
+};
+
+struct GcDeps {
+  exec::Env env;
+  fs::FileSystem& files;
+  RuntimeCalls calls;
+  Compress compress;
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
   std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: the configuration asks for none

@@ -62,22 +62,25 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
   GcDeps deps{
       .env = context.env(),
       .files = context.files(),
-      .reader = *runtime,
-      .remover = *runtime,
-      .images = *runtime,
-      .logs = *runtime,
-      .stats = *runtime,
+      .calls = {
+          .reader = *runtime,
+          .remover = *runtime,
+          .images = *runtime,
+          .logs = *runtime,
+          .stats = *runtime,
+          .stop_sandbox =
+              [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
+                return runner.StopPodSandbox(id, std::move(deadline));
+              },
+          .stop_container =
+              [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+                return runner.StopContainer(id, grace, std::move(deadline));
+              },
+          .pid =
+              [endpoint = context.config().container_runtime_endpoint] {
+                return ListenerOf(endpoint);
+              }},
       .compress = fs::GzipFile,
-      .stop_sandbox =
-          [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
-            return runner.StopPodSandbox(id, std::move(deadline));
-          },
-      .stop_container =
-          [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
-            return runner.StopContainer(id, grace, std::move(deadline));
-          },
-      .runtime_pid =
-          [endpoint = context.config().container_runtime_endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
       .memory_alarm =

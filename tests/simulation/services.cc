@@ -459,35 +459,36 @@ class Gc final : public Process {
     config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
-        gc::GcDeps{.env = shell().env,
-                   .files = node.files(),
-                   .reader = runtime,
-                   .remover = runtime,
-                   .images = runtime,
-                   .logs = runtime,
-                   .stats = runtime,
-                   .compress = nullptr,
-                   .stop_sandbox =
-                       [&runtime](const cri::SandboxId& id, Deadline deadline) {
-                         return runtime.StopPodSandbox(id, std::move(deadline));
-                       },
-                   .stop_container =
-                       [&runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
-                         return runtime.StopContainer(id, grace, std::move(deadline));
-                       },
-                   .runtime_pid = [] { return std::nullopt; },
-                   .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
-                   .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
-                   .memory_alarm = nullptr,
-                   .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
-                   .workers_client = std::make_unique<GcWorkers>(node),
-                   .kills = std::make_unique<SyncLoopWorkers>(node),
-                   .desired_client = std::make_unique<AskedConfigSource>(node),
-                   .pressure = Own<v1::PressureRecord>(*this, "pressure"),
-                   .desired = View<v1::DesiredRecord>(*this, "desired"),
-                   .workers = View<v1::WorkerRecord>(*this, "workers"),
-                   .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                   .events = shell().events},
+        gc::GcDeps{
+            .env = shell().env,
+            .files = node.files(),
+            .calls = {.reader = runtime,
+                      .remover = runtime,
+                      .images = runtime,
+                      .logs = runtime,
+                      .stats = runtime,
+                      .stop_sandbox =
+                          [&runtime](const cri::SandboxId& id, Deadline deadline) {
+                            return runtime.StopPodSandbox(id, std::move(deadline));
+                          },
+                      .stop_container =
+                          [&runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+                            return runtime.StopContainer(id, grace, std::move(deadline));
+                          },
+                      .pid = [] { return std::nullopt; }},
+            .compress = nullptr,
+            .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
+            .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
+            .memory_alarm = nullptr,
+            .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
+            .workers_client = std::make_unique<GcWorkers>(node),
+            .kills = std::make_unique<SyncLoopWorkers>(node),
+            .desired_client = std::make_unique<AskedConfigSource>(node),
+            .pressure = Own<v1::PressureRecord>(*this, "pressure"),
+            .desired = View<v1::DesiredRecord>(*this, "desired"),
+            .workers = View<v1::WorkerRecord>(*this, "workers"),
+            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+            .events = shell().events},
         config);
   }
   void Start() override { service->Start(); }

@@ -43,8 +43,9 @@ void PressureMonitor::Start() {
 }
 
 void PressureMonitor::InspectAgain() {
-  if (inspecting_) {
-    again_ = true;
+  using enum Inspection;
+  if (inspection_ == kRuns || inspection_ == kRunsOnceMore) {
+    inspection_ = kRunsOnceMore;
   } else {
     timer_.Kick();
   }
@@ -78,7 +79,7 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
     return;
   }
   records_problem_.clear();
-  records_read_ = true;
+  inspection_ = Inspection::kNone;
   for (const auto& bad : records->unreadable)
     deps_.env.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
                         {KV("file", bad.key), KV("err", bad.reason)});
@@ -93,7 +94,8 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
 
 void PressureMonitor::OnTimer() {
   // A runtime that does not answer blocks the strand; one inspection at a time is enough.
-  if (!records_read_ || std::exchange(inspecting_, true)) return;
+  if (inspection_ != Inspection::kNone) return;
+  inspection_ = Inspection::kRuns;
   deps_.env.strands.Run(kPressureStrand, [this, split = split_] {
     const Clock::Time began = deps_.env.clock.Now();
     const auto memory = memory_watch_.Read();
@@ -141,10 +143,10 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& signals) {
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {
-  inspecting_ = false;
+  const Inspection ended = std::exchange(inspection_, Inspection::kNone);
   PutPressure(pass.signals, conditions);
   deps_.on_pass(pass);
-  if (std::exchange(again_, false)) timer_.Kick();
+  if (ended == Inspection::kRunsOnceMore) timer_.Kick();
 }
 
 void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,

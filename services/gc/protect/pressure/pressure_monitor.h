@@ -75,6 +75,12 @@ class PressureMonitor {
   std::string problem() const;
 
  private:
+  enum class Inspection {
+    kRecordsUnread,  // the pressure of this boot is unknown until its files are read
+    kNone,
+    kRuns,          // until the result is put
+    kRunsOnceMore,  // another inspection follows
+  };
   void ReadRecords();
   void OnRecordsRead(const StatusOr<fs::RecordStore::All>& records);
   void OnTimer();
@@ -90,7 +96,6 @@ class PressureMonitor {
   Deps deps_;
   const GcConfig& config_;
   fs::RecordStore records_;
-  bool records_read_ = false;  // until then, the pressure of this boot is unknown
   std::string records_problem_;
   LastMet last_met_;
   MetStates met_;
@@ -99,8 +104,7 @@ class PressureMonitor {
   bool shutting_down_ = false;
   bool split_ = false;                          // see SignalSources
   std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first inspection
-  bool inspecting_ = false;                     // until the result is put
-  bool again_ = false;                          // another inspection follows
+  Inspection inspection_ = Inspection::kRecordsUnread;
   MemoryWatch memory_watch_;
   exec::Periodic timer_;
 };

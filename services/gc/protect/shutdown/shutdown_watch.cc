@@ -45,7 +45,8 @@ void ShutdownWatch::Connect() {
           [this, connection](bool preparing) {
             deps_.env.loop.Post([this, connection, preparing] {
               if (connection != connection_) return;
-              preparing_ = preparing;
+              if (machine_ != Machine::kUnknown)
+                machine_ = preparing ? Machine::kPreparing : Machine::kRuns;
               deps_.on_preparing(preparing);
             });
           },
@@ -63,14 +64,13 @@ void ShutdownWatch::OnConnected(const StatusOr<ShutdownSource::State>& state) {
   CHECK(deps_.env.loop.IsCurrent());
   if (!state.ok()) return ConnectLater(state.status());
   if (!std::exchange(trouble_, {}).empty()) deps_.env.log.Info("connected to logind again");
-  connected_ = true;
-  preparing_ = state->preparing;
-  if (!preparing_ && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
+  machine_ = state->preparing ? Machine::kPreparing : Machine::kRuns;
+  if (!state->preparing && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
     RaiseDelay();
   } else {
     TakeLock();
   }
-  deps_.on_preparing(preparing_);
+  deps_.on_preparing(state->preparing);
 }
 
 void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
@@ -78,7 +78,7 @@ void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
 }
 
 void ShutdownWatch::ConnectLater(const Status& why) {
-  connected_ = false;
+  machine_ = Machine::kUnknown;
   ++connection_;
   const std::string text = Message(why);
   if (std::exchange(trouble_, text) != text)
@@ -142,7 +142,7 @@ void ShutdownWatch::TakeLock() {
 
 void ShutdownWatch::OnLock(const Status& taken) {
   if (taken.ok()) return;
-  if (preparing_) {
+  if (machine_ == Machine::kPreparing) {
     // logind gives no lock once the shutdown has begun.
     deps_.env.log.Warn(
         "cannot take logind's inhibitor lock: the node shuts down without waiting for pods",
@@ -159,7 +159,7 @@ void ShutdownWatch::Release() {
 
 void ShutdownWatch::TakeAgain() {
   wants_lock_ = true;
-  if (connected_) TakeLock();
+  if (machine_ != Machine::kUnknown) TakeLock();
 }
 
 }  // namespace splitlet::gc

@@ -41,6 +41,12 @@ class ShutdownWatch {
   void TakeAgain();
 
  private:
+  /// As the source has reported it.
+  enum class Machine {
+    kUnknown,  // not connected
+    kRuns,
+    kPreparing,  // for a shutdown
+  };
   void Connect();
   void OnConnected(const StatusOr<ShutdownSource::State>& state);
   void OnLost(uint64_t connection, const Status& why);
@@ -55,8 +61,7 @@ class ShutdownWatch {
   Deps deps_;
   const Duration wanted_;
   uint64_t connection_ = 0;  // number of the connection; events of an earlier one are ignored
-  bool connected_ = false;
-  bool preparing_ = false;
+  Machine machine_ = Machine::kUnknown;
   bool wants_lock_ = true;
   bool raised_ = false;  // tried once in a start
   std::string trouble_;  // as last logged
