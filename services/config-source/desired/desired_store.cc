@@ -351,6 +351,7 @@ void DesiredStore::SetComplete(std::set<std::string> scopes) {
   bus::Completeness completeness;
   completeness.scopes = std::move(scopes);
   deps_.table.SetComplete(std::move(completeness));
+  FAIL_POINT_VOID("config-source.complete.after");
 }
 
 }  // namespace splitlet::config_source

@@ -245,7 +245,9 @@ void Inspector::Forget(const std::string& uid, Pod& pod) {
   deps_.vouching.Vouch(uid);
   pod.error = OkStatus();
   if (deps_.table.Contains(bus::KeyOf(uid))) {
+    FAIL_POINT_VOID("pleg.remove.before");
     deps_.table.Remove(bus::KeyOf(uid), pod.traceparent);
+    FAIL_POINT_VOID("pleg.remove.after");
     deps_.on_changed(uid);
   }
 }

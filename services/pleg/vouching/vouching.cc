@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pleg {
@@ -75,7 +76,10 @@ void Vouching::Put() {
   if (promise == Promise::kFirst) deps_.put_missing();
   bus::Completeness completeness{
       .scopes = {std::string(bus::kAll)}, .observed_at = listed, .not_vouched = unvouched_};
-  if (deps_.table.completeness() != completeness) deps_.table.SetComplete(std::move(completeness));
+  if (deps_.table.completeness() == completeness) return;
+  FAIL_POINT_VOID("pleg.complete.before");
+  deps_.table.SetComplete(std::move(completeness));
+  FAIL_POINT_VOID("pleg.complete.after");
 }
 
 }  // namespace splitlet::pleg

@@ -177,7 +177,9 @@ void StatusTable::SetCompleteOnce() {
   if (!all || !deps_.table.completeness().scopes.empty()) return;
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
+  FAIL_POINT_VOID("status.complete.before");
   deps_.table.SetComplete(std::move(complete));
+  FAIL_POINT_VOID("status.complete.after");
 }
 
 bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
@@ -429,6 +431,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   }
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key, trace);
+  FAIL_POINT_VOID("status.remove.after");
   if (deps_.on_published) deps_.on_published(key);
 }
 

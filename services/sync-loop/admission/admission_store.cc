@@ -65,7 +65,9 @@ void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   }
   for (const auto& saved : all->records) Restore(saved);
   read_ = true;
+  FAIL_POINT_VOID("sync-loop.complete.before");
   deps_.table.SetComplete({.scopes = {std::string(bus::kAll)}});
+  FAIL_POINT_VOID("sync-loop.complete.after");
   std::exchange(read_done_, nullptr)();
 }
 
@@ -179,7 +181,9 @@ void AdmissionStore::Forget(const std::string& key) {
   const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);
   unreadable_.erase(key);
+  FAIL_POINT_VOID("sync-loop.remove-admission.before");
   deps_.table.Remove(key, traceparent);
+  FAIL_POINT_VOID("sync-loop.remove-admission.after");
   writer_.Forget(key);
 }
 

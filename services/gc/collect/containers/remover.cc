@@ -368,7 +368,9 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  return Annotate(Empty({aside, tree_aside}), "empty");
+  RETURN_IF_ERROR(Empty({aside, tree_aside}), "empty");
+  FAIL_POINT("gc.remove-directory.after");
+  return OkStatus();
 }
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "services/gc/measure/full_disk.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -169,12 +170,16 @@ void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
   Put();
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
+  FAIL_POINT_VOID("gc.complete.before");
   deps_.table.SetComplete(complete);
+  FAIL_POINT_VOID("gc.complete.after");
 }
 
 void PressureMonitor::Put() {
   record_->set_shutting_down(shutting_down_);
+  FAIL_POINT_VOID("gc.put-pressure.before");
   deps_.env.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
+  FAIL_POINT_VOID("gc.put-pressure.after");
 }
 
 void PressureMonitor::LogIgnoredThresholds() {
