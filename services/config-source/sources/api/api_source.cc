@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/sources/api/api_pod.h"
 #include "services/config-source/sources/api/remembered_pods.h"
@@ -196,10 +197,9 @@ void ApiSource::StartOffline() {
   size_t started = 0;
   for (auto& [key, entry] : pods_) {
     if (!entry.unconfirmed) continue;
-    kube::Pod pod;
-    const std::string why = pod.ParseFromString(*entry.pod->bytes)
-                                ? WhyNotOffline(pod)
-                                : std::string("its saved record cannot be parsed");
+    const auto pod = kube::ParsePod(*entry.pod->bytes);
+    const std::string why =
+        pod.ok() ? WhyNotOffline(*pod) : std::string("its saved record cannot be parsed");
     if (why.empty()) {
       entry.unconfirmed = false;
       ++started;
