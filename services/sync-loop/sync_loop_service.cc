@@ -117,6 +117,8 @@ void SyncLoopService::OnResync() { tick_.Kick(); }
 void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change) {
   CHECK(deps_.loop.IsCurrent());
   const std::string& key = change.key;
+  PodDigest before;
+  if (const PodDigest* known = known_.Pod(key)) before = *known;
   known_.OnDesired(change);
   admitter_.OnHolderChanged(key);
   const PodDigest* pod = known_.Pod(key);
@@ -129,10 +131,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   if (pod->state == PodDigest::State::kUnknown)
     deps_.log.Error("cannot parse a record of `desired`, its pod is left as it is",
                     {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
-  const bool edited = change.before != nullptr && change.after != nullptr &&
-                      change.before->incarnation() == change.after->incarnation() &&
-                      change.before->generation() < change.after->generation();
-  if (edited) admitter_.OnEdited(key, *change.before, *change.after);
+  if (IsEdited(before, *pod)) admitter_.OnEdited(key, before.pod);
   admitter_.OnDesired(key);
   grants_.Check(key);
 }

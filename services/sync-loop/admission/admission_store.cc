@@ -64,21 +64,27 @@ void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
+StatusOr<AdmissionStore::Entry> AdmissionStore::ReadEntry(const std::string& bytes) {
   Entry entry{.saved = true, .earlier = true};
-  kube::Pod pod;
-  const bool parsed =
-      entry.admission.ParseFromString(saved.bytes) && pod.ParseFromString(entry.admission.pod());
-  auto requests = RequestsOf(pod);
-  if (!parsed || !requests.ok()) {
+  if (!entry.admission.ParseFromString(bytes)) return DataLoss("not a saved admission");
+  ASSIGN_OR_RETURN(auto pod, kube::PodBytes::CheckAndParse(entry.admission.pod()), "pod");
+  ASSIGN_OR_RETURN(auto requests, RequestsOf(*pod.pod), "requests");
+  entry.admission.clear_pod();
+  entry.pod = std::move(pod.bytes);
+  if (entry.admitted()) entry.requests = std::move(requests);
+  return entry;
+}
+
+void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
+  auto entry = ReadEntry(saved.bytes);
+  if (!entry.ok()) {
     unreadable_[saved.key] = false;
     deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
                     {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
     return;
   }
-  if (entry.admitted()) entry.requests = std::move(*requests);
-  PutAdmission(saved.key, entry);
-  entries_[saved.key] = std::move(entry);
+  PutAdmission(saved.key, *entry);
+  entries_[saved.key] = *std::move(entry);
 }
 
 std::vector<std::string> AdmissionStore::Broken() const {
@@ -121,25 +127,31 @@ AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnati
   return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
 }
 
-void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission admission,
-                            const PodRequests& requests, const std::string& traceparent) {
+void AdmissionStore::Decide(const std::string& key, Decided decided) {
   Entry& entry = entries_[key];
-  const bool waited = entry.waiting() && entry.incarnation() == admission.record().incarnation();
+  const bool waited =
+      entry.waiting() && entry.incarnation() == decided.admission.record().incarnation();
   const bool announced = waited && (entry.saved || entry.announced);
-  entry = {
-      .admission = std::move(admission), .version = ++last_version_, .traceparent = traceparent};
-  if (entry.admitted()) entry.requests = requests;
+  entry = {.admission = std::move(decided.admission),
+           .version = ++last_version_,
+           .traceparent = std::move(decided.traceparent)};
+  if (entry.admitted()) {
+    entry.pod = std::move(decided.pod);
+    entry.requests = std::move(decided.requests);
+  }
   entry.announced = announced && entry.waiting();
   Save(key);
 }
 
 void AdmissionStore::Save(const std::string& key) {
   const Entry& entry = entries_.at(key);
-  deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
-                                      bytes = entry.admission.SerializeAsString()] {
-    const Status status = SaveAdmission(store_, key, bytes);
-    deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
-  });
+  v1::SavedAdmission saved = entry.admission;
+  saved.set_pod(entry.pod.bytes());
+  deps_.strands.Run(
+      FileStrand(key), [this, key, version = entry.version, bytes = saved.SerializeAsString()] {
+        const Status status = SaveAdmission(store_, key, bytes);
+        deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
+      });
 }
 
 void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Status& status) {

@@ -21,6 +21,7 @@
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/record_store.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/sync-loop/admission/requests.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
@@ -44,12 +45,13 @@ class AdmissionStore {
     const Log& log;
   };
   struct Entry {
-    v1::SavedAdmission admission;
-    PodRequests requests;    // of an admitted pod
-    bool saved = false;      // on disk and in the table
-    bool earlier = false;    // from an earlier start of this process
-    bool announced = false;  // an earlier WAITING decision recorded the event
-    uint64_t version = 0;    // counts the decisions of this start
+    v1::SavedAdmission admission;  // its pod is beside it
+    kube::PodBytes pod;            // as it was admitted; empty: it was not
+    PodRequests requests;          // of an admitted pod
+    bool saved = false;            // on disk and in the table
+    bool earlier = false;          // from an earlier start of this process
+    bool announced = false;        // an earlier WAITING decision recorded the event
+    uint64_t version = 0;          // counts the decisions of this start
     std::string traceparent;
     int64_t incarnation() const { return admission.record().incarnation(); }
     bool admitted() const { return admission.record().decision() == v1::AdmissionRecord::ADMITTED; }
@@ -76,15 +78,22 @@ class AdmissionStore {
   /// nullptr: no decision.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
+  struct Decided {
+    v1::SavedAdmission admission;  // without the pod
+    kube::PodBytes pod = {};       // of an admitted pod, as its requests
+    PodRequests requests = {};
+    std::string traceparent = {};
+  };
   /// The decision stands immediately, before it is on disk.
-  void Decide(const std::string& key, v1::SavedAdmission admission, const PodRequests& requests,
-              const std::string& traceparent);
+  void Decide(const std::string& key, Decided decided);
   /// The removal of the record will carry this trace.
   void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
 
  private:
   void OnRead(const StatusOr<fs::RecordStore::All>& all);
+  /// An error if the record is no admission, or has no valid pod.
+  static StatusOr<Entry> ReadEntry(const std::string& bytes);
   void Restore(const fs::RecordStore::Record& saved);
   void Save(const std::string& key);
   void OnSaved(const std::string& key, uint64_t version, const Status& status);

@@ -33,7 +33,7 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
     v1::SavedAdmission admission;
     admission.mutable_record()->set_incarnation(1);
     admission.mutable_record()->set_decision(decision);
-    store.Decide("web", std::move(admission), {}, "");
+    store.Decide("web", {.admission = std::move(admission)});
   };
   int writes = 0;
   files.SetHook([&writes](std::string_view operation, const std::string&) {

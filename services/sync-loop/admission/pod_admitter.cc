@@ -32,9 +32,7 @@ std::string SignalOf(const std::string& resource) {
 /// The scope of `desired` that has to be complete before the pod is known to be gone. A refused pod
 /// is saved without its source: all scopes.
 std::string SourceOf(const AdmissionStore::Entry& entry) {
-  kube::Pod pod;
-  if (entry.admission.pod().empty() || !pod.ParseFromString(entry.admission.pod()))
-    return std::string(bus::kAll);
+  const kube::Pod pod = entry.pod.Parse();
   const auto& annotations = pod.metadata().annotations();
   const auto source = annotations.find(std::string(kube::kConfigSource));
   return source == annotations.end() ? std::string(bus::kAll) : source->second;
@@ -106,20 +104,18 @@ void PodAdmitter::OnDesired(const std::string& key) {
   if (deps_.known.Pod(key)->state != PodDigest::State::kWanted) DecideAllWaiting();
 }
 
-void PodAdmitter::OnEdited(const std::string& key, const v1::DesiredRecord& before,
-                           const v1::DesiredRecord& after) {
+void PodAdmitter::OnEdited(const std::string& key, const kube::PodBytes& before) {
+  const PodDigest& after = *deps_.known.Pod(key);
   const auto* entry = deps_.store.Find(key);
-  if (entry == nullptr || !entry->admitted() || entry->incarnation() != after.incarnation()) return;
-  kube::Pod was, is;
-  if (!was.ParseFromString(before.pod()) || !is.ParseFromString(after.pod())) return;
-  const std::string lack = LackAfterEdit(was.spec(), is.spec());
+  if (entry == nullptr || !entry->admitted() || entry->incarnation() != after.incarnation) return;
+  const std::string lack = LackAfterEdit(before.Parse().spec(), after.pod.Parse().spec());
   if (lack.empty()) return;
   deps_.events.Record({.warning = true,
                        .reason = "FailedNodeDeclaredFeaturesCheck",
                        .message = lack,
-                       .name_space = after.namespace_(),
-                       .name = after.name(),
-                       .uid = after.uid()});
+                       .name_space = after.name_space,
+                       .name = after.name,
+                       .uid = after.uid});
 }
 
 void PodAdmitter::OnDesiredGone(const std::string& key) {
@@ -298,7 +294,10 @@ void PodAdmitter::Save(const std::string& key, const PodDigest& digest, const De
   ReportVictims(digest, decision);
   ReportDecision(key, digest, decision);
   if (decision.outcome == Decision::Outcome::kAdmitted) allocated_.Admit(key, decision.requests);
-  deps_.store.Decide(key, MakeAdmission(digest, decision), decision.requests, digest.traceparent);
+  deps_.store.Decide(key, {.admission = MakeAdmission(digest, decision),
+                           .pod = digest.pod,
+                           .requests = decision.requests,
+                           .traceparent = digest.traceparent});
   allocated_.OnChanged(key);
 }
 
@@ -316,9 +315,7 @@ v1::SavedAdmission PodAdmitter::MakeAdmission(const PodDigest& digest,
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
   record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
   record.set_decision(ToProto(decision.outcome));
-  if (decision.outcome == Decision::Outcome::kAdmitted) {
-    admission.set_pod(digest.record->pod());
-  } else {
+  if (decision.outcome != Decision::Outcome::kAdmitted) {
     record.set_reason(decision.refusal.reason);
     record.set_message(decision.refusal.message);
   }

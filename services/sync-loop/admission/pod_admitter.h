@@ -75,10 +75,9 @@ class PodAdmitter {
   void OnDevices(const v1::WorkerRecord* record);
   /// The pod's record is new or changed.
   void OnDesired(const std::string& key);
-  /// From one generation to a later one. An admitted pod is not decided again; an event reports
-  /// features that it now lacks.
-  void OnEdited(const std::string& key, const v1::DesiredRecord& before,
-                const v1::DesiredRecord& after);
+  /// From the pod `before` to one of a later generation. An admitted pod is not decided again; an
+  /// event reports features that it now lacks.
+  void OnEdited(const std::string& key, const kube::PodBytes& before);
   /// The owner of `desired` removed the pod's record.
   void OnDesiredGone(const std::string& key);
   void OnSaved(const std::string& key);

@@ -146,7 +146,7 @@ void GrantSender::OnDue(const std::string& key) {
     if (waiting_keys_.insert(key).second) waiting_.push_back(key);
     return;
   }
-  if (auto call = Build(key, what)) Send(key, std::move(*call));
+  Send(key, Build(key, what));
 }
 
 void GrantSender::FillCallSlots() {
@@ -173,7 +173,7 @@ v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarn
   return kill;
 }
 
-std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, const NextCall& what) {
+GrantSender::Call GrantSender::Build(const std::string& key, const NextCall& what) {
   const PodDigest& digest = *deps_.known.Pod(key);
   Call call{.what = what, .traceparent = digest.traceparent};
   if (what.kind == Kind::kKill) {
@@ -193,14 +193,7 @@ std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, cons
   call.update.mutable_sent_at()->set_boot(now.boot);
   call.update.mutable_sent_at()->set_monotonic_ns(now.monotonic.count());
   if (what.kind == Kind::kSync) return call;
-  auto pod = WithAllocated(digest.record->pod(), deps_.store.Find(key)->admission.pod());
-  if (!pod.ok()) {
-    deps_.log.Error("cannot build the grant of a pod, will try when it changes",
-                    {KV("podUID", key), KV("err", pod.status()),
-                     KV(kTraceIdField, TraceIdOf(digest.traceparent))});
-    return std::nullopt;
-  }
-  call.update.set_pod(std::move(*pod));
+  call.update.set_pod(WithAllocated(digest.pod, deps_.store.Find(key)->pod).bytes());
   return call;
 }
 

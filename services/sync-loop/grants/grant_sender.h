@@ -20,7 +20,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -104,7 +103,7 @@ class GrantSender {
   void FillCallSlots();
   NextCall Compare(const std::string& key) const;
   /// nullopt: the call cannot be built now.
-  std::optional<Call> Build(const std::string& key, const NextCall& what);
+  Call Build(const std::string& key, const NextCall& what);
   v1::KillPodRequest BuildKill(const std::string& key, int64_t incarnation) const;
   void Send(const std::string& key, Call call);
   void OnAnswered(const std::string& key, const Call& call, const Status& status);

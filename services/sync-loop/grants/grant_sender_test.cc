@@ -53,7 +53,7 @@ struct CallsRig {
       admission.mutable_record()->set_uid(uid);
       admission.mutable_record()->set_incarnation(1);
       admission.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
-      store.Decide(uid, std::move(admission), {}, "");
+      store.Decide(uid, {.admission = std::move(admission)});
     });
     scheduler.Advance(1s);
   }
