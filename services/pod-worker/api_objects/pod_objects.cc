@@ -16,12 +16,12 @@ Duration PodObjects::Prepare(const Worker& worker) {
 void PodObjects::Hold(const Worker& worker) {
   const std::pair granted{worker.grant->incarnation, worker.grant->generation};
   auto& held = held_[worker.uid];
-  kube::Pod pod;
-  if (held == granted || !pod.ParseFromString(worker.grant->pod)) return;
+  if (held == granted) return;
   held = granted;
+  const auto pod = worker.grant->Parsed().Get();
   if (!worker.traits.is_static) {
-    api_->Hold(pod, worker.incarnation);
-  } else if (AwaitsClass(pod)) {
+    api_->Hold(*pod, worker.incarnation);
+  } else if (AwaitsClass(*pod)) {
     api_->HoldStatic(worker.uid);
   }
 }

@@ -128,8 +128,8 @@ void PodLoop::OnNameInspected(const std::string& uid, bool gone) {
 }
 
 void PodLoop::OnSeen(Worker& worker, const v1::ObservedPod& seen) {
-  kube::Pod pod;
-  if (!worker.traits.has_probes || !pod.ParseFromString(worker.grant->pod)) return;
+  if (!worker.traits.has_probes) return;
+  const kube::Pod pod = worker.grant->pod.Parse();
   deps_.probes.OnSeen({pod, cri::PresentIncarnation(seen, worker.incarnation)});
   worker.probes = deps_.probe_results.Of(worker.uid);
 }

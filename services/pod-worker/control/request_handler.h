@@ -7,7 +7,8 @@
 ///          event FailedValidation for a grant that is refused as no retry can change it.
 /// Killed:  the caller gets no answer and comes again.
 /// Threads: the loop's, but for the inspection of an orphan and questions to config-source.
-/// Errors:  as each answer says.
+/// Errors:  as each answer says. Bytes that are no pod: INVALID_ARGUMENT for a grant; a record of
+///          `desired` with such bytes is logged, and starts and stops nothing.
 /// Source:  docs/safety.md, rules 8, 10, 14, 15, 16 and 19.
 
 #include <functional>
@@ -87,17 +88,18 @@ class RequestHandler {
 
  private:
   PodView ViewOf(const std::string& uid) const;
-  GrantChecker::Result CheckGrantOf(const v1::UpdatePodRequest& request,
-                                    const std::string& traceparent,
-                                    const GrantChecker::Asked* asked) const;
+  struct Offer;
+  StatusOr<GrantChecker::Result> CheckOffer(const v1::UpdatePodRequest& request,
+                                            const std::string& traceparent, Offer& offer) const;
   void Refuse(GrantAction action, const v1::UpdatePodRequest& request,
               const GrantChecker::Result& checked);
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
-              const GrantChecker::Asked* asked);
+              Offer offer);
   void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);
   void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
   void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,
                DoneStatus done);
+  StatusOr<PodTraits> TraitsOfDesired(const v1::DesiredRecord& record) const;
   void AnswerSaved(Worker& worker, DoneStatus done);
   std::unique_ptr<Worker> NewIncarnation(Grant grant, PodTraits traits);
   void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);

@@ -71,7 +71,7 @@ struct ImagePuller::Flight {
   PullId id = 0;
   std::vector<Member> members;  // the loop's
   std::string image;            // as the first pod writes it
-  std::string pod;              // the first pod, serialised
+  kube::PodBytes pod;           // the first pod
   std::string tagged;           // the image name in PullImage
   PodRef who;
   TokenOwner owner;                             // of tokens of service accounts
@@ -259,8 +259,7 @@ void ImagePuller::RecordIntent(const FlightPtr& flight) {
 
 /// Collects the sandbox configuration and the credentials of the pull.
 Status ImagePuller::Prepare(Flight& flight) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(flight.pod)) return DataLoss("the granted pod does not parse");
+  const kube::Pod pod = flight.pod.Parse();
   RETURN_IF_ERROR(MakeSandboxConfig({pod, deps_.node, {}, 0}, flight.config), "sandbox config");
   const auto& meta = pod.metadata();
   flight.owner = {meta.uid(), meta.name(), meta.namespace_(), pod.spec().service_account_name()};

@@ -18,6 +18,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
 #include "libs/cri/incarnation.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/pod-worker/pod/activity.h"
 #include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/pod/kill.h"
@@ -39,8 +40,15 @@ namespace splitlet::pod_worker {
 struct Grant {
   int64_t incarnation = 0, generation = 0;
   std::string source;
-  std::string pod;          // serialised
+  kube::PodBytes pod;       // empty when the incarnation is finished
   std::string traceparent;  // of the change that it came with; may be empty
+  /// From the check of the grant until the first sync takes it, so that both share one parsing.
+  std::shared_ptr<const kube::Pod> parsed = nullptr;
+  kube::ParsedPod Parsed() const { return {pod, parsed}; }
+  void DropPod() {
+    pod = {};
+    parsed = nullptr;
+  }
 };
 
 /// The last grant of this pod that no retry can change.

@@ -42,13 +42,19 @@ void FillGrant(const Grant& grant, v1::SavedGrant& saved) {
   saved.set_incarnation(grant.incarnation);
   saved.set_generation(grant.generation);
   saved.set_source(grant.source);
-  saved.set_pod(grant.pod);
+  saved.set_pod(grant.pod.bytes());
   saved.set_traceparent(grant.traceparent);
 }
 
 Grant ToGrant(const v1::SavedGrant& saved) {
-  return {saved.incarnation(), saved.generation(), saved.source(), saved.pod(),
-          saved.traceparent()};
+  auto pod = kube::PodBytes::CheckAndParse(saved.pod());
+  CHECK(pod.ok(), "DiskRecords leaves out a grant of no pod");
+  return {.incarnation = saved.incarnation(),
+          .generation = saved.generation(),
+          .source = saved.source(),
+          .pod = std::move(pod->bytes),
+          .traceparent = saved.traceparent(),
+          .parsed = std::move(pod->pod)};
 }
 
 }  // namespace
@@ -152,7 +158,9 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
   worker->incarnation = saved.incarnation();
   worker->traceparent = saved.traceparent();
   if (saved.has_grant()) worker->grant = ToGrant(saved.grant());
+  if (worker->grant) worker->traits = TraitsOf(*std::exchange(worker->grant->parsed, nullptr));
   if (saved.has_next()) worker->next = ToGrant(saved.next());
+  if (worker->next) worker->next->parsed = nullptr;
   worker->state = FromProto(saved.state());
   if (worker->state == WorkerState::kTerminating) worker->termination.Resume();
   worker->kill.deadline = FromProto(saved.deadline());
@@ -170,10 +178,6 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
     worker->user_ids = UserIds{saved.user_ids().first(), saved.user_ids().length()};
   for (const auto& answer : saved.answers())
     worker->answers[answer.request_id()] = FromProto(answer.deadline());
-  if (worker->grant) {
-    auto traits = TraitsOf(worker->grant->pod);
-    if (traits.ok()) worker->traits = std::move(traits).value();
-  }
   if (worker->state != WorkerState::kSyncing) worker->ending->Cancel();
   return worker;
 }

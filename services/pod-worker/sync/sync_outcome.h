@@ -22,6 +22,7 @@
 #include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/read_within.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/policy.h"
@@ -64,7 +65,7 @@ struct SyncDeps {
 };
 
 struct SyncInput {
-  std::string pod;  // serialised, as granted
+  kube::ParsedPod pod;  // as granted
   RestartState restarts;
   std::map<std::string, PullMemory> pulls;  // by image
   /// Cancelled: the pod is ending; nothing more is created.

@@ -36,10 +36,10 @@ bool StartsAny(const PodActions& todo) {
 
 }  // namespace
 
-SyncPass::SyncPass(const SyncDeps& deps, const SyncInput& input, kube::Pod pod)
+SyncPass::SyncPass(const SyncDeps& deps, const SyncInput& input, const kube::Pod& pod)
     : deps_(deps),
       input_(input),
-      pod_(std::move(pod)),
+      pod_(pod),
       events_(deps.events, RefOf(pod_)),
       sandbox_({deps_, input_, pod_, events_}, out_) {
   out_.restarts = input.restarts;
@@ -359,18 +359,12 @@ Status SyncPass::Start(const PodActions& todo) {
 SyncOutcome RunSync(const SyncDeps& deps, const SyncInput& input) {
   Span span("syncPod", SpanKind::kInternal, input.traceparent);
   const cri::TraceScope trace(span.traceparent());
-  kube::Pod pod;
-  if (!pod.ParseFromString(input.pod)) {
-    SyncOutcome broken;
-    broken.status = DataLoss("the granted pod does not parse");
-    broken.restarts = input.restarts;
-    broken.started_attempts = input.started_attempts;
-    return broken;
-  }
-  span.Set("k8s.pod.uid", pod.metadata().uid());
-  span.Set("k8s.pod.name", pod.metadata().name());
-  span.Set("k8s.namespace.name", pod.metadata().namespace_());
-  SyncOutcome outcome = SyncPass(deps, input, std::move(pod)).Run();
+  const auto pod = input.pod.Get();
+  const auto& meta = pod->metadata();
+  span.Set("k8s.pod.uid", meta.uid());
+  span.Set("k8s.pod.name", meta.name());
+  span.Set("k8s.namespace.name", meta.namespace_());
+  SyncOutcome outcome = SyncPass(deps, input, *pod).Run();
   span.End(outcome.status);
   return outcome;
 }

@@ -31,7 +31,8 @@ namespace splitlet::pod_worker {
 
 class SyncPass {
  public:
-  SyncPass(const SyncDeps& deps, const SyncInput& input, kube::Pod pod);
+  /// All three outlive it.
+  SyncPass(const SyncDeps& deps, const SyncInput& input, const kube::Pod& pod);
   /// Once.
   SyncOutcome Run();
 
@@ -69,7 +70,7 @@ class SyncPass {
 
   const SyncDeps& deps_;
   const SyncInput& input_;
-  const kube::Pod pod_;
+  const kube::Pod& pod_;
   PodEvents events_;
   SyncOutcome out_;
   SandboxMaker sandbox_;

@@ -28,6 +28,10 @@ std::string NameWithUid(const Worker& worker) {
   return fmt::format("{}_{}({})", worker.name, worker.name_space, worker.uid);
 }
 
+kube::ParsedPod TakeParsed(Grant& grant) {
+  return {grant.pod, std::exchange(grant.parsed, nullptr)};
+}
+
 }  // namespace
 
 void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
@@ -35,7 +39,7 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
   deps_.resyncs.Forget(worker.uid);
   if (!worker.synced_once && worker.granted_at)
     deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{.pod = worker.grant->pod,
+  auto input = std::make_shared<SyncInput>(SyncInput{.pod = TakeParsed(*worker.grant),
                                                      .restarts = worker.restarts,
                                                      .pulls = deps_.puller.MemoryOf(worker.uid),
                                                      .ending = worker.ending,
@@ -137,8 +141,7 @@ void SyncRunner::ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome) {
 /// The pod is idle while the hook runs: it may be inspected, and killed. There is no limit of a
 /// kubelet's to the hook; a call to the runtime has one of a day.
 void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(worker.grant->pod)) return;
+  const kube::Pod pod = worker.grant->pod.Parse();
   const auto& list = started.init ? pod.spec().init_containers() : pod.spec().containers();
   const auto found = std::find_if(list.begin(), list.end(), [&started](const auto& container) {
     return container.name() == started.name;
@@ -236,10 +239,9 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
                                        WaitingReason{kContainerCreating, "", std::nullopt});
   }
   if (changed) deps_.store.PutWorkers(worker);
-  kube::Pod pod;
   StopSteps run{
       .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = outcome.stop_hooks};
-  if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
+  if (run.hooks) run.grace_seconds = RestartGrace(worker.grant->pod.Parse());
   if (!changed) return deps_.stop_containers(worker, std::move(run));
   auto shared = std::make_shared<StopSteps>(std::move(run));
   deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,

@@ -26,9 +26,8 @@ constexpr const char* kStillMounted =
     "volumes are not unmounted yet: a program that mounts or unmounts one hangs";
 
 std::unique_ptr<kube::Pod> Parse(const std::optional<Grant>& grant) {
-  auto pod = std::make_unique<kube::Pod>();
-  if (!grant || grant->pod.empty() || !pod->ParseFromString(grant->pod)) return nullptr;
-  return pod;
+  if (!grant || grant->pod.empty()) return nullptr;
+  return std::make_unique<kube::Pod>(grant->pod.Parse());
 }
 
 /// Only what is in these sandboxes; empty: everything.
@@ -366,7 +365,7 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   if (worker.trouble.kind() == Trouble::kUnmounting) worker.trouble.Clear();
   worker.state = Next(worker.state, WorkerEvent::kTornDown);
   worker.finished_at = deps_.clock.Now();
-  if (worker.grant) worker.grant->pod.clear();
+  if (worker.grant) worker.grant->DropPod();
   deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
   // The next step begins when this save is done.
   deps_.store.Save(worker, {});
