@@ -1,4 +1,4 @@
-"""Shapes that make code hard to read: constructors, values by position, clocks under another name, large classes.
+"""Shapes that make code hard to read: constructors, values by position, clocks under another name, large classes, pods parsed anywhere.
 
 What stands in scripts/ratchets is allowed as it is there and may only shrink: a line is "rule, path, name, number".
 lint.py calls `blank_initialisers` before it looks for functions, and `check`; each finding is (path, line, message).
@@ -17,6 +17,8 @@ CONSTRUCTOR = re.compile(r"(?:\b([A-Z]\w*)(?:<[^<>;]*>)?::\1|(?:^|[;{}:])\s*(?:e
 MEMBER_INITIALISER = re.compile(r"\s*[A-Za-z_][\w:]*\s*(?:<[^;{}]*?>)?\s*(?=[({])")
 CLOCK_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*std::chrono::(?:steady|system|high_resolution)_clock\s*;")
 AGGREGATE = re.compile(r"(?:(?<![\w:>])(?:[a-z_]\w*::)*[A-Z]\w*|\(|,)\s*(?=\{)")
+POD_PARSER = "libs/kube/pod_bytes.cc"
+POD_NAMES = re.compile(r"(?<!\w)Pod(?:>)?\s*[&*]?\s+(\w+(?:\s*,\s*\w+)*)\s*[;,)({=]")
 CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^{};]*)?\s*\{")
 LITERAL = re.compile(r"(?:-?[\d'.]+\w*|\"[^\"]*\"|'[^']*'|true|false|nullptr|\w*::?k[A-Z]\w*|k[A-Z]\w*|\{\})$")
 FIELD = re.compile(r"^(?:mutable\s+)?(?:const\s+)?[\w:]+(?:<.*>)?(?:\s+const)?[&*\s]+(\w+)\s*(?:=.*|\{.*)?$", re.DOTALL)
@@ -210,6 +212,19 @@ def check_clocks(sources):
                     yield source.path, source.line_of(call.start()), f"{alias}::now: use the Clock that is passed in"
 
 
+def check_pods(sources, is_test):
+    """Bytes become a pod in one place, which refuses bytes that are none and counts."""
+    for source in sources:
+        if source.path == POD_PARSER or is_test(source.path) or "_fixture" in source.path:
+            continue
+        names = {"pod", r"Pod\(\)"}
+        for match in POD_NAMES.finditer(source.code):
+            names.update(re.findall(r"\w+", match.group(1)))
+        for match in re.finditer(rf"(?<!\w)(?:{'|'.join(sorted(names))})(?:\.|->)(?:Merge|Parse)From\w+\(", source.code):
+            yield source.path, source.line_of(match.start()), "a pod is parsed by kube::PodBytes or kube::ParsePod (libs/kube/pod_bytes.h)"
+
+
 def check(root, sources, is_test):
     yield from check_clocks(sources)
+    yield from check_pods(sources, is_test)
     yield from check_ratchets(root, sources, is_test)

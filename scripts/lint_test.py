@@ -481,6 +481,19 @@ class Shapes(unittest.TestCase):
         self.assertEqual(self.findings(alias + "Ticks::time_point t;\n"), [])
 
 
+    def test_a_pod_is_parsed_in_one_place(self):
+        for name, code, want in (
+            ("a pod", "kube::Pod a, b;\nif (!a.ParseFromString(x) || !b.ParseFromString(y)) return;", 2),
+            ("by its usual name", "bool F(Records& all) { return all.pod.ParseFromString(x); }", 1),
+            ("without a name", "if (!kube::Pod().ParseFromString(x)) return;", 1),
+            ("behind a pointer", "F(std::unique_ptr<kube::Pod> made) { made->ParseFromArray(x, 1); }", 1),
+            ("a record with a pod", "v1::DesiredRecord record;\nrecord.ParseFromString(x);", 0),
+            ("a status", "kube::PodStatus status;\nstatus.ParseFromString(x);\npod->mutable_status()->ParseFromString(x);", 0),
+        ):
+            with self.subTest(name):
+                self.assertEqual(len(self.findings(code)), want)
+
+
 class Words(unittest.TestCase):
     CASES = (
         ("a plain word", "a.md", "It is read anew.", ["anew"]), ("part of a word", "a.md", "a renewed factory of aftermath", []),

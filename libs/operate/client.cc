@@ -113,8 +113,7 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
     view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
     view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
     if (view.removed) view.removed_at_wall_ns = WallOf(view.desired->put_at(), clock);
-    if (const auto pod = kube::PodBytes::Check(view.desired->pod()); pod.ok())
-      *view.pod = pod->Parse();
+    if (auto pod = kube::ParsePod(view.desired->pod()); pod.ok()) *view.pod = *std::move(pod);
   } else {
     view.pod->mutable_metadata()->set_name(view.name);
     view.pod->mutable_metadata()->set_namespace_(view.name_space);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -61,8 +62,9 @@ void PodViews::OnRuntime(std::function<void()> changed) {
 }
 
 std::shared_ptr<kube::Pod> PodOf(const PodSeen& seen) {
-  auto pod = std::make_shared<kube::Pod>();
-  if (!pod->ParseFromString(seen.desired->pod())) return nullptr;
+  auto parsed = kube::ParsePod(seen.desired->pod());
+  if (!parsed.ok()) return nullptr;
+  auto pod = std::make_shared<kube::Pod>(*std::move(parsed));
   if (seen.status != nullptr && seen.status->incarnation() == seen.desired->incarnation())
     if (kube::PodStatus status; status.ParseFromString(seen.status->status()))
       *pod->mutable_status() = std::move(status);

@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
@@ -232,11 +233,13 @@ std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& 
   Records records{.desired = deps_.desired.Find(key)};
   const auto& desired = records.desired;
   if (desired == nullptr || !HasStatus(*desired)) return std::nullopt;
-  if (!records.pod.ParseFromString(desired->pod())) {
+  auto pod = kube::ParsePod(desired->pod());
+  if (!pod.ok()) {
     deps_.log.Warn("cannot decode a desired pod, keeping its last status",
                    {KV("podUID", desired->uid())});
     return std::nullopt;
   }
+  records.pod = *std::move(pod);
   const int64_t incarnation = desired->incarnation();
   records.any_worker = deps_.workers.Find(key);
   // A worker of a later incarnation: `desired` is behind, and follows.
@@ -343,10 +346,9 @@ std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod)
   std::optional<kube::PodStatus> status;
   for (const auto& key : mirrors_.KeysOf(kube::FullName(pod))) {
     const auto record = deps_.desired.Find(key);
-    kube::Pod mirror;
-    if (record != nullptr && mirror.ParseFromString(record->pod()) &&
-        kube::AnnotationOf(mirror, kube::kConfigMirror) == hash)
-      status = std::move(*mirror.mutable_status());
+    auto mirror = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+    if (mirror.ok() && kube::AnnotationOf(*mirror, kube::kConfigMirror) == hash)
+      status = std::move(*mirror->mutable_status());
   }
   return status;
 }
@@ -402,11 +404,12 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
 void StatusTable::ReportResize(const v1::DesiredRecord& desired) {
   deps_.metrics.infeasible_resizes.Add({{"reason_detail", std::string(kResizeMetricDetail)}})
       .Increment();
-  kube::Pod asked;
-  if (!deps_.record_events || !asked.ParseFromString(desired.pod())) return;
+  if (!deps_.record_events) return;
+  const auto asked = kube::ParsePod(desired.pod());
+  if (!asked.ok()) return;
   deps_.record_events({daemon::RecordOf({.warning = true,
                                          .reason = "ResizeInfeasible",
-                                         .message = ResizeText(asked),
+                                         .message = ResizeText(*asked),
                                          .name_space = desired.namespace_(),
                                          .name = desired.name(),
                                          .uid = desired.uid()})});

@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/image_name.h"
+#include "libs/kube/pod_bytes.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -42,15 +43,13 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   bool readable = true;
   deps_.desired.ForEach(
       [&](const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record) {
-        k8s::io::api::core::v1::Pod pod;
         // The static pod of a mirror pod names the images that run.
         if (record != nullptr && record->state() == v1::DesiredRecord::MIRROR) return;
         if (record != nullptr && IsOver(key, *record)) return;
-        if (record == nullptr || !pod.ParseFromString(record->pod())) {
-          readable = false;
-          return;
-        }
-        for (const auto& image : kube::ImagesOf(pod.spec()))
+        const auto pod = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+        readable = readable && pod.ok();
+        if (!pod.ok()) return;
+        for (const auto& image : kube::ImagesOf(pod->spec()))
           names.insert(kube::NormalImageName(image));
       });
   return readable;

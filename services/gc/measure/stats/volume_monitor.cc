@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/node/pod_place.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/stats.pb.h"
@@ -78,9 +79,10 @@ std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
     const Part folders{uid, false}, claims{uid, true};
     if (!IsDue(folders) && !IsDue(claims)) return;
     const auto desired = deps_.desired.Find(key);
-    kube::Pod pod;
-    if (desired == nullptr || !pod.ParseFromString(desired->pod())) return;
-    const auto volumes = VolumesOf(pod, record->pod());
+    if (desired == nullptr) return;
+    const auto pod = kube::ParsePod(desired->pod());
+    if (!pod.ok()) return;
+    const auto volumes = VolumesOf(*pod, record->pod());
     for (const Part& part : {folders, claims}) {
       if (!IsDue(part)) continue;
       Job job{.part = part, .name_space = desired->namespace_(), .volumes = {}};

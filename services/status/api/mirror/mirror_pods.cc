@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::status {
 namespace {
@@ -133,17 +134,17 @@ void MirrorPods::Forget(const std::string& key) {
 void MirrorPods::Insert(const std::string& key, const v1::DesiredRecord& record) {
   const bool is_static = kube::IsStaticSource(record.source());
   if (!is_static && record.state() != v1::DesiredRecord::MIRROR) return;
-  kube::Pod pod;
-  if (!pod.ParseFromString(record.pod())) return;
+  const auto pod = kube::ParsePod(record.pod());
+  if (!pod.ok()) return;
   const std::string full_name = kube::FullName(record.name(), record.namespace_());
   Name& name = names_[full_name];
   name_of_[key] = full_name;
   if (is_static) {
-    name.statics[key] = {.hash = kube::AnnotationOf(pod, kube::kConfigHash),
+    name.statics[key] = {.hash = kube::AnnotationOf(*pod, kube::kConfigHash),
                          .wanted = record.state() == v1::DesiredRecord::WANTED};
     return;
   }
-  auto mirror = ReadMirror(pod);
+  auto mirror = ReadMirror(*pod);
   if (!mirror) return;
   if (name.made && name.made->object.uid == mirror->object.uid) name.made.reset();
   name.shown.insert_or_assign(mirror->object.uid, *std::move(mirror));
@@ -277,11 +278,11 @@ void MirrorPods::Make(const std::string& full_name, Name& name) {
   for (const auto& [key, one] : name.statics) {
     const bool wanted = one.wanted && !one.hash.empty();
     const auto record = wanted ? deps_.desired.Find(key) : nullptr;
-    kube::Pod pod;
-    if (record == nullptr || !pod.ParseFromString(record->pod())) continue;
+    const auto pod = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+    if (!pod.ok()) continue;
     name.busy = true;
     Run(full_name, [client = deps_.client,
-                    pod = MirrorOf(pod, deps_.node_name, node_uid_)](const Deadline& deadline) {
+                    pod = MirrorOf(*pod, deps_.node_name, node_uid_)](const Deadline& deadline) {
       Answer answer{.call = "create-mirror"};
       auto mirror = EnsureMirror(*client, pod, deadline);
       answer.status = mirror.status();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::status {
 namespace {
@@ -78,10 +79,10 @@ void PodStarts::OnDesired(const std::string& key) {
   }
   const auto known = pods_.find(key);
   if (known != pods_.end() && !known->second.waits) return;
-  kube::Pod pod;
-  if (!pod.ParseFromString(record->pod())) return;
-  Pod& taken = pods_.try_emplace(key, Take(*record, pod)).first->second;
-  if (WasNotScheduled(pod.status())) taken.waits = false;
+  const auto pod = kube::ParsePod(record->pod());
+  if (!pod.ok()) return;
+  Pod& taken = pods_.try_emplace(key, Take(*record, *pod)).first->second;
+  if (WasNotScheduled(pod->status())) taken.waits = false;
 }
 
 void PodStarts::OnStored(const std::string& key, const kube::PodStatus& status) {

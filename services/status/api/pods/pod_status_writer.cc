@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "libs/kube/pod_bytes.h"
 #include "services/status/pods/phase.h"
 
 namespace splitlet::status {
@@ -114,10 +115,10 @@ std::optional<PodStatusWriter::Target> PodStatusWriter::TargetOf(
     if (desired == nullptr || desired->incarnation() != record.incarnation()) return std::nullopt;
     if (desired->state() != v1::DesiredRecord::WANTED) return std::nullopt;
   }
-  kube::Pod pod;
-  if (desired == nullptr || !pod.ParseFromString(desired->pod())) return target;
-  if (pod.metadata().uid() != target.object.uid) return target;
-  target.shown = ServerPodOf(pod);
+  if (desired == nullptr) return target;
+  const auto pod = kube::ParsePod(desired->pod());
+  if (!pod.ok() || pod->metadata().uid() != target.object.uid) return target;
+  target.shown = ServerPodOf(*pod);
   target.live = deps_.desired.LiveAndComplete(kube::kApiSource);
   return target;
 }

@@ -1,5 +1,7 @@
 #include "services/status/api/pods/pods_at_server.h"
 
+#include "libs/kube/pod_bytes.h"
+
 namespace splitlet::status {
 
 PodsAtServer::PodsAtServer(const Deps& deps)
@@ -61,9 +63,9 @@ void PodsAtServer::OnReconcile() {
 
 std::string PodsAtServer::PodVersion(const std::string& uid) const {
   const auto record = desired_.Find(bus::KeyOf(uid));
-  kube::Pod pod;
-  if (record == nullptr || !pod.ParseFromString(record->pod())) return {};
-  return pod.metadata().resource_version();
+  if (record == nullptr) return {};
+  const auto pod = kube::ParsePod(record->pod());
+  return pod.ok() ? pod->metadata().resource_version() : std::string();
 }
 
 }  // namespace splitlet::status
