@@ -138,7 +138,7 @@ bool ImagePuller::Join(const Worker& worker, const std::string& image,
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers)
     if (memory.waiting.insert(container).second)
-      events.Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
+      events.PullBegan(fmt::format("Pulling image \"{}\"", image), container);
   return true;
 }
 
@@ -359,11 +359,11 @@ void ImagePuller::Report(const Flight& flight, const Member& member) {
   const Duration waited = deps_.clock.Now() - member.request.asked;
   PodEvents events(deps_.events, RefOf(*worker));
   for (const auto& container : containers)
-    events.Normal("Pulled",
-                  fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). "
-                              "Image size: {} bytes.",
-                              image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
-                  container);
+    events.PullEnded(
+        fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). "
+                    "Image size: {} bytes.",
+                    image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
+        container);
   deps_.on_pulled(*worker, {.sync_now = true});
 }
 

@@ -28,8 +28,10 @@ struct RestartState {
 inline constexpr const char* kContainerCreating = "ContainerCreating";
 /// The reason for which a container waits, as its status shows it.
 struct WaitingReason {
+  enum class Cause { kOther, kPostStartHook };  // status decides by it
   std::string reason, message;
   std::optional<Clock::Time> back_off_until;
+  Cause cause = Cause::kOther;
 };
 
 /// Ids of containers that a signal from outside has ended -> when that was seen first.

@@ -28,6 +28,23 @@ WorkerState FromProto(v1::WorkerState state) {
   return state == v1::FINISHED ? WorkerState::kFinished : WorkerState::kTerminating;
 }
 
+v1::ProbeResult::Probe ToProto(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::kStartup: return v1::ProbeResult::STARTUP;
+    case ProbeKind::kReadiness: return v1::ProbeResult::READINESS;
+    case ProbeKind::kLiveness: return v1::ProbeResult::LIVENESS;
+  }
+  UNREACHABLE();
+}
+
+v1::WaitingReason::Cause ToProto(WaitingReason::Cause cause) {
+  switch (cause) {
+    case WaitingReason::Cause::kOther: return v1::WaitingReason::OTHER;
+    case WaitingReason::Cause::kPostStartHook: return v1::WaitingReason::POST_START_HOOK;
+  }
+  UNREACHABLE();
+}
+
 /// One of the records that name a worker's pod and incarnation by the same fields.
 template <typename Proto>
 void FillIdentity(const Worker& worker, Proto& proto) {
@@ -121,6 +138,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
     to.set_name(name);
     to.set_reason(note.reason);
     to.set_message(note.message);
+    to.set_cause(ToProto(note.cause));
     if (note.back_off_until) ToProto(*note.back_off_until, *to.mutable_back_off_until());
   }
   for (const auto& [id, results] : worker.probes) {
@@ -128,6 +146,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
       auto& to = *record.add_probes();
       to.set_container_id(id);
       to.set_kind(std::string(NameOf(kind)));
+      to.set_probe(ToProto(kind));
       to.set_success(success);
     }
   }

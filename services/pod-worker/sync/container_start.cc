@@ -301,7 +301,7 @@ bool ContainerStarter::ResolveImages(const kube::Container& container, ImageRefs
 }
 
 void ContainerStarter::WaitFor(const ImageFailure& failed, const std::string& container) {
-  const auto& [reason, message, until] = failed.reason;
+  const auto& [reason, message, until, cause] = failed.reason;
   if (!failed.backs_off || !failed.backed_off.contains(container))
     context_.events.Warning("Failed", fmt::format("Error: {}", reason), container);
   if (failed.backs_off) out_.backed_off[failed.image].insert(container);

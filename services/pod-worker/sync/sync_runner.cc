@@ -172,7 +172,10 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
          KV("containerName", container.name), KV("err", Message(status)), TraceField(*worker)});
     worker->waiting_reasons[container.name] =
-        WaitingReason{"PostStartHookError", std::string(Message(status)), std::nullopt};
+        WaitingReason{.reason = "PostStartHookError",
+                      .message = std::string(Message(status)),
+                      .back_off_until = std::nullopt,
+                      .cause = WaitingReason::Cause::kPostStartHook};
     deps_.store.PutWorkers(*worker);
   }
   deps_.inspect_again(worker->uid, Duration{0});

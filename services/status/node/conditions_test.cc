@@ -144,6 +144,31 @@ TEST(EventStore, FromTheTenthMessageOnSimilarOnesAreOne) {
   EXPECT_EQ(store.List("u1").back().message(), "later");
 }
 
+TEST(EventStore, AMessageThatReadsAsCombinedIsNot) {
+  FakeClock clock;
+  EventStore store(clock);
+  for (const char* text : {"one", "other"}) {
+    v1::EventRecord event = Event("Failed", std::string("(combined from similar events): ") + text);
+    event.set_combined(true);  // no other process decides that
+    store.Record(std::move(event));
+  }
+  EXPECT_EQ(store.List("u1").size(), 2U);
+}
+
+TEST(EventStore, ACombinedEventOfAnEarlierVersionsFileGoesOn) {
+  FakeClock clock;
+  EventStore store(clock);
+  v1::EventRecord older = Event("Failed", "(combined from similar events): message 12");
+  older.set_last_wall_ns(ToNanos(clock.WallNow()));
+  older.set_count(1);
+  store.Restore({older});
+  for (int i = 1; i <= 10; ++i) store.Record(Event("Failed", "message " + std::to_string(i)));
+  const auto events = store.List("u1");
+  ASSERT_EQ(events.size(), 10U);
+  EXPECT_EQ(events.back().message(), "(combined from similar events): message 10");
+  EXPECT_EQ(events.back().count(), 2U);
+}
+
 TEST(EventStore, ABurstOfOneObjectIsCutAtTwentyFive) {
   FakeClock clock;
   EventStore store(clock);
