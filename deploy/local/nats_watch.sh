@@ -28,8 +28,10 @@ something_waits() {
     END {exit !found}' /proc/self/net/tcp
 }
 
-# A parent that ended is no longer ours.
-parent_lives() { [ "$(awk '/^PPid:/ {print $2}' "/proc/$$/status")" = "$1" ]; }
+# A parent that ended is no longer ours. The third word after the name, which has no blanks, is the parent.
+parent_lives() {
+  read -r _ _ _ parent _ <"/proc/$$/stat" && [ "$parent" = "$1" ]
+}
 
 watch() {
   keys=$(readlink "$3" || true)
