@@ -35,10 +35,10 @@ StatusOr<config::KubeletConfig> ReadConfig(const std::string& path, config::Read
   return config::KubeletConfig::Load(path, content, reading);
 }
 
-/// Many threads come and go. With an arena for each, memory of a burst would be spread over all
-/// arenas and never freed. Two arenas are enough for the few allocations at the same time.
+/// Many threads come and go. Each further arena would keep pages of a burst that other threads
+/// could use. A single arena is enough for the few allocations at the same time.
 void BoundArenas() {
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);  // fixed: it would grow with the largest block freed
 }
 
