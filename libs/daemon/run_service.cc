@@ -21,6 +21,7 @@
 #include "libs/daemon/process.h"
 #include "libs/daemon/service.h"
 #include "libs/daemon/supervisor.h"
+#include "libs/rpc/library.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -104,6 +105,7 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   if (line.check_only) return OkStatus();
   RETURN_IF_ERROR(Access(line.flags.process, config.splitlet.users, geteuid()).Check(),
                   "configuration: {}", line.flags.config_file);
+  rpc::SetUpLibrary();
   Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
   process.log().LogIfError(NotifySupervisor("READY=1"), "notify the supervisor");

@@ -3,6 +3,8 @@
 #include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/status.h>
 
+#include <cstdlib>
+
 #include "libs/base/text.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
@@ -32,6 +34,13 @@ void KeepLibraryUp() {
     grpc_init();
     return true;
   }();
+}
+
+void SetUpLibrary() {
+  constexpr const char* kPollOfIdleChannels = "GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS";
+  setenv(kPollOfIdleChannels, "0", 1);
+  KeepLibraryUp();
+  unsetenv(kPollOfIdleChannels);  // programs that the process runs must not inherit it
 }
 
 std::string SocketPath(const std::string& run_dir, const std::string& process) {
