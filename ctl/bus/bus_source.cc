@@ -15,6 +15,7 @@
 #include "libs/base/processes.h"
 #include "libs/base/random.h"
 #include "libs/bus/nats_link.h"
+#include "libs/bus/nats_trust.h"
 #include "libs/operate/bus_text.h"
 #include "libs/operate/caller.h"
 #include "libs/operate/layout.h"

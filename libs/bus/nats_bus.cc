@@ -9,6 +9,7 @@
 #include "libs/bus/core_bus.h"
 #include "libs/bus/list_client.h"
 #include "libs/bus/nats_link.h"
+#include "libs/bus/nats_trust.h"
 #include "libs/bus/tables_service.h"
 #include "libs/bus/wire.h"
 #include "libs/exec/periodic.h"
