@@ -9,6 +9,7 @@
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/apimachinery/pkg/util/intstr/intstr.pb.h"
+#include "pluginregistration/v1/api.pb.h"
 #include "runtime/v1/api.pb.h"
 #include "splitlet/v1/options.pb.h"
 
@@ -48,6 +49,13 @@ TEST(ProtoRecords, FieldsHaveTheirPublishedNumbersAndJsonNames) {
       {runtime::v1::ContainerConfig::descriptor(), "cdi_devices", 17, "CDIDevices"},
       {runtime::v1::Mount::descriptor(), "uid_mappings", 6, "uidMappings"},
       {containerd::events::TaskExit::descriptor(), "exit_status", 4, "exitStatus"},
+      {pluginregistration::PluginInfo::descriptor(), "type", 1, "type"},
+      {pluginregistration::PluginInfo::descriptor(), "name", 2, "name"},
+      {pluginregistration::PluginInfo::descriptor(), "endpoint", 3, "endpoint"},
+      {pluginregistration::PluginInfo::descriptor(), "supported_versions", 4, "supportedVersions"},
+      {pluginregistration::RegistrationStatus::descriptor(), "plugin_registered", 1,
+       "pluginRegistered"},
+      {pluginregistration::RegistrationStatus::descriptor(), "error", 2, "error"},
   };
   for (const auto& fact : facts) {
     SCOPED_TRACE(fact.message->full_name() + "." + fact.field);
@@ -95,6 +103,15 @@ TEST(ProtoRecords, EphemeralContainersHaveTheFieldsOfContainersNumberForNumber) 
     EXPECT_EQ(twin->name(), container->field(i)->name());
     EXPECT_EQ(twin->type(), container->field(i)->type());
   }
+}
+
+TEST(ProtoRecords, RegistrationOfPluginsHasItsPublishedMethods) {
+  const auto* service =
+      pluginregistration::PluginInfo::descriptor()->file()->FindServiceByName("Registration");
+  ASSERT_NE(service, nullptr);
+  EXPECT_EQ(service->full_name(), "pluginregistration.Registration");
+  for (const char* method : {"GetInfo", "NotifyRegistrationStatus"})
+    EXPECT_NE(service->FindMethodByName(method), nullptr) << method;
 }
 
 TEST(ProtoRecords, SignalsKeepTheNumbersOfCriNotOfLinux) {
