@@ -30,6 +30,8 @@ class FakeFileSystem final : public FileSystem {
   /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs, MakeDirsBelow and
   /// MakeSymlink give RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
+  /// A socket in an existing directory, in the place of what was there; each has another inode.
+  void MakeSocket(const std::string& path);
   void SetMountPoint(const std::string& path);
   /// Unmounts the path; the files there are gone.
   void EndMountPoint(const std::string& path);
