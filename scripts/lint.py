@@ -38,6 +38,7 @@ LIB_ARROWS = {
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
+    "plugins": {"fs", "rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
     "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
     "fake_api": {"apiclient", "exec", "kube"},
