@@ -7,10 +7,10 @@
 #include <set>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/sha256.h"
 #include "libs/fs/unfinished.h"
 #include "libs/kube/image_name.h"
 #include "libs/kube/time_text.h"
-#include "services/pod-worker/images/sha256.h"
 
 namespace splitlet::pod_worker {
 

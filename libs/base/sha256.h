@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace splitlet::pod_worker {
+namespace splitlet {
 
 std::string Sha256Hex(std::string_view text);
 
-}  // namespace splitlet::pod_worker
+}  // namespace splitlet

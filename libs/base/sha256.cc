@@ -1,11 +1,11 @@
-#include "services/pod-worker/images/sha256.h"
+#include "libs/base/sha256.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include "libs/base/status.h"
 
-namespace splitlet::pod_worker {
+namespace splitlet {
 
 std::string Sha256Hex(std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
@@ -16,4 +16,4 @@ std::string Sha256Hex(std::string_view text) {
   return hex;
 }
 
-}  // namespace splitlet::pod_worker
+}  // namespace splitlet
