@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "containerd/events.pb.h"
+#include "csi/v1/csi.pb.h"
 #include "k8s.io/api/coordination/v1/lease.pb.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -48,6 +49,22 @@ TEST(ProtoRecords, FieldsHaveTheirPublishedNumbersAndJsonNames) {
       {runtime::v1::ContainerConfig::descriptor(), "cdi_devices", 17, "CDIDevices"},
       {runtime::v1::Mount::descriptor(), "uid_mappings", 6, "uidMappings"},
       {containerd::events::TaskExit::descriptor(), "exit_status", 4, "exitStatus"},
+      {csi::v1::NodeStageVolumeRequest::descriptor(), "publish_context", 2, "publishContext"},
+      {csi::v1::NodeStageVolumeRequest::descriptor(), "staging_target_path", 3,
+       "stagingTargetPath"},
+      {csi::v1::NodeStageVolumeRequest::descriptor(), "secrets", 5, "secrets"},
+      {csi::v1::NodePublishVolumeRequest::descriptor(), "target_path", 4, "targetPath"},
+      {csi::v1::NodePublishVolumeRequest::descriptor(), "readonly", 6, "readonly"},
+      {csi::v1::NodePublishVolumeRequest::descriptor(), "volume_context", 8, "volumeContext"},
+      {csi::v1::NodeUnpublishVolumeRequest::descriptor(), "target_path", 2, "targetPath"},
+      {csi::v1::NodeExpandVolumeRequest::descriptor(), "capacity_range", 3, "capacityRange"},
+      {csi::v1::NodeExpandVolumeRequest::descriptor(), "secrets", 6, "secrets"},
+      {csi::v1::NodeGetInfoResponse::descriptor(), "accessible_topology", 3, "accessibleTopology"},
+      {csi::v1::NodeGetVolumeStatsResponse::descriptor(), "volume_condition", 2, "volumeCondition"},
+      {csi::v1::VolumeUsage::descriptor(), "unit", 4, "unit"},
+      {csi::v1::VolumeCapability::descriptor(), "access_mode", 3, "accessMode"},
+      {csi::v1::VolumeCapability::MountVolume::descriptor(), "volume_mount_group", 3,
+       "volumeMountGroup"},
   };
   for (const auto& fact : facts) {
     SCOPED_TRACE(fact.message->full_name() + "." + fact.field);
@@ -101,6 +118,28 @@ TEST(ProtoRecords, SignalsKeepTheNumbersOfCriNotOfLinux) {
   EXPECT_EQ(runtime::v1::SIGNAL_SIGKILL, 13);
   EXPECT_EQ(runtime::v1::SIGNAL_SIGTERM, 23);
   EXPECT_EQ(runtime::v1::SIGNAL_SIGRTMAX, 65);
+}
+
+TEST(ProtoRecords, EnumsOfCsiHaveTheirPublishedNumbers) {
+  using Capability = csi::v1::NodeServiceCapability::RPC;
+  using AccessMode = csi::v1::VolumeCapability::AccessMode;
+  EXPECT_EQ(Capability::STAGE_UNSTAGE_VOLUME, 1);
+  EXPECT_EQ(Capability::SINGLE_NODE_MULTI_WRITER, 5);
+  EXPECT_EQ(Capability::VOLUME_MOUNT_GROUP, 6);
+  EXPECT_EQ(AccessMode::SINGLE_NODE_WRITER, 1);
+  EXPECT_EQ(AccessMode::MULTI_NODE_MULTI_WRITER, 5);
+  EXPECT_EQ(AccessMode::SINGLE_NODE_SINGLE_WRITER, 6);
+  EXPECT_EQ(AccessMode::SINGLE_NODE_MULTI_WRITER, 7);
+  EXPECT_EQ(csi::v1::VolumeUsage::BYTES, 1);
+  EXPECT_EQ(csi::v1::VolumeUsage::INODES, 2);
+}
+
+TEST(ProtoRecords, CsiHasTheServicesOfANode) {
+  const auto* file = csi::v1::NodeStageVolumeRequest::descriptor()->file();
+  ASSERT_EQ(file->service_count(), 2);
+  EXPECT_EQ(file->service(0)->full_name(), "csi.v1.Identity");
+  EXPECT_EQ(file->service(1)->full_name(), "csi.v1.Node");
+  EXPECT_EQ(file->service(1)->method_count(), 8);
 }
 
 }  // namespace
