@@ -39,6 +39,7 @@ LIB_ARROWS = {
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
+    "csi": {"kube", "rpc"},
     "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
     "fake_api": {"apiclient", "exec", "kube"},
     "http": {"base"},
