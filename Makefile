@@ -19,7 +19,7 @@ RUNTIME_ENDPOINT ?=
 KUBELET_CONFIG ?=
 NODE_NAME ?=
 NODE_IP ?=
-# One that kubectl finds in the environment is no wish to be a node of that cluster.
+# A KUBECONFIG that is set for kubectl does not mean that this node should join that cluster.
 NODE_KUBECONFIG = $(if $(filter command,$(firstword $(origin KUBECONFIG))),$(KUBECONFIG))
 DEMO ?= 1
 PRESET ?= release
@@ -58,7 +58,7 @@ test-readme: build
 test-cases: build
 	@BIN_DIR='$(CURDIR)/build/$(PRESET)/bin' tests/cases/run.sh $(if $(CASE),$(CASE),--all)
 
-# Skipped, with its reason, where it cannot run.
+# Each is skipped, with its reason, on a machine where it cannot run.
 vm-test: build
 	@PRESET='$(PRESET)' tests/vm/run.sh || [ $$? -eq 77 ]
 

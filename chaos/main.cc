@@ -34,7 +34,8 @@ void DeclareRun(CLI::App& app, Arguments& a, operate::Command& command) {
       ->check(CLI::Range(0.0, 10000.0));
   scenario->add_option("--report", a.run.report,
                        "Write report.json and report.html into this folder (default: no files)");
-  scenario->add_option("--label", a.run.label, "Name of what is tested, for the report: a commit");
+  scenario->add_option("--label", a.run.label,
+                       "Label of the tested version in the report, such as a commit");
   scenario->add_flag("--dry-run", a.run.dry_run,
                      "Only check the scenario on this stack and print the plan");
   scenario->callback([&a, &command] {
@@ -53,13 +54,15 @@ void DeclareFlood(CLI::App& app, Arguments& a, operate::Command& command) {
 
 }  // namespace
 
-/// As "splitletctl chaos" it gets only the words after that; splitletctl has read the flags before.
+/// `splitletctl chaos` passes only the words after `chaos`; splitletctl has parsed the flags
+/// before.
 int main(int argc, char** argv) {
   Arguments arguments;
   operate::Command command;
   const bool by_tool = argc > 0 && std::string(argv[0]) == kByTool;
-  CLI::App app("splitlet-chaos: breaks a running stack on purpose, and checks what must hold",
-               by_tool ? kByTool : "splitlet-chaos");
+  CLI::App app(
+      "splitlet-chaos: injects faults into a running stack, and checks rules that must hold",
+      by_tool ? kByTool : "splitlet-chaos");
   app.require_subcommand(1);
   if (by_tool) {
     arguments.top = operate::GivenStateDir();

@@ -49,10 +49,10 @@ StatusOr<Scenario> LoadScenario(const std::string& path) {
   });
 }
 
-/// A lock: two runs on one stack would report each other's faults as violations.
+/// Takes a lock: two runs on one stack would report each other's faults as violations.
 class OnlyOne {
  public:
-  /// The working directory is that of the stack.
+  /// Enters the directory of the stack.
   OnlyOne() : fd_(open("chaos.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
   ~OnlyOne() {
     if (fd_ >= 0) close(fd_);
@@ -128,7 +128,7 @@ Status DryRun(const operate::Context& context, const Scenario& scenario, uint64_
 }  // namespace
 
 Status RunFlood(const operate::Context& context, const std::string& process) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // must not outlive the run that started it
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child must not outlive this run
   if (Status runs = context.client.CheckRuns(process); !runs.ok()) return runs;
   FloodCounts counts;
   Flood({.run_dir = context.client.layout().run_dir,

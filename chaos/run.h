@@ -18,14 +18,14 @@ struct RunOptions {
   std::string scenario, report;  // paths, absolute
   std::optional<uint64_t> seed;
   int repeat = 1;
-  double minutes = 0;  // rounds until this much time has passed; 0: `repeat` rounds
-  std::string label;   // names what is tested in the report, as a commit
+  double minutes = 0;  // runs rounds for this long; 0: `repeat` rounds
+  std::string label;   // label of the tested version in the report, for example a commit
   bool dry_run = false;
 };
 /// ABORTED when a rule was broken.
 Status RunScenario(const operate::Context& context, const RunOptions& options);
 
-/// Floods one process with calls until stopped; the fault `flood` starts it.
+/// Floods one process with calls until stopped; the program behind the fault `flood`.
 Status RunFlood(const operate::Context& context, const std::string& process);
 
 }  // namespace splitlet::chaos

@@ -1,7 +1,9 @@
 # C++ from the .proto files, as libraries:
 #   proto_cri       CRI and containerd's events, with stubs          #include "runtime/v1/api.grpc.pb.h"
+#   proto_csi       CSI of a node, with stubs                        #include "csi/v1/csi.grpc.pb.h"
 #   proto_k8s       Kubernetes API and the field options of ours     #include "k8s.io/api/core/v1/pod.pb.h"
 #   proto_otlp      what an OpenTelemetry collector takes            #include "opentelemetry/trace_service.pb.h"
+#   proto_plugins   registration of plugins, with stubs              #include "pluginregistration/v1/api.grpc.pb.h"
 #   proto_splitlet  records and services of splitlet, with stubs     #include "splitlet/v1/....pb.h"
 # Generated code has the same flags in every preset of clang and no sanitizers, so that ccache compiles it once for all.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Before `docker compose up`: what would make it fail half way, a line each with what to do. Starts nothing. When all is
-# there, the variables that this shell has set are kept in .env (keep.sh), so that the next `up` means the same stack.
+# Checks, before `docker compose up`, everything that would make it fail halfway, and prints a line with advice for each
+# problem. Starts nothing. Without a problem it saves the variables of this shell in .env (keep.sh), so that the next
+# `up` starts the same stack.
 #
 #   check.sh [ENV_FILE]    with the variables of README.md; ENV_FILE as for docker compose --env-file, in place of .env
 set -euo pipefail
@@ -21,7 +22,7 @@ finish() {
   exit 0
 }
 
-# Variables that the shell has set; those of .env are there already.
+# Variables that the shell has set; docker compose reads those of .env itself.
 keep_choices() {
   local choice kept=()
   for choice in "${choices[@]}"; do
@@ -31,7 +32,7 @@ keep_choices() {
   [[ ${#kept[@]} -eq 0 ]] || printf 'kept in .env: %s\n' "${kept[*]}"
 }
 
-# What is installed: compose 2 is a part of docker, 1.29 a program of its own.
+# The installed compose: version 2 is a plugin of docker, 1.29 a program of its own.
 compose_command() { if docker compose version >/dev/null 2>&1; then echo 'docker compose'; else echo 'docker-compose'; fi; }
 
 # older VERSION THAN
@@ -71,20 +72,21 @@ runs_already() {
     --filter "label=com.docker.compose.project.working_dir=$here" 2>/dev/null) ]]
 }
 
-# Two checkouts have one project name: `up` in the second would take over the containers of the first.
+# Two checkouts share a project name: `up` in the second would replace the containers of the first.
 check_project() {
   local project=${COMPOSE_PROJECT_NAME:-$(basename "$here")} where
   where=$(docker ps -a --filter label=com.docker.compose.service=node --filter "label=com.docker.compose.project=$project" \
     --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null | head -n 1)
-  [[ -z $where || $where == "$here" ]] || problem "a project $project of $where is there already" \
+  [[ -z $where || $where == "$here" ]] || problem "a project $project of $where already exists" \
     "COMPOSE_PROJECT_NAME=another $(compose_command) up, or end that one"
 }
 
-# Where the images come from: a base image that is here or can be had, and programs when they are not compiled.
+# Sources of the images: a base image, present or downloadable, and compiled programs unless the image compiles
+# them.
 check_images() {
   local base=${BASE_IMAGE:-debian:bookworm-slim}
   if ! docker image inspect "$base" >/dev/null 2>&1 && ! timeout 60 docker pull -q "$base" >/dev/null 2>&1; then
-    problem "BASE_IMAGE: $base is not here, and no registry gives it" './base-image.sh makes one from Debian packages'
+    problem "BASE_IMAGE: $base is neither local nor in a registry" './base-image.sh makes one from Debian packages'
   fi
   [[ ,${COMPOSE_PROFILES:-}, != *,grafana,* ]] || check_grafana "${GRAFANA_IMAGE:-grafana/grafana-oss:10.4.14}"
   case ${PROGRAMS:-source} in
@@ -94,10 +96,10 @@ check_images() {
   esac
 }
 
-# Only looked for: `up` pulls it.
+# Only checks that the image exists; `up` pulls it.
 check_grafana() {
   docker image inspect "$1" >/dev/null 2>&1 || timeout 60 docker manifest inspect "$1" >/dev/null 2>&1 ||
-    problem "GRAFANA_IMAGE: $1 is not here, and no registry gives it" 'docker load one and name it, or leave the profile grafana out'
+    problem "GRAFANA_IMAGE: $1 is neither local nor in a registry" 'docker load one and name it, or leave the profile grafana out'
 }
 
 # check_port VARIABLE NUMBER
@@ -106,12 +108,12 @@ check_port() {
     problem "port $2 is in use" "set another: $1=$(($2 + 10000)) $(compose_command) up"
 }
 
-# As the containers will see it: by any user. False when there is nothing.
+# Reads a path as a container would, as any user. False when nothing is there.
 check_path() {
   local path=$2
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -e $path ]]; then
-    problem "$1: there is no $path" 'relative paths count from the folder compose; make it first: docker would make an empty one'
+    problem "$1: $path does not exist" 'relative paths count from the folder compose; make it first: docker would make an empty one'
     return 1
   elif (((8#$(stat -Lc %a "$path") & 4) == 0)); then
     problem "$1: $path is not readable by all" "chmod -R a+rX $path"
@@ -120,11 +122,11 @@ check_path() {
 
 check_runtime() {
   local socket=${RUNTIME_DIR:-/run/containerd}/${RUNTIME_SOCKET:-containerd.sock}
-  [[ ${RUNTIME:-private} != host || -S $socket ]] || problem "there is no runtime of the host behind $socket" \
+  [[ ${RUNTIME:-private} != host || -S $socket ]] || problem "no runtime of the host listens on $socket" \
     'start containerd or CRI-O, or leave RUNTIME out for one of the stack'
 }
 
-# The process that has docker's socket, whose mounts count; the first process where that is not seen.
+# The docker daemon, in whose mount namespace paths count; the first process if no daemon is visible.
 daemon_pid() {
   local pid
   for pid in $(ss -xlpH "src $1" 2>/dev/null | grep -o 'pid=[0-9]*' | cut -d= -f2) 1; do
@@ -136,10 +138,10 @@ check_propagation() {
   local host=${DOCKER_HOST:-unix:///var/run/docker.sock}
   [[ ${PROPAGATION:-rshared} == rshared && $host == unix://* ]] || return 0 # mounts of another machine are not seen
   awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' "/proc/$(daemon_pid "${host#unix://}")/mountinfo" 2>/dev/null ||
-    problem 'the root of this machine is no shared mount' 'mount --make-rshared /, or ./keep.sh PROPAGATION=rprivate'
+    problem 'the root of this machine is not a shared mount' 'mount --make-rshared /, or ./keep.sh PROPAGATION=rprivate'
 }
 
-# Each manifest is read by a user of its container.
+# The user of a container must be able to read each manifest.
 check_manifests() {
   local file
   while IFS= read -r file; do
@@ -147,22 +149,23 @@ check_manifests() {
   done < <(find "$1" -maxdepth 1 -type f ! -name '.*' ! -perm -o=r)
 }
 
-# check_kubeconfig VARIABLE FILE: read by root alone, and given on to those that ask the API server.
+# check_kubeconfig VARIABLE FILE: root alone reads the file, and setup copies it for the processes
+# that query the API server.
 check_kubeconfig() {
   local path=$2
   if [[ $path != ./* && $path != ../* && $path != /* ]]; then
-    problem "$1: $path is taken for the name of a volume" "write ./$path"
+    problem "$1: docker would take $path for the name of a volume" "write ./$path"
     return
   fi
   [[ $path == /* ]] || path=$here/$path
   if [[ ! -f $path || ! -s $path ]]; then
-    problem "$1: $path is no file, or empty" 'relative paths count from the folder compose'
+    problem "$1: $path is not a file, or is empty" 'relative paths count from the folder compose'
   elif grep -qE '^[[:space:]-]*server: *"?https?://(127\.|localhost|\[::1\])' "$path"; then
     problem "$1: the server in $path is on the loopback of each container" 'name an address that containers reach'
   fi
 }
 
-# As docker compose does: what is set already stands.
+# As in docker compose, a variable that is already set wins over the file.
 read_variables() {
   local name value
   while IFS='=' read -r name value; do

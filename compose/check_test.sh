@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check.sh with a docker that is made up: what is wrong is said in a line with a hint, and the code is not 0.
+# Tests check.sh with a fake docker: each problem gives a line with a hint and a code other than 0.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ cp "$here/check.sh" "$here/keep.sh" "$tree/"
 chmod 0755 "$work/pods"
 chmod 0700 "$work/closed"
 
-# The answers of a docker that is all right; a case changes some.
+# Answers of a healthy docker; a case overrides some.
 cat >"$work/bin/docker" <<'DOCKER'
 #!/bin/sh
 case $1 in
@@ -30,7 +30,8 @@ DOCKER
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/docker-compose"
 chmod +x "$work"/bin/*
 
-# expect WHAT VARIABLE=VALUE...: `WHAT` in what it says, a hint below, and code 1; nothing for WHAT: code 0.
+# expect WHAT VARIABLE=VALUE...: the output has `WHAT` with a hint below, and the code is 1; with an empty
+# WHAT the code is 0.
 expect() {
   local what=$1 code=0
   shift
@@ -52,7 +53,7 @@ keeps() {
   exit 1
 }
 
-# One port that somebody has, and one that nobody has.
+# A port that is in use, and a free port.
 python3 -c 'import socket, time
 taken, free = socket.socket(), socket.socket()
 taken.bind(("127.0.0.1", 0)), free.bind(("127.0.0.1", 0)), taken.listen()
@@ -74,24 +75,24 @@ expect "no permission for docker's socket" FAKE_DOCKER='dial unix: permission de
 expect 'user namespaces' FAKE_OPTIONS='[name=seccomp name=userns]' "$check"
 expect "port $taken is in use" PROMETHEUS_PORT="$taken" "$check"
 expect '' PROMETHEUS_PORT="$taken" FAKE_RUNS=1 "$check"
-expect "there is no $work/nothing" MANIFESTS="$work/nothing" "$check"
+expect "$work/nothing does not exist" MANIFESTS="$work/nothing" "$check"
 expect "$work/closed is not readable by all" MANIFESTS="$work/closed" "$check"
 expect 'no runtime of the host' RUNTIME=host RUNTIME_DIR="$work" "$check"
 printf 'apiVersion: v1\n' >"$work/pods/closed.yaml"
 chmod 0600 "$work/pods/closed.yaml"
 expect "$work/pods/closed.yaml is not readable by all" MANIFESTS="$work/pods" "$check"
-expect 'a project tree of /elsewhere/compose is there' FAKE_OTHER=/elsewhere/compose "$check"
-expect 'a project mine of /elsewhere/compose is there' COMPOSE_PROJECT_NAME=mine FAKE_OTHER=/elsewhere/compose "$check"
+expect 'a project tree of /elsewhere/compose already exists' FAKE_OTHER=/elsewhere/compose "$check"
+expect 'a project mine of /elsewhere/compose already exists' COMPOSE_PROJECT_NAME=mine FAKE_OTHER=/elsewhere/compose "$check"
 expect '' FAKE_OTHER="$tree" FAKE_RUNS=1 "$check"
-expect 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+expect 'BASE_IMAGE: mine:1 is neither local' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
 expect 'there is no .prebuilt' PROGRAMS=prebuilt "$check"
 expect 'PROGRAMS is source or prebuilt' PROGRAMS=binary "$check"
 expect '' GRAFANA_PORT="$taken" "$check"
 expect "port $taken is in use" GRAFANA_PORT="$taken" COMPOSE_PROFILES=grafana "$check"
-expect 'GRAFANA_IMAGE: grafana/mine:1 is not here' COMPOSE_PROFILES=grafana GRAFANA_IMAGE=grafana/mine:1 FAKE_NO_IMAGE=1 FAKE_NO_REGISTRY=1 "$check"
+expect 'GRAFANA_IMAGE: grafana/mine:1 is neither local' COMPOSE_PROFILES=grafana GRAFANA_IMAGE=grafana/mine:1 FAKE_NO_IMAGE=1 FAKE_NO_REGISTRY=1 "$check"
 expect 'KUBECONFIG_FILE names no kubeconfig' COMPOSE_PROFILES=grafana,cluster "$check"
-expect 'node.kubeconfig is taken for the name of a volume' KUBECONFIG_FILE=node.kubeconfig "$check"
-expect "$work/nothing is no file" KUBECONFIG_FILE="$work/nothing" "$check"
+expect 'docker would take node.kubeconfig for the name of a volume' KUBECONFIG_FILE=node.kubeconfig "$check"
+expect "$work/nothing is not a file" KUBECONFIG_FILE="$work/nothing" "$check"
 for server in https://127.0.0.1:6443 '"https://localhost"'; do
   printf 'clusters:\n- cluster:\n    server: %s\n' "$server" >"$work/kubeconfig"
   expect 'on the loopback of each container' KUBECONFIG_FILE="$work/kubeconfig" "$check"
@@ -100,28 +101,28 @@ printf 'clusters:\n- cluster: {server: "https://10.0.0.1:6443"}\n' >"$work/kubec
 chmod 0600 "$work/kubeconfig"
 expect '' COMPOSE_PROFILES=cluster KUBECONFIG_FILE="$work/kubeconfig" "$check"
 expect '' COMPOSE_PROFILES=cluster BOOTSTRAP_KUBECONFIG_FILE="$work/kubeconfig" "$check"
-expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is no file" BOOTSTRAP_KUBECONFIG_FILE="$work/nothing" "$check"
+expect "BOOTSTRAP_KUBECONFIG_FILE: $work/nothing is not a file" BOOTSTRAP_KUBECONFIG_FILE="$work/nothing" "$check"
 printf 'RUNTIME=host\nRUNTIME_DIR=%s\n' "$work" >"$work/host.env"
 expect 'no runtime of the host' "$check" "$work/host.env"
 expect '' RUNTIME=private "$check" "$work/host.env"
 
-# A folder that is not there is one problem, and no error of a tool.
+# A missing folder is one problem, and not an error of a tool.
 [[ $(MANIFESTS=$work/nothing PATH="$work/bin:$PATH" FAKE_COMPOSE=2.24.5 FAKE_DOCKER=24.0.7 PROPAGATION=rprivate \
   PROMETHEUS_PORT="$free" "$check" 2>&1 | grep -vc '^error: \|^  -> ') == 0 ]]
 
-# The socket of the daemon of this machine, named: its mounts count as without the name.
+# DOCKER_HOST names the default socket of this machine: the daemon's mounts count just the same.
 if ! awk '$5 == "/" && / shared:/ {found = 1} END {exit !found}' /proc/1/mountinfo; then
-  expect 'no shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
+  expect 'not a shared mount' PROPAGATION=rshared DOCKER_HOST=unix:///var/run/docker.sock "$check"
 fi
 expect '' PROPAGATION=rshared DOCKER_HOST=tcp://elsewhere:2375 "$check"
 
-# What a shell has set is kept when all is there, and counts in the next shell; what is wrong is not.
+# check.sh saves the variables of the shell only without a problem, and the next shell uses them.
 expect '' NODE_NAME=n1 APT_SOURCES=$'deb http://a b main\ndeb http://c d main' "$check"
 [[ $("$tree/keep.sh") == *'NODE_NAME=n1'* && $("$tree/keep.sh") == *"APT_SOURCES='deb http://a b main"$'\n'"deb http://c d main'"* ]]
-keeps 'BASE_IMAGE: mine:1 is not here' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
+keeps 'BASE_IMAGE: mine:1 is neither local' BASE_IMAGE=mine:1 FAKE_NO_IMAGE=1 "$check"
 [[ $("$tree/keep.sh") != *BASE_IMAGE* ]]
 "$tree/keep.sh" MANIFESTS="$work/nothing" APT_SOURCES='deb http://e f main' NODE_NAME=
-keeps "there is no $work/nothing" "$check"
+keeps "$work/nothing does not exist" "$check"
 [[ $("$tree/keep.sh") == "MANIFESTS=$work/nothing"$'\n'"APT_SOURCES='deb http://e f main'"$'\n'* || $("$tree/keep.sh") != *NODE_NAME* ]]
 "$tree/keep.sh" "$work/host.env" MANIFESTS=
 keeps 'no runtime of the host' "$check"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps what was chosen for the stack in the file .env, which docker compose reads by itself, so that the next `up` of
-# any shell means the same stack. A variable that a shell has set goes before the file.
+# Saves variables of the stack in the file .env, which docker compose reads by itself, so that the next `up` of any
+# shell starts the same stack. A variable of the shell wins over the file.
 #
 #   keep.sh NAME=VALUE...    NAME= (nothing) forgets one
 #   keep.sh FILE             all variables of a file such as host-runtime.env
@@ -9,7 +9,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly ENV_FILE=$here/.env
-# Those of README.md, and of host-runtime.env.
+# Variables of README.md and of host-runtime.env.
 readonly NAMES='APT_SOURCES BASE_IMAGE BOOTSTRAP_KUBECONFIG_FILE BUILD_NETWORK COMPOSE_PROFILES COMPOSE_PROJECT_NAME DEMO
 GRAFANA_IMAGE GRAFANA_PORT JOBS KUBECONFIG_FILE KUBELET_CONFIG LOCK_DIR LOGS_DIR LOG_FORMAT MANIFESTS NODE_IP NODE_NAME
 OTEL_EXPORTER_OTLP_ENDPOINT PODS_DIR PROGRAMS PROMETHEUS_PORT PROPAGATION RESOLV_CONF ROOT_DIR RUNTIME RUNTIME_DIR
@@ -22,7 +22,7 @@ die() {
 
 is_known() { [[ " ${NAMES//$'\n'/ } " == *" $1 "* ]]; }
 
-# As both versions of compose read it; single quotes keep a dollar as it is.
+# Quoted for both versions of compose; single quotes keep a dollar sign unchanged.
 line_of() {
   if [[ $2 =~ ^[A-Za-z0-9_.,:/@=+-]*$ ]]; then
     printf '%s=%s\n' "$1" "$2"
@@ -31,7 +31,7 @@ line_of() {
   fi
 }
 
-# Lines of .env without those of this variable, also where its value has several lines.
+# Lines of .env without this variable, whose value may have several lines.
 others() {
   [[ -f $ENV_FILE ]] || return 0
   awk -v name="$1" -v quote="'" '
@@ -45,7 +45,7 @@ others() {
 
 keep() {
   local name=$1 value=$2
-  is_known "$name" || die "$name is no variable of the stack; README.md lists them"
+  is_known "$name" || die "$name is not a variable of the stack; README.md lists them"
   [[ $value != *\'* ]] || die "$name: a value with a single quote cannot be kept"
   {
     others "$name"

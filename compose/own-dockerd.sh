@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A docker daemon of one's own for the test, beside any other: its data, socket, network and mounts below DIR. Root.
+# A private docker daemon for the test, independent of any other: data, socket, network and mounts are below DIR.
+# Needs root.
 #
-#   own-dockerd.sh start DIR    prints DOCKER_HOST
-#   own-dockerd.sh restart DIR  as when the machine starts again: what it had is there
-#   own-dockerd.sh stop DIR     and removes DIR
+#   own-dockerd.sh start DIR    prints DOCKER_HOST own-dockerd.sh restart DIR  as after a reboot of the machine; the
+#   daemon keeps its data own-dockerd.sh stop DIR     stops it and removes DIR
 set -euo pipefail
 
 [[ $# -eq 2 ]] || { echo 'usage: own-dockerd.sh start|restart|stop DIR' >&2 && exit 1; }
@@ -11,8 +11,9 @@ dir=$(realpath -m "$2")
 
 answers() { docker -H "unix://$dir/docker.sock" version >/dev/null 2>&1; }
 
-# A /24 for the bridge and a /20 for networks, by the directory: two daemons do not meet. A mount namespace of its own,
-# all shared, because a container that passes mounts on needs that, and not every machine's root is.
+# A /24 for the bridge and a /20 for networks, derived from the directory, so that two daemons do not collide. The
+# mount namespace is private and shared within, because containers that propagate mounts need a shared root, and not
+# every machine has one.
 start() {
   local number
   mkdir -p "$dir"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts programs that are built already where `docker compose build --build-arg PROGRAMS=prebuilt` finds them, with
-# the libraries of this machine. Keeps PROGRAMS=prebuilt in .env.
+# Copies programs that are already built, with their libraries, to where `docker compose build --build-arg
+# PROGRAMS=prebuilt` finds them. Saves PROGRAMS=prebuilt in .env.
 #
 #   prebuilt.sh [BIN_DIR]     default: build/release/bin
 set -euo pipefail
@@ -12,7 +12,7 @@ for process in config-source sync-loop pod-worker pleg status gc node-api; do
   programs+=("$bin/splitlet-$process")
 done
 for program in "${programs[@]}"; do
-  [[ -x $program ]] || { echo "error: there is no $program: make build first, or name the folder of a build" >&2 && exit 1; }
+  [[ -x $program ]] || { echo "error: $program does not exist: run make build, or name the folder of a build" >&2 && exit 1; }
 done
 rm -rf "$here/.prebuilt"
 mkdir -p "$here/.prebuilt"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The compose stack from a fresh copy of the tree: the demo pod runs; every container is killed and comes back, and the
-# pod never notices; `up` from other shells, and new containers for nats and the network, leave all processes on the bus;
-# each container has the privileges that README.md says; down leaves nothing behind.
+# Runs the compose stack from a fresh copy of the tree. The demo pod runs; every container is killed and comes back
+# without a restart of the pod. `up` from other shells, and new containers for nats and the network, leave all processes
+# connected to the bus. Each container has the privileges that README.md lists, and `down` leaves nothing behind.
 #
-# Wants a docker daemon that answers, or START_DOCKERD=1 (root): one of its own. BIN_DIR names programs that are built
-# already (the release build, else the dev build); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in README.md;
-# without it debian:bookworm-slim, or what base-image.sh makes where no registry answers. KEEP=1 leaves all running.
+# Needs a docker daemon, or START_DOCKERD=1 (root) for a private one. BIN_DIR names programs that are built already (the
+# release build, else the dev build); SOURCE=1 compiles them in the image instead, which takes long. BASE_IMAGE as in
+# README.md; the default is debian:bookworm-slim, or the image of base-image.sh where no registry answers. KEEP=1 leaves
+# the stack running.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -92,7 +93,7 @@ copy_tree() {
   fi
 }
 
-# As a user who follows README.md has them: the scripts have written .env.
+# As for a user who followed README.md: the scripts have written .env.
 keep_choices() { "$CLONE/compose/keep.sh" "BASE_IMAGE=$BASE_IMAGE" "PROGRAMS=${PROGRAMS:-}"; }
 
 ctl() { timeout -s KILL 20 "$bin/splitletctl" --state-dir "$CLONE/compose/.run" "$@"; }
@@ -108,7 +109,8 @@ demo() {
     and .status.phase == "Running") | .status.containerStatuses[0] | "\(.containerID) \(.restartCount)"'
 }
 same_demo() { [[ $(demo) == "$before" ]]; }
-# Asked of the runtime, for when a process is away. By a file, because a pipe to `grep -q` fails when grep is done first.
+# Queries the runtime directly, for when a process is down. Through a file, because a pipe to `grep -q` fails when grep
+# ends first.
 demo_runs() {
   docker exec "$(container runtime)" ctr --address /run/splitlet/containerd/containerd.sock -n k8s.io tasks list \
     >"$work/tasks" 2>&1 && runs_in "$work/tasks"
@@ -120,7 +122,8 @@ runs_in() {
 on_the_bus() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .busConnected)' >/dev/null; }
 all_live() { ctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
 
-# back SERVICE: healthy again, all processes see each other, and the pod is the same.
+# back SERVICE: waits until the service is healthy, all processes see each other, and the pod is
+# unchanged.
 back() {
   wait_until 60 is_healthy "$1" || die "$1 is not healthy again: $(inspect "$1" '{{json .State}}')"
   wait_until 60 all_live || die "not all are live after $1: $(ctl get processes 2>&1)"
@@ -129,7 +132,8 @@ back() {
 
 containers() { docker ps -q --no-trunc --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" | sort; }
 
-# stays WHAT COMMAND...: after that all processes are on the bus within 30 s, and no pod has ended.
+# stays WHAT COMMAND...: after the command all processes are on the bus within 30 s, and no pod has
+# ended.
 stays() {
   begin "$1"
   shift
@@ -137,12 +141,12 @@ stays() {
   wait_until 30 on_the_bus || die "not all are on the bus: $(ctl get processes 2>&1)"
   wait_until 30 same_demo || die "the pod changed: $before -> $(demo)"
 }
-# up_without FLAG...: as in another shell, which has none of the variables of the first one.
+# up_without FLAG...: `up` from another shell, which has none of the variables of the first one.
 up_without() { (unset BASE_IMAGE PROGRAMS && compose up -d); }
 up_with_others() { BASE_IMAGE=other:1 PROGRAMS=source JOBS=1 compose up -d; }
 is_unhealthy() { [[ $(inspect "$1" '{{.State.Health.Status}}') == unhealthy ]]; }
 
-# Seen by each process, by docker and by doctor; what the pods and the bus have goes on.
+# Every process, docker and doctor see the problem; pods and the bus keep running.
 network_is_gone() {
   local gone='the network of this process is gone: it has no interface eth0'
   [[ $(ctl get processes -o json | jq --arg reason "$gone" 'map(select(.reason == $reason and (.healthy | not))) | length') == 6 ]] ||
@@ -161,7 +165,7 @@ kill_container() {
   back "$1"
 }
 
-# Docker does not restart what it was told to kill; a process that dies by itself comes back.
+# Docker does not restart a container that `docker kill` ended, but restarts one whose process dies.
 kill_process() {
   local started
   started=$(inspect "$1" '{{.State.StartedAt}}')
@@ -170,18 +174,18 @@ kill_process() {
   demo_runs || die "the pod ended with $1"
   back "$1"
 }
-# The process itself; the container's first one is docker-init.
+# Kills the process itself; the first process of the container is docker-init.
 main_pid() { ps -o pid= --ppid "$(inspect "$1" '{{.State.Pid}}')" | awk 'NR == 1 {print $1}'; }
 restarted() { [[ $(inspect "$1" '{{.State.StartedAt}}') != "$2" ]]; }
 state_is() { [[ $(ps -o stat= -p "$(main_pid "$1")") == "$2"* ]]; }
 
-# Everything that `splitletctl process` can do, from the host; a paused one is restarted, too.
+# Runs every subcommand of `splitletctl process` from the host; a paused process is restarted, too.
 switch_process() {
   local started
   ctl process stop "$1" 2>/dev/null || die "process stop $1"
   state_is "$1" T || die "$1 is not stopped: $(ps -o stat= -p "$(main_pid "$1")")"
   ctl process cont "$1" || die "process cont $1"
-  state_is "$1" S || die "$1 does not go on"
+  state_is "$1" S || die "$1 does not run after process cont"
   ctl process stop "$1" >/dev/null 2>&1
   started=$(inspect "$1" '{{.State.StartedAt}}')
   ctl process restart "$1" || die "process restart $1"
@@ -202,8 +206,8 @@ expect_privileges() {
   [[ $(inspect "$1" '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.Privileged}}') == 'true false' ]] || die "$1: root file system"
 }
 
-# A runtime of the host where docker sees one: in the mount namespace of its daemon, so that of this machine's own
-# directories only one is made, for a mount.
+# Puts a host runtime into the mount namespace of docker's daemon, where docker sees one. On this machine itself
+# only one directory is made, as a mount point.
 start_host_runtime() {
   host=$work/host
   mkdir -p "$host"/{run,pods,kubelet,logs,lock} /var/lib/splitlet/pods
@@ -337,7 +341,8 @@ in_demo ping -c 1 -w 5 "$address" >/dev/null || die "the pod does not reach $add
 ! in_demo wget -T 5 -q -O /dev/null "http://$address:9090/-/ready" 2>"$work/wget.txt" || die 'a pod reads from Prometheus'
 
 begin 'a node of an API server: node-api with the others; away again, and nobody misses it'
-# The server is not there; node-api serves with a certificate that status made, and refuses who is nobody.
+# The API server is absent. node-api serves with a certificate that status made, and refuses anonymous
+# requests.
 cat >"$work/kubeconfig" <<'KUBECONFIG'
 apiVersion: v1
 kind: Config
@@ -367,11 +372,11 @@ expect_privileges node-api 7006 0
   die "logs are not for their group: $(ls -lR "$CLONE/compose/.run/logs/pods")"
 [[ $(stat -c '%u:%g %a' "$CLONE/compose/.run/cluster/kubeconfig") == '0:7013 640' ]] || die 'rights of the kubeconfig'
 [[ -z $(find "$CLONE/compose/.run/pki" -type f -perm /007 -name '*.key') ]] || die 'keys of the node are open'
-# With the same file as one to ask with: it takes the place of the other, and node-api stays.
+# The same file as KUBECONFIG_FILE replaces the bootstrap kubeconfig, and node-api keeps running.
 BOOTSTRAP_KUBECONFIG_FILE=$work/kubeconfig compose --profile cluster up -d >"$work/bootstrap.txt" 2>&1 ||
   { cat "$work/bootstrap.txt" >&2 && die 'up with a bootstrap kubeconfig'; }
 wait_until 60 seven_run || die "node-api is not among them: $(ctl get processes 2>&1)"
-# Who holds that one may join as any node: it is for status alone.
+# The bootstrap kubeconfig can admit any node, so status alone reads it.
 [[ -z $(ls -A "$CLONE/compose/.run/cluster") &&
   $(stat -c '%u %a' "$CLONE"/compose/.run/bootstrap{,/bootstrap-kubeconfig} | xargs) == '7005 500 7005 640' ]] ||
   die "files of the cluster: $(ls -al "$CLONE"/compose/.run/{cluster,bootstrap})"

@@ -1,7 +1,7 @@
 #pragma once
 
 /// `chaos`: the words after it are for splitlet-chaos, a program and a package of its own, which
-/// takes this process over and speaks as "splitletctl chaos". Called by main.
+/// replaces this process and calls itself "splitletctl chaos". Called by main.
 /// Threads: the main one.
 /// Errors: NOT_FOUND naming the package when the program is not installed.
 

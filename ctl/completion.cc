@@ -80,7 +80,7 @@ constexpr const char* kBash = R"(_splitletctl() {
 complete -F _splitletctl splitletctl
 )";
 
-// zsh runs the completion of bash.
+// zsh uses the completion of bash.
 constexpr const char* kZshHead =
     "autoload -Uz bashcompinit && bashcompinit\nmapfile() {\n"
     "  local line; shift 1; COMPREPLY=()\n"

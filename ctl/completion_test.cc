@@ -15,7 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Words that bash would offer for the last one; the node has the pod `web`.
+/// Completions of bash for the last word; the node has the pod `web`.
 std::vector<std::string> Offered(const std::string& words) {
   const auto script = CompletionScript("bash");
   EXPECT_TRUE(script.ok()) << script.status();

@@ -155,7 +155,7 @@ TEST(Picking, PrefersThePodThatStays) {
   EXPECT_EQ(PickPod({unrelated}, "web").status().code(), StatusCode::kNotFound);
   unrelated.name = "web";
   EXPECT_EQ(Message(PickPod({successor, unrelated}, "web").status()),
-            "\"web\" is several pods, name one by its UID: default/web (u2) default/web (u3)");
+            "\"web\" matches several pods, name one by its UID: default/web (u2) default/web (u3)");
 }
 
 TEST(Picking, WhatOneProcessStillRemembersGivesWay) {
@@ -464,7 +464,7 @@ TEST(DoctorsJudgement, WhatAProcessSaysOfItselfIsToNote) {
   EXPECT_TRUE(NotesOf({.name = "gc", .problem = "away"}).empty());
 }
 
-// A terminal shows what a pod chose, and never obeys it.
+// Control characters from a pod are shown escaped, never sent to the terminal.
 
 bool Obeys(std::string_view text) {
   return std::ranges::any_of(text,

@@ -43,7 +43,7 @@ struct Arguments {
 
 using operate::Command;
 
-/// A process that was killed a moment ago: its supervisor starts it again within this time.
+/// Longest time for a supervisor to restart a process that was just killed.
 constexpr Duration kPatience = 5s;
 
 // Help of flags that several commands have.
@@ -52,8 +52,7 @@ constexpr const char* kContainerHelp =
     "Name of the container (default: the one of the pod's annotation "
     "kubectl.kubernetes.io/default-container, else the first)";
 constexpr const char* kNamespaceHelp = "Only pods of this namespace (default: all)";
-constexpr const char* kAllNamespacesHelp =
-    "Show the column NAMESPACE, also when all have the same one";
+constexpr const char* kAllNamespacesHelp = "Always show the column NAMESPACE";
 constexpr const char* kNoHeadersHelp = "Leave out the line of column names";
 constexpr const char* kProcessHelp =
     "config-source, sync-loop, pod-worker, pleg, status, gc or node-api";
@@ -64,7 +63,8 @@ void AddPodFlags(CLI::App& app, Arguments& a) {
                  "Format: wide, json, yaml or name (default: a table)");
   app.add_option("-n,--namespace", a.get.name_space, kNamespaceHelp);
   app.add_flag("-A,--all-namespaces", a.get.all_namespaces, kAllNamespacesHelp);
-  app.add_flag("-w,--watch", a.get.watch, "Then print each pod that changes, until Ctrl-C");
+  app.add_flag("-w,--watch", a.get.watch,
+               "After the list, print each pod that changes, until Ctrl-C");
   app.add_flag("--no-headers", a.get.no_headers, kNoHeadersHelp);
 }
 
@@ -129,8 +129,7 @@ void DeclareGet(CLI::App& app, Arguments& a, Command& run) {
 
 void DeclarePod(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* describe =
-      app.add_subcommand("describe", "Show all that is known of a pod or of the node")
-          ->require_subcommand(1);
+      app.add_subcommand("describe", "Show details of a pod or of the node")->require_subcommand(1);
   CLI::App* pod =
       describe->add_subcommand("pod",
                                "Its containers, conditions and events, and the records of "
@@ -162,7 +161,7 @@ void DeclareLogs(CLI::App& app, Arguments& a, Command& run) {
   logs->add_option("-c,--container", a.logs.container, kContainerHelp);
   logs->add_option("-n,--namespace", a.logs.name_space, kNamespaceHelp);
   logs->add_flag("-f,--follow", a.logs.follow,
-                 "Go on printing until the container ends (a process: until Ctrl-C)");
+                 "Keep printing until the container ends (a process: until Ctrl-C)");
   logs->add_flag("-p,--previous", a.logs.previous,
                  "The log of the container's previous run, before its last restart");
   logs->add_option("--since", a.logs.since,
@@ -218,9 +217,9 @@ void DeclareBus(CLI::App& app, Arguments& a, Command& run) {
 void DeclareRecord(CLI::App& app, Arguments& a, Command& run) {
   CLI::App* record = app.add_subcommand("record", "Repair the files that processes keep of a pod")
                          ->require_subcommand(1);
-  CLI::App* discard = record->add_subcommand(
-      "discard",
-      "Move the unreadable files of a pod aside, so that the processes go on with it (root only)");
+  CLI::App* discard = record->add_subcommand("discard",
+                                             "Move the unreadable files of a pod aside, so that "
+                                             "the processes can handle the pod again (root only)");
   discard->add_option("uid", a.uid, "UID of the pod; get processes and doctor show it")->required();
   discard->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return DiscardRecordCommand(c, a.uid); };
@@ -234,15 +233,16 @@ void DeclareFault(CLI::App& app, Arguments& a, Command& run) {
       "set", "Arm a fail point: fault set pleg NAME '3*return(unavailable)->off'");
   set->add_option("process", a.fault.process, kProcessHelp)->required();
   set->add_option("name", a.fault.name, "Name of the fail point; fault list shows all")->required();
-  set->add_option("term", a.fault.term,
-                  "What happens there: off, return(code,message), delay(100ms), pause, crash, drop "
-                  "or shift(-1h)")
+  set->add_option(
+         "term", a.fault.term,
+         "Effect of the point: off, return(code,message), delay(100ms), pause, crash, drop "
+         "or shift(-1h)")
       ->required();
   set->callback([&a, &run] {
     run = [&a](const operate::Context& c) { return SetFaultCommand(c, a.fault); };
   });
   CLI::App* list = fault->add_subcommand(
-      "list", "The fail points, what is set at each, and how often it was hit");
+      "list", "The fail points, with the term and the number of hits of each");
   list->add_option("process", a.fault.process, kProcessHelp)->required();
   list->add_flag("--no-headers", a.fault.no_headers, kNoHeadersHelp);
   list->callback([&a, &run] {
@@ -274,11 +274,11 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
           ->require_subcommand(1);
   const std::pair<const char*, const char*> kActions[] = {
       {"kill", "Send SIGKILL; its supervisor starts it again"},
-      {"stop", "Send SIGSTOP: it hangs until cont"},
-      {"cont", "Send SIGCONT: it goes on after stop"},
+      {"stop", "Send SIGSTOP: the process hangs until cont"},
+      {"cont", "Send SIGCONT: the process continues after stop"},
       {"restart", "Send SIGTERM and start it again"},
-      {"down", "End it and do not start it again until up"},
-      {"up", "Start it after down"}};
+      {"down", "Stop the process and keep it down until up"},
+      {"up", "Start the process after down"}};
   for (const auto& [name, help] : kActions) {
     CLI::App* action = process->add_subcommand(name, help);
     action->add_option("process", a.process.process, kServiceHelp)->required();
@@ -289,15 +289,15 @@ void DeclareProcess(CLI::App& app, Arguments& a, Command& run) {
   }
 }
 
-/// The words after `chaos` are for another program, which also prints their help.
+/// The words after `chaos` go to another program, which also prints their help.
 CLI::App* DeclareChaos(CLI::App& app) {
   CLI::App* chaos = app.add_subcommand(
-      "chaos", "Break a running stack on purpose, and check what must hold all the time");
+      "chaos", "Inject faults into a running stack, and check rules that must hold");
   chaos->set_help_flag();
   return chaos->prefix_command();
 }
 
-/// The stack's own file of this name; the working directory is that of the stack by then.
+/// The stack's own file of this name; the working directory is already that of the stack.
 std::string RuntimeEndpoint(const Arguments& a) {
   if (!a.runtime_endpoint.empty()) return a.runtime_endpoint;
   std::ifstream file("endpoint");
@@ -315,8 +315,8 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
       ->capture_default_str();
   once->callback(
       [&a, &run] { run = [&a](const operate::Context& c) { return RunOnce(c, a.once_timeout); }; });
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "Check all that the stack needs, and advise what to do");
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Check the requirements of the stack, with advice for each problem");
   doctor
       ->add_option("--runtime-endpoint", a.runtime_endpoint,
                    "CRI socket to check (default: the stack's own, else "
@@ -331,7 +331,7 @@ void DeclareOthers(CLI::App& app, Arguments& a, Command& run) {
   completion->add_option("shell", a.shell, "bash, zsh or fish")->required();
 }
 
-/// Nothing but flags: the user wants the list of commands.
+/// Without a command: print the list of commands.
 bool IsEmptyCommand(const CLI::App& app) {
   return app.get_subcommands().empty() && app.remaining(true).empty();
 }

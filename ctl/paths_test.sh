@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A path among the words of splitletctl is one of the folder that it is called in, also beside --state-dir.
+# A relative path in the arguments counts from the caller's folder, also with --state-dir.
 set -euo pipefail
 
 work=$(mktemp -d /tmp/splitlet-paths.XXXXXX)

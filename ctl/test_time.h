@@ -1,6 +1,6 @@
 #pragma once
 
-/// The time of the clock in the tests.
+/// The fixed time of the clock in the tests.
 
 #include <chrono>
 

@@ -57,7 +57,7 @@ bool IsAddress(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
-/// The valid ones of the list.
+/// The valid labels of the list.
 std::string Addresses(const std::string& value, std::vector<std::string>& warnings) {
   std::string good;
   for (size_t begin = 0; begin <= value.size();) {
@@ -97,7 +97,7 @@ std::string Plain(const FlagRow& row, std::string value) {
   return value;
 }
 
-/// The value of a flag in `passed`; null: it is not given.
+/// The value of a flag in `passed`; null: the flag is absent.
 std::string* FindPassed(const std::string& flag, std::vector<std::string>& passed) {
   for (size_t i = 0; i + 1 < passed.size(); i += 2)
     if (passed[i] == flag) return &passed[i + 1];
@@ -154,7 +154,7 @@ Status Take(const FlagRow& row, const std::string& given, Arguments& out) {
   UNREACHABLE();
 }
 
-/// Flags of our own, which no kubelet has.
+/// Flags of splitlet, which no kubelet has.
 std::string* FindOwn(const std::string& name, Arguments& out) {
   if (name == "splitlet-dir") return &out.directory;
   return name == "splitlet-scripts" ? &out.scripts : nullptr;
@@ -208,7 +208,7 @@ std::string HelpText() {
       "(default: "
       "/var/lib/splitlet-kubelet)\n"
       "  --splitlet-scripts DIR  folder of nats.sh (default: beside the programs, else "
-      "/usr/lib/splitlet)\n\nFlags of a kubelet, and what each does here:\n";
+      "/usr/lib/splitlet)\n\nFlags of a kubelet, and their effect here:\n";
   for (const FlagRow& row : FlagRows()) {
     const char* becomes = "";
     switch (row.fate) {

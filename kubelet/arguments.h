@@ -18,7 +18,7 @@ struct Arguments {
   std::string config, config_dir;
   std::string directory = "/var/lib/splitlet-kubelet";  // --splitlet-dir: sockets, records, bus
   std::string scripts;              // --splitlet-scripts: folder of nats.sh; empty: search for it
-  std::vector<std::string> passed;  // "--node-name", "a"; each flag once
+  std::vector<std::string> passed;  // {"--node-name", "a"}, ...; each flag once
   std::string node_ip;
   std::string lock_file;  // empty: none
   bool exit_on_lock_contention = false;
@@ -26,7 +26,7 @@ struct Arguments {
     const FlagRow* row = nullptr;
     std::string value;
   };
-  std::vector<Override> overrides;  // in their order
+  std::vector<Override> overrides;  // in the order of the command line
   std::vector<std::string> warnings;
 };
 
@@ -34,8 +34,8 @@ struct Arguments {
 /// and maps add up.
 StatusOr<Arguments> ParseArguments(const std::vector<std::string>& words);
 
-/// Makes relative paths in `passed` absolute, below `folder`, the working directory: the processes
-/// have another one.
+/// Makes relative paths in `passed` absolute, below `folder`, the working directory, because the
+/// processes run in another one.
 void ResolvePassedPaths(const std::string& folder, Arguments& arguments);
 
 /// For --help: each flag and what it does.

@@ -28,10 +28,10 @@ class ChildTable {
   /// Names of programs to start now, in the order of the children.
   std::vector<std::string> Due() const;
   void OnStarted(const std::string& name, pid_t pid);
-  /// A notification of a program; those of other processes are ignored.
+  /// A notification of a program; those of unknown processes are ignored.
   void OnMessage(pid_t pid, std::string_view message);
-  /// Returns the name of the ended program; "": not a program of this table. `again`: how long
-  /// until it is started again.
+  /// Returns the name of the ended program; "": not a program of this table. `again`: time until
+  /// the program is started again.
   std::string OnEnded(pid_t pid, Duration* again);
   void OnCannotStart(const std::string& name);
 
@@ -39,7 +39,7 @@ class ChildTable {
   std::vector<pid_t> Silent() const;
   pid_t PidOf(const std::string& name) const;
   std::vector<pid_t> Running() const;
-  /// When Due or Silent may change by time alone; no time: never.
+  /// The next time at which Due or Silent may change; no time: never.
   Clock::Time NextDue() const;
 
  private:

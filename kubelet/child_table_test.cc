@@ -44,18 +44,18 @@ TEST_F(Table, WhatDiesIsStartedAgainMoreAndMoreSlowly) {
     ++pid;
   }
   table.OnStarted("pleg", pid);
-  clock.Advance(1min);  // it runs
+  clock.Advance(1min);  // the program runs
   Duration again{0};
   table.OnEnded(pid, &again);
   EXPECT_EQ(again, 100ms);
-  EXPECT_EQ(table.OnEnded(pid, &again), "");  // no longer one of ours
+  EXPECT_EQ(table.OnEnded(pid, &again), "");  // no program of this table any more
 }
 
 TEST_F(Table, OneThatFallsSilentIsShown) {
   table.OnStarted("bus", 10);
   table.OnStarted("pleg", 11);
   clock.Advance(10min);
-  EXPECT_THAT(table.Silent(), IsEmpty());  // not ready yet: it may take its time
+  EXPECT_THAT(table.Silent(), IsEmpty());  // not ready yet, so no watchdog
   table.OnMessage(11, "READY=1");
   clock.Advance(20s);
   table.OnMessage(11, "WATCHDOG=1");

@@ -29,7 +29,8 @@ Status SetOomScore(int score) {
   return OkStatus();
 }
 
-/// Goes up to the first capability that the kernel does not know, since the number of them differs.
+/// Goes up to the first capability that the kernel does not know, since kernels have different
+/// numbers of them.
 Status DropBoundingSet(const std::vector<int>& kept) {
   for (int one = 0; prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; ++one) {
     if (std::ranges::find(kept, one) != kept.end()) continue;
@@ -67,7 +68,7 @@ Status Confine(const Confinement& confinement) {
     if (Status dropped = DropBoundingSet(*confinement.capabilities); !dropped.ok()) return dropped;
     if (Status dropped = DropInheritable(); !dropped.ok()) return dropped;
   }
-  // Last, because not every container lets root do it.
+  // Last, because some containers do not let root set it.
   return confinement.oom_score ? SetOomScore(*confinement.oom_score) : OkStatus();
 }
 

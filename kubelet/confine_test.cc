@@ -30,7 +30,7 @@ TEST(ConfinementOf, EachProcessKeepsWhatItNeeds) {
   EXPECT_FALSE(ConfinementOf("nats").capabilities);
 }
 
-/// /proc/self/status of a program that a confined process has become.
+/// /proc/self/status of a program that was started confined.
 std::string StatusAfterExec(const Confinement& confinement) {
   std::array<int, 2> ends{};
   EXPECT_EQ(pipe(ends.data()), 0);

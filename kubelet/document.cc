@@ -62,7 +62,7 @@ void MakePathsAbsolute(const YAML::Node& document, const std::string& folder) {
   }
 }
 
-/// The document that a kubelet without --config starts from.
+/// The document that stands for a missing --config.
 YAML::Node WithoutFile() {
   YAML::Node document(YAML::NodeType::Map);
   document["apiVersion"] = kApiVersion;
@@ -101,7 +101,7 @@ void FillDefaults(YAML::Node document, bool has_file) {
 /// Keeps the processes from merging the default signals a second time.
 void MarkSignalsMerged(const YAML::Node& document) {
   const YAML::Node own = document["splitlet"];
-  if (own.IsDefined() && !own.IsMap() && !own.IsNull()) return;  // an error that Load finds
+  if (own.IsDefined() && !own.IsMap() && !own.IsNull()) return;  // Load reports the error
   SetAt(document, "splitlet.evictionHardIsMerged", YAML::Node(true));
 }
 
@@ -116,7 +116,7 @@ Status CheckDropIn(const std::string& path, const YAML::Node& patch) {
   }
   const auto doubled = DoubledKeys(patch);
   if (doubled.empty()) return OkStatus();
-  return InvalidArgument("{}: {}: the key is there twice", path, OneLine(doubled.front()));
+  return InvalidArgument("{}: {}: duplicate key", path, OneLine(doubled.front()));
 }
 
 StatusOr<YAML::Node> ApplyDropIns(fs::FileSystem& files, const std::string& directory,
@@ -203,7 +203,7 @@ StatusOr<Document> LoadDocument(fs::FileSystem& files, const Arguments& argument
     }
     document = config::WithoutExtras(*parsed);
     MakePathsAbsolute(document, fs::ParentOf(path));
-    // Only the file's own setting counts here: drop-ins and flags are merged over the result.
+    // Only the file's own setting counts here; drop-ins and flags are merged into the result.
     if (MergesDefaultSignals(document)) AddDefaultSignals(document);
   }
   if (!arguments.config_dir.empty()) {

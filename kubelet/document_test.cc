@@ -235,7 +235,7 @@ TEST_F(Documents, ADropInIsReadMoreStrictlyThanTheFile) {
       {"", "a.conf: the file is empty"},
       {"maxPods: 1\n", "a.conf: apiVersion: the key is missing"},
       {"apiVersion: v1\nkind: KubeletConfiguration\n", "a.conf: apiVersion: want"},
-      {kHead + "maxPods: 1\nmaxPods: 2\n", "a.conf: maxPods: the key is there twice"},
+      {kHead + "maxPods: 1\nmaxPods: 2\n", "a.conf: maxPods: duplicate key"},
       {kHead + "port: abc\n", "port"},
   };
   for (const auto& c : kCases) {

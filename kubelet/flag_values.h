@@ -1,6 +1,6 @@
 #pragma once
 
-/// Values of flags as what they set in the configuration. For .cc files only: brings yaml-cpp.
+/// Converts values of flags into configuration fields. For .cc files only: brings yaml-cpp.
 /// Threads: pure.
 /// Errors: INVALID_ARGUMENT that names the flag.
 /// Source: kubelet --help, k8s.io/component-base/cli/flag.
@@ -15,8 +15,8 @@
 
 namespace splitlet::kubelet {
 
-/// `values`: all that the flag was given, in order. Lists and maps add up; of other kinds the last
-/// value counts.
+/// `values`: all values of the flag, in order. Lists and maps add up; of other kinds the last value
+/// counts.
 StatusOr<YAML::Node> FieldValue(const FlagRow& row, const std::vector<std::string>& values);
 
 }  // namespace splitlet::kubelet

@@ -1,4 +1,4 @@
-// splitlet-kubelet as a kubelet's unit would run it, on fake-cri.
+// Runs splitlet-kubelet on fake-cri as a kubelet's unit would.
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -101,8 +101,7 @@ class Launcher : public ::testing::Test {
     }
     return children;
   }
-  /// The processes that the cgroup of its unit would hold: the launcher first, then all its
-  /// descendants.
+  /// The processes in the cgroup of the unit: the launcher first, then all its descendants.
   std::vector<pid_t> CgroupOfUnit() const {
     std::vector<pid_t> all = {pid_};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -111,7 +110,7 @@ class Launcher : public ::testing::Test {
     }
     return all;
   }
-  /// The processes of its stack, whatever their parent is.
+  /// The processes of the stack, whatever their parent is.
   std::vector<std::string> Left() const {
     std::vector<std::string> left;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -155,7 +154,7 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
   ASSERT_TRUE(WaitFor(kSoon, [&] { return notify_.Hears("READY=1"); }));
   ASSERT_TRUE(WaitFor(kSoon, [&] { return view_->RunningOf("web").size() == 1; }));
   const auto id = view_->RunningOf("web").at(0).id;
-  EXPECT_EQ(Children().size(), ProcessNames().size() + 1);  // and the bus
+  EXPECT_EQ(Children().size(), ProcessNames().size() + 1);  // and nats-server
 
   const pid_t pleg = Children()["splitlet-pleg"];
   ASSERT_GT(pleg, 0);
@@ -174,7 +173,7 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
   ASSERT_EQ(view_->RunningOf("web").size(), 1u);
   EXPECT_EQ(view_->RunningOf("web").at(0).id, id);
 
-  Start();  // finds its pod again
+  Start();  // the restarted process finds its pod
   ASSERT_TRUE(WaitFor(kSoon, [&] { return Children().size() == ProcessNames().size() + 1; }));
   EXPECT_TRUE(harness::HoldsFor(3s, [&] {
     const auto running = view_->RunningOf("web");
@@ -183,7 +182,7 @@ TEST_F(Launcher, EndsProcessesAndNeverPods) {
   EXPECT_EQ(End(SIGTERM), 0);
 }
 
-// KillMode=control-group: systemd ends the processes beside it, each with one TERM.
+// KillMode=control-group: systemd sends one TERM to each process of the unit.
 TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
   std::optional<cri::ContainerId> id;
   for (const bool launcher_first : {true, false}) {
@@ -195,7 +194,7 @@ TEST_F(Launcher, EndsWellWhenAllOfItsCgroupIsEnded) {
     ASSERT_TRUE(WaitFor(kSoon, [&] { return view_->RunningOf("web").size() == 1; }));
     if (!id) id = view_->RunningOf("web").at(0).id;
     auto cgroup = CgroupOfUnit();
-    ASSERT_GE(cgroup.size(), ProcessNames().size() + 2);  // and the bus, and the launcher
+    ASSERT_GE(cgroup.size(), ProcessNames().size() + 2);  // and nats-server, and the launcher
     if (!launcher_first) std::ranges::reverse(cgroup);
     for (const int signal : {SIGTERM, SIGCONT})
       for (const pid_t pid : cgroup) kill(pid, signal);

@@ -17,7 +17,7 @@ bool SameLetters(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// "maxPods" for "maxpods"; the name itself when no field is called so.
+/// "maxPods" for "maxpods"; the name itself when no field has this name.
 std::string FieldName(const std::string& prefix, const std::string& name) {
   for (const config::Field& field : config::Fields()) {
     if (!field.path.starts_with(prefix)) continue;

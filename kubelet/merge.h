@@ -19,16 +19,16 @@ YAML::Node MergePatch(const YAML::Node& target, const YAML::Node& patch);
 /// Makes the maps on the way to "a.b.c".
 void SetAt(YAML::Node document, std::string_view path, const YAML::Node& value);
 
-/// A scalar that stays a string even if it looks like a number or a truth.
+/// A scalar that stays a string even if it looks like a number or boolean.
 YAML::Node TextNode(const std::string& text);
 
-/// Keys that a map has twice, as "a.b".
+/// Duplicate keys of a map, as "a.b".
 std::vector<std::string> DoubledKeys(const YAML::Node& document, const std::string& prefix = {});
 
-/// With the configuration's own spelling of field names, upper and lower case ignored.
+/// Replaces field names in any case by the spelling of the configuration.
 YAML::Node WithFieldNames(const YAML::Node& document, const std::string& prefix = {});
 
-/// As JSON; strings stay strings.
+/// Converts to JSON; strings stay strings.
 std::string ToJson(const YAML::Node& document);
 
 }  // namespace splitlet::kubelet

@@ -71,7 +71,7 @@ StatusOr<NodeLock> NodeLock::Take(const std::string& path, bool watch, const OnW
   return NodeLock(std::move(file), std::move(watched));
 }
 
-/// The removal of a file that is held open shows as a change of its link count.
+/// Unlinking a file that is held open changes its link count, which inotify reports.
 bool NodeLock::IsContended() {
   bool opened = false;
   alignas(inotify_event) std::array<char, 4096> events{};

@@ -27,7 +27,7 @@ class NodeLock {
 
   /// Readable when IsContended may have changed; -1: not watched.
   int watch() const { return watch_.get(); }
-  /// Another process has opened or removed the file since the last call. Does not block.
+  /// True if another process has opened or removed the file since the last call. Does not block.
   bool IsContended();
 
  private:

@@ -24,7 +24,7 @@ bool IsReadable(int fd) {
   return poll(&one, 1, 0) == 1;
 }
 
-/// Ignores the holder.
+/// Callback that ignores the holder.
 StatusOr<NodeLock> Taken(const std::string& path, bool watch) {
   return NodeLock::Take(path, watch, [](const std::string&) {});
 }
@@ -47,7 +47,7 @@ TEST(NodeLock, IsHeldUntilItsEnd) {
   EXPECT_EQ(access(path.c_str(), F_OK), 0) << "the file stays";
 }
 
-/// A process that takes the lock, says so and stays.
+/// A process that takes the lock, reports it and stays.
 class Holder {
  public:
   explicit Holder(const std::string& path) {

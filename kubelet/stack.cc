@@ -11,7 +11,7 @@ namespace splitlet::kubelet {
 namespace {
 
 constexpr uint64_t kMaxPort = 64;
-constexpr size_t kLongestFolder = 75;  // unix sockets below it allow no more
+constexpr size_t kLongestFolder = 75;  // limit for the unix sockets below the folder
 constexpr const char* kScript = "nats.sh";
 
 bool HasApiServer(const Arguments& arguments) {
@@ -82,10 +82,11 @@ Status PrepareStack(fs::FileSystem& files, const Stack& stack, const Arguments& 
   if (!HasApiServer(arguments))
     for (const std::string& process : ClusterProcessNames())
       RETURN_IF_ERROR(files.RemoveTree(stack.folder + "/run/" + process), "forget {}", process);
-  // For root alone: the configuration may hold the password of a URL or a header with a token.
+  // Readable by root alone: the configuration may hold the password of a URL or a header with a
+  // token.
   RETURN_IF_ERROR(files.Replace(stack.config(), config, {.fsync = false, .mode = 0600}), "write {}",
                   stack.config());
-  // Checked before the start, so that an error is reported once and not by each process in a loop.
+  // Checked before the start, so that the error appears once and not from each process in a loop.
   auto check = CommandOf(stack, ProcessNames().front(), CommonFlags(stack, arguments));
   check.emplace_back("--check-config");
   const auto checked = process::RunProgram({.argv = std::move(check)});

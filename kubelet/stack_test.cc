@@ -15,7 +15,7 @@ namespace {
 
 using testing::Contains;
 
-/// Name -> its command, of what is started for a command line that passes `passed` on.
+/// Program name -> its command line, given the flags `passed` of the launcher.
 std::map<std::string, std::vector<std::string>> CommandsFor(std::vector<std::string> passed) {
   const FakeClock clock;
   fs::FakeFileSystem files(clock);

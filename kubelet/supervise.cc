@@ -62,7 +62,7 @@ struct Message {
   std::string text;
 };
 
-/// nullopt: no message waits.
+/// nullopt: no message is waiting.
 std::optional<Message> Receive(int fd) {
   std::array<char, kMaxMessage> text{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
@@ -84,12 +84,12 @@ std::optional<Message> Receive(int fd) {
   return message;
 }
 
-/// Between fork and exec of a process with one thread. Does not return.
+/// Runs between fork and exec of a single-threaded process. Does not return.
 [[noreturn]] void Become(const SupervisedProgram& program, const SuperviseOptions& options,
                          pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(kCannotRun);  // the parent died just before
-  setpgid(0, 0);                               // Ctrl-C must reach the parent alone
+  setpgid(0, 0);                               // Ctrl-C must reach only the parent
   const sigset_t signals = Signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS"})
@@ -206,7 +206,7 @@ class Supervision {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       if (info.ssi_signo == SIGCHLD) continue;
-      if (stopping_) _exit(1);  // the second signal; the kernel sends TERM to the programs
+      if (stopping_) _exit(1);  // a second signal; the kernel sends TERM to the programs
       stopping_ = true;
     }
   }

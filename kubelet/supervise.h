@@ -2,7 +2,7 @@
 
 /// Runs the programs of a stack in the foreground, as the service of a kubelet's unit: restarts
 /// ended programs, notifies systemd (READY=1, WATCHDOG=1, STOPPING=1), and on TERM or INT ends the
-/// programs. Pods belong to the runtime and go on. A second TERM ends it immediately.
+/// programs. Pods belong to the runtime and keep running. A second TERM ends it immediately.
 /// Threads: the only one of its process; blocks.
 /// Errors:  of the setup; a later error is a line on stderr.
 /// Killed:  the kernel sends TERM to each program.
@@ -22,7 +22,7 @@ struct SupervisedProgram {
   std::string name;
   std::vector<std::string> argv;
   bool notifies = true;
-  bool last = false;  // ended after the others
+  bool last = false;  // true: ends after the others
   Confinement confinement = {};
 };
 
@@ -30,7 +30,7 @@ struct SuperviseOptions {
   std::string notify_path;  // socket for the programs' notifications
   Duration watchdog = std::chrono::seconds{30};
   Duration patience = std::chrono::seconds{10};  // from TERM to KILL
-  NodeLock* lock = nullptr;  // ends, as by TERM, once the lock is contended; null: no lock
+  NodeLock* lock = nullptr;  // contention of this lock ends the stack like TERM; null: no lock
 };
 
 /// Returns after TERM, INT or contention of the lock.

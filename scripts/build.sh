@@ -3,14 +3,15 @@
 #
 #   build.sh [dev|release|asan|tsan|plain] [TARGET...]
 #
-# JOBS overrides how many compilers run at once.
+# JOBS overrides the number of parallel compilers.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 preset=${1:-dev}
 shift || true
 
-# One for each core, and none without 1.5 GB: a compiler that is killed for memory explains nothing.
+# One job for each core, but not more than one for each 1.5 GB, because a compiler killed for memory
+# explains nothing.
 jobs() {
   local by_memory cores
   cores=$(nproc)
@@ -19,11 +20,11 @@ jobs() {
   printf '%d' "$((by_memory < cores ? by_memory : cores))"
 }
 
-# In the home of the user, so that the next checkout finds it.
+# ccache's directory is in the user's home, so that the next checkout finds it.
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 cd "$tree"
-# One that was configured before the presets changed may name another compiler, and one in a tree that was copied names
-# the sources of the other tree.
+# A folder that was configured before the presets changed may name another compiler. A folder in a copied tree refers
+# to the sources of the other tree.
 is_configured() {
   local cache=build/$preset/CMakeCache.txt
   [[ -f build/$preset/build.ninja && ! CMakePresets.json -nt $cache ]] || return 1

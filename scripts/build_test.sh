@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# When build.sh configures: cmake and ninja are stand-ins, in a tree of this test.
+# Tests when build.sh configures; cmake and ninja are stubs, in a tree of this test.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,7 +14,7 @@ printf '#!/bin/sh\necho "cmake $*"\nprintf "CMAKE_HOME_DIRECTORY:INTERNAL=%%s\\n
 printf '#!/bin/sh\necho ninja\n' >"$work/bin/ninja"
 chmod +x "$work/bin/cmake" "$work/bin/ninja"
 
-# expect NAME WANT TREE: what build.sh calls there.
+# expect NAME WANT TREE: compares the commands of build.sh there.
 expect() {
   local called
   called=$(PATH=$work/bin:$PATH JOBS=1 "$3/scripts/build.sh" dev | paste -sd' ')

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target in turn, MINUTES (10) in all, and says how many inputs each has seen. The seed is another each
-# time. Stops at the first target that breaks or hangs: what did it is build/fuzz/NAME.input, the log is beside it.
+# Runs every fuzz target in turn, MINUTES (10) in all, and prints the number of inputs of each. Each run has another
+# seed. Stops at the first target that breaks or hangs; build/fuzz has its input, NAME.input, and its log.
 #
-# PRESET (asan) is the build; SEED makes the same inputs again.
+# PRESET (asan) is the build; SEED repeats the same inputs.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -23,7 +23,8 @@ import lint_processes  # noqa: E402
 import lint_shapes  # noqa: E402
 import lint_words  # noqa: E402
 
-# What a library may include beside itself; what these may use comes along. See ARCHITECTURE.md.
+# Libraries that a library may include; those that these may include are allowed too. See
+# ARCHITECTURE.md.
 LIB_ARROWS = {
     "base": set(),
     "config": {"base"},
@@ -38,7 +39,9 @@ LIB_ARROWS = {
     "rpc": {"exec"},
     "bus": {"exec", "rpc"},
     "peers": {"rpc"},
+    "plugins": {"fs", "rpc"},
     "cri": {"exec", "kube", "logs", "rpc"},
+    "csi": {"kube", "rpc"},
     "apiclient": {"exec", "fs", "http", "kube", "process", "x509"},
     "fake_api": {"apiclient", "exec", "kube"},
     "http": {"base"},
@@ -49,11 +52,12 @@ LIB_ARROWS = {
     "daemon": {"apiclient", "config", "exec", "bus", "fs", "https", "node", "rpc", "trace", "kube"},
     "operate": {"bus", "kube", "process", "rpc"},
 }
-# Sources without a header of their name, by library, service or program. The list only shrinks.
+# Sources without a header of the same name, by library, service or program. The list only shrinks.
 HEADERLESS = {(owner, name) for owner, names in {
     "cri": "fake_controls fake_state",
 }.items() for name in names.split()}
-TOOLS = ("ctl", "chaos", "kubelet")  # programs for people, a folder each; what they share is in libs/operate
+TOOLS = ("ctl", "chaos", "kubelet")  # programs for people, a folder each; their common code is in
+                                     # libs/operate
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 70
 MAX_PARAMETERS = 4
@@ -61,12 +65,12 @@ SKIPPED_FOLDERS = {"build", ".git", ".cache", "__pycache__"}
 CODE_ENDINGS = (".cc", ".h")
 TEXT_ENDINGS = CODE_ENDINGS + (".sh", ".py", ".proto", ".cmake", ".yaml", ".txt")
 
-# pattern on code without comments and strings; message; is the file exempt?
+# pattern on code without comments and strings; message; True for exempt files
 BANNED_CALLS = (
     (r"\b(?:system|steady|high_resolution)_clock::now\b", "use the Clock that is passed in",
      lambda path: path == "libs/base/clock.cc"),
     (r"\bsleep_(?:for|until)\b|\b(?:u|nano)sleep\s*\(|(?<![\w.>])sleep\s*\(", "no sleeping; wait for a condition",
-     # The term delay(...); and looking at other programs again and again, until a deadline.
+     # The term delay(...), and code that polls other programs until a deadline.
      lambda path: path == "libs/base/fail_point.cc" or path.startswith(("tests/harness/", "tests/bench/"))),
     (r"\bstd::async\b", "no std::async; use a strand", lambda path: False),
     (r"\.\s*detach\s*\(\s*\)", "no detached threads", lambda path: False),
@@ -77,13 +81,14 @@ BANNED_CALLS = (
      lambda path: not path.startswith("services/") or is_test(path)),
 )
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
-# In two parts, so that this file does not find itself.
+# In two parts, so that this file does not match itself.
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME)\b")
 SILENCED = re.compile(r"NO" r"LINT\w*(\([^)]+\))?(:?\s*\S+)?")
 METRIC = re.compile(r'(?<!section\()"((?:splitlet|kubelet)_[a-z0-9_]+)"')
 NAMED_METRIC = re.compile(r'\bName\(\s*"([a-z][a-z0-9_]+)"')
 DOCUMENTED_METRIC = re.compile(r"`((?:splitlet|kubelet)_[a-z0-9_]+)`")
-ABSENT_ROW = re.compile(r"^\|[^|]*\| (?:not yet|never)\b.*$", re.MULTILINE)  # a metric of a kubelet, and why it is missing here
+ABSENT_ROW = re.compile(r"^\|[^|]*\| (?:not yet|never)\b.*$", re.MULTILINE)  # a metric of a kubelet, and why it is
+                                                                             # absent here
 FAIL_POINT = re.compile(r'\bFAIL_POINT(?:_[A-Z]+)?\(\s*"([^"]+)"')
 
 
@@ -124,7 +129,7 @@ class Source:
 
 
 def reachable_libs(lib):
-    """The library itself and all it may use, directly or through others."""
+    """The library and all libraries that it may use, directly or through others."""
     seen, todo = set(), [lib]
     while todo:
         name = todo.pop()
@@ -135,7 +140,7 @@ def reachable_libs(lib):
 
 
 def wrong_arrow(path, included):
-    """Why this file may not include that one, or None."""
+    """The reason why a file may not include another one, or None."""
     here, there = path.split("/"), included.split("/")
     if there[0] == "services":
         if here[0] == "services" and here[1] == there[1]:
@@ -198,7 +203,7 @@ def check_file_size(source):
 
 class Function(NamedTuple):
     name: str
-    start: int  # offsets of the head's first character and of the closing brace
+    start: int  # offsets of the first character of the head and of the closing brace
     end: int
     parameters: int
 
@@ -211,7 +216,7 @@ AFTER_PARAMETERS = re.compile(r"\)\s*(?:(?:const|noexcept|override|final|mutable
 
 
 def without_template(head):
-    """The head after `template <...>`."""
+    """The declaration after `template <...>`."""
     while TEMPLATE_HEAD.match(head):
         depth, i = 0, head.index("<")
         while i < len(head):
@@ -293,7 +298,7 @@ def check_functions(source):
         lines = source.line_of(function.end) - source.line_of(function.start) + 1
         if lines > MAX_FUNCTION_LINES:
             yield source.finding(function.start, f"{function.name}: {lines} lines, at most {MAX_FUNCTION_LINES}")
-        # lower_case_with_lines: a virtual function of a library; ours are named otherwise.
+        # lower_case_with_lines: a virtual function of a library; our functions have another style.
         ours = not re.fullmatch(r"[a-z]+(?:_[a-z]+)+", function.name.rsplit("::", 1)[-1])
         if ours and function.parameters > MAX_PARAMETERS:
             yield source.finding(
@@ -301,7 +306,7 @@ def check_functions(source):
 
 
 def documented(root, name, pattern):
-    """Names between backquotes in a page of docs/, or none when there is no page."""
+    """Names in backquotes in a page of docs/; empty if the page does not exist."""
     path = os.path.join(root, "docs", name)
     if not os.path.exists(path):
         return set()
@@ -310,7 +315,7 @@ def documented(root, name, pattern):
 
 
 def registered(sources, pattern, want):
-    """name -> first finding place, over the sources that `want` accepts."""
+    """First place of each name in the sources that `want` accepts."""
     names = {}
     for source in sources:
         if want(source.path):
@@ -320,7 +325,7 @@ def registered(sources, pattern, want):
 
 
 def check_documented(root, sources):
-    """Each metric and fail point stands in its page, and each metric and fail point of a page exists."""
+    """Checks that each metric and fail point is in its page, and that each one in a page exists."""
     def product(path):
         return path.endswith(CODE_ENDINGS) and path.startswith(("libs/", "services/", *(f"{tool}/" for tool in TOOLS))) and not is_test(path)
 

@@ -8,7 +8,7 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$tree"
 status=0
 
-# files PATTERN...: of the tree, without what is made by building and running.
+# files PATTERN...: files of the tree, without outputs of builds and runs.
 files() {
   local names=()
   while [[ $# -gt 0 ]]; do
@@ -26,7 +26,7 @@ step() {
 }
 
 # Names the files only: clang-format -i says and does the rest. Many go to one process, which takes longer to start than
-# to look at a file.
+# to check a file.
 formatted() {
   local said
   said=$(files '*.cc' '*.h' | xargs -0 -r -n 50 -P "$(nproc)" clang-format --dry-run --Werror 2>&1) && return

@@ -55,13 +55,13 @@ class Table:
 
 
 def owners(paths):
-    """The folders that have a table, and those that must have one."""
+    """The folders with a table, and the folders that must have a table."""
     found = {os.path.dirname(path) for path in paths if os.path.basename(path) == "arrows"}
     return sorted(owner for owner in found | set(REQUIRED) if owner.split("/")[0] in FOLDERS)
 
 
 def check_owner(table, texts):
-    """Each include of the service goes down along an arrow, and each arrow is needed."""
+    """Checks that each include of the service follows an arrow down, and that each arrow is used."""
     used = set()
     for path, text in texts:
         if not path.startswith(table.owner + "/") or not path.endswith((".cc", ".h")) or is_for_tests(path):

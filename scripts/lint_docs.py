@@ -14,13 +14,14 @@ LABELS = r"In|Owns|Out|Killed(?: at any line)?|Threads|Errors|Units|Source"
 LABEL = re.compile(rf"(?<!\S)({LABELS}):(?=\s|$)")
 MAX_COLUMNS = 100
 
-# What a Source may name that is not a file of the tree.
+# Names in a Source that are not files of the tree.
 PUBLIC_SOURCES = tuple(re.compile(pattern) for pattern in (
     r"(kubelet|kubectl|kuberuntime|client-go|containerd|prometheus|nats|systemd|runc)('s)? \S.*$",
     r"(the )?Kubernetes API( conventions)?(, \S.*)?$",
     r"CRI v1(, \S.*)?$", r"CSI(, \S.*)?$", r"RFC \d+$", r"SPDY/3\.1(, \S.*)?$", r"KEP-\d+$", r"W3C Trace Context(, \S.*)?$",
     r"the public OTLP (specification|exporter configuration)(, \S.*)?$", r"Go's \S.*$", r"[\w.-]+\(\d\)$"))
-# A file with what stands in it: docs/a.md, "Heading" and "Other"; docs/safety.md, rules 3, 4 and 7 to 9.
+# A file with its headings or rules: docs/a.md, "Heading" and "Other"; docs/safety.md, rules 3, 4 and 7
+# to 9.
 FILE = r"[\w.-]+(?:/[\w.-]+)*\.(?:md|proto|h|cc|py|sh|yaml|json)"
 PARTS = r'(?:,\s+"[^"]+"(?:(?:,|\s+and)\s+"[^"]+")*|,\s+rules?\s+\d+(?:(?:,|\s+and|\s+to)\s+\d+)*)'
 FILE_SOURCE = re.compile(rf"({FILE})({PARTS}?)$")
@@ -49,7 +50,7 @@ def line_at(text, offset):
 
 
 class Tree:
-    """Files and folders by path; pages and other texts as they are asked for."""
+    """Files and folders by path; reads pages and other texts on demand."""
 
     def __init__(self, root):
         self.root = root
@@ -73,7 +74,7 @@ class Tree:
         return sorted(f for f in self.files if f.endswith(".md"))
 
     def find(self, path, folder):
-        """The file that a text in `folder` means."""
+        """The file that a path in a text of `folder` names."""
         for base in ("", folder, "docs"):
             candidate = os.path.normpath(os.path.join(base, path))
             if candidate in self.file_set:
@@ -83,7 +84,7 @@ class Tree:
         return None
 
     def matches(self, pattern, folder):
-        """Whether a path with * in it, {a,b} or a <name> stands for something."""
+        """True if a path with *, {a,b} or <name> matches a file."""
         pattern = re.sub(r"<[^>]*>|\b[A-Z]{3,}\b", "*", pattern.rstrip("/"))
         choice = re.search(r"\{([^}]*)\}", pattern)
         patterns = [pattern]
@@ -99,7 +100,7 @@ class Tree:
 
 
 def part_problem(tree, path, parts):
-    """What of `, "Heading" and ...` or `, rules 1 and ...` is not in the file, or None."""
+    """The heading or rule of `, "Heading" and ...` or `, rules 1 and ...` that the file lacks, or None."""
     text = tree.text(path)
     for heading in re.findall(r'"([^"]+)"', parts):
         if " ".join(heading.split()) not in HEADING.findall(text):
@@ -113,7 +114,7 @@ def part_problem(tree, path, parts):
 
 
 def source_problem(tree, source, folder):
-    """Why one part of a Source label names nothing, or None."""
+    """The reason why a part of a Source label is invalid, or None."""
     match = FILE_SOURCE.match(source)
     if match:
         path = tree.find(match.group(1), folder)
@@ -163,7 +164,7 @@ def check_sources(tree, path, text):
 
 
 def check_citations(tree, path, text):
-    """Documents, their headings and rules, wherever they are named."""
+    """Checks every citation of a document, a heading or a rule."""
     folder = os.path.dirname(path)
     for match in ABSENT.finditer(text):
         yield path, line_at(text, match.start()), f"{match.group(0)}: cites a document that is not in the tree"
@@ -179,7 +180,7 @@ def check_citations(tree, path, text):
 
 
 def check_page(tree, path, text, known):
-    """Links; between backquotes paths, members of classes, names of tests."""
+    """Checks links, and paths, class members and test names in backquotes."""
     folder = os.path.dirname(path)
     for match in LINK.finditer(text):
         target = match.group(1).split("#")[0]
@@ -221,7 +222,7 @@ def word_problem(tree, word, folder, known):
 
 
 def check_conformance(text):
-    """Cases are numbered on, each says how it is covered, and the table at the top counts them."""
+    """Checks that cases are numbered in sequence, that each has its coverage, and that the table at the top has their counts."""
     counts, told, section, last = {}, {}, None, None
     for number, line in enumerate(text.split("\n"), 1):
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]

@@ -12,7 +12,7 @@ ROW = re.compile(r'\{"(?P<name>[a-z-]+)", "(?P<table>[a-z]*)", "(?P<views>[a-z|]
                  r'(?P<rest>(?:[^{}]|\{[^{}]*\})*)\}')
 ROW_OF_CLUSTER = "RunsOn::kClusterNode"
 
-# path -> what stands there for each process, with {name}, {port}, {table} and {views} ("-" without any), and {owns} in words
+# path -> text for each process, with {name}, {port}, {table} and {views} ("-" if empty), and {owns} in words
 EACH = {
     "ARCHITECTURE.md": r"^\| {name} \| {owns}[ :]",
     "Makefile": r"\bsplitlet-{name}(?![\w-])",
@@ -27,8 +27,8 @@ EACH = {
     "docs/metrics.md": r"^\| {name} \| {port} \|",
     "services/CMakeLists.txt": r"^add_subdirectory\({name}\)",
 }
-# path -> the list of all of them, with {names} separated by blanks or {quoted} by commas; {every} are those of every
-# node, {cluster} those of a cluster's
+# path -> the list of all processes, with {names} separated by blanks or {quoted} by commas; {every} are those of
+# every node, {cluster} those of a cluster node only
 ALL = {
     "compose/prebuilt.sh": r"^for process in {names}; do",
     "ctl/completion.cc": r'local processes="{names}"',
@@ -38,11 +38,11 @@ ALL = {
 # Files of Prometheus: the label names a process.
 LABELLED = "compose/prometheus/rules/alerts.yml"
 LABEL = re.compile(r'\bprocess="([^"]*)"')
-# Where targets are counted: those of every node, and no others.
+# Places that count targets: those of every node only.
 MISSED = r'process!~"\|{names}"}}\) < {count}\b'
 UNIT = "deploy/systemd/processes/{name}.conf"
 
-# Who may call what: rows of kCallRights, and the pages that say it.
+# Rights of callers: rows of kCallRights, and the pages that list them.
 RIGHT = re.compile(r'\{"(?P<process>[a-z*-]+)", "[A-Za-z]+/(?P<method>[A-Za-z]+)", "(?P<callers>[a-z*|-]+)"\}')
 METHOD = re.compile(r"`([A-Za-z]+)`")
 CALLS, RIGHTS, STREAMS = "docs/design.md", "SECURITY.md", "docs/behaviour/streams.md"
@@ -61,7 +61,7 @@ class Process(NamedTuple):
 
 
 def processes(text):
-    """The rows of the table."""
+    """The rows of the table in libs/base/processes.h."""
     return [Process(m["name"], m["table"] or "-", m["views"].replace("|", ",") or "-", m["port"],
                     f"`{m['table']}`" if m["table"] else "nothing", ROW_OF_CLUSTER in m["rest"])
             for m in ROW.finditer(re.sub(r",\s+", ", ", text))]
@@ -74,7 +74,7 @@ def rights(text):
 
 
 def rows_below(text, head):
-    """Cells of the table that begins with this line."""
+    """The cells of the table with this head line."""
     lines = text.split("\n")
     for line in lines[lines.index(head) + 2:] if head in lines else []:
         if not line.startswith("|"):
@@ -83,25 +83,25 @@ def rows_below(text, head):
 
 
 def calls_of(text):
-    """The same of docs/design.md."""
+    """The calls in the table of docs/design.md, as (caller, process, method)."""
     return {(caller, to, method) for start, to, calls, _ in rows_below(text, CALLS_HEAD) if start not in NO_PROCESS
             for caller in start.split(", ") for method in METHOD.findall(calls)}
 
 
 def rights_of(text):
-    """The same of SECURITY.md."""
+    """The calls in the table of SECURITY.md, as (caller, process, method)."""
     return {(caller, part.split()[0], method) for caller, calls in rows_below(text, RIGHTS_HEAD)
             for part in calls.split(";") for method in METHOD.findall(part)}
 
 
 def streams_of(text):
-    """The same of the page about streams."""
+    """The calls in the table of docs/behaviour/streams.md, as (caller, process, method)."""
     return {(caller, "pod-worker", method) for call, callers in rows_below(text, STREAMS_HEAD)
             for method in METHOD.findall(call) for caller in callers.split(", ")}
 
 
 def check_rights(read):
-    """Each page says of each right what the table says."""
+    """Checks that the pages and the table give the same rights."""
     have = rights(read(TABLE))
     streams = {right for right in have if right[2] in STREAM_CALLS}
     for path, said, want in ((CALLS, calls_of(read(CALLS)), have), (RIGHTS, rights_of(read(RIGHTS)), have),

@@ -1,4 +1,4 @@
-"""Shapes that make code hard to read: constructors, values by position, clocks under another name, large classes.
+"""Shapes that make code hard to read: constructors, values by position, clocks under another name, large classes, pods parsed anywhere.
 
 What stands in scripts/ratchets is allowed as it is there and may only shrink: a line is "rule, path, name, number".
 lint.py calls `blank_initialisers` before it looks for functions, and `check`; each finding is (path, line, message).
@@ -17,6 +17,8 @@ CONSTRUCTOR = re.compile(r"(?:\b([A-Z]\w*)(?:<[^<>;]*>)?::\1|(?:^|[;{}:])\s*(?:e
 MEMBER_INITIALISER = re.compile(r"\s*[A-Za-z_][\w:]*\s*(?:<[^;{}]*?>)?\s*(?=[({])")
 CLOCK_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*std::chrono::(?:steady|system|high_resolution)_clock\s*;")
 AGGREGATE = re.compile(r"(?:(?<![\w:>])(?:[a-z_]\w*::)*[A-Z]\w*|\(|,)\s*(?=\{)")
+POD_PARSER = "libs/kube/pod_bytes.cc"
+POD_NAMES = re.compile(r"(?<!\w)Pod(?:>)?\s*[&*]?\s+(\w+(?:\s*,\s*\w+)*)\s*[;,)({=]")
 CLASS = re.compile(r"\b(?:class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^{};]*)?\s*\{")
 LITERAL = re.compile(r"(?:-?[\d'.]+\w*|\"[^\"]*\"|'[^']*'|true|false|nullptr|\w*::?k[A-Z]\w*|k[A-Z]\w*|\{\})$")
 FIELD = re.compile(r"^(?:mutable\s+)?(?:const\s+)?[\w:]+(?:<.*>)?(?:\s+const)?[&*\s]+(\w+)\s*(?:=.*|\{.*)?$", re.DOTALL)
@@ -64,7 +66,7 @@ def initialisers(code):
 
 
 def blank_initialisers(code):
-    """The code with those lists blanked, line for line, so that a constructor looks as any function does."""
+    """The code with lists of initialisers blanked, line for line, so that a constructor looks like a function."""
     pieces, last = [], 0
     for start, end in initialisers(code):
         if start >= last:
@@ -74,7 +76,7 @@ def blank_initialisers(code):
 
 
 def parts_of(code, start, end):
-    """The pieces between commas at the top of the brackets at start and end."""
+    """The parts between top-level commas of the brackets at `start` and `end`."""
     depth, begin, parts = 0, start + 1, []
     for i in range(start + 1, end):
         c = code[i]
@@ -139,7 +141,7 @@ def classes_of(code):
 
 
 def read_ratchets(root):
-    """(rule, path, name) -> number."""
+    """The allowed numbers in scripts/ratchets, by (rule, path, name)."""
     path, ratchets = os.path.join(root, RATCHETS), {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -151,7 +153,7 @@ def read_ratchets(root):
 
 
 def measured(sources, is_test):
-    """(rule, path, name) -> (number, limit, source, offset) for all that is above a limit."""
+    """(number, limit, source, offset) of each value above its limit, by (rule, path, name)."""
     found = {}
 
     def add(rule, source, name, number, limit, offset):
@@ -192,7 +194,7 @@ def check_ratchets(root, sources, is_test):
 
 
 def write_ratchets(root, sources, is_test, words):
-    """Writes what is above a limit now, and how often each of the words stands in the tree."""
+    """Writes the present values above a limit, and the count of each word in the tree."""
     with open(os.path.join(root, RATCHETS), "w", encoding="utf-8") as file:
         file.write("# rule path name number: what is above a limit of scripts/lint_shapes.py, or a word of scripts/lint_words.py; may only shrink\n")
         numbers = {key: number for key, (number, *_) in measured(sources, is_test).items()}
@@ -201,7 +203,7 @@ def write_ratchets(root, sources, is_test, words):
 
 
 def check_clocks(sources):
-    """A clock under another name is a clock."""
+    """Reports clocks under another name."""
     for source in sources:
         for match in CLOCK_ALIAS.finditer(source.code):
             alias = match.group(1)
@@ -210,6 +212,19 @@ def check_clocks(sources):
                     yield source.path, source.line_of(call.start()), f"{alias}::now: use the Clock that is passed in"
 
 
+def check_pods(sources, is_test):
+    """Bytes become a pod in one place, which refuses bytes that are none and counts."""
+    for source in sources:
+        if source.path == POD_PARSER or is_test(source.path) or "_fixture" in source.path:
+            continue
+        names = {"pod", r"Pod\(\)"}
+        for match in POD_NAMES.finditer(source.code):
+            names.update(re.findall(r"\w+", match.group(1)))
+        for match in re.finditer(rf"(?<!\w)(?:{'|'.join(sorted(names))})(?:\.|->)(?:Merge|Parse)From\w+\(", source.code):
+            yield source.path, source.line_of(match.start()), "a pod is parsed by kube::PodBytes or kube::ParsePod (libs/kube/pod_bytes.h)"
+
+
 def check(root, sources, is_test):
     yield from check_clocks(sources)
+    yield from check_pods(sources, is_test)
     yield from check_ratchets(root, sources, is_test)

@@ -295,7 +295,7 @@ class Citations(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    """A tree with a process of every node and one of a cluster's, and what is said when a place says something else."""
+    """A tree with a process of every node and a process of cluster nodes; findings for places that disagree."""
 
     TABLE = ('constexpr auto kProcesses = {\n    {"gc", "pressure", "desired|workers", 7,\n     minutes{5}},\n'
              '    {"web", "", "desired", 8, {}, false,\n     RunsOn::kClusterNode},\n    {"later", "", "desired"},\n')
@@ -353,7 +353,7 @@ class Processes(unittest.TestCase):
 
     def test_a_process_more_is_missed_everywhere(self):
         table = self.TABLE.replace('{"later", "", "desired"}', '{"later", "", "desired", 9}')
-        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # two units, one more
+        self.assertEqual(len(set(self.findings(**{lint.lint_processes.TABLE: table}))), len(self.TREE) - 1)  # two units joined, one more
 
     def test_a_tree_without_the_table_has_nothing_to_check(self):
         self.assertEqual(self.findings(**{lint.lint_processes.TABLE: ""}), [])
@@ -479,6 +479,19 @@ class Shapes(unittest.TestCase):
         alias = "using Ticks = std::chrono::steady_clock;\n"
         self.assertEqual(self.findings(alias + "auto t = Ticks::now();\n"), ["Ticks::now: use the Clock that is passed in"])
         self.assertEqual(self.findings(alias + "Ticks::time_point t;\n"), [])
+
+
+    def test_a_pod_is_parsed_in_one_place(self):
+        for name, code, want in (
+            ("a pod", "kube::Pod a, b;\nif (!a.ParseFromString(x) || !b.ParseFromString(y)) return;", 2),
+            ("by its usual name", "bool F(Records& all) { return all.pod.ParseFromString(x); }", 1),
+            ("without a name", "if (!kube::Pod().ParseFromString(x)) return;", 1),
+            ("behind a pointer", "F(std::unique_ptr<kube::Pod> made) { made->ParseFromArray(x, 1); }", 1),
+            ("a record with a pod", "v1::DesiredRecord record;\nrecord.ParseFromString(x);", 0),
+            ("a status", "kube::PodStatus status;\nstatus.ParseFromString(x);\npod->mutable_status()->ParseFromString(x);", 0),
+        ):
+            with self.subTest(name):
+                self.assertEqual(len(self.findings(code)), want)
 
 
 class Words(unittest.TestCase):

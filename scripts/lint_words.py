@@ -7,7 +7,7 @@ lint.py calls `check`; each finding is (path, line, message). `places` lists wha
 
 import re
 
-# name -> (pattern, what to write in its place)
+# name -> (pattern, replacement)
 WORDS = {
     "anew": (r"\banew\b", "again"),
     "at-once": (r"\bat once\b", "immediately, or at the same time"),

@@ -33,21 +33,21 @@ import xml.etree.ElementTree
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LEVELS = ("unit", "simulation", "integration", "e2e", "chaos")
 CORES = os.cpu_count() or 1
-# Processes of integration tests wait for each other a third of the time.
+# Integration tests wait for other processes a third of the time.
 PARALLEL = {"integration": CORES + 1, "chaos": 1}
 TRIED_TWICE = ("integration", "threads", "e2e", "chaos")
 NEEDS_ROOT = ("e2e", "chaos")
 FINDING = re.compile(r"Sanitizer: |: runtime error: ")
 SHOWN_CASES = 3
-SHOWN_FAILURES = 8  # each with three lines; more get one line each
-# Minutes that the last steps take on a slow machine, and that remain for the rest.
+SHOWN_FAILURES = 8  # these with three lines, further ones with one line each
+# Minutes that the last steps take on a slow machine, reserved for them.
 CHAOS, BENCHMARKS, RESERVE = 15, 4, 1
 SCRATCH_ROOM = 8 << 30
 SCRATCH_PREFIX = "st-"  # short: paths of sockets have 107 bytes
 
 
 class Result:
-    """The tests of one label in one preset, by how they ended."""
+    """The tests of one label in one preset, by result."""
 
     def __init__(self, preset, label):
         self.preset, self.label = preset, label
@@ -57,7 +57,7 @@ class Result:
 
     def read(self, junit, text):
         """`junit`: the report of ctest; `text`: all that it printed, with every try."""
-        absent = attempts(text, "Not Run")  # the program is missing
+        absent = attempts(text, "Not Run")  # the program does not exist
         for case in xml.etree.ElementTree.fromstring(junit).iter("testcase"):
             name, status = case.get("name"), case.get("status")
             if status == "run":
@@ -76,12 +76,12 @@ class Result:
 
 
 def attempts(text, how):
-    """Names of the tests of which a try ended so; `how` is a pattern of what ctest prints."""
+    """Names of the tests with a try of this result; `how` is a pattern of ctest's output."""
     return sorted(set(re.findall(rf"Test +#\d+: (\S+) .*\*\*\*(?:{how})", text)))
 
 
 def with_findings(text):
-    """Names of the tests below whose line ctest printed what a sanitizer found, in any try."""
+    """Names of the tests with a sanitizer report in ctest's output, in any try."""
     name, found = "?", {}
     for line in text.splitlines():
         result = re.search(r"Test +#\d+: (\S+) ", line)
@@ -93,12 +93,12 @@ def with_findings(text):
 
 
 def failed_cases(output):
-    """Cases that GoogleTest lists as failed, each once."""
+    """Failed cases in GoogleTest's lists, without duplicates."""
     return list(dict.fromkeys(re.findall(r"^\[  FAILED  \] (\w+(?:/\w+)?\.\w+(?:/\w+)?)", output, re.MULTILINE)))
 
 
 def how_to_run(preset, name, output):
-    """The command that runs a failed test alone: its failed cases, where they are few."""
+    """The command that runs a failed test alone, limited to its failed cases if they are few."""
     cases = failed_cases(output)
     case = " '" + ":".join(cases) + "'" if 0 < len(cases) <= SHOWN_CASES else ""
     return f"scripts/one_test.py {preset} {name}{case}"
@@ -114,7 +114,7 @@ def plan_end(left, root=True):
 
 
 def failures(results):
-    """Three lines for each failed test, or one where there are many: the end of the output has to show all."""
+    """Three lines for each failed test, or one line if many tests failed, so that the end of the output shows all."""
     failed = [(result, name) for result in results for name in result.bad()]
     lines = []
     for result, name in failed:
@@ -130,7 +130,7 @@ def failures(results):
 
 
 def summary(results, broken, reduced, skipped):
-    """The lines that end the output."""
+    """The last lines of the output."""
     passed = sum(1 for result in results for name in result.passed if name not in result.findings)
     failed = sum(len(result.bad()) for result in results) + len(broken)
     lines = []
@@ -236,7 +236,7 @@ class Run:
         return lane
 
     def close(self):
-        """Ends what still runs; nothing does after a run that was not broken off."""
+        """Ends the child processes that still run after an aborted run."""
         for process in list(self.children):
             try:
                 os.killpg(process.pid, signal.SIGTERM)
@@ -249,7 +249,7 @@ class Run:
         self.minutes.append(f"{step} {(time.monotonic() - begin) / 60:.1f} ({seconds / 60:.1f})")
 
     def build(self, preset, *targets, nice=0):
-        """False when something does not compile."""
+        """False if a build step fails."""
         self.say(f"\n=== {preset}: build")
         begin = time.monotonic()
         log = f"build/{preset}-build.log"
@@ -260,7 +260,7 @@ class Run:
         return code == 0
 
     def check_labels(self, preset):
-        """A test without a level would never run."""
+        """Checks that each test has a level, because a test without a level would never run."""
         listed = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "-N", "-LE", f"^({'|'.join(LEVELS)})$"],
                                 cwd=TREE, capture_output=True, text=True, check=True).stdout
         self.broken += [f"{preset}: {name} has no level ({', '.join(LEVELS)})"
@@ -349,7 +349,7 @@ class Run:
 
 
 def cache_line(log):
-    """One line: how much of this run the compiler cache had."""
+    """One line with the hit rate of the compiler cache in this run."""
     shown = subprocess.run(["ccache", "--show-log-stats"], env=dict(os.environ, CCACHE_STATSLOG=log), capture_output=True,
                            text=True, check=False).stdout
     hits = re.search(r"Hits: +(\d+) / +(\d+) \(([0-9. %]+)\)", shown)

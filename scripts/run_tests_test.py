@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of run_tests.py and one_test.py: what is counted, what is left out, what the last lines say."""
+"""Tests of run_tests.py and one_test.py: counts, omitted steps, last lines of the output."""
 
 import contextlib
 import io
@@ -149,7 +149,7 @@ class RunTest(unittest.TestCase):
 
 class EndTest(unittest.TestCase):
     def test_seeds_and_benchmarks_are_left_out_when_time_gets_short(self):
-        # minutes left, root -> seconds for seeds (None: all), benchmarks
+        # minutes left, whether root -> seconds for seeds (None: all), benchmarks
         cases = ((None, True, (None, True)), (60, True, (2400, True)), (21, True, (60, True)), (20, True, (0, True)),
                  (10, True, (0, True)), (10, False, (300, True)), (5, True, (0, True)), (4, True, (0, False)),
                  (-3, True, (0, False)))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of scripts/packages.txt that are missing. Says what it does; does nothing,
-# quickly, when all are there. No service is wanted: the local stack runs its own copies.
+# Installs the Debian packages of scripts/packages.txt that are missing. Prints its actions; does
+# nothing, quickly, when all are installed. Starts no service, because the local stack runs its own
+# copies.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +13,7 @@ die() {
 
 wanted() { grep -vE '^[[:space:]]*(#|$)' "$here/packages.txt"; }
 
-# Packages of the list that dpkg does not call installed.
+# Packages of the list that dpkg does not report as installed.
 missing() {
   local installed
   # shellcheck disable=SC2016  # the braces are dpkg's
@@ -32,12 +33,12 @@ as_root() {
 
 install() {
   printf 'setup: installing %d packages: %s\n' "$#" "$*"
-  as_root apt-get update -q || die "apt-get update failed; look at /etc/apt/sources.list and the network"
+  as_root apt-get update -q || die "apt-get update failed; check /etc/apt/sources.list and the network"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends -o Dpkg::Use-Pty=0 "$@" </dev/null ||
     die "apt-get install failed; the list is in scripts/packages.txt"
 }
 
-# Debian starts what it installs, unless a policy forbids it.
+# Debian starts installed services unless a policy forbids it.
 report_started_services() {
   local service
   command -v systemctl >/dev/null && [[ -d /run/systemd/system ]] || return 0

@@ -25,14 +25,14 @@ STAMPS = "build/tidy"
 OURS = ("libs/", "services/", "ctl/", "chaos/", "tests/")
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GENERATED = re.compile(r"(\.grpc)?\.pb\.h$")
-# g++ options that clang does not know are no finding. The analyzer walks each function up to a lower bound
-# than its own, with which it takes three times as long as all other checks together.
+# g++ options that clang does not know are no finding. The analyzer gets a lower bound for each function,
+# because with its own bound it takes three times as long as all other checks.
 TOOL = ("clang-tidy", "-p", PRESET, "--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Xclang",
         "--extra-arg=-analyzer-config", "--extra-arg=-Xclang", "--extra-arg=max-nodes=30000")
 
 
 class Tree:
-    """The sources below a directory, and what each of them includes."""
+    """The sources below a directory, and the includes of each source."""
 
     def __init__(self, root):
         self.root = root
@@ -54,7 +54,7 @@ class Tree:
 
     @functools.lru_cache(maxsize=None)
     def closure(self, path):
-        """`path` and all that it includes, directly or not, sorted."""
+        """`path` and all files that it includes, directly or indirectly, sorted."""
         seen, todo = {path}, [path]
         while todo:
             for name in self.included(todo.pop()):
@@ -64,7 +64,7 @@ class Tree:
         return sorted(seen)
 
     def key(self, path, context):
-        """Changes when anything does that clang-tidy's answer for `path` depends on."""
+        """A digest of everything that clang-tidy's output for `path` depends on."""
         digest = hashlib.sha256(context)
         for name in self.closure(path):
             content = self.content(name)
@@ -73,7 +73,7 @@ class Tree:
         return digest.hexdigest()
 
     def affected(self, changed, sources):
-        """The sources to look at for `changed` files: those themselves, and one that sees each header."""
+        """The sources to check for `changed` files: the changed sources, and for each header a source that includes it."""
         wanted = set(changed) & set(sources)
         for header in sorted(name for name in changed if name.endswith(".h")):
             seers = [source for source in sources if header in self.closure(source)]
@@ -84,7 +84,7 @@ class Tree:
 
 
 class Stamps:
-    """Which sources were clean, and what they looked like then."""
+    """The clean sources, with a digest of the content that was checked."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -122,7 +122,7 @@ def prepare():
 
 
 def changed_since(revision):
-    """Files that differ from where `revision` and this tree parted, committed or not; None without the revision."""
+    """Files that differ from the merge base of `revision` and this tree, committed or not; None if the revision does not exist."""
     base = subprocess.run(["git", "merge-base", revision, "HEAD"], capture_output=True, text=True, check=False)
     if base.returncode != 0:
         return None
@@ -133,7 +133,7 @@ def changed_since(revision):
 
 
 def look_at(path):
-    """What clang-tidy says of one source; empty when it is clean."""
+    """clang-tidy's output for one source; empty if the source is clean."""
     run = subprocess.run(TOOL + (path,), capture_output=True, text=True, check=False)
     return "" if run.returncode == 0 else (run.stdout or run.stderr)
 

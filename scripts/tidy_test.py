@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tidy.py: what counts as a change of what a source sees."""
+"""Tests of tidy.py: changes after which a source is checked again."""
 
 import os
 import tempfile

@@ -25,7 +25,7 @@ StatusOr<std::string> Exchange(const std::string& socket_path, const std::string
     return InvalidArgument("the path {} is too long", socket_path);
   socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
   const fs::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // Long, because after an early end it is unknown whether the order is carried out.
+  // A long deadline: after a timeout the server may or may not have carried out the order.
   const timeval limit{20, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -66,7 +66,7 @@ std::string FaultLine(const std::string& answer) {
 
 StatusOr<std::string> ApiServer::Send(const std::string& line) {
   if (!exists()) return FailedPrecondition("the stack has no API server");
-  // A paused server would carry out later what is in its socket now.
+  // A paused server would carry out orders in its socket later, so none is sent.
   if (deps_.pid() == 0) return Unavailable("the API server does not run");
   ASSIGN_OR_RETURN(const std::string answer, Exchange(deps_.socket, line), "{}",
                    line.substr(0, line.find('{')));
@@ -125,7 +125,7 @@ Status ApiServer::Unset(const std::string& answer) {
   if (wanted.empty()) return OkStatus();
   changed_ = true;
   const Status applied = Apply();
-  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server took it");
+  return wanted.mapped() ? applied : Cancelled("the fault ended before the API server applied it");
 }
 
 Status ApiServer::EndWatches(const std::string& how) {
@@ -136,7 +136,7 @@ Status ApiServer::EndWatches(const std::string& how) {
 /// Sets all answers, because the server only resets all of them together.
 Status ApiServer::Apply() {
   const pid_t pid = deps_.pid();
-  if (pid == 0 && exists()) return OkStatus();  // Retry does it
+  if (pid == 0 && exists()) return OkStatus();  // the next Retry sets the answers
   RETURN_IF_ERROR(Send("faults off"), "answers");
   for (auto& [answer, in_force] : answers_) {
     RETURN_IF_ERROR(Send(FaultLine(answer)), "{}", answer);
@@ -147,7 +147,7 @@ Status ApiServer::Apply() {
   return OkStatus();
 }
 
-/// An error is tried again at the next inspection.
+/// After an error the next inspection tries again.
 void ApiServer::Retry() {
   const pid_t pid = exists() ? deps_.pid() : 0;
   const bool knows = !changed_ && (answers_.empty() || pid == applied_to_);

@@ -1,12 +1,12 @@
 #pragma once
 
 /// Controls the API server of a local stack (fake-api below runit) over its control socket, which
-/// no fault of the network or of its answers hits.
+/// injected network faults and answers do not affect.
 /// In:      pods from LocalNode; faulty answers from LocalFaults.
 /// Owns:    the answers that are set, which it sets again in a restarted server.
 /// Threads: one; a call blocks for some seconds at most.
-/// Errors:  UNAVAILABLE while the server is down or paused: then nothing was done. NOT_FOUND and
-///          ALREADY_EXISTS as of an API server.
+/// Errors:  UNAVAILABLE while the server is down or paused; nothing was done. NOT_FOUND
+///          and ALREADY_EXISTS as of an API server.
 /// Source:  tests/fake_api/README.md.
 
 #include <functional>
@@ -48,7 +48,7 @@ class ApiServer {
   Status Unset(const std::string& answer);
   /// "closed": clients can go on from where they were; "expired": they cannot.
   Status EndWatches(const std::string& how);
-  /// Sets the answers in a server that was restarted or did not take them.
+  /// Sets the answers in a server that was restarted or missed them.
   void Retry();
 
  private:
@@ -56,9 +56,10 @@ class ApiServer {
   Status Apply();
 
   const Deps deps_;
-  std::map<std::string, bool> answers_;  // wanted -> has been in force
+  std::map<std::string, bool> answers_;  // answer that a fault wants -> whether it was ever in
+                                         // force
   bool changed_ = false;                 // since the last Apply
-  pid_t applied_to_ = 0;                 // the server that took them
+  pid_t applied_to_ = 0;                 // server process with the present answers
 };
 
 }  // namespace splitlet::chaos

@@ -6,7 +6,7 @@ namespace splitlet::chaos {
 namespace {
 
 constexpr const char* kOff = "off";
-/// Stands for a term whose call may have arrived or not.
+/// Value in `has` for a term whose call may or may not have arrived.
 constexpr const char* kUnknown = "";
 
 bool ComesLater(const Status& status) {
@@ -22,7 +22,7 @@ Status FailPoints::Want(const std::string& name, const std::string& fault,
   std::erase_if(process.wishes, [&fault](const Wish& wish) { return wish.fault == fault; });
   for (const auto& point : points) {
     process.wishes.push_back({.fault = fault, .point = point});
-    process.has[point.name] = kUnknown;  // a count starts again
+    process.has[point.name] = kUnknown;  // setting the term again restarts its count
   }
   return Bring(name, process);
 }
@@ -35,12 +35,12 @@ Status FailPoints::Drop(const std::string& name, const std::string& fault) {
       std::erase_if(process.wishes, [&fault](const Wish& wish) { return wish.fault == fault; });
   const Status off = Bring(name, process);
   if (!off.ok() || was_set || dropped == 0) return off;
-  return Cancelled("{} did not answer while the fault lasted", name);
+  return Cancelled("{} did not answer during the fault", name);
 }
 
 void FailPoints::Retry() {
   for (auto& [name, process] : processes_) {
-    // A refusal was already reported by Want.
+    // Want already reported the refusal.
     if (!Due(process).empty()) static_cast<void>(Bring(name, process));
   }
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-/// The terms of fail points that processes should have while faults last, and those that they have.
-/// A process that is paused, starting or silent gets them later; a restarted process has lost them.
+/// The terms of fail points that each process should have during a fault, and those it has. A
+/// paused, starting or silent process gets its terms later; a restarted process has lost them.
 /// Called by LocalFaults.
 /// Threads: one.
-/// Errors: of a process that refuses a term; a silent process is no error.
+/// Errors: a process refuses a term. A silent process is no error.
 
 #include <sys/types.h>
 
@@ -18,8 +18,10 @@
 namespace splitlet::chaos {
 
 struct PointAccess {
-  std::function<pid_t(const std::string& process)> pid_of;  // 0: it does not run
-  std::function<bool(pid_t)> is_stopped;                    // and would not answer
+  std::function<pid_t(const std::string& process)> pid_of;  // pid of the process; 0: it does not
+                                                            // run
+  std::function<bool(pid_t)> is_stopped;                    // the process is stopped and would not
+                                                            // answer
   std::function<Status(const std::string& process, const Action::Point&)> set;
 };
 
@@ -27,13 +29,13 @@ class FailPoints {
  public:
   explicit FailPoints(PointAccess access) : access_(std::move(access)) {}
 
-  /// Sets the terms of `fault` until Drop. At one point the last of several faults counts. A term
-  /// that is wanted again counts from its beginning.
+  /// Sets the terms of `fault` until Drop. At one point the last of several faults counts. Setting
+  /// a term again restarts its count.
   Status Want(const std::string& process, const std::string& fault,
               const std::vector<Action::Point>& points);
   /// CANCELLED if no term of the fault was ever set in the process.
   Status Drop(const std::string& process, const std::string& fault);
-  /// Sets the terms that could not be set so far.
+  /// Tries again to set terms that failed before.
   void Retry();
 
  private:

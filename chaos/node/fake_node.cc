@@ -71,7 +71,7 @@ void FakeNode::Start(Incarnation& incarnation) {
   if (first_start_fails && incarnation.containers.empty()) {
     incarnation.containers.push_back(fmt::format("c{}", ++last_id_));
     never_ran_.insert(incarnation.containers.back());
-    if (incarnation.pod.from->ends == Ends::kSucceeds) return;  // it may not run again
+    if (incarnation.pod.from->ends == Ends::kSucceeds) return;  // the pod may not run a second time
     ++incarnation.restarts;
   }
   incarnation.containers.push_back(fmt::format("c{}", ++last_id_));
@@ -125,7 +125,7 @@ void FakeNode::AdvanceIncarnation(Incarnation& incarnation) {
 
 void FakeNode::Advance() {
   for (size_t i = 0; i < incarnations_.size(); ++i) {
-    // Another incarnation of the name waits for the end of the one before.
+    // A new incarnation of the name waits until the earlier one has ended.
     const bool waits =
         std::any_of(incarnations_.begin(), incarnations_.begin() + static_cast<ptrdiff_t>(i),
                     [&](const Incarnation& l) { return l.pod.name == incarnations_[i].pod.name; });

@@ -1,9 +1,10 @@
 #pragma once
 
-/// A node in memory on virtual time, right unless asked to be wrong in one way. It knows nothing of
-/// splitlet: pods come and go by simple rules, so that the checker is tried on truth of its own.
+/// A node in memory on virtual time: correct unless a test enables one bug. It knows nothing of
+/// splitlet. Pods come and go by simple rules, so that tests of the checker have an independent
+/// truth.
 /// Threads: one.
-/// Errors: those asked for.
+/// Errors: those that a test enables.
 
 #include <map>
 #include <memory>
@@ -17,46 +18,46 @@
 
 namespace splitlet::chaos {
 
-/// How a naive agent goes wrong.
+/// The bugs of a naive agent.
 enum class Bug {
   kNone,
-  kDoublesOnKill,     // a restarted worker does not find its container, and makes another
-  kSecondSandbox,     // nor its sandbox
-  kRerunsOnKill,      // nor that the pod is over
-  kRevives,           // and reports so
-  kGraceStartsAgain,  // a restarted worker gives the whole grace period once more
-  kKillsAtOnce,       // it gives none
+  kDoublesOnKill,     // a restarted worker does not find its container, and creates another
+  kSecondSandbox,     // a restarted worker does not find its sandbox, and creates another
+  kRerunsOnKill,      // a restarted worker forgets that the pod has ended, and runs it again
+  kRevives,           // the same, and the status leaves the terminal phase
+  kGraceStartsAgain,  // a restarted worker gives the full grace period again
+  kKillsAtOnce,       // a worker gives no grace period
   kRestartsOnKill,    // containers do not outlive the worker
-  kUnreadyOnKill,     // a restarted status calls everything unready for a while
-  kBrokenKillsPod,    // a manifest that cannot be read is one that is gone
-  kForgetsRemoval,    // a removal that came while the worker was away is never seen
-  kNeverStarts,       // a pod that came while the worker was away is never seen
-  kMiscounts,         // restarts
-  kStaleStatus,       // the status names a container that is gone
-  kKeepsStatus,       // the status of a pod that is gone stays
-  kLeaksMount,        // of each pod that went
-  kStaysDead,         // a process that was killed does not come back
-  kFat,               // and eats memory
+  kUnreadyOnKill,     // a restarted status reports all pods unready for a while
+  kBrokenKillsPod,    // an unreadable manifest counts as removed
+  kForgetsRemoval,    // a manifest removed while the worker is down is never noticed
+  kNeverStarts,       // a manifest added while the worker is down is never noticed
+  kMiscounts,         // the restart count is wrong
+  kStaleStatus,       // the status names a container that no longer exists
+  kKeepsStatus,       // the status of a removed pod stays
+  kLeaksMount,        // a volume of each removed pod stays mounted
+  kStaysDead,         // a killed process does not restart
+  kFat,               // a process uses too much memory
   kOpensFiles,
-  kTwoUids,           // an update starts before the pod before it has ended
-  kSidecarsLate,      // they start after the container that needs them
-  kSidecarsEndFirst,  // they end immediately at the removal
-  kIgnoresRoom,       // processors and host ports are given away twice
-  kRerunsWhatIsGone,  // what is not in the runtime never ran
-  kHooksAgain,        // a restarted worker runs the hooks of what it stops once more
-  kNeverHooks,        // runs none
-  kEndedForEver,      // a UID that has ended does not run in another incarnation
-  kKeepsObject,       // the API server has a pod that is gone
-  kResurrects,        // a restarted worker starts what the API server has no more
-  kRevivesThere,      // a restarted status reports what has ended as running to the API server
-  kNoMirror,          // the API server does not have the pods of manifests
-  kOldMirror,         // or has them as they were first
-  kStaleThere,        // it has the first containers only
+  kTwoUids,           // an updated pod starts before the previous one has ended
+  kSidecarsLate,      // sidecars start after the container that needs them
+  kSidecarsEndFirst,  // sidecars end as soon as the pod is removed
+  kIgnoresRoom,       // admission gives CPUs and host ports to two pods
+  kRerunsWhatIsGone,  // a container missing in the runtime counts as never run
+  kHooksAgain,        // a restarted worker runs the hooks of the containers it stops again
+  kNeverHooks,        // the worker runs no hooks
+  kEndedForEver,      // a UID that has ended does not run in a later incarnation
+  kKeepsObject,       // the API server keeps the object of a removed pod
+  kResurrects,        // a restarted worker starts pods that the API server no longer has
+  kRevivesThere,      // a restarted status reports ended pods as running to the API server
+  kNoMirror,          // static pods have no mirror pods
+  kOldMirror,         // mirror pods keep the first version of their manifest
+  kStaleThere,        // the API server keeps the first container statuses only
   kNodeNotReady,
-  kForgetsForced,  // a pod that was deleted by force goes on
-  kEventStorm,     // more events of each pod every second
+  kForgetsForced,  // a pod deleted by force keeps running
+  kEventStorm,     // the event count of each pod grows every second
   // Bugs of the runtime, not of the agent:
-  kForgetsTasks,  // killed, it loses sight of one that it was making
+  kForgetsTasks,  // when killed, it forgets a container that it was creating
 };
 
 class FakePacer final : public Pacer {
@@ -88,13 +89,14 @@ class FakeNode final : public Node {
   std::set<std::string> RemoveRuntimeLeaks(const std::set<std::string>& resources) override;
   std::vector<BusLine> BusBetween(WallTime from, WallTime to) override;
 
-  std::optional<FaultKind> cannot;  // what CanDo refuses
+  std::optional<FaultKind> cannot;  // the fault that CanDo refuses
   bool serves = true;               // the node has an API server
-  uint32_t earlier_attempts = 0;    // of incarnations before, under the same UID
-  bool first_start_fails = false;   // the runtime ends each first container before it runs
-  Duration begin_takes{0};          // each fault
-  bool misses_removals = false;     // of pods with a UID of their own
-  bool too_late = false;            // no fault comes into force before its end
+  uint32_t earlier_attempts = 0;    // attempts of earlier incarnations of the same UID
+  bool first_start_fails = false;   // the runtime ends the first attempt of each container before
+                                    // it runs
+  Duration begin_takes{0};          // time that Begin takes for each fault
+  bool misses_removals = false;     // removals of pods with a fixed UID stay unnoticed
+  bool too_late = false;            // each fault ends before it comes into force
   int puts = 0;
   std::set<std::string> open_faults;
   size_t pods() const { return incarnations_.size(); }
@@ -104,14 +106,14 @@ class FakeNode final : public Node {
   struct Incarnation {
     PodToRun pod;
     std::string uid;
-    std::vector<std::string> containers;  // ids, newest last
+    std::vector<std::string> containers;  // container ids, the newest last
     std::optional<Clock::Time> removed;
-    Clock::Time due;  // the next thing that happens to it
+    Clock::Time due;  // time of the pod's next event
     int restarts = 0;
     bool running = false, over = false, unready = false, lost = false;
-    std::vector<std::string> extra;  // what a bug made
+    std::vector<std::string> extra;  // containers that a bug created
     bool second_sandbox = false;
-    std::optional<WallTime> started;  // of the newest container
+    std::optional<WallTime> started;  // start time of the newest container
   };
   void Advance();
   void AdvanceIncarnation(Incarnation& incarnation);
@@ -132,8 +134,8 @@ class FakeNode final : public Node {
   const Bug bug_;
   std::vector<Incarnation> incarnations_;
   std::map<std::string, WallTime> ends_;
-  std::set<std::string> never_ran_, gone_;  // gone_: not in the runtime any more
-  std::set<std::string> ended_names_;       // of pods that are over and gone
+  std::set<std::string> never_ran_, gone_;  // gone_: containers removed from the runtime
+  std::set<std::string> ended_names_;       // full names of pods that ended and were removed
   std::map<std::string, Witness> witnesses_;
   std::map<std::string, pid_t> pids_;
   std::set<std::string> away_, dead_, host_resources_ = {"mount /there/before"};

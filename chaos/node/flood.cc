@@ -82,10 +82,11 @@ class Flooder {
     }
   }
 
-  /// Holds as many connections as it gets; every second one sends bytes that are no gRPC.
+  /// Opens as many connections as the process accepts; every second one sends bytes that are not
+  /// gRPC.
   void Connect() {
     std::deque<int> held;
-    // Listing connections open first; otherwise the others could use up the limit.
+    // Listing connections open first, because the others may exhaust the limit.
     while (!order_.stopped() && counts_.lists + counts_.refused == 0) poll(nullptr, 0, 10);
     while (!order_.stopped()) {
       const int fd = ConnectOnce();

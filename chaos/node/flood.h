@@ -1,8 +1,8 @@
 #pragma once
 
-/// A misbehaving member of the group: it lists without end, records needless events, and opens
-/// connections that it never uses or that speak no gRPC. It runs as a program of its own
-/// (`splitletctl chaos flood`), because limits are per process. Called by RunFlood.
+/// A misbehaving member of the group: it lists in a loop, records needless events, and opens
+/// connections that stay idle or send garbage. It runs as a program of its own (`splitletctl chaos
+/// flood`), because limits are per process. Called by RunFlood.
 /// Threads: several of its own while it runs.
 /// Errors: none; a refused call is repeated.
 
@@ -20,7 +20,7 @@ struct FloodCounts {
 };
 
 struct FloodOrder {
-  std::string run_dir, process;  // whose socket
+  std::string run_dir, process;  // run directory with the socket of the process
   const Clock& clock;
   std::function<bool()> stopped;
 };

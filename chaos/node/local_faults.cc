@@ -27,9 +27,9 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// Limit of a call to the runtime.
+/// Deadline of a call to the runtime.
 constexpr Duration kCallLimit = 3s;
-/// A process that does not answer within this time gets its terms later.
+/// Deadline for setting terms; a process that does not answer gets them later.
 constexpr Duration kPointLimit = 300ms;
 constexpr const char* kFill = "/.chaos-fill";
 constexpr const char* kBroken = "{\"kind\": \"Pod\", \"spec\": [broken on purpose";
@@ -41,7 +41,7 @@ uint64_t AddressSpaceOf(pid_t pid) {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// The points of other faults belong to calls that not every process makes.
+/// Some processes never make the calls of other faults' points.
 bool IsNeeded(FaultKind kind) {
   return kind == FaultKind::kFailPoint || kind == FaultKind::kClockJump;
 }
@@ -109,7 +109,7 @@ Status LocalFaults::CanSetPoints(const Action& action) {
     const auto list = deps_.client.ListFaults(action.target);
     if (!list.ok()) return list.status();
     for (const auto& fault : (*list)->faults()) names.insert(fault.name());
-    // Changes nothing, but fails if the configuration forbids changes.
+    // Checks the configuration for permission, without changing anything.
     if (const auto tried = deps_.client.SetFault(action.target, *names.begin(), "off"); !tried.ok())
       return Annotate(tried.status(),
                       "fail points are locked: remove splitlet.lockFailPoints from the "
@@ -126,7 +126,7 @@ std::string LocalFaults::FolderOf(const std::string& name) const {
   if (name == "state") return deps_.paths.state;
   if (name == "run") return deps_.paths.run;
   if (name == "log") return deps_.paths.logs;
-  if (name == "kubelet") return deps_.paths.root;  // volumes
+  if (name == "kubelet") return deps_.paths.root;  // the folder that holds volumes
   return deps_.paths.manifests;
 }
 
@@ -138,7 +138,8 @@ Status LocalFaults::CanFill(const std::string& name) const {
     return Annotate(ErrnoStatus(errno), folder);
   if (own.st_dev == parent.st_dev)
     return FailedPrecondition(
-        "{} is no file system of its own, and filling it would fill the machine's (mount one there "
+        "{} is not a separate file system, and filling it would fill the machine's (mount one "
+        "there "
         "before the stack starts, as tests/chaos/run.sh does)",
         folder);
   return OkStatus();
@@ -178,7 +179,7 @@ Status LocalFaults::End(const Action& action) {
     case FaultKind::kPause: {
       const auto pid = deps_.supervisor.PidOf(action.target);
       if (!pid.ok() || *pid == 0 || !operate::IsStopped(*pid))
-        return OkStatus();  // the process has died
+        return OkStatus();  // killing a process ends with the process: nothing to undo
       return deps_.supervisor.Signal(action.target, SIGCONT).status();
     }
     case FaultKind::kDown: return deps_.supervisor.BringUp(action.target);
@@ -232,7 +233,7 @@ Status LocalFaults::Again(const Action& action) {
     case FaultKind::kCollect:
     case FaultKind::kUpgrade:
     case FaultKind::kReboot:
-    case FaultKind::kServerAnswers:  // ApiServer sets it again
+    case FaultKind::kServerAnswers:  // ApiServer sets the answers again itself
     case FaultKind::kEndWatches: return OkStatus();
   }
   UNREACHABLE();
@@ -247,7 +248,7 @@ Status LocalFaults::SetPoints(const Action& action, bool on) {
   if (!on) return points_.Drop(action.target, KeyOf(action));
   const auto& known = point_names_[action.target];
   std::vector<Action::Point> points;
-  for (const auto& point : action.points)  // not of calls that this process does not make
+  for (const auto& point : action.points)  // points of calls that this process does not make
     if (known.contains(point.name)) points.push_back(point);
   return points_.Want(action.target, KeyOf(action), points);
 }
@@ -267,7 +268,8 @@ Status LocalFaults::Fill(const std::string& name) {
   off_t size = 0;
   if (fstatvfs(fd, &usage) == 0)
     size = static_cast<off_t>(usage.f_bfree) * static_cast<off_t>(usage.f_frsize);
-  for (off_t step = size; step >= 4096;)  // what is left after the file's own bookkeeping
+  for (off_t step = size; step >= 4096;)  // until nothing is left, after the blocks that the file
+                                          // itself needs
     if (posix_fallocate(fd, lseek(fd, 0, SEEK_END), step) != 0) step /= 2;
   close(fd);
   return OkStatus();
@@ -305,7 +307,8 @@ Status LocalFaults::EndContainer(const std::string& pod) {
   return FailedPrecondition("{} has no running container", pod);
 }
 
-/// A running container, else the last that ended; it is removed without the agent.
+/// A running container, else the one that ended last; removed through the runtime, not by the
+/// agent.
 Status LocalFaults::RemoveContainer(const std::string& pod) {
   const SeenContainer* chosen = nullptr;
   for (const auto& c : deps_.last.containers) {
@@ -343,8 +346,8 @@ Status LocalFaults::BreakManifest(const std::string& pod, bool on) {
   return WriteByRename(path, kBroken);
 }
 
-/// The bus's port is fixed. A process gets the taken port as its metrics port from its next start
-/// on.
+/// The port of the bus is fixed. Other processes use the taken port as metrics port from their next
+/// start.
 Status LocalFaults::TakePort(const std::string& process, bool on) {
   const bool bus = process == "nats";
   if (!on) {
@@ -372,7 +375,7 @@ Status LocalFaults::ReplaceInScript(const std::string& process, uint16_t from, u
   std::string text = ReadAll(script);
   const std::string before = fmt::format("--http-address 127.0.0.1:{} ", from);
   const auto at = text.find(before);
-  if (at == std::string::npos) return FailedPrecondition("{} does not say {}", script, before);
+  if (at == std::string::npos) return FailedPrecondition("{} has no {}", script, before);
   text.replace(at, before.size(), fmt::format("--http-address 127.0.0.1:{} ", to));
   RETURN_IF_ERROR(WriteByRename(script, text), "{}", script);
   return chmod(script.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
@@ -397,7 +400,7 @@ StatusOr<pid_t> LocalFaults::Spawn(const std::string& program,
   return pid;
 }
 
-/// Does not wait: a round may be slow, and gc may die in it.
+/// Does not wait: a round may take long, and gc may die during it.
 Status LocalFaults::Collect() {
   std::erase_if(collecting_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
   ASSIGN_OR_RETURN(const pid_t pid, Spawn(operate::ProgramPath("splitletctl"), {"gc"}), "collect");
@@ -445,7 +448,7 @@ Status LocalFaults::Upgrade(const std::string& process, bool on) {
   }
   if (chmod(script.c_str(), 0755) != 0) return ErrnoStatus(errno);
   const Status ended = EndToRestart(process);
-  // A process that is down starts from the other file anyway.
+  // A process that is down uses the new file at its next start.
   return ended.code() == StatusCode::kFailedPrecondition ? OkStatus() : ended;
 }
 

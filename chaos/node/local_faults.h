@@ -1,7 +1,7 @@
 #pragma once
 
-/// Does the faults of a scenario to a local stack: signals, fail points, manifests, ports, disks,
-/// packets, and calls to the runtime behind the agent.
+/// Injects the faults of a scenario into a local stack: signals, fail points, manifests, ports,
+/// disks, packets, and runtime calls behind the agent's back.
 /// In: faults from LocalNode, to begin, end and set again; its last snapshot.
 /// Owns: what each fault must undo.
 /// Threads: one; a call blocks for some seconds at most.
@@ -36,7 +36,7 @@ struct LocalFaultsDeps {
   operate::Supervisor& supervisor;
   cri::GrpcRuntime& runtime;
   ApiServer& server;
-  const Snapshot& last;  // of the last inspection to which the runtime answered
+  const Snapshot& last;  // the last snapshot with an answer of the runtime
 };
 
 class LocalFaults {
@@ -47,9 +47,9 @@ class LocalFaults {
   Status Begin(const Action& action);
   Status End(const Action& action);
   Status Again(const Action& action);
-  /// Fail points that could not be set so far.
+  /// Tries again to set fail points that failed before.
   void RetryFailPoints() { points_.Retry(); }
-  /// The manifest was put or removed: there is none to be mended.
+  /// The manifest was replaced or removed, so End need not repair it.
   void OnManifestReplaced(const std::string& pod) { broken_.erase(pod); }
 
  private:
@@ -70,7 +70,7 @@ class LocalFaults {
   Status ReplaceInScript(const std::string& process, uint16_t from, uint16_t to);
   Status Flood(const std::string& process, bool on);
   Status Collect();
-  /// Another program, or this one once more, on the same stack.
+  /// Starts another fault program, or the same one again, on the same stack.
   StatusOr<pid_t> Spawn(const std::string& program, const std::vector<std::string>& words) const;
   Status Upgrade(const std::string& process, bool on);
   std::string FolderOf(const std::string& name) const;
@@ -78,13 +78,15 @@ class LocalFaults {
   const LocalFaultsDeps deps_;
   Partition partition_;
   FailPoints points_;
-  std::map<std::string, std::set<std::string>> point_names_;  // by process; empty: not asked yet
-  std::map<std::string, std::string> broken_;                 // pod -> its good manifest
-  std::map<std::string, std::string> run_scripts_;  // process -> the one before an upgrade
-  std::map<std::string, pid_t> hung_;               // pod -> its shim
-  std::map<std::string, pid_t> floods_;             // process -> who asks it too much
-  std::vector<pid_t> collecting_;                   // who has gc make a round
-  std::map<std::string, std::unique_ptr<PortHolder>> port_holders_;  // process -> who has its port
+  // names of fail points by process; empty: not asked yet
+  std::map<std::string, std::set<std::string>> point_names_;
+  std::map<std::string, std::string> broken_;       // pod -> its good manifest
+  std::map<std::string, std::string> run_scripts_;  // process -> its run script before the upgrade
+  std::map<std::string, pid_t> hung_;               // pod -> pid of its paused shim
+  std::map<std::string, pid_t> floods_;             // process -> pid of the program that floods it
+  std::vector<pid_t> collecting_;                   // programs that asked gc for a round
+  // process -> holder of its port
+  std::map<std::string, std::unique_ptr<PortHolder>> port_holders_;
 };
 
 }  // namespace splitlet::chaos

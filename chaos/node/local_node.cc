@@ -36,7 +36,7 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr Duration kInspectLimit = 1s;
-/// Events are many, so they are listed less often; a storm lasts longer than this.
+/// Events are many, so they are listed less often; an event storm outlasts the gap.
 constexpr Duration kEventsPeriod = 3s;
 
 std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
@@ -139,7 +139,8 @@ StatusOr<std::unique_ptr<LocalNode>> LocalNode::Open(const operate::Client& clie
   node->last_ = node->Inspect();
   if (!node->last_.runtime_answered)
     return Unavailable("the runtime does not answer at {}", node->paths_.endpoint);
-  if (!node->last_.status_answered) return Unavailable("status does not list its table podstatus");
+  if (!node->last_.status_answered)
+    return Unavailable("status does not answer a query for its table podstatus");
   return node;
 }
 
@@ -203,7 +204,7 @@ Snapshot LocalNode::Inspect() {
   return snapshot;
 }
 
-/// The process answers in the snapshot's time; one that is away or paused is not waited for.
+/// Deadline of a process's report. The snapshot does not wait for a missing or paused process.
 bool LocalNode::Answers(const Snapshot& snapshot, const std::string& process) const {
   const auto found = std::ranges::find(snapshot.processes, process, &SeenProcess::name);
   return found == snapshot.processes.end() || (found->pid != 0 && !operate::IsStopped(found->pid));
@@ -276,7 +277,7 @@ void LocalNode::InspectServer(Snapshot& snapshot) {
 void LocalNode::InspectProcesses(Snapshot& snapshot) {
   for (const auto& name : Services()) {
     const auto pid = supervisor_->PidOf(name);
-    if (!pid.ok()) continue;  // not part of this stack: another runtime
+    if (!pid.ok()) continue;  // the process belongs to another stack: another runtime
     SeenProcess process{.name = name, .pid = *pid};
     // The API server is not under test, and it keeps every request in memory.
     if (*pid > 0 && name != kApiServer) {
@@ -348,7 +349,7 @@ std::set<std::string> LocalNode::RemoveRuntimeLeaks(const std::set<std::string>&
     for (const auto& c : now.containers) listed->insert(c.id);
   }
   const std::set<std::string> leaks = operate::RuntimeLeaksOf(resources, listed);
-  // A second pass: a cgroup can be removed only after its processes and the cgroups below it.
+  // A second pass, because a cgroup can be removed only when it holds no process and no child.
   for (int i = 0; i < 2; ++i) {
     for (const auto& resource : leaks) operate::RemoveHostResource(PlacesOf(paths_), resource);
     poll(nullptr, 0, 200);

@@ -53,7 +53,7 @@ class LocalNode final : public Node {
   void InspectProcesses(Snapshot& snapshot);
   void InspectWitnesses(Snapshot& snapshot);
   void InspectServer(Snapshot& snapshot);
-  /// Puts the objects and folders that pods of the API server with volumes refer to; once.
+  /// Creates the objects and folders that volumes of API pods refer to; called once.
   Status PutObjects();
   /// Path of the pod's object at the API server.
   std::string ServedPath(const std::string& pod) const;
@@ -63,20 +63,21 @@ class LocalNode final : public Node {
   std::unique_ptr<operate::Supervisor> supervisor_;
   struct Runtime;
   std::unique_ptr<Runtime> runtime_;
-  /// Asked once for each container that runs or has ended; nullopt: no answer.
+  /// The exit time of a container, queried once for each container; nullopt: no answer.
   struct Start {
     std::optional<WallTime> at;  // nullopt: its process never ran
   };
   std::optional<Start> StartOf(const std::string& container);
 
   ApiServer server_;
-  std::map<std::string, bool> served_;  // pods that were put there -> whether forced
+  std::map<std::string, bool> served_;  // pods created at the API server -> whether deletion was
+                                        // forced
   bool objects_put_ = false;
-  std::vector<SeenEvents> events_;  // as last listed
+  std::vector<SeenEvents> events_;  // events as last listed
   Clock::Time events_due_;
   Snapshot last_;
-  operate::KnownPods pods_;              // ever seen
-  std::map<std::string, Start> starts_;  // by container
+  operate::KnownPods pods_;              // all pods ever seen
+  std::map<std::string, Start> starts_;  // start time by container
   std::unique_ptr<LocalFaults> faults_;
 };
 

@@ -8,7 +8,7 @@
 namespace splitlet::chaos {
 namespace {
 
-/// The word after `flag` in the script that runit runs.
+/// The argument of `flag` in the script that runit runs.
 std::string FlagOf(const std::string& service, const std::string& flag) {
   std::istringstream words(ReadAll("sv/" + service + "/run"));
   std::string word;

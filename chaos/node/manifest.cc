@@ -17,16 +17,16 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// In the name of an image; replaced by another word each time the pod is put.
+/// Placeholder in an image name; replaced by another word each time the pod is created.
 constexpr std::string_view kLife = "{life}";
 
-/// The fsGroup of pods with volumes.
+/// fsGroup of pods with volumes.
 constexpr int kFsGroup = 2000;
-/// Kinds of the persistent volumes that the pods' claims are bound to.
+/// Kinds of the persistent volumes to which the pods' claims are bound.
 constexpr std::string_view kClaims[] = {"local", "hostPath"};
 std::string ClaimName(std::string_view kind) { return kind == "local" ? "local" : "host-path"; }
 
-/// Checks of the script: files in its volumes, writable volumes, volumes of the pod's group.
+/// Checks in the script: files in volumes, writable volumes, the group of volumes.
 struct VolumeKinds {
   std::vector<std::string> filled, writable, of_group;
 };
@@ -95,7 +95,7 @@ void AddVolumes(bool api, kube::PodSpec& spec) {
     add(ClaimName(kind))->mutable_persistent_volume_claim()->set_claim_name(ClaimName(kind));
 }
 
-/// `forever` is for scripts that only run: it ends immediately at TERM.
+/// `forever` is for scripts that only run, and end immediately at TERM.
 std::string Script(const PodToRun& pod) {
   return fmt::format(
       "w() {{ read -r up rest < /proc/uptime; echo \"$1 $up\" >> /witness/{}; }}\n"
@@ -107,7 +107,7 @@ std::string Script(const PodToRun& pod) {
 
 constexpr std::string_view kPostStart = "post", kPreStop = "pre";
 
-/// Runs once in a container; a second run of its kind writes "again".
+/// Hooks that record their run once; a second run in one container writes "again".
 void AddHook(const PodToRun& pod, std::string_view kind, core::LifecycleHandler& hook) {
   const std::string script = fmt::format(
       "mkdir /{0} 2>/dev/null && word={0} || word=again; read -r up rest < /proc/uptime; "
@@ -117,7 +117,7 @@ void AddHook(const PodToRun& pod, std::string_view kind, core::LifecycleHandler&
     hook.mutable_exec()->add_command(word);
 }
 
-/// The limits are far above the time of a command on a busy machine: only a probe that hangs fails.
+/// Timeouts are far above the time of a command on a busy machine, so only a hanging probe fails.
 void AddProbe(const std::string& file, core::Probe& probe) {
   for (const auto& word : {std::string("test"), std::string("-s"), "/witness/" + file})
     probe.mutable_handler()->mutable_exec()->add_command(word);
@@ -166,7 +166,7 @@ std::string ManifestOf(const PodToRun& pod, const Place& place) {
   }
   if (!pod.from->api)
     return kube::ToJson(made, {.api_version = "v1", .kind = "Pod", .indent = 2}) + "\n";
-  made.mutable_metadata()->set_name(pod.name + "-" + place.node);  // as a static pod is called
+  made.mutable_metadata()->set_name(pod.name + "-" + place.node);  // the name of a static pod
   made.mutable_metadata()->set_namespace_("default");
   made.mutable_spec()->set_node_name(place.node);
   return kube::ToJson(made, {.api_version = "v1", .kind = "Pod"});

@@ -15,9 +15,9 @@
 namespace splitlet::chaos {
 
 struct Place {
-  std::string witness_dir;  // where containers write a line at each start, TERM and hook
-  int processors = 1;       // of the node
-  std::string node;         // its name
+  std::string witness_dir;  // directory where containers write a line at each start, TERM and hook
+  int processors = 1;       // CPUs of the node
+  std::string node;         // name of the node
 };
 
 /// Label of each pod: the version of its PodToRun.

@@ -47,7 +47,7 @@ pid_t ParentOf(pid_t pid) {
   return parent;
 }
 
-/// Inodes of its sockets.
+/// Inodes of the process's sockets.
 std::set<std::string> SocketsOf(pid_t pid) {
   std::set<std::string> inodes;
   std::error_code error;
@@ -60,7 +60,7 @@ std::set<std::string> SocketsOf(pid_t pid) {
   return inodes;
 }
 
-/// Own ports of its TCP connections to `remote_port`.
+/// Local ports of its TCP connections to `remote_port`.
 std::vector<int> PortsTo(pid_t pid, int remote_port) {
   std::vector<int> ports;
   const auto inodes = SocketsOf(pid);
@@ -171,7 +171,7 @@ Status Partition::Heal(const std::string& process) {
     command.insert(command.end(), rule.begin(), rule.end());
     if (const auto out = process::RunProgram({.argv = command}); !out.ok()) worst = out.status();
   }
-  // All that are in the group now: the supervisor may have restarted the process.
+  // All processes now in the group: the supervisor may have restarted the process.
   const std::string group = root_ + "/" + GroupOf(process);
   std::string home = "/";
   for (const auto& [pid, where] : taken.mapped().homes) home = where;

@@ -25,7 +25,7 @@ class Partition {
 
   Status CanCut() const;
   Status Cut(const std::string& process, pid_t pid);
-  /// No packet of this machine to the server's port, or from it.
+  /// Drops all packets between this machine and the server's port.
   Status CutPort(const std::string& server, const std::string& port);
   Status Heal(const std::string& process);
 
@@ -33,14 +33,14 @@ class Partition {
   using Rule = std::vector<std::string>;
   struct Cutting {
     std::vector<Rule> rules;
-    std::map<pid_t, std::string> homes;  // process id -> cgroup it was in
+    std::map<pid_t, std::string> homes;  // process id -> its cgroup before the fault
   };
   std::string GroupOf(const std::string& process) const;
   Status AddRule(Cutting& cutting, Rule rule);
   Status MoveToGroup(Cutting& cutting, const std::string& group, pid_t pid);
 
   const std::string top_;
-  std::string root_;  // of the unified hierarchy; empty: there is none
+  std::string root_;  // mount of the unified hierarchy; empty: none
   int bus_port_ = 0;
   std::map<std::string, Cutting> cuttings_;
 };

@@ -1,8 +1,7 @@
 #pragma once
 
-/// Holds a port of loopback before its owner does: every second client gets garbage, the others get
-/// nothing.
-/// Made by LocalFaults.
+/// Holds a port of loopback before its owner can bind it: every second client gets garbage, the
+/// others get nothing. Made by LocalFaults.
 /// Threads: one of its own.
 /// Errors: of bind.
 

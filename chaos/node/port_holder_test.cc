@@ -67,7 +67,7 @@ TEST(Floods, OpenConnectionsAndGoOnWhateverIsRefused) {
   });
   std::vector<int> taken;
   while (taken.size() < 300) taken.push_back(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  while (counts.refused == 0) poll(nullptr, 0, 10);  // no list is answered
+  while (counts.refused == 0) poll(nullptr, 0, 10);  // no list gets an answer
   stopped = true;
   flood.join();
   EXPECT_GE(counts.connections, 290u);

@@ -28,7 +28,7 @@ namespace stdfs = std::filesystem;
 
 constexpr const char* kMark = "export SPLITLET_BOOT_ID=";
 
-/// The service is not started again when it ends.
+/// Keeps runit from restarting the service when it ends.
 void LetEnd(const std::string& service) {
   const int fd =
       open(("sv/" + service + "/supervise/control").c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -66,7 +66,7 @@ std::set<std::string> TasksOf(const LocalPaths& paths) {
   return ids;
 }
 
-/// A kernel has no cgroups after a reboot. Removes the innermost first, and waits for processes
+/// After a reboot a kernel has no cgroups. Removes the innermost first, and waits for processes
 /// that are still ending.
 void DropCgroups(const std::set<std::string>& ids) {
   for (int i = 0; i < 20; ++i) {
@@ -92,7 +92,7 @@ Status SetBootId(const std::string& process, const std::string& id) {
   return chmod(path.c_str(), 0755) == 0 ? OkStatus() : ErrnoStatus(errno);
 }
 
-/// The API server counts as another machine and goes on.
+/// The API server counts as another machine and keeps running.
 std::vector<std::string> ServicesHere(operate::Supervisor& supervisor) {
   std::vector<std::string> here;
   for (const auto& service : Services())

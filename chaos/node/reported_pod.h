@@ -1,6 +1,6 @@
 #pragma once
 
-/// Parses statuses of pods, of the node or of the API server, and events of the API server. Called
+/// Parses pod and node statuses of the node or the API server, and events of the API server. Called
 /// by LocalNode and ApiServer.
 /// Threads: pure functions, any.
 /// Errors: INVALID_ARGUMENT for another document.
@@ -19,7 +19,7 @@ void ReadStatus(const kube::PodStatus& status, ReportedPod& pod);
 /// A PodList as JSON.
 StatusOr<std::vector<ReportedPod>> ParsePodList(const std::string& json);
 
-/// An EventList as JSON, added up for each pod.
+/// An EventList as JSON, with one sum for each pod.
 StatusOr<std::vector<SeenEvents>> ParseEventList(const std::string& json);
 
 }  // namespace splitlet::chaos

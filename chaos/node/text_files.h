@@ -12,7 +12,8 @@ namespace splitlet::chaos {
 
 std::string ReadAll(const std::string& path);
 
-/// Writes a file beside it and renames it. Mode 0644; the caller makes a script executable again.
+/// Writes a temporary file in the same folder and renames it. Mode 0644; the caller makes a script
+/// executable again.
 Status WriteByRename(const std::string& path, const std::string& content);
 
 }  // namespace splitlet::chaos

@@ -72,7 +72,7 @@ std::string ViolationHtml(const Violation& v) {
                                  operate::HtmlText(v.rule), operate::HtmlText(v.subject),
                                  operate::HtmlText(v.text), operate::TimeText(v.at));
   if (!v.around.empty()) {
-    html += "<details><summary>what happened around it</summary><pre>";
+    html += "<details><summary>events around the violation</summary><pre>";
     for (const auto& line : v.around) html += operate::HtmlText(line) + "\n";
     html += "</pre></details>";
   }
@@ -82,7 +82,8 @@ std::string ViolationHtml(const Violation& v) {
 std::string RoundHtml(const Outcome& round, size_t number) {
   std::string html = fmt::format(
       "<h2>Round {}: seed {}</h2>\n<p>{} until all pods ran, {} to settle after the last fault, "
-      "{} until all was gone. {} inspections, at most {} apart; the runtime did not answer {} of "
+      "{} until everything was removed. {} inspections, at most {} apart; the runtime did not "
+      "answer {} of "
       "them, status {}. The plan was at most {} late.{}{}</p>\n",
       number, round.seed, operate::TimeText(round.to_start), operate::TimeText(round.to_settle),
       operate::TimeText(round.to_go), round.inspections, operate::TimeText(round.longest_gap),
@@ -94,7 +95,7 @@ std::string RoundHtml(const Outcome& round, size_t number) {
   for (const auto& v : round.violations) html += ViolationHtml(v);
   html += operate::TimelineSvg(round.timeline) + Legend();
   html += CountRows(round.done, round.failed) + PeakRows(round.peaks);
-  html += fmt::format("<details><summary>All that was done and seen ({} lines)</summary><pre>",
+  html += fmt::format("<details><summary>Timeline ({} lines)</summary><pre>",
                       round.timeline.entries.size());
   for (const operate::Entry& entry : round.timeline.entries)
     html += operate::HtmlText(fmt::format("{:>9}  {:14} {}", operate::TimeText(entry.at), entry.who,

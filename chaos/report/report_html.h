@@ -1,7 +1,6 @@
 #pragma once
 
-/// The report of a run as one HTML page without anything from outside, for people. Called by
-/// RunScenario.
+/// The report of a run as one HTML page that loads nothing else, for people. Called by RunScenario.
 /// Threads: pure functions, any.
 /// Errors: none.
 

@@ -1,4 +1,5 @@
-// Rules about pods of an API server: a node that is right breaks none, each naive one is caught.
+// Rules about API pods: a correct node breaks none of them, and each bug of a naive agent breaks
+// one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,15 +99,15 @@ TEST(ApiPods, EachNaiveAgentIsCaughtByItsRule) {
     Bug bug;
     const char* want;
   } kCases[] = {
-      {Bug::kKeepsObject, "is still at the API server, but is removed"},
+      {Bug::kKeepsObject, "was removed, but is still at the API server"},
       {Bug::kResurrects, "runs although the API server no longer has the pod"},
       {Bug::kResurrects, "resurrected forced-"},
       {Bug::kForgetsForced, "unwanted forced-"},
-      {Bug::kEventStorm, "events about it in a minute at the API server, the limit is 100"},
+      {Bug::kEventStorm, "events about the pod in a minute at the API server, the limit is 100"},
       {Bug::kRevivesThere, "phase Running after Succeeded at the API server"},
       {Bug::kNoMirror, "server web-0: is 0 times at the API server"},
       {Bug::kOldMirror, "is version 0 there, want "},
-      {Bug::kStaleThere, "the API server has other containers than the node reports"},
+      {Bug::kStaleThere, "the API server shows other containers than the node"},
       {Bug::kNodeNotReady, "server node: is not Ready at the API server"},
       {Bug::kDoublesOnKill, "one-container api-"},
       {Bug::kForgetsRemoval, "unwanted more-"},
@@ -194,7 +195,7 @@ TEST(ApiPods, AreBoundToTheNodeAndCalledAsAStaticPodIs) {
   EXPECT_THAT(plain.spec().containers(0).command(2), Not(HasSubstr("secret")));
 }
 
-/// As fake-api takes them, and as pod-worker wants those of a claim.
+/// Format that fake-api accepts, and that pod-worker requires for pods with claims.
 TEST(ApiPods, HaveClaimsOnVolumesOfThisNode) {
   size_t claims = 0, volumes = 0;
   for (const auto& [path, json] : ObjectsOfVolumes("/v", "n1")) {

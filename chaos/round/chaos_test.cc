@@ -29,8 +29,8 @@ pods:
 - {name: same, count: 2, run: forever, sameUid: true}
 - {name: cut, count: 2, run: forever}
 )";
-/// Pods with sidecars, for whom there is no room beside each other, whose containers are removed
-/// behind the agent, and that end and come back under their UID.
+/// Pods with sidecars that do not fit on the node together. Their containers are removed behind the
+/// agent's back, and they end and return under the same UID.
 constexpr const char* kOthers = R"(
 name: others
 duration: 40s
@@ -178,7 +178,7 @@ TEST(Chaos, WhatTheRuntimeLostSightOfIsCountedAndIsNoLeakOfTheAgent) {
   EXPECT_EQ(outcome->runtime_leaks.size(), 1u);
   EXPECT_THAT(ReportJson({.scenario = "s", .rounds = {*outcome}}),
               HasSubstr("\"forgottenByRuntime\": 1"));
-  // Resources that an agent can remove are leaks all the same, and so are all while the runtime
+  // A resource that an agent could still remove is a leak, and so is any leftover while the runtime
   // runs.
   Trial mounts(Bug::kLeaksMount, with("containerd"));
   EXPECT_THAT(mounts.Rules(1), Not(IsEmpty()));
@@ -250,12 +250,12 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
     const char* rule;
   } kCases[] = {{Bug::kSidecarsLate, "order car-0: app was started 0.1s before side-1"},
                 {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
-                {Bug::kIgnoresRoom, "room port-8080: two pods have it at the same time"},
+                {Bug::kIgnoresRoom, "room port-8080: two pods use the port at the same time"},
                 {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
                 {Bug::kNeverHooks, "containers started, no postStart began"},
                 {Bug::kNeverHooks, "containers got TERM, no preStop began"},
                 {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
-                {Bug::kEndedForEver, "ends again-0: is over and never ran in this incarnation"}};
+                {Bug::kEndedForEver, "ends again-0: has ended but never ran in this incarnation"}};
   for (const auto& c : kCases) {
     std::set<std::string> rules;
     for (uint64_t seed = 1; seed <= 5; ++seed)

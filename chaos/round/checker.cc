@@ -68,7 +68,7 @@ std::vector<Violation> Checker::StillRunning() const {
     if (!stop.may_live)
       found.push_back(
           MakeViolation("unwanted", stop.pod,
-                        fmt::format("container {} runs although its pod was removed or changed",
+                        fmt::format("container {} still runs after its pod was removed or changed",
                                     id.substr(0, 12))));
   return found;
 }

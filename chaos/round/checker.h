@@ -1,9 +1,9 @@
 #pragma once
 
-/// Feeds the rules with what happens in a round and what is seen of the node. Called by Engine.
-/// Owns:    the rules and what they judge by: wanted pods, faults, containers that must stop.
+/// Feeds the rules with steps of the round and snapshots of the node. Called by Engine.
+/// Owns:    the rules and their inputs: wanted pods, faults, containers that must stop.
 /// Threads: one.
-/// Errors:  none; what breaks a rule is a violation, announced once for each subject.
+/// Errors:  none; a broken rule is a violation, announced once for each subject.
 /// Source:  docs/reliability.md, "What must hold".
 
 #include <memory>
@@ -33,16 +33,16 @@ class Checker {
   void OnEnd(const Action& action, WallTime at) { disturbances_.End(action, at); }
   /// Call after every inspection of the node.
   void OnInspected(const Snapshot& snapshot);
-  /// The pods of the start are as they should be: from now on `unharmed` counts.
+  /// The first pods run as they should, so the rule `unharmed` applies from now on.
   void OnSettled(const Snapshot& snapshot);
 
-  /// Violations when no fault is left; empty: all is right.
+  /// Violations after the last fault ended; empty: none.
   std::vector<Violation> AtRest(const Snapshot& snapshot) const;
-  /// Violations after every pod was removed; empty: all is right.
+  /// Violations after every pod was removed; empty: none.
   std::vector<Violation> AfterAll(const Snapshot& snapshot) const;
-  /// Found by inspections since the last call.
+  /// Violations that inspections found since the last call.
   std::vector<Violation> Take() { return findings_.Take(); }
-  /// Containers whose pod was removed or changed, and that have not ended.
+  /// Containers that still run although their pod was removed or changed.
   std::vector<Violation> StillRunning() const;
 
  private:

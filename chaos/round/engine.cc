@@ -19,14 +19,14 @@ constexpr Duration kRuntimeCleans = 15s;
 /// The report shows this much of the timeline around a violation.
 constexpr Duration kBefore = 5s, kAfter = 1s;
 constexpr size_t kMaxAround = 200;
-/// The report shows the timeline around the first violations only, which say most.
+/// The report shows the timeline only for the first violations, which explain most.
 constexpr size_t kMaxDetailed = 25;
 
 using State = SeenContainer::State;
 
 bool IsSetAgain(const Action& action) {
   if (action.kind == FaultKind::kLimitMemory || action.kind == FaultKind::kPartition) return true;
-  // A term that counts, or crashes, would never end if it were set again.
+  // Terms with a count, and crashes, must not be set again, or they would never end.
   return std::ranges::all_of(action.points,
                              [](const Action::Point& p) {
                                return p.term.find('*') == std::string::npos &&
@@ -35,7 +35,7 @@ bool IsSetAgain(const Action& action) {
          !action.points.empty();
 }
 
-/// The fault kills the runtime or its caller, so calls between them may be interrupted.
+/// The fault kills the runtime or its caller, so it may interrupt calls between them.
 bool InterruptsCalls(const Action& action) {
   if (action.target != "containerd" && action.target != "pod-worker") return false;
   const FaultKind kind = action.kind;
@@ -126,7 +126,7 @@ Status Engine::StartPods() {
     return Unavailable("no manifest can be put on the node: {}",
                        outcome_.timeline.entries.back().text);
   outcome_.to_start = Settle("start", [this] { return checker_.AtRest(last_); });
-  Progress(fmt::format("{} pods are as they should be after {}", present_.size(),
+  Progress(fmt::format("{} pods run as wanted after {}", present_.size(),
                        operate::TimeText(outcome_.to_start)));
   if (outcome_.violations.empty()) checker_.OnSettled(last_);
   return OkStatus();
@@ -138,7 +138,7 @@ void Engine::CarryOut() {
   watches_ = true;
   size_t next = 0;
   while (!Stopped()) {
-    // Inspections go on even when the plan is late.
+    // Inspections continue even when the plan is late.
     if (Elapsed() >= inspection_due_) Inspect();
     const bool over = next == plan_.steps.size();
     const Duration due = start + (over ? scenario_.duration : plan_.steps[next].at);
@@ -318,7 +318,7 @@ void Engine::Inspect() {
   MeasureInspection(now, began);
   checker_.OnInspected(now);
   Record(now);
-  if (!now.runtime_answered) {  // as far as is known
+  if (!now.runtime_answered) {  // unknown: the runtime did not answer
     now.containers = std::move(last_.containers);
     now.sandboxes = std::move(last_.sandboxes);
   }

@@ -21,7 +21,7 @@
 
 namespace splitlet::chaos {
 
-/// Waits; a fake moves its clock.
+/// Waits for this long; a fake advances its clock.
 class Pacer {
  public:
   virtual ~Pacer() = default;
@@ -32,8 +32,8 @@ struct EngineDeps {
   Node& node;
   const Clock& clock;
   Pacer& pacer;
-  std::function<bool()> stopped;                     // ends the round early
-  std::function<void(const std::string&)> progress;  // one line; may be empty
+  std::function<bool()> stopped;                     // true ends the round early
+  std::function<void(const std::string&)> progress;  // prints one line; may be empty
 };
 
 /// An error for the first step of the plan that cannot be done on this node.
@@ -58,7 +58,8 @@ class Engine {
   void Begin(const Action& action);
   void End(const Action& action);
   void EndAll();
-  /// Inspects until `problems` finds nothing for kCalm; what it finds at the limit is a violation.
+  /// Inspects until `problems` has been empty for kCalm. Problems left at the time limit become
+  /// violations.
   Duration Settle(const std::string& what, const std::function<std::vector<Violation>()>& problems);
   void TearDown();
   void CheckLeaks();
@@ -86,15 +87,15 @@ class Engine {
   Outcome outcome_;
   Clock::Time began_;
   Snapshot last_;
-  // Since the begin: when the last inspection began, and when the next is due.
+  // Since the start of the round: when the last inspection began, and when the next is due.
   Duration inspected_at_{0}, inspection_due_{0};
-  bool watches_ = false;          // from the first fault until it has settled
-  std::set<std::string> before_;  // host resources
+  bool watches_ = false;          // from the first fault until the node has settled
+  std::set<std::string> before_;  // host resources before the round
   InterruptedCalls interrupted_calls_;
-  std::map<std::string, Active> active_;     // by KeyOf
-  std::map<std::string, int> versions_;      // pod -> how often it was put
+  std::map<std::string, Active> active_;     // active faults by KeyOf
+  std::map<std::string, int> versions_;      // pod -> version last created
   std::set<std::string> present_;            // pods
-  std::map<std::string, size_t> open_bars_;  // what is open -> index of its bar
+  std::map<std::string, size_t> open_bars_;  // key of an open bar -> index of the bar
   std::map<std::string, pid_t> pids_;
 };
 

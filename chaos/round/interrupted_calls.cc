@@ -25,7 +25,7 @@ std::set<std::string> InterruptedCalls::Affected(const std::set<std::string>& re
   for (const auto& resource : resources) {
     const auto span = listed_.find(operate::RuntimeIdOf(resource));
     const bool hit = span == listed_.end()
-                         ? !times_.empty()  // it was being made, or the resource names no id
+                         ? !times_.empty()  // the resource was just being created, or names no id
                          : std::ranges::any_of(times_, [&span](const Span& time) {
                              const auto& [first, last] = span->second;
                              return time.second >= first - kCall && time.first <= last + kCall;

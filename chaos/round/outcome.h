@@ -27,16 +27,18 @@ struct Outcome {
   bool interrupted = false;
   std::vector<Violation> violations;
   operate::Timeline timeline;
-  std::map<std::string, int> done;    // "kill" -> how often; "create", ...
-  std::map<std::string, int> failed;  // the same, of what could not be done
-  std::map<std::string, Peak> peaks;  // by process
+  std::map<std::string, int> done;    // kind of step ("kill", "create", ...) -> number carried out
+  std::map<std::string, int> failed;  // the same for steps that failed
+  std::map<std::string, Peak> peaks;  // peak use by process
   Duration to_start{0}, to_settle{0}, to_go{0};
-  std::set<std::string> runtime_leaks;  // host resources that the runtime has forgotten
+  std::set<std::string> runtime_leaks;  // host resources of containers that the runtime has
+                                        // forgotten
   int inspections = 0;
   // From the first fault until the node had settled:
-  int blind_to_runtime = 0, blind_to_status = 0;  // inspections without its answer
-  Duration longest_gap{0};                        // from the begin of one to that of the next
-  Duration latest_step{0};                        // how late the plan was at worst
+  int blind_to_runtime = 0, blind_to_status = 0;  // inspections that the runtime (or status) did
+                                                  // not answer
+  Duration longest_gap{0};                        // longest time from one inspection to the next
+  Duration latest_step{0};                        // worst delay of a step of the plan
 };
 
 }  // namespace splitlet::chaos

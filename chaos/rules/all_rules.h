@@ -11,7 +11,7 @@
 
 namespace splitlet::chaos {
 
-/// In the order in which they are fed.
+/// In the order in which Checker feeds them.
 std::vector<std::unique_ptr<Rule>> AllRules(const RuleContext& context);
 
 }  // namespace splitlet::chaos

@@ -5,7 +5,7 @@
 namespace splitlet::chaos {
 namespace {
 
-/// A process that died costs this much beside the time it is away: it starts and lists again.
+/// Allowed in addition to the downtime of a process: its start and its first listing.
 constexpr Duration kRestartCost = 3s;
 
 /// The fault can make a stop late.

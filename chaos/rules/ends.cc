@@ -15,7 +15,7 @@ void EndsRule::AtRest(const Snapshot& snapshot, std::vector<Violation>& found) c
     if (!ContainersOf(snapshot, wanted.full_name, SeenContainer::State::kRunning).empty())
       found.push_back(MakeViolation("ends", name, "still runs"));
     const ReportedPod* reported = ReportedOf(snapshot, wanted.full_name);
-    if (reported == nullptr) continue;  // `status` finds that
+    if (reported == nullptr) continue;  // the rule `status` reports this
     CheckStarted(wanted, *reported, snapshot, found);
     CheckPhase(wanted, *reported, found);
   }
@@ -32,7 +32,7 @@ void EndsRule::CheckStarted(const WantedPod& pod, const ReportedPod& reported,
                          return at > *pod.new_incarnation - kSlack;
                        });
   if (!started)
-    found.push_back(MakeViolation("ends", name, "is over and never ran in this incarnation"));
+    found.push_back(MakeViolation("ends", name, "has ended but never ran in this incarnation"));
 }
 
 void EndsRule::CheckPhase(const WantedPod& pod, const ReportedPod& reported,

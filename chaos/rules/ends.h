@@ -1,7 +1,7 @@
 #pragma once
 
-/// `ends`: at rest each pod that must end has ended as the scenario expects, and it did run. Made
-/// by AllRules.
+/// `ends`: at rest each pod that must end has run, and has ended as the scenario expects. Made by
+/// AllRules.
 /// Threads: one.
 /// Errors:  none.
 
@@ -9,7 +9,8 @@
 
 namespace splitlet::chaos {
 
-/// Failed is right, too, for a pod whose container was ended before its process ran, or by a fault.
+/// Failed is also correct for a pod whose container ended before its process ran, or through a
+/// fault.
 class EndsRule final : public Rule {
  public:
   using Rule::Rule;
@@ -18,7 +19,7 @@ class EndsRule final : public Rule {
  private:
   void CheckPhase(const WantedPod& pod, const ReportedPod& reported,
                   std::vector<Violation>& found) const;
-  /// A pod that was put when nothing was left of an earlier incarnation has run since.
+  /// A pod created when nothing of an earlier incarnation was left has run since.
   void CheckStarted(const WantedPod& pod, const ReportedPod& reported, const Snapshot& snapshot,
                     std::vector<Violation>& found) const;
 };

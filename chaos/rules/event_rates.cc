@@ -4,7 +4,7 @@ namespace splitlet::chaos {
 
 int64_t EventRates::InLastMinute(const std::string& uid, Clock::Time now, int64_t count) {
   History& history = histories_[uid];
-  // The server has lost its events.
+  // The count fell: the server has lost its events.
   if (!history.empty() && count < history.back().second) history.clear();
   if (history.empty()) history.emplace_back(now - kSpan, 0);
   if (history.back().second != count) history.emplace_back(now, count);

@@ -19,12 +19,13 @@ class EventRates {
  public:
   static constexpr Duration kSpan = 60s;
 
-  /// `count`: all events ever recorded of the pod with this UID, as seen at `now`. Earlier events
-  /// than the first call count as of that call.
+  /// `count`: total events of the pod with this UID, as seen at `now`. Events before the first call
+  /// count as of that call.
   int64_t InLastMinute(const std::string& uid, Clock::Time now, int64_t count);
 
  private:
-  // Counts and their times; the first is a minute old or older, if known.
+  // Total counts with their times, oldest first. The first entry is at least a minute old, unless
+  // the history is shorter.
   using History = std::deque<std::pair<Clock::Time, int64_t>>;
   std::map<std::string, History> histories_;
 };

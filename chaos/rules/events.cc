@@ -12,8 +12,8 @@ void EventsRule::OnInspected(const Snapshot& snapshot) {
     if (context().pods.IsOurs(seen.pod) && recorded > limit)
       context().findings.Add(
           "events", context().pods.ShortName(seen.pod),
-          fmt::format("{} events about it in a minute at the API server, the limit is {}", recorded,
-                      limit));
+          fmt::format("{} events about the pod in a minute at the API server, the limit is {}",
+                      recorded, limit));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `events`: the API server gets no more events about a pod in a minute than is allowed. Made by
+/// `events`: the API server gets at most the allowed number of events of a pod in a minute. Made by
 /// AllRules.
 /// Threads: one.
 /// Errors:  none.

@@ -16,7 +16,7 @@ namespace splitlet::chaos {
 
 class Findings {
  public:
-  /// Only the first of a rule and a subject counts.
+  /// The first violation of each rule and subject counts, later ones are dropped.
   void Add(const std::string& rule, const std::string& subject, std::string text) {
     if (announced_.insert({rule, subject}).second)
       found_.push_back(MakeViolation(rule, subject, std::move(text)));

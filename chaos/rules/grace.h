@@ -1,7 +1,7 @@
 #pragma once
 
-/// `grace`: from TERM to the end a container takes no more than the grace period, and from the
-/// removal of its pod no less. Made by AllRules.
+/// `grace`: from TERM to its end a container takes at most the grace period; from the removal of
+/// its pod at least the grace period. Made by AllRules.
 /// Threads: one.
 /// Errors:  none.
 
@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// The time in which a fault hit what stops containers is excused.
+/// Excuses the time in which a fault delayed the processes that stop containers.
 class GraceRule final : public Rule {
  public:
   using Rule::Rule;

@@ -7,8 +7,8 @@
 namespace splitlet::chaos {
 namespace {
 
-/// A worker that is killed between its record of a hook and the call leaves the hook out: one may
-/// be missing, not this many.
+/// A worker killed between recording a hook and calling it skips the hook. That explains one
+/// missing hook, not this many.
 constexpr size_t kManyHooks = 4;
 
 /// "web-3" of "web-3.2"
@@ -19,7 +19,7 @@ std::string PodOf(const std::string& witness) { return witness.substr(0, witness
 void HooksRule::OnInspected(const Snapshot& snapshot) {
   for (const auto& [file, witness] : snapshot.witnesses)
     if (witness.hooks_again > 0)
-      context().findings.Add("hooks", PodOf(file), "a hook began twice in one container");
+      context().findings.Add("hooks", PodOf(file), "a hook started twice in one container");
 }
 
 void HooksRule::AtRest(const Snapshot& snapshot, std::vector<Violation>& found) const {

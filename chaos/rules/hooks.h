@@ -8,7 +8,7 @@
 
 namespace splitlet::chaos {
 
-/// Judges by what the hooks themselves wrote.
+/// Decides by the lines that the hooks themselves wrote.
 class HooksRule final : public Rule {
  public:
   using Rule::Rule;

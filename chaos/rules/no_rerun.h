@@ -8,7 +8,7 @@
 
 namespace splitlet::chaos {
 
-/// Judges by what the containers themselves wrote.
+/// Decides by the lines that the containers themselves wrote.
 class NoRerunRule final : public Rule {
  public:
   using Rule::Rule;

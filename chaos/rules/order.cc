@@ -38,7 +38,7 @@ void OrderRule::CheckStarts(const SeenSandbox& sandbox, const Starts& starts) co
     context().findings.Add("order", context().pods.ShortName(sandbox.pod), std::move(text));
   };
   const auto& spec = context().pods.TemplateOf(sandbox.pod)->pod->spec();
-  std::vector<std::string> later;  // in the spec than the init container that is checked
+  std::vector<std::string> later;  // containers after the checked init container in the spec
   for (const auto& app : spec.containers()) later.push_back(app.name());
   for (int i = spec.init_containers_size() - 1; i >= 0; --i) {
     const std::string& name = spec.init_containers(i).name();

@@ -26,7 +26,7 @@ class OrderRule final : public Rule {
   void CheckStarts(const SeenSandbox& sandbox, const Starts& starts) const;
   void CheckStop(const EndedStop& ended, const Snapshot& snapshot) const;
 
-  std::map<std::string, Starts> first_starts_;  // by sandbox
+  std::map<std::string, Starts> first_starts_;  // container starts by sandbox
 };
 
 }  // namespace splitlet::chaos

@@ -15,7 +15,7 @@ void ProcessBackRule::OnInspected(const Snapshot& snapshot) {
     const Clock::Time since = absent_.try_emplace(process.name, snapshot.at).first->second;
     if (snapshot.at - since > context().scenario.limits.back)
       context().findings.Add("process-back", process.name,
-                             fmt::format("does not run for {} although nothing keeps it down",
+                             fmt::format("has been down for {} although no fault keeps it down",
                                          operate::TimeText(snapshot.at - since)));
   }
 }

@@ -42,7 +42,7 @@ void RestartsRule::CheckPod(const WantedPod& pod, const ReportedPod& reported,
     found.push_back(MakeViolation("restarts", pod.pod.name, std::move(text)));
   };
   const auto witness = snapshot.witnesses.find(pod.pod.witness);
-  // A pod that restarts all the time may have restarted between two of the lists.
+  // A pod that restarts constantly may have restarted between the two lists.
   const int lag = pod.pod.from->ends == Ends::kRestarts ? 1 : 0;
   for (const auto& c : reported.containers) {
     const auto [attempt, restarts] = NewestAttempt(snapshot, reported.uid, c.name);

@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// Pods that are reported Running.
+/// Checks pods that are reported Running.
 class RestartsRule final : public Rule {
  public:
   using Rule::Rule;

@@ -9,7 +9,9 @@
 namespace splitlet::chaos {
 
 void ResurrectedRule::OnInspected(const Snapshot& snapshot) {
-  if (snapshot.runtime_answered) CheckRuntime(snapshot);  // before the pods that leave now
+  if (snapshot.runtime_answered)
+    CheckRuntime(snapshot);  // before CheckServer adds the pods that
+                             // leave now
   if (snapshot.server_answered) RecordServer(snapshot);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// `resurrected`: nothing runs of a pod that the API server no longer has. The object of a pod that
-/// was deleted by force goes first; once all its containers have ended, nothing of it begins again.
-/// Made by AllRules.
+/// `resurrected`: a pod that the API server no longer has does not run. Forced deletion removes the
+/// object first; once all containers of that pod have ended, none of them starts again. Made by
+/// AllRules.
 /// Owns:    which pods left the API server.
 /// Threads: one.
 /// Errors:  none.
@@ -14,8 +14,8 @@
 
 namespace splitlet::chaos {
 
-/// The runtime is listed before the server. So containers of a pod that has just left the server
-/// are judged only at the next inspection.
+/// The runtime is listed before the server. So the rule checks containers of a pod that has just
+/// left the server only at the next inspection.
 class ResurrectedRule final : public Rule {
  public:
   using Rule::Rule;
@@ -25,9 +25,9 @@ class ResurrectedRule final : public Rule {
   void CheckRuntime(const Snapshot& snapshot);
   void RecordServer(const Snapshot& snapshot);
 
-  // All by UID at the API server; mirror pods are left out.
+  // UIDs of pods at the API server, without mirror pods.
   std::set<std::string> served_, left_server_;
-  // Pods deleted by force: something still runs; nothing runs any more.
+  // State of a pod deleted by force: containers still run, or none runs any more.
   std::set<std::string> forced_running_, forced_over_;
 };
 

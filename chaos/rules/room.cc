@@ -9,7 +9,7 @@ namespace splitlet::chaos {
 
 void RoomRule::OnInspected(const Snapshot& snapshot) {
   if (!snapshot.runtime_answered) return;
-  std::map<std::string, const PodTemplate*> running;  // by UID
+  std::map<std::string, const PodTemplate*> running;  // running containers by UID
   for (const auto& c : snapshot.containers)
     if (c.state == SeenContainer::State::kRunning && context().pods.IsOurs(c.pod))
       running[c.uid] = context().pods.TemplateOf(c.pod);
@@ -19,12 +19,11 @@ void RoomRule::OnInspected(const Snapshot& snapshot) {
     percent += from->cpu_percent;
     if (from->host_port != 0 && ++ports[from->host_port] > 1)
       context().findings.Add("room", fmt::format("port-{}", from->host_port),
-                             "two pods have it at the same time");
+                             "two pods use the port at the same time");
   }
   if (percent > 100)
-    context().findings.Add(
-        "room", "node",
-        fmt::format("pods that request {} % of its processors run at the same time", percent));
+    context().findings.Add("room", "node",
+                           fmt::format("running pods request {} % of the node's CPUs", percent));
 }
 
 }  // namespace splitlet::chaos

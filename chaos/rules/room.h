@@ -1,7 +1,7 @@
 #pragma once
 
-/// `room`: the pods that run fit into the node's processors, and no two of them have one host port.
-/// Made by AllRules.
+/// `room`: running pods fit into the node's CPUs, and no two of them use the same host port. Made
+/// by AllRules.
 /// Threads: one.
 /// Errors:  none.
 
@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// Judges by what the runtime runs.
+/// Decides by the runtime's list.
 class RoomRule final : public Rule {
  public:
   using Rule::Rule;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// A rule: what must hold of a node, whatever breaks. Each rule is a class of its own; Checker
-/// feeds them all, in the order of AllRules.
+/// A rule: a property of a node that must hold under every fault. Each rule is a class of its own;
+/// Checker feeds them all, in the order of AllRules.
 /// Threads: one.
-/// Errors:  none; what breaks a rule is a violation.
+/// Errors:  none; a broken rule is a violation.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@
 
 namespace splitlet::chaos {
 
-/// The data that the rules judge by, and where they report. All members outlive the rules.
+/// Data that the rules share, and where they report. All members outlive the rules.
 struct RuleContext {
   const Scenario& scenario;
   Node& node;
@@ -36,13 +36,13 @@ class Rule {
   Rule(const Rule&) = delete;
   Rule& operator=(const Rule&) = delete;
 
-  /// Every inspection; what did not answer is marked in the snapshot.
+  /// Called for every inspection; the snapshot marks sources that did not answer.
   virtual void OnInspected(const Snapshot&) {}
-  /// The pods of the start are as they should be; no fault yet.
+  /// The first pods run as they should, and no fault has begun.
   virtual void OnSettled(const Snapshot&) {}
-  /// Nothing is broken any more: adds what is not as it should be. Runtime and status answered.
+  /// All faults have ended: reports what is still wrong. Runtime and status answered.
   virtual void AtRest(const Snapshot&, std::vector<Violation>& /*found*/) const {}
-  /// Adds what is left of pods that are not wanted; after AtRest, and after the last pod went.
+  /// Reports leftovers of unwanted pods; called after AtRest, when the last pod is gone.
   virtual void AfterAll(const Snapshot&, std::vector<Violation>& /*found*/) const {}
 
  protected:

@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// Judges by what the runtime runs.
+/// Decides by the runtime's list.
 class RunsRule final : public Rule {
  public:
   using Rule::Rule;

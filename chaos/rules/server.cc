@@ -19,7 +19,7 @@ void ServerRule::AtRest(const Snapshot& snapshot, std::vector<Violation>& found)
 void ServerRule::CheckPod(const WantedPod& pod, const Snapshot& snapshot,
                           std::vector<Violation>& found) const {
   const ReportedPod* reported = ReportedOf(snapshot, pod.full_name);
-  if (reported == nullptr) return;  // `status` finds that
+  if (reported == nullptr) return;  // the rule `status` reports this
   const auto add = [&](std::string text) {
     found.push_back(MakeViolation("server", pod.pod.name, std::move(text)));
   };
@@ -28,19 +28,19 @@ void ServerRule::CheckPod(const WantedPod& pod, const Snapshot& snapshot,
   if (count != 1) return add(fmt::format("is {} times at the API server", count));
   const ReportedPod& served = *FindPod(snapshot.served, pod.full_name);
   if (served.deleting) return add("is being deleted at the API server");
-  if (served.mirror == from.api) return add(from.api ? "is a mirror pod" : "is no mirror pod");
+  if (served.mirror == from.api) return add(from.api ? "is a mirror pod" : "is not a mirror pod");
   if (from.api && served.uid != reported->uid)
     return add(fmt::format("is {} at the API server and {} here", served.uid, reported->uid));
-  // A mirror pod is compared by the UID that the manifest's content makes, if it gives none.
+  // A mirror pod without a UID in its manifest has the UID computed from the manifest's content.
   if (served.version != pod.pod.version && !from.same_uid)
     return add(fmt::format("is version {} there, want {}", served.version, pod.pod.version));
   if (served.phase != reported->phase || served.ready != reported->ready)
     return add(fmt::format("is {}, {} at the API server and {}, {} here", served.phase,
                            served.ready ? "ready" : "not ready", reported->phase,
                            reported->ready ? "ready" : "not ready"));
-  if (from.ends == Ends::kRestarts) return;  // it changes each second
+  if (from.ends == Ends::kRestarts) return;  // its status changes each second
   if (served.containers != reported->containers)
-    add("the API server has other containers than the node reports");
+    add("the API server shows other containers than the node");
 }
 
 void ServerRule::AfterAll(const Snapshot& snapshot, std::vector<Violation>& found) const {
@@ -49,7 +49,7 @@ void ServerRule::AfterAll(const Snapshot& snapshot, std::vector<Violation>& foun
   for (const auto& served : snapshot.served)
     if (context().pods.IsUnwanted(served.name))
       found.push_back(MakeViolation("server", context().pods.ShortName(served.name),
-                                    "is still at the API server, but is removed"));
+                                    "was removed, but is still at the API server"));
 }
 
 }  // namespace splitlet::chaos

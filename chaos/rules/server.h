@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// Only of scenarios with an API server.
+/// Applies only to scenarios with an API server.
 class ServerRule final : public Rule {
  public:
   using Rule::Rule;

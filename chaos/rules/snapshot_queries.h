@@ -11,7 +11,7 @@
 
 namespace splitlet::chaos {
 
-/// How late an inspection is at worst on a busy machine.
+/// Longest delay of an inspection on a busy machine.
 inline constexpr Duration kSlack = 500ms;
 
 /// Containers of this full name in this state.
@@ -19,15 +19,15 @@ std::vector<const SeenContainer*> ContainersOf(const Snapshot& snapshot,
                                                const std::string& full_name,
                                                SeenContainer::State state);
 bool IsRunning(const Snapshot& snapshot, const std::string& container_id);
-/// The pod of this full name, a running one first; null: `pods` has none.
+/// The pod of this full name, preferring a running one; null: `pods` has none.
 const ReportedPod* FindPod(const std::vector<ReportedPod>& pods, const std::string& full_name);
-/// As the node's own status reports the pod.
+/// The pod in the node's own status.
 const ReportedPod* ReportedOf(const Snapshot& snapshot, const std::string& full_name);
-/// Neither a status nor a ready sandbox is left of the pod.
+/// True if neither a status nor a ready sandbox of the pod is left.
 bool IsGone(const Snapshot& snapshot, const std::string& full_name);
-/// "Succeeded" and "Failed".
+/// True for "Succeeded" and "Failed".
 bool IsTerminal(const std::string& phase);
-/// "containerd://0123" -> "0123".
+/// "containerd://0123" gives "0123".
 std::string BareId(const std::string& id);
 
 }  // namespace splitlet::chaos

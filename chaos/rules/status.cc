@@ -35,7 +35,7 @@ void StatusRule::AfterAll(const Snapshot& snapshot, std::vector<Violation>& foun
   for (const auto& reported : snapshot.reported)
     if (context().pods.IsUnwanted(reported.name))
       found.push_back(MakeViolation("status", context().pods.ShortName(reported.name),
-                                    "still has a status, but is removed"));
+                                    "was removed, but still has a status"));
 }
 
 }  // namespace splitlet::chaos

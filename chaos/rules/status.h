@@ -9,7 +9,7 @@
 
 namespace splitlet::chaos {
 
-/// The phase of a pod that must end is judged by `ends`.
+/// The rule `ends` checks the phase of pods that must end.
 class StatusRule final : public Rule {
  public:
   using Rule::Rule;

@@ -22,7 +22,7 @@ void Stops::OnPut(const WantedPod* before, const PodToRun& pod, const Snapshot& 
 
 void Stops::OnRemoved(const WantedPod& pod, WallTime at, const Snapshot& last) {
   const PodTemplate& from = *pod.pod.from;
-  if (from.ends == Ends::kRestarts) return;  // it ends by itself at any time
+  if (from.ends == Ends::kRestarts) return;  // the container ends by itself at any time
   for (const auto* c : ContainersOf(last, pod.full_name, SeenContainer::State::kRunning)) {
     if (const auto known = stops_.find(c->id); known != stops_.end() && !known->second.may_live)
       continue;

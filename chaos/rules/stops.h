@@ -20,30 +20,31 @@ struct Stop {
   WallTime removed;
   Duration grace{0};
   bool ignores_term = false;
-  bool may_live = false;  // the same UID was put again before the agent had to see the removal
+  bool may_live = false;  // the same UID was created again before the agent had to notice the
+                          // removal
 };
 
 struct EndedStop {
   Stop stop;
   WallTime ended;
-  bool exact = false;  // the runtime gave the time; else it is that of the inspection
+  bool exact = false;  // the time is the runtime's; otherwise that of the inspection
 };
 
 class Stops {
  public:
   Stops(Node& node, const Disturbances& disturbances) : node_(node), disturbances_(disturbances) {}
 
-  /// `before`: the pod as it was wanted until now; null: it was not.
+  /// `before`: the pod as wanted until now; null: the pod was not wanted.
   void OnPut(const WantedPod* before, const PodToRun& pod, const Snapshot& last);
   void OnRemoved(const WantedPod& pod, WallTime at, const Snapshot& last);
-  /// The runtime answered: finds the containers that have ended.
+  /// Finds the containers that have ended. Call when the runtime answered.
   void OnInspected(const Snapshot& snapshot);
   /// Clears ended(). Call after the rules have read it.
   void ForgetEnded();
 
-  /// By container id; those of ended() included.
+  /// All stops, including those of ended(), by container id.
   const std::map<std::string, Stop>& all() const { return stops_; }
-  /// Ended since the last inspection, and not by a fault.
+  /// Containers that ended since the last inspection, except through a fault.
   const std::vector<EndedStop>& ended() const { return ended_; }
 
  private:
@@ -51,7 +52,7 @@ class Stops {
   const Disturbances& disturbances_;
   std::map<std::string, Stop> stops_;
   std::vector<EndedStop> ended_;
-  std::vector<std::string> over_;  // ids: ended() and what a fault ended
+  std::vector<std::string> over_;  // ids of ended(), and of containers that a fault ended
 };
 
 }  // namespace splitlet::chaos

@@ -34,8 +34,8 @@ void TerminalRule::CheckStatus(const Snapshot& snapshot) {
 void TerminalRule::CheckRuntime(const Snapshot& snapshot) const {
   for (const auto& c : snapshot.containers) {
     if (!context().pods.IsOurs(c.pod) || c.state != SeenContainer::State::kRunning) continue;
-    // A container under a fixed UID may belong to another incarnation whose status is not reported
-    // yet: `no-rerun` counts those.
+    // A container under a fixed UID may belong to an incarnation whose status is not reported yet;
+    // `no-rerun` counts those.
     const auto terminal = terminal_.find(c.uid);
     if (terminal == terminal_.end() || context().pods.TemplateOf(c.pod)->same_uid) continue;
     context().findings.Add("terminal", context().pods.ShortName(c.pod),

@@ -1,7 +1,7 @@
 #pragma once
 
-/// `terminal`: a pod whose status says that it has ended runs nothing and stays ended, at the API
-/// server too. Made by AllRules.
+/// `terminal`: a pod with a terminal status runs nothing and stays terminal, at the API server too.
+/// Made by AllRules.
 /// Owns:    which pods have ended.
 /// Threads: one.
 /// Errors:  none.
@@ -13,7 +13,7 @@
 
 namespace splitlet::chaos {
 
-/// A pod of a fixed UID may have another incarnation after its removal.
+/// A pod with a fixed UID may have another incarnation after its removal.
 class TerminalRule final : public Rule {
  public:
   using Rule::Rule;
@@ -21,7 +21,7 @@ class TerminalRule final : public Rule {
 
  private:
   struct Terminal {
-    std::string pod, phase;  // short name
+    std::string pod, phase;  // pod: its short name
   };
   void CheckStatus(const Snapshot& snapshot);
   void CheckRuntime(const Snapshot& snapshot) const;

@@ -31,9 +31,9 @@ void UnharmedRule::CheckPod(const WantedPod& pod, const Settled& settled,
   const std::string& name = pod.pod.name;
   for (const auto& [container, id] : settled.containers)
     if (!IsRunning(snapshot, id))
-      context().findings.Add("unharmed", name,
-                             fmt::format("container {} ({}) ended, and nothing asked for it",
-                                         container, id.substr(0, 12)));
+      context().findings.Add(
+          "unharmed", name,
+          fmt::format("container {} ({}) ended without a request", container, id.substr(0, 12)));
   if (settled.containers.empty()) return;
   const ReportedPod* reported = ReportedOf(snapshot, pod.full_name);
   if (reported != nullptr && !reported->ready)

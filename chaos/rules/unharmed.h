@@ -1,7 +1,7 @@
 #pragma once
 
-/// `unharmed`: a pod that the scenario calls unharmed keeps its containers and stays ready. Made by
-/// AllRules.
+/// `unharmed`: a pod that the scenario calls unharmed keeps its containers and its readiness. Made
+/// by AllRules.
 /// Owns:    the containers of those pods after the start.
 /// Threads: one.
 /// Errors:  none.
@@ -13,7 +13,7 @@
 
 namespace splitlet::chaos {
 
-/// Counts from OnSettled, until the pod is changed.
+/// Applies from OnSettled until the pod is changed.
 class UnharmedRule final : public Rule {
  public:
   using Rule::Rule;
@@ -22,12 +22,13 @@ class UnharmedRule final : public Rule {
 
  private:
   struct Settled {
-    int version = 0;                                // of the pod; another one starts again
-    std::map<std::string, std::string> containers;  // name -> id
+    int version = 0;                                // version of the pod; a new version starts the
+                                                    // check again
+    std::map<std::string, std::string> containers;  // container name -> id
   };
   void CheckPod(const WantedPod& pod, const Settled& settled, const Snapshot& snapshot) const;
 
-  std::map<std::string, Settled> settled_;  // by short name
+  std::map<std::string, Settled> settled_;  // settled pods by short name
 };
 
 }  // namespace splitlet::chaos

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Containers that the runtime ended before their process ran: they count as attempts and have
-/// written nothing. Filled by Checker, read by the rules.
+/// Containers that the runtime ended before their process ran: they count as attempts but wrote no
+/// line. Filled by Checker, read by the rules.
 /// Threads: one.
 /// Errors:  none.
 
@@ -16,7 +16,7 @@ namespace splitlet::chaos {
 
 class UnrunContainers {
  public:
-  /// The runtime answered.
+  /// Call when the runtime answered.
   void OnInspected(const Snapshot& snapshot);
   /// Attempts of this container of the pod that never ran.
   int Count(const std::string& uid, const std::string& container) const;

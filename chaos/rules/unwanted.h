@@ -1,6 +1,6 @@
 #pragma once
 
-/// `unwanted`: at rest nothing runs that no manifest wants. Made by AllRules.
+/// `unwanted`: at rest no container runs without a manifest or API object. Made by AllRules.
 /// Threads: one.
 /// Errors:  none.
 
@@ -8,7 +8,7 @@
 
 namespace splitlet::chaos {
 
-/// Judges by what the runtime runs.
+/// Decides by the runtime's list.
 class UnwantedRule final : public Rule {
  public:
   using Rule::Rule;

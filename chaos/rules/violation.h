@@ -1,6 +1,6 @@
 #pragma once
 
-/// Something that must hold and did not. Made by the rules and by Engine, shown in the report.
+/// A breach of a rule. Made by the rules and by Engine, shown in the report.
 /// Threads: values.
 /// Errors: none.
 /// Units: durations from the start of the round.
@@ -19,10 +19,10 @@ struct Violation {
   std::string text;
   Duration at{0};
   WallTime wall;
-  std::vector<std::string> around;  // lines of timeline and bus
+  std::vector<std::string> around;  // lines of timeline and bus around the violation
 };
 
-/// Without the time, which Engine fills in.
+/// Without the time; Engine adds the time.
 inline Violation MakeViolation(std::string rule, std::string subject, std::string text) {
   return {.rule = std::move(rule),
           .subject = std::move(subject),

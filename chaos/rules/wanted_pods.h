@@ -16,30 +16,30 @@ namespace splitlet::chaos {
 struct WantedPod {
   PodToRun pod;
   std::string full_name;
-  /// When the pod was put; nullopt if something of an earlier incarnation was left at that time.
+  /// Time when the pod was created; nullopt if leftovers of an earlier incarnation existed then.
   std::optional<WallTime> new_incarnation;
 };
 
 class WantedPods {
  public:
-  /// `last`: the newest snapshot before the pod was put.
+  /// `last`: the newest snapshot before the pod was created.
   void Put(const PodToRun& pod, const std::string& full_name, const Snapshot& last);
   void Remove(const std::string& name);
 
-  /// By short name.
+  /// Wanted pods by short name.
   const std::map<std::string, WantedPod>& all() const { return wanted_; }
-  /// Null: the pod is not wanted.
+  /// Null: no such pod is wanted.
   const WantedPod* Find(const std::string& name) const;
   /// How often the pod of this short name was created.
   int Incarnations(const std::string& name) const;
 
-  /// Whether a pod of this full name was ever put.
+  /// True if a pod of this full name was ever created.
   bool IsOurs(const std::string& full_name) const { return known_.contains(full_name); }
-  /// The pod's short name; the pod is ours.
+  /// The short name of a pod of this round.
   const std::string& ShortName(const std::string& full_name) const;
-  /// The pod's template; null: the pod is not ours.
+  /// The template of a pod; null: the pod is not of this round.
   const PodTemplate* TemplateOf(const std::string& full_name) const;
-  /// The pod is ours, and no longer wanted.
+  /// True for a pod of this round that is no longer wanted.
   bool IsUnwanted(const std::string& full_name) const;
 
  private:
@@ -48,8 +48,8 @@ class WantedPods {
     const PodTemplate* from = nullptr;
   };
   std::map<std::string, WantedPod> wanted_;
-  std::map<std::string, Known> known_;       // by full name
-  std::map<std::string, int> incarnations_;  // by short name
+  std::map<std::string, Known> known_;       // pods by full name
+  std::map<std::string, int> incarnations_;  // incarnations by short name
 };
 
 }  // namespace splitlet::chaos

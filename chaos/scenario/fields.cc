@@ -148,7 +148,7 @@ void Fields::ReadJump(const std::string& key, Duration& value) {
   if (!Scalar(key, text)) return;
   const auto time = config::ParseGoDuration(text);
   if (!time.ok()) return Wrong(key, Message(time.status()));
-  if (*time > -1ms && *time < 1ms) return Wrong(key, text + " is no jump");
+  if (*time > -1ms && *time < 1ms) return Wrong(key, text + " does not move the clock");
   if (*time < -kLongestJump || *time > kLongestJump)
     return Wrong(key, fmt::format("{} is more than {}h", text, kLongestJump / 1h));
   value = *time;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Reads the fields of one map of a YAML document strictly: each once, none unknown, each of its
-/// type. Keeps the first error. Included by parsers only: it brings yaml-cpp.
-/// Called by the parser of scenarios.
+/// Reads the fields of one YAML map strictly: each at most once, none unknown, each of its type.
+/// Keeps the first error. Included by parsers only, because it includes yaml-cpp. Called by the
+/// parser of scenarios.
 /// Threads: one.
 /// Errors: INVALID_ARGUMENT "file: path.field: reason (line n)".
 
@@ -22,7 +22,7 @@ namespace splitlet::chaos {
 class Problem {
  public:
   explicit Problem(std::string file) : file_(std::move(file)) {}
-  /// `line` from 0; below 0: not known.
+  /// `line` counts from 0; a negative line is unknown.
   void Set(const std::string& path, const std::string& reason, int line);
   const Status& status() const { return status_; }
   bool ok() const { return status_.ok(); }
@@ -39,11 +39,11 @@ struct Range {
 
 class Fields {
  public:
-  /// `node` must be a map without a key twice.
+  /// `node` must be a map with unique keys.
   Fields(const YAML::Node& node, std::string path, Problem& problem);
 
   bool Has(const std::string& key) const;
-  /// Each leaves `value` as it is when the key is absent.
+  /// Each function leaves `value` unchanged when the key is absent.
   void Read(const std::string& key, std::string& value);
   void Read(const std::string& key, bool& value);
   void Read(const std::string& key, Duration& value);
@@ -55,13 +55,13 @@ class Fields {
   void ReadJump(const std::string& key, Duration& value);
   void ReadPercent(const std::string& key, double& value);
   void ReadBytes(const std::string& key, uint64_t& value);
-  /// Nothing when absent.
+  /// Empty when absent.
   YAML::Node Child(const std::string& key);
   /// Must be a list when present.
   std::vector<YAML::Node> List(const std::string& key);
 
   void Wrong(const std::string& key, const std::string& reason);
-  /// Reports a field that was not asked for.
+  /// Reports the first field that no function has read.
   void Finish();
   const std::string& path() const { return path_; }
   int line() const { return line_; }
@@ -70,8 +70,8 @@ class Fields {
 
  private:
   YAML::Node Find(const std::string& key);
-  /// Takes the text of a scalar field. False if the field is absent; also if it is no scalar, which
-  /// is reported as a problem.
+  /// Reads the text of a scalar field. Returns false if the field is absent, or is no scalar, which
+  /// is an error of the document.
   bool Scalar(const std::string& key, std::string& text);
 
   YAML::Node node_;

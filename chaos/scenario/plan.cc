@@ -46,7 +46,7 @@ class Planner {
   }
 
  private:
-  /// In the order of time, because what can be deleted depends on what was created.
+  /// Ordered by time: only pods created before can be deleted.
   void DrawLoad() {
     std::vector<std::pair<Duration, const Load*>> due;
     for (const Load& load : scenario_.load)

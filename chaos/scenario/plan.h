@@ -21,20 +21,20 @@ struct Action {
   struct Point {
     std::string name, term;
   };
-  std::vector<Point> points;  // of what fail points express
+  std::vector<Point> points;  // the points that express the fault
   uint64_t bytes = 0;
-  Duration lasting{0};  // 0: over immediately
+  Duration lasting{0};  // duration; 0: the fault ends immediately
 };
-/// "pause pleg for 5s": for people.
+/// For people: "pause pleg for 5s".
 std::string Describe(const Action& action);
-/// Equal for faults that count as one while they overlap: it ends when the last of them ends.
+/// Key of faults that count as one while they overlap: the effect ends with the last of them.
 std::string KeyOf(const Action& action);
 
 struct Step {
   enum class Kind { kCreate, kDelete, kUpdate, kBegin, kEnd };
   Duration at{0};
   Kind kind = Kind::kBegin;
-  // The pod of a load step: template and number.
+  // The pod of a create, update or delete step: template and number.
   size_t pod_template = 0;
   int number = 0;
   // The fault of a kBegin or kEnd step.
@@ -49,10 +49,10 @@ Plan MakePlan(const Scenario& scenario, uint64_t seed);
 /// The plan as text, a line for each step.
 std::string PlanText(const Scenario& scenario, const Plan& plan);
 
-/// "web-3".
+/// The pod's name: "web-3".
 std::string PodName(const PodTemplate& pod, int number);
 
-/// Fail points at which the runtime is called.
+/// Fail points beside calls of the runtime.
 const std::vector<std::string>& RuntimeCalls();
 
 }  // namespace splitlet::chaos

@@ -54,7 +54,7 @@ constexpr auto kKinds = std::to_array<KindName>({
     {FaultKind::kEndWatches, "endWatches"},
 });
 
-/// Answers that the server can be set to give, and ways to end watches.
+/// Answers of the server that a scenario can set, and ways to end watches.
 constexpr auto kAnswers =
     std::to_array<std::string_view>({"401", "403", "409", "429", "500", "503", "504", "drop",
                                      "lose", "hang", "garbage", "no-page"});
@@ -67,7 +67,7 @@ std::string Joined(const Names& names) {
   return text;
 }
 
-/// The fault lasts for a time.
+/// True if the fault has a duration.
 bool Lasts(FaultKind kind) {
   switch (kind) {
     case FaultKind::kKill:
@@ -177,7 +177,7 @@ void Parser::ReadPod(const YAML::Node& node, const std::string& path) {
   if (const auto wrong = kube::CheckDnsLabel(pod.name); !pod.name.empty() && !wrong.empty())
     fields.Wrong("name", wrong);
   if (std::ranges::count(scenario_.pods, pod.name, &PodTemplate::name) > 1)
-    fields.Wrong("name", pod.name + " is there already");
+    fields.Wrong("name", pod.name + " is a duplicate");
   int64_t count = 1;
   fields.ReadNumber("count", 1, kMaxPods, count);
   pod.count = static_cast<int>(count);
@@ -347,7 +347,7 @@ void Parser::ReadServices(Fields& fields, const std::string& key, Fault& fault) 
   const auto allowed = AllowedServices(fault.kind);
   for (const auto& target : fault.targets)
     if (std::ranges::find(allowed, target) == allowed.end())
-      fields.Wrong(key, fmt::format("{} is no process: want any, all or one of {}", target,
+      fields.Wrong(key, fmt::format("{} is not a process: want any, all or one of {}", target,
                                     Joined(allowed)));
 }
 
@@ -395,7 +395,7 @@ void Parser::ReadFailPoint(Fields& fields, Fault& fault) {
   inner.Read("term", fault.term);
   if (fault.targets.empty()) inner.Wrong("process", "required");
   if (fault.point.empty()) inner.Wrong("name", "required");
-  splitlet::FailPoints judge;  // knows the notation
+  splitlet::FailPoints judge;  // parses the term as a process would
   if (const Status valid = judge.Set(fault.point, fault.term); !valid.ok() && problem_.ok())
     inner.Wrong("term", Message(valid));
   inner.Finish();
@@ -477,7 +477,7 @@ void Parser::ReadFault(const YAML::Node& node, const std::string& path) {
     fault.kind = kind;
   }
   if (ways == 0) {
-    // The error names an unknown word.
+    // The error names the unknown word.
     fields.Read("for", fault.term), fields.Read("of", fault.term);
     fields.Finish();
     return problem_.Set(path, "want exactly one of " + names, fields.line());
@@ -527,7 +527,7 @@ const std::vector<std::string>& Services() {
 StatusOr<Scenario> ParseScenario(const std::string& text, const std::string& file,
                                  const ReadFile& read) {
   if (text.size() > kMaxBytes) return InvalidArgument("{}: is above 1 MiB", file);
-  if (text.find('\0') != std::string::npos) return InvalidArgument("{}: is no text", file);
+  if (text.find('\0') != std::string::npos) return InvalidArgument("{}: is not text", file);
   try {
     const YAML::Node document = YAML::Load(text);
     if (document.IsNull()) return InvalidArgument("{}: is empty", file);

@@ -1,6 +1,5 @@
-// Entry point of a fuzzer over the scenario parser: whatever the bytes are, parsing ends in one
-// line of error or in a scenario whose plan is made. tests/fuzz drives it over mutations of a
-// corpus.
+// Entry point of a fuzzer over the scenario parser: for any bytes, parsing ends in one line of
+// error or in a scenario that has a plan. tests/fuzz drives it over mutations of a corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return -1;
   }
   CHECK(!scenario->pods.empty());
-  // A day of faults, one each 50 ms, is no mistake of the parser.
+  // Rejects plans that are valid but huge, such as a day of faults every 50 ms.
   if (scenario->duration > 10min) return 0;
   for (const Step& step : MakePlan(*scenario, 1).steps) CHECK(step.at <= scenario->duration);
   return 0;

@@ -57,7 +57,7 @@ const ErrorCase kErrorCases[] = {
     {"a name that is none", "name: a\nduration: 1s\npods:\n- {name: W_, run: x}\n",
      "s.yaml: pods[0].name: "},
     {"a name twice", kPods + "- {name: web, run: x}\n",
-     "s.yaml: pods[1].name: web is there already (line 5)"},
+     "s.yaml: pods[1].name: web is a duplicate (line 5)"},
     {"a missing file", "name: a\nduration: 1s\npods:\n- {name: w, file: none.yaml}\n",
      "s.yaml: pods[0].file: none.yaml: no such file (line 4)"},
     {"a manifest that is none",
@@ -78,10 +78,10 @@ const ErrorCase kErrorCases[] = {
     {"an unknown kind", kPods + "faults:\n- {at: 1s, explode: pleg}\n",
      "s.yaml: faults[0].explode: unknown field"},
     {"an unknown process", kPods + "faults:\n- {at: 1s, kill: plegg}\n",
-     "s.yaml: faults[0].kill: plegg is no process: want any, all or one of config-source, "
+     "s.yaml: faults[0].kill: plegg is not a process: want any, all or one of config-source, "
      "sync-loop, pod-worker, pleg, status, gc, nats, containerd (line 6)"},
     {"what cannot be partitioned", kPods + "faults:\n- {at: 1s, partition: nats, for: 1s}\n",
-     "s.yaml: faults[0].partition: nats is no process: want any, all or one of config-source, "
+     "s.yaml: faults[0].partition: nats is not a process: want any, all or one of config-source, "
      "sync-loop, pod-worker, pleg, status, gc (line 6)"},
     {"neither at nor every", kPods + "faults:\n- {kill: pleg}\n",
      "s.yaml: faults[0].at: want exactly one of at and every (line 6)"},
@@ -112,7 +112,7 @@ const ErrorCase kErrorCases[] = {
     {"a round without true", kPods + "faults:\n- {at: 1s, collect: gc}\n",
      "s.yaml: faults[0].collect: "},
     {"a flood of the bus", kPods + "faults:\n- {at: 1s, flood: nats, for: 1s}\n",
-     "s.yaml: faults[0].flood: nats is no process: want any, all or one of config-source, "
+     "s.yaml: faults[0].flood: nats is not a process: want any, all or one of config-source, "
      "sync-loop, pod-worker, pleg, status, gc (line 6)"},
     {"a port taken for ever", kPods + "faults:\n- {at: 1s, takePort: nats}\n",
      "s.yaml: faults[0].for: required: takePort needs a duration (line 6)"},
@@ -123,9 +123,9 @@ const ErrorCase kErrorCases[] = {
     {"a jump of no process's clock", kPods + "faults:\n- {at: 1s, clockJump: 1h, for: 1s}\n",
      "s.yaml: faults[0].of: required (line 6)"},
     {"a jump of the bus's clock", kPods + "faults:\n- {at: 1s, clockJump: 1h, of: nats, for: 1s}\n",
-     "s.yaml: faults[0].of: nats is no process: want any, all or one of config-source"},
+     "s.yaml: faults[0].of: nats is not a process: want any, all or one of config-source"},
     {"a jump that is none", kPods + "faults:\n- {at: 1s, clockJump: 0, of: gc, for: 1s}\n",
-     "s.yaml: faults[0].clockJump: 0 is no jump (line 6)"},
+     "s.yaml: faults[0].clockJump: 0 does not move the clock (line 6)"},
     {"a jump out of this age", kPods + "faults:\n- {at: 1s, clockJump: -90000h, of: gc, for: 1s}\n",
      "s.yaml: faults[0].clockJump: -90000h is more than 87600h (line 6)"},
     {"a jump without a unit", kPods + "faults:\n- {at: 1s, clockJump: 5, of: gc, for: 1s}\n",
@@ -159,11 +159,11 @@ const ErrorCase kErrorCases[] = {
      kApiPods + "faults:\n- {at: 1s, breakManifest: web, for: 1s}\n",
      "s.yaml: faults[0].breakManifest: web has no manifest (line 7)"},
     {"a server that is not there", kPods + "faults:\n- {at: 1s, kill: api-server}\n",
-     "s.yaml: faults[0].kill: api-server is no process: want any, all or one of config-source"},
+     "s.yaml: faults[0].kill: api-server is not a process: want any, all or one of config-source"},
     {"a process of a cluster's node", kPods + "faults:\n- {at: 1s, kill: node-api}\n",
-     "s.yaml: faults[0].kill: node-api is no process: want any, all or one of config-source"},
+     "s.yaml: faults[0].kill: node-api is not a process: want any, all or one of config-source"},
     {"a port of the server", kApiPods + "faults:\n- {at: 1s, takePort: api-server, for: 1s}\n",
-     "s.yaml: faults[0].takePort: api-server is no process: want any, all or one of "
+     "s.yaml: faults[0].takePort: api-server is not a process: want any, all or one of "
      "config-source, sync-loop, pod-worker, pleg, status, gc, nats, containerd (line 7)"},
     {"answers of no server", kPods + "faults:\n- {at: 1s, serverAnswers: drop, for: 1s}\n",
      "s.yaml: faults[0].serverAnswers: the scenario needs apiServer: true (line 6)"},
@@ -244,7 +244,7 @@ TEST(Scenarios, MayBeOfANodeOfAnApiServer) {
   EXPECT_EQ(s->faults[4].targets, Processes()) << "any is of every node";
 }
 
-/// Every scenario of the tree.
+/// Parses every scenario of the tree.
 std::vector<std::string> Library() {
   std::vector<std::string> paths;
   for (const auto& entry : stdfs::directory_iterator("tests/chaos"))

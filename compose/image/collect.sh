@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# collect.sh ROOT PROGRAM...: a root file system of these programs in ROOT/usr/bin, without symbols, the libraries
-# they load, certificates and two users. A busybox among them comes with a link for each of its tools; a program that
-# is a link to another in its folder stays one.
+# collect.sh ROOT PROGRAM...: makes a root file system of these programs in ROOT/usr/bin, without symbols, with their
+# libraries, certificates and two users. busybox also gets a link for each of its tools. A link to another program of
+# its folder stays a link.
 set -euo pipefail
 
 root=$1
@@ -11,7 +11,7 @@ mkdir -p "$root"/{bin,etc/ssl/certs,usr/bin}
 # The paths that the dynamic linker prints; a static program has none.
 linked_by() { ldd "$1" 2>/dev/null | grep -oE '/[^ ]+' | grep -E '\.so(\.|$)' || true; }
 
-# Those, and what a dynamic program loads by a name that it holds.
+# Those libraries, and the ones that a program loads by dlopen.
 libraries_of() {
   local name path
   [[ -n $(linked_by "$1") ]] || return 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install-packages NAME...: Debian packages, and nothing of how they came.
+# install-packages NAME...: installs Debian packages, and removes caches and lists afterwards.
 set -euo pipefail
 
 apt-get update -q

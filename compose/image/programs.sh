@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the stage `programs` of the Dockerfile runs:
+# Commands of the stage `programs` of the Dockerfile:
 #
 #   programs.sh packages source|prebuilt   compiler and libraries; nothing for prebuilt
 #   programs.sh build source|prebuilt      the root file system of the image processes, in /out
@@ -8,7 +8,7 @@ set -euo pipefail
 readonly PROGRAMS=(splitlet-config-source splitlet-sync-loop splitlet-pod-worker splitlet-pleg splitlet-status
   splitlet-gc splitlet-node-api splitletctl)
 
-# Of scripts/packages.txt, the sections that a build needs.
+# The sections of scripts/packages.txt that a build needs.
 packages() {
   local names
   mapfile -t names < <(awk '/^#/ {wanted = /^# (building|libraries)$/} wanted && /^[a-z]/' /build/packages.txt)

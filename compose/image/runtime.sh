@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The container of the runtime, by RUNTIME:
+# The container `runtime`; RUNTIME selects what it runs:
 #
-#   private   a containerd of the stack's own. It is a child of this script and is started again when it dies, so
-#             that its containers, which are no children of it, go on; TERM ends them all.
-#   host      nothing but the question whether the host's runtime answers, and the demo's image for a containerd.
+#   private   a containerd of the stack's own. It is a child of this script and is started again when
+#             it dies, so that its containers, which are not its children, keep running; TERM ends them all.
+#   host      only checks that the host's runtime answers, and loads the demo's image into a containerd.
 #
-# runtime.sh setup runs setup.sh instead, runtime.sh healthy asks whether pods can be made.
+# runtime.sh setup runs setup.sh instead, runtime.sh healthy checks that the runtime can create pods.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,8 +17,8 @@ socket=${RUNTIME_ENDPOINT:-unix:///run/splitlet/containerd/containerd.sock}
 socket=${socket#unix://}
 export RUNTIME_SOCKET=$socket
 
-# Docker mounts these read-only where it is not told `privileged`; pods get cgroups of their own, and the network of
-# pods wants forwarding.
+# Docker mounts these read-only unless the container is privileged. Pods need their own cgroups, and their network
+# needs forwarding.
 make_writable() {
   local point
   for point in /proc/sys $(awk '$5 ~ "^/sys/fs/cgroup" {print $5}' /proc/self/mountinfo); do
@@ -26,7 +26,8 @@ make_writable() {
   done
 }
 
-# Processes may not be in a version 2 cgroup that has children with controllers: those of this container go one down.
+# A version 2 cgroup with children that have controllers may hold no processes, so those of this container move one
+# level down.
 nest_cgroups() {
   local group=/sys/fs/cgroup
   [[ -f $group/cgroup.controllers && -w $group/cgroup.procs ]] || return 0
@@ -37,14 +38,15 @@ nest_cgroups() {
   sed -E 's/([^ ]+)/+\1/g' "$group/cgroup.controllers" >"$group/cgroup.subtree_control"
 }
 
-# Prometheus listens where the pods' gateway is, so that its port can be published; it answers no pod for that.
+# Prometheus listens on the pods' gateway address, so that docker can publish its port; firewall rules keep
+# pods from it.
 keep_pods_out() {
   local rule=(INPUT -i "splt$(short_hash "$DIR")" -p tcp --dport 9090 -j REJECT)
   iptables -w 10 -C "${rule[@]}" 2>/dev/null || iptables -w 10 -I "${rule[@]}"
 }
 
-# What an earlier container left that only meant something while it ran. Mounts of pods are for this container alone,
-# else they would outlive it in the mount namespace of docker.
+# Removes state of an earlier container that was valid only while it ran. Mounts of pods stay private to this
+# container, or they would outlive it in docker's mount namespace.
 forget_last_life() {
   mount --make-rprivate "$DIR"
   unmount_below "$DIR/state"
@@ -75,13 +77,13 @@ serve_private() {
     "$TOOLS/runtime.sh" ready "$DIR"
     touch "$READY"
     echo "containerd answers on $socket"
-    wait "$server" || echo "containerd ended with code $?; it is started again" >&2
+    wait "$server" || echo "containerd ended with code $?, starting it again" >&2
     rm -f "$READY"
     sleep 0.2
   done
 }
 
-# As root with nothing that makes root special but its files.
+# A user with root's id but without capabilities: only its files make it root.
 watch_host() {
   trap 'exit 0' TERM INT
   until [[ -S $socket ]]; do
@@ -92,7 +94,7 @@ watch_host() {
   "$TOOLS/images.sh" load "$socket" overlayfs ||
     echo "note: could not import splitlet.local/busybox:1, which the demo pod needs" >&2
   touch "$READY"
-  echo "the runtime of the host is behind $socket"
+  echo "the runtime of the host answers on $socket"
   sleep infinity &
   wait $!
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Once before everything else: the directories of the stack with their owners, the configuration of the bus with a
-# password for each user and keys, the identity of the node, the demo pod. Again: no effect on what is there.
+# Runs once before all other containers. It creates the directories with their owners, the bus's configuration
+# with a password for each user and keys, the identity of the node, and the demo pod. A second run changes nothing
+# that exists.
 set -euo pipefail
 umask 022
 
 readonly STACK=/stack GROUP=7000 RUNTIME_GROUP=7001 API_GROUP=7013 LOG_GROUP=7014
-# Given from outside, the second in place of the first; what is not given is empty.
+# Kubeconfigs of the host: the second replaces the first; an absent one is an empty file.
 readonly KUBECONFIG=/kubeconfig BOOTSTRAP_KUBECONFIG=/bootstrap-kubeconfig
-# Processes and the user each runs as; the two that make and remove files of pods are root with few capabilities.
+# Processes and their users; the two that create and remove files of pods are root with few capabilities.
 readonly USERS='
 config-source 7002
 sync-loop     7003
@@ -27,7 +28,7 @@ own() {
   chown "$owner" "$@"
 }
 
-# The password is for one reader.
+# Each password has a single reader.
 give_password() {
   local name=$1 user=$2 home=$STACK/creds/$1
   own 0500 "$user" "$home"
@@ -46,7 +47,7 @@ bus() {
   give_password ctl 0
 }
 
-# Sandboxes carry this id, so three processes must know the same one.
+# Sandboxes carry this id, so three processes must share it.
 identity() {
   local id home=$STACK/state/$1
   [[ -s $STACK/state/id ]] || cp /proc/sys/kernel/random/uuid "$STACK/state/id"
@@ -69,7 +70,8 @@ processes() {
 
 in_cluster() { [[ -s $KUBECONFIG || -s $BOOTSTRAP_KUBECONFIG ]]; }
 
-# hand_over FILE DIRECTORY USER GROUP: to those that read the directory. One that is not given any more is taken from them.
+# hand_over FILE DIRECTORY USER GROUP: gives a copy to the readers of the directory. When the host no longer provides
+# the file, the copy is removed.
 hand_over() {
   local name=${1#/}
   if [[ -s $1 ]]; then
@@ -80,8 +82,9 @@ hand_over() {
   fi
 }
 
-# The kubeconfigs: one for all that ask the API server, and the one that lets in any node for status alone. And the folder of the node's certificates, which status makes, and of the kubeconfig that it writes in place
-# of a bootstrap one. Without any nothing is left of node-api, so that nobody misses it.
+# Kubeconfigs: one for all processes that query the API server, and the bootstrap one for status alone. status also
+# creates the node's certificates, and the kubeconfig that replaces a bootstrap one. Without a kubeconfig, setup removes
+# node-api's directories, so that no process waits for node-api.
 cluster() {
   own 0750 "0:$API_GROUP" "$STACK/cluster"
   own 2750 "7005:$API_GROUP" "$STACK/pki"
@@ -92,18 +95,18 @@ cluster() {
   in_cluster || find "$STACK/run/node-api" -mindepth 1 -delete
 }
 
-# For splitletctl doctor on the host, which looks from this directory.
+# For splitletctl doctor on the host, which runs in this directory.
 endpoint() { printf '%s\n' "$RUNTIME_ENDPOINT" >"$STACK/endpoint"; }
 
-# Docker would make an empty folder, and all pods would end. /compose is the folder that relative paths count from; what
-# is outside of it, or a link that may lead there, check.sh alone can see.
+# Docker would create an empty folder for a wrong path, and all pods would end. Relative paths count from /compose. Only
+# check.sh can check a path outside of it, or a link that may lead outside.
 check_manifests() {
   [[ -n ${MANIFESTS:-} && $MANIFESTS != /* && $MANIFESTS != *..* && ! -L /compose/$MANIFESTS && ! -d /compose/$MANIFESTS ]] || return 0
-  echo "error: MANIFESTS: there is no folder $MANIFESTS; with an empty one all pods would end. Make it first" >&2
+  echo "error: MANIFESTS: the folder $MANIFESTS does not exist. Create it first: an empty one would end all pods" >&2
   exit 1
 }
 
-# Only into the stack's own directory; one that was given with MANIFESTS is never written.
+# Only into the stack's own directory; setup never writes into a directory given with MANIFESTS.
 demo() {
   local target=$STACK/manifests/demo.yaml
   [[ ${DEMO:-1} != 0 && ! -e $target ]] || return 0
@@ -111,7 +114,7 @@ demo() {
   mv "$STACK/manifests/.demo.yaml" "$target"
 }
 
-# What Prometheus reads, by the name of the node.
+# Targets for Prometheus, labelled with the name of the node.
 targets() {
   local process port=10270
   while read -r process _; do
@@ -124,7 +127,7 @@ targets() {
   mv "$STACK/prometheus/.targets" "$STACK/prometheus/targets.json"
 }
 
-# Grafana's user `admin` has no password that others know.
+# Gives Grafana's user `admin` a random password.
 grafana() {
   local home=$STACK/creds/grafana
   own 0500 472 "$home"
@@ -135,7 +138,7 @@ grafana() {
 
 check_manifests
 own 0755 0:0 "$STACK"/{run,pods,lock,host,manifests,prometheus}
-# What is new below belongs to the group, which reads it.
+# New files below belong to the group, which can read them.
 own 2755 "0:$LOG_GROUP" "$STACK/logs"
 own 0711 0:0 "$STACK"/{state,creds}
 own 0750 0:0 "$STACK/kubelet"

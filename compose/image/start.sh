@@ -1,7 +1,7 @@
 #!/bin/sh
-# start.sh PROCESS PORT [FLAG...]: a process with the flags that all of the stack share; any other command as it is.
-# NODE_NAME and RUNTIME_ENDPOINT come from the compose file, KUBECONFIG_FILE or BOOTSTRAP_KUBECONFIG_FILE and NODE_IP from who
-# calls it.
+# start.sh PROCESS PORT [FLAG...]: runs a process with the flags that all processes of the stack share; runs any other
+# command unchanged. NODE_NAME and RUNTIME_ENDPOINT come from the compose file. KUBECONFIG_FILE or
+# BOOTSTRAP_KUBECONFIG_FILE, and NODE_IP, come from the caller.
 case ${2-} in
   [0-9]*) ;;
   *) exec "$@" ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs Prometheus beside the local stack of STATE_DIR (.run), in the foreground, until it is told to end.
-# Its data are in $STATE_DIR/prometheus. LISTEN (127.0.0.1:9090) is where it serves.
+# Runs Prometheus for the local stack of STATE_DIR (.run), in the foreground, until TERM. Its data are in
+# $STATE_DIR/prometheus. It serves on LISTEN (127.0.0.1:9090).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +10,7 @@ source "$here/../../deploy/local/lib.sh"
 STATE_DIR=$(absolute "${STATE_DIR:-$here/../../.run}")
 readonly STATE_DIR LISTEN=${LISTEN:-127.0.0.1:9090} HOME_DIR=$STATE_DIR/prometheus
 
-# The addresses as they are now; the file is replaced only when one has changed.
+# Current addresses; the file is replaced only when an address has changed.
 write_targets() {
   local process address
   for process in "${PROCESSES[@]}" "${CLUSTER_PROCESSES[@]}"; do
@@ -38,7 +38,7 @@ main() {
   trap 'kill "$server" 2>/dev/null || true' EXIT
   trap 'exit 0' INT TERM
   say "Prometheus serves on http://$LISTEN"
-  # A process that was started again has another port.
+  # A restarted process has another port.
   while kill -0 "$server" 2>/dev/null; do
     sleep 2 &
     wait $!

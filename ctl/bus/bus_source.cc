@@ -15,6 +15,7 @@
 #include "libs/base/processes.h"
 #include "libs/base/random.h"
 #include "libs/bus/nats_link.h"
+#include "libs/bus/nats_trust.h"
 #include "libs/operate/bus_text.h"
 #include "libs/operate/caller.h"
 #include "libs/operate/layout.h"
@@ -61,9 +62,9 @@ StatusOr<Credentials> ReadCredentials(const std::string& path) {
   return credentials;
 }
 
-/// Declared after a subscription, so that the connection closes first, which waits for the thread
-/// that reads. Otherwise libnats 3.4 may lock a destroyed subscription while messages come in, and
-/// the connection never ends.
+/// Declared after the subscription, so that the connection closes first and waits for the reading
+/// thread. Otherwise libnats 3.4 may lock a destroyed subscription while messages arrive, and the
+/// connection never ends.
 class CloseFirst {
  public:
   explicit CloseFirst(const Connection& connection) : connection_(connection.get()) {}
@@ -106,8 +107,8 @@ operate::BusMessage Copy(natsMsg* message, WallTime at) {
                                static_cast<size_t>(natsMsg_GetDataLength(message)))};
 }
 
-/// The call that subscribes does not fail when the server refuses; the connection's last error
-/// does.
+/// The subscribing call succeeds even when the server refuses; the connection's last error shows
+/// the refusal.
 Status LastError(natsConnection* connection) {
   const char* text = nullptr;
   const natsStatus status = natsConnection_GetLastError(connection, &text);
@@ -165,8 +166,8 @@ Status RecordOnce(const operate::BusAccess& access, operate::RecorderFiles& file
     }
     if (status == NATS_TIMEOUT) RETURN_IF_ERROR(LastError(connection.get()), "bus");
     const bool goes_on = status == NATS_OK || status == NATS_TIMEOUT ||
-                         status == NATS_SLOW_CONSUMER;  // the recording lacks some messages
-    if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server ended");
+                         status == NATS_SLOW_CONSUMER;  // the recording misses some messages
+    if (!goes_on) return Annotate(FromNats(status), "the connection to nats-server was closed");
   }
   FlushAndReport(files, reporter);
   return OkStatus();
@@ -205,7 +206,7 @@ Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& 
     if (status == NATS_TIMEOUT) {
       RETURN_IF_ERROR(LastError(connection.get()), "bus");
     } else if (status != NATS_OK) {
-      return Annotate(FromNats(status), "the connection to nats-server ended");
+      return Annotate(FromNats(status), "the connection to nats-server was closed");
     } else if (!message(Copy(next, clock.WallNow()))) {
       return OkStatus();
     }

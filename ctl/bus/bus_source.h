@@ -1,8 +1,8 @@
 #pragma once
 
-/// The bus as splitletctl uses it: follow its messages, and record them.
+/// The bus as splitletctl uses it: follows its messages and records them.
 /// Threads: calls block.
-/// Errors: UNAVAILABLE when nats-server is not there, with what to do.
+/// Errors: UNAVAILABLE when nats-server is absent, with advice.
 
 #include <functional>
 #include <ostream>
@@ -14,16 +14,16 @@
 
 namespace splitlet::ctl {
 
-/// Takes the calling thread, for good, to the network of whichever process of the stack runs; this
-/// takes root. FAILED_PRECONDITION when none does.
+/// Moves the calling thread, for good, into the network namespace of a running process of the
+/// stack; needs root. FAILED_PRECONDITION when no process runs.
 Status JoinNetwork(const std::string& run_dir);
 
 /// Until `message` returns false or `stopped` returns true (asked several times a second).
 Status FollowBus(const operate::BusAccess& access, const std::function<bool()>& stopped,
                  const operate::OnMessage& message);
 
-/// A plain subscriber: writes what flows into `files` until `stopped`, through every absence of
-/// the bus, and a line into `log` when something changes. The bus never waits for it.
+/// A plain subscriber: records all messages into `files` until `stopped`, across every absence of
+/// the bus, and logs changes into `log`. The bus never waits for it.
 void RecordBus(const operate::BusAccess& access, operate::RecorderFiles& files,
                const std::function<bool()>& stopped, std::ostream& log);
 

@@ -26,7 +26,7 @@ namespace {
 
 bool Until(const std::function<bool()>& condition) { return harness::WaitFor(20s, condition); }
 
-/// The bus of the local stack: nats-server with its users, in a folder of its own.
+/// The bus of a local stack: nats-server with its users, in a folder of its own.
 class BusSourceTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -53,7 +53,7 @@ class BusSourceTest : public testing::Test {
   }
 };
 
-/// pleg's end of the bus.
+/// The bus connection of pleg.
 class Pleg {
  public:
   Pleg(const std::string& url, const std::string& dir)
@@ -106,7 +106,7 @@ TEST_F(BusSourceTest, ABusInTheNetworkOfTheProcessesIsFoundByTheirSockets) {
   EXPECT_TRUE(found.ok()) << found.status();
 }
 
-/// The recorder on a thread of its own, as its service runs it.
+/// The recorder on its own thread, as its service runs it.
 class Recorder {
  public:
   Recorder(const operate::BusAccess& access, const std::string& folder)
@@ -135,7 +135,7 @@ TEST_F(BusSourceTest, TheRecorderKeepsWhatFlowsAlsoFromTheNextServer) {
   };
   const Recorder recorder(As("recorder"), dir_ / "recorder");
   Pleg pleg(url_, dir_.path());
-  int puts = 0;  // another each time: what has not changed is not published
+  int puts = 0;  // makes each record different: unchanged records are not published
   const auto records = [&](const std::string& name) {
     return Until([&] {
       pleg.Put(fmt::format("{}{}", name, ++puts));

@@ -143,8 +143,8 @@ Status ClearFaults(const operate::Context& context, const FaultOptions& options)
   return OkStatus();
 }
 
-/// Asks every process that keeps files of pods. A process that is away is reported; the others are
-/// asked all the same.
+/// Queries every process that keeps files of pods. A process that is down is reported, and the
+/// others are still queried.
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid) {
   Status failed = OkStatus();
   size_t put_aside = 0;

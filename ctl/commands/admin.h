@@ -20,11 +20,12 @@ struct FaultOptions {
 Status ListFaultsCommand(const operate::Context& context, const FaultOptions& options);
 Status SetFaultCommand(const operate::Context& context, const FaultOptions& options);
 Status ClearFaults(const operate::Context& context, const FaultOptions& options);
-/// `words`: [PROCESS] [LEVEL]. Without a level it shows the level; without a process, of all.
+/// `words`: [PROCESS] [LEVEL]. Without a level it shows levels: of the process, or of all
+/// processes.
 Status LogLevelCommand(const operate::Context& context, const std::vector<std::string>& words);
 /// NOT_FOUND when every process can read its files of the pod.
 Status DiscardRecordCommand(const operate::Context& context, const std::string& uid);
-/// FAILED_PRECONDITION when a check is bad.
+/// FAILED_PRECONDITION when a check fails.
 Status Doctor(const operate::Context& context, const std::string& runtime_endpoint);
 
 }  // namespace splitlet::ctl

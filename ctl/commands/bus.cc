@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kEventsSince = "10m";
 
-/// The recorded messages about pods of this name.
+/// Recorded messages about pods of this name.
 struct Recorded {
   std::vector<operate::BusEvent> events;
   std::map<std::string, std::string> pods;  // uid -> "default/web"
@@ -47,7 +47,7 @@ StatusOr<Recorded> ReadAbout(const operate::Context& context, const std::string&
   return recorded;
 }
 
-/// Lines of a pod that is still in the tables.
+/// Lines for a pod that is still in the tables.
 void AddPresent(const operate::Context& context, const operate::PodView& view,
                 std::vector<TraceLine>& lines) {
   auto more = LinesOf(view);
@@ -122,7 +122,7 @@ Status TracePod(const operate::Context& context, const std::string& name,
     if (same || IsNamed(view, name)) AddPresent(context, view, lines);
   }
   if (lines.empty())
-    return NotFound("no process and no recording of the last {} knows a pod \"{}\"", since_text,
+    return NotFound("no pod \"{}\" in the processes' tables or in the recorded last {}", since_text,
                     name);
   context.out << TraceText(std::move(lines));
   return OkStatus();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `events`, `recorder run` and `trace pod`: messages of the bus, now or recorded. Called by main.
+/// `events`, `recorder run` and `trace pod`: live or recorded messages of the bus. Called by main.
 /// Threads: the main one.
 /// Errors: printed by main as one line; exit code 1.
 

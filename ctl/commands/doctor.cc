@@ -53,7 +53,7 @@ Finding ExamineDisk(const std::string& directory) {
   struct statvfs usage {};
   if (statvfs(directory.c_str(), &usage) != 0)
     return {Grade::kNote, "disk", fmt::format("{}: {}", directory, Message(ErrnoStatus(errno))),
-            "start the stack; it makes this folder"};
+            "start the stack, which creates this folder"};
   return JudgeDisk(directory, usage.f_blocks * usage.f_frsize, usage.f_bavail * usage.f_frsize);
 }
 
@@ -78,7 +78,7 @@ void ExamineBus(const operate::Client& client, std::vector<Finding>& findings) {
     findings.push_back({Grade::kOk, "recorder", "records", ""});
 }
 
-/// The runtime's version and conditions, by its own answers.
+/// The runtime's version and conditions, from the runtime's own answers.
 Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   constexpr const char* kName = "runtime";
   const std::string path = endpoint.starts_with("unix://") ? endpoint.substr(7) : endpoint;
@@ -93,7 +93,7 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
   if (!asked.ok())
     return {Grade::kBad, kName, fmt::format("{}: {}", endpoint, Message(asked)),
             asked.code() == StatusCode::kDeadlineExceeded
-                ? "it accepts connections but hangs: see its log, then restart it"
+                ? "the runtime accepts connections but hangs: see its log, then restart it"
                 : "check that its CRI plugin is on and that this user may use the socket"};
   runtime::v1::StatusResponse status;
   rpc::ClientCall second(clock, After(clock, kCallLimit));
@@ -114,28 +114,30 @@ Finding ExamineRuntime(const std::string& endpoint, const Clock& clock) {
 
 void ExamineSources(const operate::Client& client, std::vector<Finding>& findings) {
   const auto sources = client.GetSources();
-  if (!sources.ok()) return;  // it has just ended
+  if (!sources.ok()) return;  // the process has just ended
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       findings.push_back({Grade::kBad, "source " + source.name(),
                           problem.where() + ": " + ReasonOf(problem),
                           "correct it: what cannot be used keeps its last good pod, an unknown "
-                          "field is left out"});
+                          "field is removed"});
     if (!source.complete())
       findings.push_back({Grade::kNote, "source " + source.name(),
                           "not complete: " + source.reason(),
-                          "make it readable; until then no pod of this source is removed"});
+                          "make the path readable; until then no pod of this source is removed"});
   }
 }
 
 /// A note that begins with a path is about a file in pod-worker's folder of objects.
 std::string WhatToDoAbout(std::string_view note) {
   if (note.starts_with("metrics are not served"))
-    return "free the port (ss -ltnp shows who has it); the process tries again every few seconds";
+    return "free the port (ss -ltnp shows the program that uses it); the process tries again every "
+           "few seconds";
   if (note.starts_with("--node-ip"))
     return "give --node-ip an address that an interface has, or leave it out";
   if (note.starts_with('/'))
-    return "correct the file; until then its last valid content counts (docs/behaviour/objects.md)";
+    return "correct the file; until then its last valid content is used "
+           "(docs/behaviour/objects.md)";
   return "see its log; docs/safety.md, rule 27";
 }
 
@@ -163,8 +165,7 @@ Finding JudgeNoSocket(const std::string& path, int error) {
   if (error == EACCES)
     return {Grade::kNote, "runtime", fmt::format("this user may not use {}", path),
             "run as root to check the runtime too"};
-  return {Grade::kBad, "runtime", fmt::format("there is no socket {}", path),
-          "start containerd or CRI-O"};
+  return {Grade::kBad, "runtime", fmt::format("no socket {}", path), "start containerd or CRI-O"};
 }
 
 Finding JudgeNoBus(const Status& status) {
@@ -172,9 +173,9 @@ Finding JudgeNoBus(const Status& status) {
     return {Grade::kNote, "bus", Message(status), "run as root to check the bus too"};
   if (status.code() == StatusCode::kUnauthenticated)
     return {Grade::kBad, "bus", Message(status),
-            "password or CA are not those of the bus: start the stack again"};
+            "password or CA differ from those of the bus: start the stack again"};
   return {Grade::kBad, "bus", Message(status),
-          "start nats-server; until then the processes ask each other directly"};
+          "start nats-server; until then the processes poll each other"};
 }
 
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults) {
@@ -191,9 +192,10 @@ Finding JudgeProcess(const operate::ProcessView& view, bool compose) {
   if (view.refused) return {Grade::kBad, view.name, view.problem, operate::kWhoMayAsk};
   if (view.info == nullptr && view.listens)
     return {Grade::kBad, view.name, view.problem,
-            fmt::format("it listens but does not answer: splitletctl process cont {0} if it was "
-                        "stopped, else splitletctl process kill {0}",
-                        view.name)};
+            fmt::format(
+                "the process listens but does not answer: splitletctl process cont {0} if it was "
+                "stopped, else splitletctl process kill {0}",
+                view.name)};
   if (view.info == nullptr)
     return {
         Grade::kBad, view.name, view.problem,

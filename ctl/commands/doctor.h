@@ -21,7 +21,7 @@ struct Finding {
   Grade grade = Grade::kOk;
   std::string what;   // "bus"
   std::string found;  // "connected to nats://127.0.0.1:24001"
-  std::string to_do;  // only for notes and bad ones
+  std::string to_do;  // only for notes and failed checks
 };
 
 std::vector<Finding> Examine(const operate::Client& client, const std::string& runtime_endpoint);
@@ -29,18 +29,18 @@ std::vector<Finding> Examine(const operate::Client& client, const std::string& r
 /// A line for each finding, its advice below it, and a last line with the counts.
 std::string DoctorText(const std::vector<Finding>& findings);
 
-// The judgements, from what is already gathered.
+// Judges the data that was already gathered.
 
 Finding JudgeCgroups(bool unified, bool legacy);
-/// Judges the file system that the directory is on.
+/// Checks the file system of the directory.
 Finding JudgeDisk(const std::string& directory, uint64_t capacity_bytes, uint64_t available_bytes);
-/// `compose`: docker compose runs it.
+/// `compose`: true under docker compose.
 Finding JudgeProcess(const operate::ProcessView& view, bool compose = false);
-/// A finding for each note that the process reports of itself.
+/// A finding for each note in the process's own report.
 std::vector<Finding> NotesOf(const operate::ProcessView& view);
 /// `error`: errno of stat; without permission the socket is not known to be absent.
 Finding JudgeNoSocket(const std::string& path, int error);
-/// `status`: of the attempt to connect. PERMISSION_DENIED is about this user, not about the bus.
+/// `status`: of the attempt to connect. PERMISSION_DENIED concerns this user, not the bus.
 Finding JudgeNoBus(const Status& status);
 Finding JudgeFaults(const std::string& process, const v1::FaultList& faults);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kEndedBySignal = 130;
 
-/// The terminal is raw only while the command has it.
+/// The terminal is raw only while the command uses it.
 StatusOr<int> RunInTerminal(const RemoteOptions& remote) {
   std::optional<RawMode> raw;
   if (remote.terminal) {
@@ -63,7 +63,8 @@ Status OpenSession(const operate::Context& context, const ExecOptions& options) 
     Warn(context, {"Unable to use a TTY - input is not a terminal or the right kind of file"});
   const auto url = context.client.OpenStream(RequestOf(*view, *id, options, tty));
   if (!url.ok()) return url.status();
-  // The runtime serves streams on the loopback of its network, which containers have to themselves.
+  // The runtime serves streams on the loopback of its own network namespace, which only its
+  // container has.
   if (const std::string& network = context.client.layout().streams_of; !network.empty())
     RETURN_IF_ERROR(JoinNetwork(network), "network");
   context.out << std::flush;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// `exec` and `attach`: run a command in a container of this node, or show what it writes from now
-/// on. pod-worker has the runtime open a stream; its bytes do not pass through splitlet.
+/// `exec` and `attach`: run a command in a container of this node, or show the container's further
+/// output. pod-worker has the runtime open a stream; its bytes do not pass through splitlet.
 /// Threads: the main one.
 /// Errors: printed by main as one line; exit code 1. Otherwise the exit code is the command's; that
 /// of `attach` is 0 when the container has ended.
@@ -19,7 +19,7 @@ namespace splitlet::ctl {
 struct ExecOptions {
   std::string pod, container, name_space;
   std::vector<std::string> command;  // behind "--"; none for Attach
-  std::vector<std::string> words;    // between the pod and "--", where none belong
+  std::vector<std::string> words;    // arguments between the pod and "--", which are an error
   bool input = false, tty = false;
 };
 Status Exec(const operate::Context& context, const ExecOptions& options);
@@ -28,7 +28,7 @@ Status Attach(const operate::Context& context, const ExecOptions& options);
 /// Id of the running container, without the runtime's name. `verb`: for the error.
 StatusOr<std::string> FindRunning(const operate::PodView& view, const std::string& container,
                                   std::string_view verb);
-/// The container's spec says tty: attach has no choice then.
+/// The container's spec sets tty: attach cannot choose.
 bool HasTerminal(const kube::Pod& pod, const std::string& container);
 
 }  // namespace splitlet::ctl

@@ -12,7 +12,7 @@
 namespace splitlet::ctl {
 namespace {
 
-/// A process with one fail point, which is armed.
+/// A process with one armed fail point.
 class OnePoint final : public v1::Admin::Service {
  public:
   grpc::Status ListFaults(grpc::ServerContext*, const v1::ListFaultsRequest*,

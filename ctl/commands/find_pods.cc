@@ -39,10 +39,9 @@ StatusOr<std::vector<operate::PodView>> FindPods(const operate::Context& context
   if (!node.listed) {
     std::string reasons;
     for (const auto& problem : node.problems) reasons += (reasons.empty() ? "" : "; ") + problem;
-    return Unavailable("no process can list the pods: {}{}", reasons,
-                       context.client.layout().top.empty()
-                           ? "; is the stack elsewhere? --state-dir DIR names a local one"
-                           : "");
+    return Unavailable(
+        "no process can list the pods: {}{}", reasons,
+        context.client.layout().top.empty() ? "; for a local stack give --state-dir DIR" : "");
   }
   if (!selector.quiet) Warn(context, node.problems);
   std::erase_if(node.pods, [&selector](const operate::PodView& view) {
@@ -77,7 +76,7 @@ StatusOr<std::string> ChooseContainerName(const kube::Pod& pod, const std::strin
                     pod.metadata().name(), names);
   }
   if (spec.containers_size() == 0)
-    return NotFound("pod {} has no containers that are known", pod.metadata().name());
+    return NotFound("no containers of pod {} are known yet", pod.metadata().name());
   const auto& annotations = pod.metadata().annotations();
   if (const auto given = annotations.find(std::string(kube::kDefaultContainer));
       given != annotations.end()) {

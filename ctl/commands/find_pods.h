@@ -1,6 +1,6 @@
 #pragma once
 
-/// The pods that a command is about.
+/// Selects the pods of a command.
 /// Threads: the main one.
 /// Errors: UNAVAILABLE when no process can list the pods, PERMISSION_DENIED when no process answers
 /// this user; those of PickPod.
@@ -17,19 +17,19 @@ namespace splitlet::ctl {
 
 struct PodSelector {
   std::string name;        // "web", "default/web" or a UID; empty: all
-  std::string name_space;  // only this; empty: all
+  std::string name_space;  // only this namespace; empty: all
   operate::Client::Detail detail = operate::Client::Detail::kList;
   bool quiet = false;  // no warnings
 };
-/// A process that is away is a warning on stderr; the rest is listed all the same.
+/// A process that is down causes a warning on stderr; the remaining pods are still listed.
 StatusOr<std::vector<operate::PodView>> FindPods(const operate::Context& context,
                                                  const PodSelector& selector);
 StatusOr<operate::PodView> FindPod(const operate::Context& context, const PodSelector& selector);
 
 /// The names of its containers, as kubectl lists them: "a, b, i (init), d (ephem)".
 std::string ContainerNames(const kube::Pod& pod);
-/// `wanted`, or without it the container that kubectl takes: that of the annotation, else the
-/// first. `notice` names it when there are several. NOT_FOUND lists the pod's containers.
+/// `wanted`; if empty, kubectl's default: the container of the annotation, else the first. `notice`
+/// names it when there are several. NOT_FOUND lists the pod's containers.
 StatusOr<std::string> ChooseContainerName(const kube::Pod& pod, const std::string& wanted,
                                           std::string& notice);
 

@@ -44,7 +44,7 @@ PodSelector SelectorOf(const GetOptions& options,
   return {.name = options.name, .name_space = options.name_space, .detail = detail};
 }
 
-/// Prints each pod when it comes or changes. Warns once of a process that is away.
+/// Prints each pod when it appears or changes. Warns once about a process that is down.
 Status WatchPods(const operate::Context& context, const GetOptions& options) {
   PodChanges changes(options);
   std::string last_error;
@@ -70,8 +70,8 @@ Status CheckOutput(const std::string& output, std::initializer_list<std::string_
   return InvalidArgument("-o {}: want one of {}", output, list);
 }
 
-/// The node, from the record of `status` and from this machine; `name` empty: any name. A field
-/// that neither of them has is left out.
+/// The node, from the record of `status` and from this machine; an empty `name` allows any. Leaves
+/// out a field that neither source has.
 StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
                                                const std::string& name) {
   const auto table = context.client.ListTable("podstatus");
@@ -86,7 +86,8 @@ StatusOr<std::shared_ptr<kube::Node>> ReadNode(const operate::Context& context,
   NodeFacts facts{.system = node::ReadSystemInfo(files),
                   .architecture = std::string(node::Architecture())};
   const auto runtime = context.client.GetRuntimeVersion();
-  if (!runtime.ok()) Warn(context, {"no version of the runtime: " + Message(runtime.status())});
+  if (!runtime.ok())
+    Warn(context, {"cannot read the runtime's version: " + Message(runtime.status())});
   facts.runtime_version = runtime.value_or("");
   return MakeNode(record.node(), facts);
 }

@@ -14,9 +14,9 @@ namespace splitlet::ctl {
 
 struct GetOptions {
   std::string output;      // "", wide, json, yaml
-  std::string name;        // of one pod: "web" or "default/web"
-  std::string name_space;  // only this; empty: all
-  std::string kubeconfig;  // of an API server that is asked instead of the node; empty: the node
+  std::string name;        // only this pod: "web" or "default/web"
+  std::string name_space;  // only this namespace; empty: all
+  std::string kubeconfig;  // address of an API server to query instead of the node; empty: the node
   bool watch = false;
   bool all_namespaces = false;
   bool no_headers = false;
@@ -29,8 +29,8 @@ Status DescribeNodeCommand(const operate::Context& context, const GetOptions& op
 
 struct GetEventsOptions {
   std::string output;      // "", wide, json, yaml
-  std::string object;      // "pod/web"; empty: of all
-  std::string name_space;  // only this; empty: all
+  std::string object;      // "pod/web"; empty: events of all objects
+  std::string name_space;  // only this namespace; empty: all
   std::vector<std::string> types;
   bool all_namespaces = false;
   bool no_headers = false;

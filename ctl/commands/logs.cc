@@ -24,7 +24,7 @@ struct Log {
   std::function<bool()> is_writing;
 };
 
-/// Ends when the reader of our output is gone.
+/// Ends when the reader of the output has closed it.
 Status Print(const operate::Context& context, const Log& log) {
   const auto files = logs::MakeLogFiles();
   const auto watch = logs::MakeLogWatch(log.path);
@@ -41,7 +41,7 @@ Status Print(const operate::Context& context, const Log& log) {
   context.out << std::flush;
   if (!read.ok()) return read.status();
   if (read->unreadable_lines > 0)
-    Warn(context, {fmt::format("{} lines are in no log format of a runtime and were left out",
+    Warn(context, {fmt::format("{} lines have an unknown log format and were skipped",
                                read->unreadable_lines)});
   return OkStatus();
 }
@@ -56,8 +56,8 @@ StatusOr<std::string> PathOf(const operate::Context& context, const operate::Pod
   return NotFound("unable to retrieve container logs for {}", id);
 }
 
-/// False once `status` shows that this container has ended, or the stack is stopped. While status
-/// is away the container counts as running.
+/// False once `status` shows that this container has ended, or once the stack is stopped. While
+/// status is down the container counts as running.
 bool StillRuns(const operate::Context& context, kube::Pod pod, const std::string& container,
                const std::string& id) {
   const auto status = context.client.GetPodStatus(pod.metadata().uid());

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `logs`: what a container, or a process of splitlet, has written.
+/// `logs`: the output of a container, or of a process of splitlet.
 /// Threads: the main one.
 /// Errors: printed by main as one line; exit code 1. Errors about containers use a kubelet's words.
 /// Source: docs/behaviour/logs.md.
@@ -16,7 +16,7 @@ namespace splitlet::ctl {
 
 struct LogsOptions {
   std::string pod, container, name_space;
-  std::string process;  // instead of a pod
+  std::string process;  // a process of splitlet instead of a pod
   std::string since, since_time;
   int64_t tail = -1;         // -1: all
   int64_t limit_bytes = -1;  // -1: all
@@ -26,7 +26,7 @@ Status Logs(const operate::Context& context, const LogsOptions& options);
 
 /// INVALID_ARGUMENT for flags that exclude each other, and for malformed values.
 StatusOr<logs::LogOptions> ParseLogOptions(const LogsOptions& options, WallTime now);
-/// Where a pod's log is on this machine; `path`: as the runtime has it.
+/// A path of this machine for a pod's log; `path`: the runtime's.
 std::string PodLogPath(const operate::Layout& layout, const std::string& path);
 /// The log file of a process; FAILED_PRECONDITION with the command to use if there is none.
 StatusOr<std::string> ProcessLogPath(const operate::Layout& layout, const std::string& process);

@@ -23,8 +23,8 @@ std::string NameLines(const std::vector<operate::PodView>& pods);
 class PodChanges {
  public:
   explicit PodChanges(GetOptions options) : options_(std::move(options)) {}
-  /// Rows of the pods that came or changed, the first time with the header; with -o json or yaml
-  /// whole objects. A new age is no change.
+  /// Rows of the pods that are new or changed, with the header the first time; with -o json or yaml
+  /// whole objects. A new age alone is no change.
   std::string Take(const std::vector<operate::PodView>& pods, WallTime now);
   bool first() const { return first_; }
 
@@ -33,7 +33,7 @@ class PodChanges {
   std::string Text(const std::vector<operate::PodView>& changed, WallTime now);
 
   const GetOptions options_;
-  std::map<std::string, std::string> shown_;  // UID -> what was shown of it
+  std::map<std::string, std::string> shown_;  // UID -> row last printed
   std::vector<size_t> widths_;
   bool first_ = true;
 };

@@ -30,7 +30,7 @@ Status Send(operate::Supervisor& supervisor, const operate::Context& context,
   const char* done = signal == SIGKILL ? "killed" : (signal == SIGSTOP ? "stopped" : "continued");
   context.out << fmt::format("process/{} {} (pid {})\n", options.process, done, *pid);
   if (signal == SIGSTOP)
-    context.err << "it answers no call until: splitletctl process cont " << options.process << "\n";
+    context.err << "paused; continue it with: splitletctl process cont " << options.process << "\n";
   return OkStatus();
 }
 

@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Processes that serve another user. A call without an immediate answer would last for minutes.
+/// Processes that serve another user. A call without an immediate answer would take minutes.
 class RefusedTest : public testing::Test {
  protected:
   void SetUp() override {

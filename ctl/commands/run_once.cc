@@ -31,7 +31,7 @@ std::string NameOf(const operate::PodView& view) { return view.name_space + "/" 
 
 /// Problems of the manifests themselves.
 struct SourceState {
-  Status refused;         // this user may not ask; waiting does not help
+  Status refused;         // this user may not query; waiting does not help
   bool complete = false;  // every source was read whole
   std::string waits_for;
   std::vector<std::string> problems;
@@ -49,7 +49,7 @@ SourceState InspectSources(const operate::Client& client) {
   for (const auto& source : (*sources)->sources()) {
     for (const auto& problem : source.problems())
       state.problems.push_back(problem.where() + ": " + ReasonOf(problem));
-    // A manifest that cannot be used is reported as a problem; waiting does not mend it.
+    // A broken manifest is reported as a problem; waiting does not repair it.
     if (source.complete() || source.problems_size() > 0) continue;
     state.complete = false;
     state.waits_for = fmt::format("source {}: {}", source.name(), source.reason());
@@ -57,7 +57,7 @@ SourceState InspectSources(const operate::Client& client) {
   return state;
 }
 
-/// Prints the outcome of each pod when it is first known.
+/// Prints the outcome of each pod when it first becomes known.
 class Round {
  public:
   explicit Round(const operate::Context& context) : context_(context) {}
@@ -92,8 +92,8 @@ class Round {
     if (!waits_for_.empty() && over) return DeadlineExceeded("{}", waits_for_);
     std::string failed = Names();
     if (!failed.empty()) return Aborted("error running pods: [{}]", failed);
-    if (!problems_.empty()) return Aborted("{} manifests cannot be used", problems_.size());
-    if (seen_ == 0) return NotFound("no manifest has a pod");
+    if (!problems_.empty()) return Aborted("{} manifests are invalid", problems_.size());
+    if (seen_ == 0) return NotFound("no manifest contains a pod");
     return OkStatus();
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// `run-once`: waits until the pods of all manifests run, like the kubelet's --runonce. A refused
-/// pod is no failure, and the node goes on afterwards.
+/// pod is no failure. The node keeps running afterwards.
 /// Threads: the main one.
 /// Errors: ABORTED naming the pods that did not come up.
 /// Source: kubelet runOnce.
@@ -20,11 +20,11 @@ struct OnceResult {
   std::string text;  // "Running", "refused: NodePorts: ...", "ErrImagePull"
 };
 
-/// Up: it has succeeded, or every regular container runs. Refused: it was rejected, or waits for
-/// resources of the node. Failed: it has failed.
+/// Up: succeeded, or every regular container runs. Refused: rejected, or waiting for resources of
+/// the node. Failed: the pod failed.
 OnceResult JudgeOnce(const operate::PodView& view, WallTime now);
 
-/// A pod that comes from a manifest and that its source still wants.
+/// A pod from a manifest that its source still wants.
 bool IsFromManifest(const operate::PodView& view);
 
 /// Prints a line for each pod; returns when every pod runs, has succeeded or was refused.

@@ -89,7 +89,7 @@ TEST(RunOnce, WaitsForPodsOfManifestsOnly) {
 }
 
 TEST(Tracing, CountsFromTheFirstExactLine) {
-  // A line whose time is known to the second only may be from any moment of that second.
+  // A line with a time in whole seconds may be from any moment of that second.
   const std::string text = TraceText({{kNow, "status", "condition Ready=True", "", false},
                                       {kNow + 400ms, "config-source", "desired: wanted", ""},
                                       {kNow + 410ms, "sync-loop", "admission: admitted", ""},
@@ -111,9 +111,10 @@ TEST(Tracing, LinesThatAreKnownToTheSecondOnlyHaveNoDistance) {
 TEST(Tracing, IsOfOnePod) {
   EXPECT_TRUE(CheckOneName("web", {}).ok());
   EXPECT_TRUE(CheckOneName("web", {"default/web"}).ok());
-  EXPECT_EQ(CheckOneName("web", {"shop/web", "default/web"}),
-            InvalidArgument("\"web\" is several pods, name one with its namespace: default/web "
-                            "shop/web"));
+  EXPECT_EQ(
+      CheckOneName("web", {"shop/web", "default/web"}),
+      InvalidArgument("\"web\" matches several pods, name one with its namespace: default/web "
+                      "shop/web"));
 }
 
 TEST(DoctorsJudgement, ASocketWithoutPermissionIsNotAbsent) {

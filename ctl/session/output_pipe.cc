@@ -17,7 +17,7 @@ bool HasRoom(int fd) {
   struct pollfd entry {
     .fd = fd, .events = POLLOUT, .revents = 0
   };
-  return ::poll(&entry, 1, 0) != 0;  // an error shows in the write
+  return ::poll(&entry, 1, 0) != 0;  // the following write reports an error
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Status OutputPipe::WriteKept() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno == EPIPE) {
-      return Cancelled("the reader of the command's output is gone");
+      return Cancelled("the command's output was closed");
     } else if (errno != EINTR) {
       return ErrnoStatus(errno);
     }
@@ -57,7 +57,7 @@ Status OutputPipe::WriteKept() {
 void OutputPipe::WaitForRoom() {
   boost::system::error_code error;
   if (!room_.is_open()) {
-    const int own = ::dup(fd_);  // closed with the descriptor
+    const int own = ::dup(fd_);  // the descriptor closes it
     if (own < 0) return drained_(ErrnoStatus(errno));
     room_.assign(own, error);
     if (error) return drained_(Unavailable("{}", error.message()));

@@ -17,10 +17,10 @@ namespace splitlet::ctl {
 
 class OutputPipe {
  public:
-  /// `drained`: all that was kept is written, or cannot be.
+  /// `drained`: all kept bytes are written, or cannot be.
   OutputPipe(boost::asio::io_context& io, int fd, std::function<void(const Status&)> drained);
 
-  /// The caller writes no more until idle().
+  /// The caller waits for idle() before it writes more.
   Status Write(std::string_view bytes);
   bool idle() const { return kept_.empty(); }
 

@@ -18,7 +18,7 @@ std::optional<Integer> ToNumber(std::string_view text) {
   return number;
 }
 
-/// The member of this name; empty: there is no such string.
+/// The string member of this name; empty if absent.
 std::string_view StringOf(const rapidjson::Value& object, const char* name) {
   if (!object.IsObject()) return {};
   const auto found = object.FindMember(name);
@@ -47,8 +47,7 @@ StatusOr<int> ParseExit(std::string_view status_json) {
   rapidjson::Document status;
   status.Parse<rapidjson::kParseIterativeFlag>(status_json.data(), status_json.size());
   if (status.HasParseError() || !status.IsObject())
-    return Unknown("the runtime's answer is not understood: {}",
-                   OneLine(status_json.substr(0, 500)));
+    return Unknown("cannot parse the runtime's answer: {}", OneLine(status_json.substr(0, 500)));
   if (StringOf(status, "status") == "Success") return 0;
   const auto code = ExitCodeOf(status);
   if (StringOf(status, "reason") == "NonZeroExitCode" && code && *code > 0 && *code < 256)
@@ -59,10 +58,10 @@ StatusOr<int> ParseExit(std::string_view status_json) {
 StatusOr<StreamUrl> ParseStreamUrl(std::string_view url) {
   static constexpr std::string_view kScheme = "http://";
   const auto bad = [url] {
-    return InvalidArgument("the runtime's URL \"{}\" is not understood", OneLine(url));
+    return InvalidArgument("cannot parse the runtime's URL \"{}\"", OneLine(url));
   };
   if (url.starts_with("https://"))
-    return Unimplemented("the runtime serves streams by TLS, which is not supported");
+    return Unimplemented("the runtime serves streams over TLS, which is not supported");
   if (!url.starts_with(kScheme)) return bad();
   url.remove_prefix(kScheme.size());
   const size_t slash = url.find('/');

@@ -3,8 +3,8 @@
 /// Control messages of a command in a container: version 4 of Kubernetes' remote command protocol,
 /// in which each kind of bytes has a stream.
 /// Threads: any.
-/// Errors:  of ParseExit: UNKNOWN when the command did not run, or its exit code did not come; of
-///          ParseStreamUrl: INVALID_ARGUMENT, UNIMPLEMENTED for https.
+/// Errors:  of ParseExit: UNKNOWN when the command did not run, or no exit code arrived;
+///          of ParseStreamUrl: INVALID_ARGUMENT, UNIMPLEMENTED for https.
 /// Source:  Kubernetes API, remote command v4.channel.k8s.io.
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct TerminalSize {
 /// A message of the stream "resize".
 std::string ResizeMessage(const TerminalSize& size);
 
-/// The exit code in a Status as JSON, which is all that comes on the stream "error".
+/// The exit code from a Status as JSON, the only content of the stream "error".
 StatusOr<int> ParseExit(std::string_view status_json);
 
-/// "http://127.0.0.1:4000/exec/token" in its parts.
+/// Splits "http://127.0.0.1:4000/exec/token".
 struct StreamUrl {
   std::string host;
   uint16_t port = 0;

@@ -13,7 +13,7 @@ TEST(RemoteCommand, HowTheCommandEnded) {
   const struct {
     const char* name;
     const char* json;
-    const char* want;  // a number, or the error
+    const char* want;  // an exit code, or the error
   } kCases[] = {
       {"well", R"({"metadata":{},"status":"Success"})", "0"},
       {"with a code",
@@ -28,8 +28,7 @@ TEST(RemoteCommand, HowTheCommandEnded) {
       {"causes of another form",
        R"({"status":"Failure","reason":"NonZeroExitCode","message":"odd","details":{"causes":[7]}})",
        "odd"},
-      {"no JSON", "container not found",
-       "the runtime's answer is not understood: container not found"},
+      {"no JSON", "container not found", "cannot parse the runtime's answer: container not found"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

@@ -53,7 +53,7 @@ class Session final : public spdy::ClientHandler {
     if (protocol != kRemoteCommandProtocol)
       return End(
           Unavailable("the runtime speaks \"{}\" instead of {}", protocol, kRemoteCommandProtocol));
-    // The streams that the runtime waits for, by the request for the session.
+    // The streams that the session request announced, and that the runtime waits for.
     error_ = Open("error");
     if (options_.input) input_stream_ = Open("stdin");
     output_ = Open("stdout");
@@ -76,7 +76,7 @@ class Session final : public spdy::ClientHandler {
     return *stream;
   }
 
-  /// Input that comes before the command has all of its streams would be lost.
+  /// Input that arrives before the command has all its streams would be lost.
   void OnAccepted(StreamId stream) override {
     unaccepted_.erase(stream);
     if (!unaccepted_.empty() || over_) return;
@@ -93,7 +93,7 @@ class Session final : public spdy::ClientHandler {
     if (stream == error_) {
       status_.append(bytes);
       if (status_.size() > kMaxStatus)
-        End(Unavailable("how the command ended takes more than {} bytes", kMaxStatus));
+        End(Unavailable("the command's exit status is longer than {} bytes", kMaxStatus));
       return;
     }
     if (stream != output_ && stream != errors_) return;
@@ -128,7 +128,7 @@ class Session final : public spdy::ClientHandler {
     EndIfDone();
   }
 
-  /// The exit status may come before the last of the output.
+  /// The exit status may arrive before the end of the output.
   void EndIfDone() {
     if (error_ != 0 || output_ != 0 || errors_ != 0 || !OutputIsIdle()) return;
     if (!status_.empty()) return End(ParseExit(status_));
@@ -140,7 +140,7 @@ class Session final : public spdy::ClientHandler {
 
   void ReadInput() {
     Error error;
-    const int own = ::dup(options_.in);  // closed with the descriptor
+    const int own = ::dup(options_.in);  // the descriptor closes it
     if (own < 0) return End(Annotate(ErrnoStatus(errno), "read input"));
     input_.assign(own, error);
     if (error) return End(Unavailable("read input: {}", error.message()));
@@ -158,7 +158,7 @@ class Session final : public spdy::ClientHandler {
     });
   }
 
-  /// Reads more input once the kernel has taken the last.
+  /// Reads more input once the kernel has accepted the last.
   void OnSent() override {
     if (!over_ && client_->unsent(input_stream_) == 0) ReadMoreInput();
   }
@@ -184,7 +184,7 @@ class Session final : public spdy::ClientHandler {
     });
   }
 
-  /// Does not wait for the server to end the connection.
+  /// Closes without waiting for the server to end the connection.
   void End(StatusOr<int> result) {
     if (std::exchange(over_, true)) return;
     result_ = std::move(result);
@@ -199,14 +199,15 @@ class Session final : public spdy::ClientHandler {
   asio::steady_timer opening_{io_};
   OutputPipe out_{io_, options_.out, [this](const Status& how) { OnDrained(how); }};
   OutputPipe err_{io_, options_.err, [this](const Status& how) { OnDrained(how); }};
-  StreamId error_ = 0, input_stream_ = 0, output_ = 0, errors_ = 0, resize_ = 0;  // 0: none, ended
+  // 0: no stream, or ended
+  StreamId error_ = 0, input_stream_ = 0, output_ = 0, errors_ = 0, resize_ = 0;
   std::set<StreamId> unaccepted_;
   std::array<char, kInputChunk> chunk_{};
   bool reading_ = false, over_ = false;
   TerminalSize size_;
-  std::string status_;  // of the stream "error"
+  std::string status_;  // content of the stream "error"
   Status closed_;
-  StatusOr<int> result_ = Unavailable("no exit code came");
+  StatusOr<int> result_ = Unavailable("no exit code received");
   std::unique_ptr<spdy::Client> client_;
 };
 
@@ -218,7 +219,7 @@ StatusOr<int> RunRemote(const RemoteOptions& options) {
   const KeptFlags in(options.in), out(options.out), err(options.err);
   try {
     return Session(options, *url).Run();
-  } catch (const std::exception& error) {  // Asio: no descriptors, no memory
+  } catch (const std::exception& error) {  // Asio throws: no descriptors, no memory
     return Internal("stream: {}", error.what());
   }
 }

@@ -41,7 +41,7 @@ struct Pipe {
     if (fd >= 0) ::close(fd);
     fd = -1;
   }
-  /// Until all writers have closed.
+  /// Reads until all writers have closed.
   std::string ReadToEnd() const {
     std::string text, chunk(4096, '\0');
     for (ssize_t got = 0; (got = ::read(fds[0], chunk.data(), chunk.size())) > 0;)
@@ -63,7 +63,7 @@ std::string SomeBytes(size_t size) {
   return bytes;
 }
 
-/// As `cat` in a container: what comes goes back, frame by frame, until the end of the input.
+/// Behaves like `cat` in a container: echoes each frame until the end of the input.
 void Cat(TestPeer& peer) {
   const Streams streams = peer.Accept(4);
   for (auto event = peer.Next(); event.kind == TestPeer::Kind::kData; event = peer.Next()) {
@@ -226,7 +226,7 @@ TEST_F(RemoteSessions, ThroughPipesThatAreFullTheSame) {
 
 TEST_F(RemoteSessions, ACommandThatReadsNoInputEndsWithoutIt) {
   TestServer server([](TestPeer& peer) { peer.End(peer.Accept(4), kExit42); });
-  const auto exit_code = Run(server, /*input=*/true);  // whose writer is there
+  const auto exit_code = Run(server, /*input=*/true);  // its writer stays open
   ASSERT_TRUE(exit_code.ok()) << exit_code.status();
   EXPECT_EQ(*exit_code, 42);
 }

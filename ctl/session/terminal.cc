@@ -30,7 +30,7 @@ RawMode::RawMode(RawMode&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), before_(other.before_) {}
 
 RawMode::~RawMode() {
-  // A terminal that is gone needs nothing back.
+  // A closed terminal needs no restoring.
   if (fd_ >= 0) static_cast<void>(::tcsetattr(fd_, TCSADRAIN, &before_) == 0);
 }
 

@@ -14,7 +14,7 @@
 namespace splitlet::ctl {
 
 bool IsTerminal(int fd);
-/// nullopt when `fd` is no terminal.
+/// nullopt when `fd` is not a terminal.
 std::optional<TerminalSize> SizeOf(int fd);
 
 /// Keeps the terminal raw: each key goes to the command, Ctrl-C too. The destructor restores the

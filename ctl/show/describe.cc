@@ -108,7 +108,7 @@ void AddVolumes(Fields& out, const core::PodSpec& spec) {
   }
 }
 
-/// The records of the processes, which kubectl cannot show.
+/// The records of splitlet's processes, which kubectl cannot show.
 void AddProcesses(Fields& out, const operate::PodView& view) {
   out.Head("Processes");
   Fields lines(2, 18);

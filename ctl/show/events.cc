@@ -31,7 +31,7 @@ std::string LastSeen(const v1::EventRecord& event, WallTime now) {
                                           operate::Age(now, event.first_wall_ns()));
 }
 
-/// Unique for each event, as a kubelet names them.
+/// Names each event uniquely, as a kubelet does.
 std::string NameOf(const v1::EventRecord& event) {
   return fmt::format("{}.{:x}", event.name(), static_cast<uint64_t>(event.first_wall_ns()));
 }

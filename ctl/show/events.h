@@ -31,7 +31,7 @@ struct EventFilter {
 StatusOr<EventFilter> ParseEventObject(const std::string& object);
 /// INVALID_ARGUMENT for a word that is no event type.
 Status CheckEventTypes(const std::vector<std::string>& types);
-/// The events that pass the filter, the latest last.
+/// The events that pass the filter, the newest last.
 EventList ChooseEvents(const EventList& events, const EventFilter& filter);
 
 struct EventTableOptions {

@@ -145,7 +145,7 @@ kube::Quantity AllocatableOf(const core::Node& node, const std::string& name) {
   return kube::Quantity::Parse(found->second.string()).value_or(kube::Quantity());
 }
 
-/// "100m (5%)".
+/// Formats "100m (5%)".
 std::string Share(const kube::Quantity& amount, const kube::Quantity& whole) {
   const auto thousandths = static_cast<double>(whole.MilliValue());
   const double part = static_cast<double>(amount.MilliValue()) * 100;
@@ -158,7 +158,7 @@ bool IsTerminal(const operate::PodView& view) {
          (view.pod->status().phase() == "Succeeded" || view.pod->status().phase() == "Failed");
 }
 
-/// The pods' table. Returns what they take together.
+/// Prints the table of pods. Returns the sum of their requests and limits.
 Demand AddPods(Fields& out, const core::Node& node, const std::vector<operate::PodView>& pods,
                WallTime now) {
   operate::Table table({"Namespace", "Name", "CPU Requests", "CPU Limits", "Memory Requests",

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubernetes objects as kubectl prints them: -o json and -o yaml, alone and as a list.
+/// Prints Kubernetes objects as kubectl does: -o json and -o yaml, alone and as a list.
 /// Threads: any.
 /// Errors: none.
 

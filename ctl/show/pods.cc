@@ -43,10 +43,10 @@ void CountRestarts(const core::ContainerStatus& status, PodRow& row) {
 /// The result of the init containers, as kubectl computes it.
 struct InitResult {
   bool initializing = false;
-  PodRow sidecars;  // their restarts
+  PodRow sidecars;  // restart count of the sidecars
 };
 
-/// Why the pod is still initializing; "": not because of this container.
+/// Why the pod is still initializing; empty: this container is not the reason.
 std::string InitReason(const core::ContainerStatus& status, bool sidecar,
                        const std::string& progress, int& ready) {
   if (status.state().has_terminated()) {
@@ -83,7 +83,7 @@ InitResult ReadInitContainers(const core::Pod& pod, PodRow& row) {
   return result;
 }
 
-/// True when at least one runs and is ready.
+/// True when at least one container runs and is ready.
 bool ReadContainers(const core::PodStatus& status, PodRow& row) {
   bool has_running = false;
   for (int i = status.container_statuses_size() - 1; i >= 0; --i) {
@@ -143,8 +143,8 @@ Time TimeOf(int64_t wall_ns) {
   return time;
 }
 
-/// Adds what an API server would have in the metadata of a static pod: when it came and, once its
-/// source has removed it, when its grace period is over.
+/// Adds the metadata that an API server would have for a static pod: its creation time and, after
+/// its removal, the end of its grace period.
 core::Pod ObjectOf(const operate::PodView& view) {
   core::Pod pod = PodOf(view);
   auto& metadata = *pod.mutable_metadata();
@@ -159,7 +159,7 @@ core::Pod ObjectOf(const operate::PodView& view) {
   return pod;
 }
 
-/// The objects stay in `pods`.
+/// The pointers refer into `pods`.
 std::vector<ApiObject> ObjectsOf(const std::vector<core::Pod>& pods) {
   std::vector<ApiObject> objects;
   for (const core::Pod& pod : pods) objects.push_back({"Pod", pod});
@@ -172,8 +172,8 @@ std::vector<core::Pod> PodsOf(const std::vector<operate::PodView>& views) {
   return pods;
 }
 
-/// A name stands for the pod with the highest number: a wanted pod comes before a pod that only
-/// other processes know, and that before a pod that is ending or has only leftovers.
+/// Of several pods with one name, the highest number wins: a wanted pod, then a pod that only other
+/// processes know, then a pod that is ending or has only leftovers.
 int Standing(const operate::PodView& view) {
   const bool finished = view.worker != nullptr && view.worker->state() == v1::FINISHED;
   if (view.removed || (view.desired == nullptr && finished)) return 0;
@@ -206,7 +206,7 @@ StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
   std::string list;
   for (const operate::PodView* view : named)
     list += fmt::format(" {}/{} ({})", view->name_space, view->name, view->uid);
-  return InvalidArgument("\"{}\" is several pods, name one by its UID:{}", name, list);
+  return InvalidArgument("\"{}\" matches several pods, name one by its UID:{}", name, list);
 }
 
 PodRow MakePodRow(const operate::PodView& view, WallTime now) {

@@ -20,7 +20,7 @@ struct PodRow {
   int ready = 0, total = 0;
   std::string status;
   int64_t restarts = 0;
-  int64_t last_restart_wall_ns = 0;  // 0: none
+  int64_t last_restart_wall_ns = 0;  // 0: no restart
   std::string age, ip, node, nominated_node, readiness_gates;
 };
 
@@ -36,16 +36,16 @@ struct PodTableOptions {
 std::string PodTable(const std::vector<operate::PodView>& pods, WallTime now,
                      const PodTableOptions& options);
 
-/// The Kubernetes object, and a list of them, as kubectl prints.
+/// The Kubernetes object, and a list of them, printed like kubectl's.
 std::string PodJson(const operate::PodView& view);
 std::string PodYaml(const operate::PodView& view);
 std::string PodListJson(const std::vector<operate::PodView>& pods);
 std::string PodListYaml(const std::vector<operate::PodView>& pods);
 
-/// By name, namespace/name or UID.
+/// Selects by name, namespace/name or UID.
 bool IsNamed(const operate::PodView& view, const std::string& name);
-/// The one pod of this name. A removed pod gives way to its successor, and the leftovers of an
-/// ended pod to a wanted one. NOT_FOUND for no pod, INVALID_ARGUMENT with a list for several.
+/// Finds the one pod of this name. A successor wins over a removed pod, and a wanted pod over
+/// leftovers of an ended one. NOT_FOUND for no pod, INVALID_ARGUMENT with a list for several.
 StatusOr<operate::PodView> PickPod(const std::vector<operate::PodView>& pods,
                                    const std::string& name);
 

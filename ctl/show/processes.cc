@@ -25,13 +25,13 @@ std::string HealthText(const operate::ProcessView& view) {
 
 bool IsLive(const v1::ProcessInfo::View& view) { return view.state() == "live" && view.complete(); }
 
-/// "4/5 live".
+/// Formats "4/5 live".
 std::string ViewsText(const v1::ProcessInfo& info) {
   if (info.views_size() == 0) return "-";
   return fmt::format("{}/{} live", std::ranges::count_if(info.views(), IsLive), info.views_size());
 }
 
-/// "runtime stale, workers incomplete": those that are not live and complete.
+/// Formats "runtime stale, workers incomplete": views that are not live and complete.
 std::string OddViews(const v1::ProcessInfo& info) {
   std::string odd;
   for (const auto& view : info.views()) {

@@ -17,7 +17,7 @@ class Sources;
 
 namespace splitlet::ctl {
 
-/// "config-source, sync-loop, ...": all that a node can have.
+/// "config-source, sync-loop, ...": all processes that a node can have.
 std::string ListOfProcesses();
 
 /// Restarts and age, health with the reason, bus and views, the last error.
@@ -26,7 +26,7 @@ std::string ProcessTable(const std::vector<operate::ProcessView>& processes, Wal
 /// [{name, pid, restarts, healthy, uptimeSeconds, metricsAddress, ...}]
 std::string ProcessJson(const std::vector<operate::ProcessView>& processes, WallTime now);
 
-/// The reason of a problem, without the place that it may begin with.
+/// The reason of a problem, without a leading path.
 std::string ReasonOf(const v1::SourceProblem& problem);
 std::string SourceTable(const v1::Sources& sources, WallTime now);
 std::string SourceJson(const v1::Sources& sources);

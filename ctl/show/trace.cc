@@ -40,7 +40,7 @@ void AddRuntime(std::vector<TraceLine>& lines, const v1::ObservedPod& pod) {
   }
 }
 
-/// The trace ids, each once, in the order of the lines.
+/// The trace ids without duplicates, in the order of the lines.
 std::vector<std::string> TracesOf(const std::vector<TraceLine>& lines) {
   std::vector<std::string> traces;
   for (const TraceLine& line : lines)
@@ -97,7 +97,7 @@ Status CheckOneName(const std::string& name, const std::set<std::string>& full_n
   if (full_names.size() <= 1) return OkStatus();
   std::string list;
   for (const std::string& full : full_names) list += " " + full;
-  return InvalidArgument("\"{}\" is several pods, name one with its namespace:{}", name, list);
+  return InvalidArgument("\"{}\" matches several pods, name one with its namespace:{}", name, list);
 }
 
 std::string TraceText(std::vector<TraceLine> lines) {

@@ -8,14 +8,14 @@
 namespace splitlet::ctl {
 namespace {
 
-/// As `get` and `describe` call the kind; empty: no kind of objects that they know.
+/// The kind's name for `get` and `describe`; empty: a kind that neither command has.
 std::string KindOf(const std::string& word) {
   if (word == "pod" || word == "pods" || word == "po") return "pod";
   if (word == "node" || word == "nodes" || word == "no") return "node";
   return {};
 }
 
-/// The first word that is no flag, and no value of one.
+/// The first word that is neither a flag nor the value of a flag.
 std::string_view CommandOf(std::span<const std::string> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--state-dir")

@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# "  --log-level TEXT=info   debug, info, warn or error": a name, then a text that may stand on the next line.
+# Parses "  --log-level TEXT=info   debug, info, warn or error": a name, then a text that may begin on the
+# next line.
 ENTRY = re.compile(r"^  (\S.*?)(?:\s{2,}(.*))?$")
 HEADING = re.compile(r"^([A-Z][\w ]*):$")
 
@@ -22,7 +23,7 @@ def help_of(program, path):
 
 
 def parse(text):
-    """First line, usage, and for each heading its (name, text) pairs."""
+    """Parses the text of --help: first line, usage, and the (name, text) pairs of each heading."""
     lines = text.splitlines()
     sections, entries = {}, None
     for line in lines[1:]:
@@ -52,7 +53,7 @@ def entries_of(sections):
 
 
 def subcommands(program, path, sections):
-    """Those without subcommands of their own, with all their options."""
+    """All commands without subcommands, with all their options."""
     for name, text in sections.get("Subcommands", []):
         inner = [*path, name.split(",")[0]]
         _, _, below = parse(help_of(program, inner))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The packages splitlet and splitlet-chaos: what is in them, what they ask for, and (as root, where debootstrap reaches a
-# mirror) that they go into a clean Debian 12, can be run there as the units would run them, and leave nothing behind.
+# Tests the packages splitlet and splitlet-chaos: their files and dependencies. As root, where debootstrap reaches a
+# mirror, it also installs them in a clean Debian 12, runs the programs as the units would, and checks that removal
+# leaves nothing behind.
 #
 # BIN_DIR names the programs (of the release build, else of the dev build), PACKAGE_MIRROR the mirror (else this
 # machine's); INSTALL=1 does the second part, which downloads 100 MB.
@@ -29,7 +30,7 @@ make_packages() {
   mv "$work"/cpack/splitlet-chaos_*.deb "$work/splitlet-chaos.deb"
 }
 
-# check_size NAME: Installed-Size is what the files have.
+# check_size NAME: Installed-Size equals the size of the files.
 check_size() {
   local size unpacked
   size=$(dpkg-deb -f "$work/$1.deb" Installed-Size)
@@ -61,7 +62,7 @@ check_contents() {
   [[ $(dpkg-deb -I "$work/splitlet.deb" conffiles) == /etc/default/splitlet ]] || die 'conffiles'
 }
 
-# Nothing but its program, and no scripts of its own.
+# The package holds only its program, without maintainer scripts.
 check_chaos_contents() {
   local version depends
   dpkg-deb -c "$work/splitlet-chaos.deb" | awk '$6 !~ /\/$/ {print $6}' | sort >"$work/chaos-files"
@@ -75,7 +76,7 @@ check_chaos_contents() {
   check_size splitlet-chaos
 }
 
-# What splitletctl says of `chaos` without the other package, and with it.
+# Output of `splitletctl chaos` without the package splitlet-chaos, and with it.
 check_chaos_command() {
   local code=0
   dpkg-deb -x "$work/splitlet.deb" "$work/tree"
@@ -148,7 +149,7 @@ check_installed() {
   ! grep splitlet "$work/verify" || die 'systemd-analyze verify'
 }
 
-# What splitlet-setup.service does, with the capabilities it has.
+# Runs the steps of splitlet-setup.service with its capabilities.
 check_setup() {
   in_root setpriv --bounding-set=-all,+chown,+dac_override,+fowner --inh-caps=-all --no-new-privs /usr/lib/splitlet/setup ||
     die 'setup with its capabilities'

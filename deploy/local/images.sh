@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The images of the local stack, made on this machine from Debian's own files, so that no registry is
-# needed: splitlet.local/pause:1 (holds a sandbox's namespaces), splitlet.local/busybox:1 (a shell and
-# its tools). Archives are kept in build/images and made again when their sources change.
+# Makes the images of the local stack from Debian's files, so that no registry is needed:
+# splitlet.local/pause:1 (holds a sandbox's namespaces), splitlet.local/busybox:1 (a shell and its
+# tools). Archives are kept in build/images and made again when their sources change.
 #
 #   images.sh load SOCKET SNAPSHOTTER   import both into the containerd behind SOCKET
 #   images.sh build                     make the archives only, print their paths
@@ -32,7 +32,7 @@ busybox_rootfs() {
   printf 'root:x:0:\nnogroup:x:65534:\n' >"$1/etc/group"
 }
 
-# pack NAME ROOTFS ARCHIVE CONFIG...: an OCI archive with one layer, whose name containerd takes as it is.
+# pack NAME ROOTFS ARCHIVE CONFIG...: an OCI archive with one layer; containerd uses NAME unchanged.
 pack() {
   local name=$1 rootfs=$2 archive=$3 work
   shift 3
@@ -49,7 +49,7 @@ pack() {
   mv "$archive.new" "$archive"
 }
 
-# The file name carries a hash of what goes in, so an outdated archive is never used.
+# The file name carries a hash of its sources, so an outdated archive is never used.
 archive_of() {
   local sum
   sum=$(cat "$here/images.sh" "$here/pause.c" "$BUSYBOX" | sha256sum | cut -c1-12)
@@ -81,7 +81,7 @@ build() {
   exec {lock}>&-
 }
 
-# containerd tells its CRI part of a new image by an event; the label says that it has been heard.
+# containerd notifies its CRI plugin of a new image by an event; the plugin then sets the label.
 known_to_cri() {
   ctr --address "$1" -n k8s.io images list "name==$2" | grep io.cri-containerd.image=managed >/dev/null
 }

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What the scripts of the local stack share. Sourced, never run.
+# Functions of the scripts of the local stack. Sourced, never run.
 #
-# Everything the stack starts carries one variable in its environment that names its directory
-# (SPLITLET_STACK or SPLITLET_RUNTIME). That is how the stop scripts find what is theirs, whatever
-# pid files say, and how two stacks on one machine never touch each other.
+# Every process of the stack carries an environment variable with the stack's directory
+# (SPLITLET_STACK or SPLITLET_RUNTIME). By this variable the stop scripts find their processes
+# without pid files, and two stacks on one machine never touch each other.
 
 # containerd takes unix sockets of 104 bytes (the kernel 107), and its longest below the state directory is
-# /containerd/containerd.sock.ttrpc; ours are shorter.
+# /containerd/containerd.sock.ttrpc; splitlet's are shorter.
 # shellcheck disable=SC2034  # used by the scripts that source this file
 readonly MAX_STATE_DIR=71
 
@@ -20,7 +20,7 @@ die() {
 # An absolute path with no symlinks, for a directory that need not exist yet.
 absolute() { realpath -m -- "$1"; }
 
-# Eight hex digits that stand for a directory in names which the kernel keeps short.
+# Eight hex digits that stand for a directory in names of limited length.
 short_hash() { printf '%s' "$1" | sha256sum | cut -c1-8; }
 
 need_root() {
@@ -66,13 +66,13 @@ end_all_with() {
   wait_until 5 none_with "$1" "$2" || die "these processes cannot be ended: $(pids_with "$1" "$2" | xargs)"
 }
 
-# Mount points below a directory, the innermost first. The directory itself may be a mount of somebody else's.
+# Mount points below a directory, the innermost first. Another program may have mounted the directory itself.
 mounts_below() {
   awk -v dir="$1" 'index($5, dir "/") == 1 {print length($5) "\t" $5}' \
     /proc/self/mountinfo | sort -rn | cut -f2-
 }
 
-# One mount point may carry several mounts, so look again until none is left.
+# One mount point may carry several mounts, so repeat until none is left.
 unmount_below() {
   local point round
   for round in 1 2 3 4 5; do
@@ -84,7 +84,7 @@ unmount_below() {
   [[ -z $(mounts_below "$1") ]] || die "still mounted after $round rounds: $(mounts_below "$1" | xargs)"
 }
 
-# The programs that a test is to use: BIN_DIR, else those that are built, the release build first.
+# The programs under test: BIN_DIR, else the built ones, the release build first.
 built_programs() {
   local root preset
   root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -95,27 +95,27 @@ built_programs() {
   for preset in release dev; do
     [[ ! -x $root/build/$preset/bin/splitletctl ]] || { say "$root/build/$preset/bin" && return; }
   done
-  die "nothing is built: make build"
+  die "no programs are built: make build"
 }
 
-# Where this machine has its Debian packages from: a line "SITE SUITE" for each, the release itself first.
+# Debian sources of this machine: a line "SITE SUITE" for each, the release itself first.
 # shellcheck disable=SC2016  # the names are apt's
 package_sources() { apt-get indextargets --format '$(SITE) $(RELEASE)' 2>/dev/null | grep -E ' bookworm(-updates|-security)?$' | sort -u -k2; }
 package_mirror() { package_sources | awk '$2 == "bookworm" {print $1; exit}'; }
 
-# What run.sh and stop.sh know of one stack; STATE_DIR is absolute by then.
+# Paths of one stack for run.sh and stop.sh; STATE_DIR is already absolute.
 
-# Those of every node, and those that only a node of an API server has (docs/cluster.md).
+# Processes of every node, and processes of a node with an API server (docs/cluster.md).
 # shellcheck disable=SC2034  # used by the scripts that source this file
 readonly PROCESSES=(config-source sync-loop pod-worker pleg status gc) CLUSTER_PROCESSES=(node-api)
 
 # Two commands on one stack would undo each other's steps; the second waits.
 lock_stack() {
   exec {stack_lock}>"$STATE_DIR/stack.lock"
-  flock -w 60 "$stack_lock" || die "another run.sh or stop.sh works on $STATE_DIR"
+  flock -w 60 "$stack_lock" || die "another run.sh or stop.sh is using $STATE_DIR"
 }
 
-# What ends the stack in STATE_DIR.
+# The command that stops the stack in STATE_DIR.
 stop_command() {
   local tree
   tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -1,17 +1,15 @@
 #!/usr/bin/env bash
 # The bus of a stack: one nats-server on loopback, over TLS, with a user for each process.
 #
-#   nats.sh config DIR   write configuration, port, passwords and keys (kept when they are there)
-#   nats.sh serve DIR    run it in the foreground (for a supervisor), after config; nats_watch.sh ends it when it hangs
-#   nats.sh ready DIR    wait until it takes connections
-#   nats.sh url DIR      print its URL
-#   nats.sh keys DIR     make the keys alone, if there are none
-#   nats.sh rotate DIR   replace keys and CA in one step; the server takes them within seconds, and clients when they
-#                        connect again
+#   nats.sh config DIR   write configuration, port, passwords and keys (existing ones stay) nats.sh serve DIR    run it
+#   in the foreground (for a supervisor), after config; nats_watch.sh ends it when it hangs nats.sh ready DIR    wait
+#   until it takes connections nats.sh url DIR      print its URL nats.sh keys DIR     make only the keys, if there are
+#   none nats.sh rotate DIR   replace keys and CA in one step; the server uses them within seconds, clients when they
+#   reconnect
 #
-# The server's certificate is for the name splitlet-bus and signed by a CA of this directory alone, whose key was
-# thrown away: DIR/tls/current/ca.pem is all that clients trust. Both are valid from 1970 to 9999, since a clock that is
-# wrong must not cost the bus.
+# The server's certificate has the name splitlet-bus and is signed by a CA of this directory, whose key is deleted;
+# clients trust DIR/tls/current/ca.pem only. Both are valid from 1970 to 9999, so that a wrong clock does not break the
+# bus.
 #
 # A user may publish only the table and the signals of its process, and subscribe only to the tables
 # that its process views, with their owners' signals (docs/design.md, "How state is shared").
@@ -25,7 +23,8 @@ source "$here/lib.sh"
 
 readonly SERVER_NAME=splitlet-bus VALID_FROM=19700101000000Z VALID_UNTIL=99991231235959Z
 
-# process, its table (-: none), the tables it views, a signal of another process that it hears besides
+# process, its table (-: none), the tables it views, a signal of another process that it receives in
+# addition
 readonly TABLES='
 config-source desired   workers
 sync-loop     admission desired,runtime,workers,pressure,podstatus
@@ -38,7 +37,7 @@ node-api      -         desired,runtime,podstatus
 
 owner_of() { awk -v table="$1" '$2 == table {print $1}' <<<"$TABLES"; }
 
-# The password is the second line of the file that the process is given.
+# The password is the second line of the process's password file.
 password_of() {
   local file=$dir/creds/$1
   [[ -s $file ]] || printf '%s\n%s\n' "$1" "$(head -c 24 /dev/urandom | base64 | tr '+/' '-_')" >"$file"
@@ -123,7 +122,7 @@ sign_in() {
     -out "$work/server.pem"
 }
 
-# Whoever could read the old key can read the new one.
+# The new key gets the owner and mode of the old one.
 like_before() {
   local old=$dir/tls/current
   chmod 0755 "$1"
@@ -131,7 +130,7 @@ like_before() {
   [[ ! -e $old/server.key ]] || { chown --reference="$old/server.key" "$1/server.key" && chmod --reference="$old/server.key" "$1/server.key"; }
 }
 
-# Whole before it is named: the rename of the link is the one step in which all is replaced.
+# All files are complete before the rename of the link, which replaces them in one step.
 replace_keys() {
   local made old
   need_commands openssl
@@ -158,7 +157,8 @@ make_keys() {
 
 port_is_free() { [[ -z $(ss -ltnH "sport = :$1") ]]; }
 
-# Below the range the kernel gives to outgoing connections, so that it is still ours after a restart.
+# Below the range that the kernel gives to outgoing connections, so that the port is still free after
+# a restart.
 choose_port() {
   local port try
   if [[ -n ${NATS_PORT:-} ]]; then
@@ -191,6 +191,7 @@ listen: "127.0.0.1:$(<"$dir/port")"
 max_payload: 1MB
 max_connections: 256
 max_pending: 8MB
+no_system_account: true
 write_deadline: "2s"
 tls {
   cert_file: "$dir/tls/current/server.pem"
@@ -208,7 +209,8 @@ CONF
 
 answers() { "$here/nats_watch.sh" answers "$(<"$dir/port")"; }
 
-# nats-server would say less: a key that it may not read is "error parsing X509 certificate/key pair".
+# Checked here, because nats-server reports an unreadable key only as "error parsing X509
+# certificate/key pair".
 check_readable() {
   local field file reason
   while read -r field file; do
@@ -220,12 +222,13 @@ tls.key_file tls/current/server.key
 FILES
 }
 
-# The limit keeps the server near 20 MB; its garbage collector would let it grow to three times that.
+# The memory limit keeps the server near 20 MB; without it the garbage collector lets it grow to three times
+# that. With one thread for Go code no other thread wakes to search for work at each message.
 serve() {
   need_commands nats-server
   check_readable
   "$here/nats_watch.sh" watch "$$" "$(<"$dir/port")" "$dir/tls/current" &
-  exec env GOMEMLIMIT="${GOMEMLIMIT:-20MiB}" nats-server --config "$dir/nats.conf"
+  exec env GOMEMLIMIT="${GOMEMLIMIT:-20MiB}" GOMAXPROCS="${GOMAXPROCS:-1}" nats-server --config "$dir/nats.conf"
 }
 
 main() {
@@ -236,7 +239,7 @@ main() {
   case $action in
     config) mkdir -p "$dir" && write_config ;;
     keys) mkdir -p "$dir" && make_keys ;;
-    rotate) [[ -d $dir ]] || die "there is no $dir" && replace_keys ;;
+    rotate) [[ -d $dir ]] || die "$dir does not exist" && replace_keys ;;
     serve) serve ;;
     ready) wait_until 15 answers || die "nats-server does not answer on port $(<"$dir/port"); see its log" ;;
     url) say "nats://127.0.0.1:$(<"$dir/port")" ;;

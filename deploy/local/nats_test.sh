@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each user of the bus may do, its keys, and a server that hangs: asked of a real nats-server as nats.sh runs it.
+# Tests against a real nats-server as nats.sh runs it: the rights of each user, its keys, and a hanging server.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -113,12 +113,12 @@ check_readers() {
   done
 }
 
-# Nothing that writes to a disk, so that no disk can hold it up.
+# No state on disk, so that a hanging disk cannot stop the server.
 check_nothing_is_stored() {
   ! grep -i jetstream "$work/log" || complain 'the server of the bus has JetStream'
 }
 
-# A certificate may be looked at with the clock of any year, for one name, under its own CA.
+# The certificate must verify with the clock of any year, for one name, under its own CA.
 check_keys() {
   local keys=$work/bus/tls/current other=$work/other at
   for at in 0 4102444800 253402300798; do
@@ -155,7 +155,7 @@ check_replacement() {
   [[ $(find "$work/bus/tls" -mindepth 1 -maxdepth 1 | wc -l) == 2 ]] || complain 'old keys are left'
 }
 
-# says LINE: a server that greets with it, whose port is in $work/greeter.
+# says LINE: a server that greets clients with LINE, on the port in $work/greeter.
 says() {
   rm -f "$work/greeter"
   python3 - "$1" "$work/greeter" <<'SERVER' &
@@ -172,7 +172,7 @@ SERVER
   wait_until 10 test -s "$work/greeter" || complain 'no server that greets'
 }
 
-# Whoever turns others away reads what they send.
+# A server that turns clients away still reads their bytes.
 check_answers() {
   says "-ERR 'maximum connections exceeded'"
   "$here/nats_watch.sh" answers "$(<"$work/greeter")" || complain 'a server that is full counts as one that hangs'
@@ -184,7 +184,7 @@ has_ended() { ! kill -0 "$server" 2>/dev/null || [[ $(ps -o stat= -p "$server") 
 
 stands() { [[ $(ps -L -o stat= -p "$server" | grep -vc '^T') == 0 ]]; }
 
-# Somebody who waits for an answer is what shows it.
+# Only a client that waits for an answer reveals the hang.
 check_hang() {
   kill -STOP "$server"
   wait_until 20 stands || complain 'SIGSTOP does not stop it'

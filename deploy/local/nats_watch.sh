@@ -1,12 +1,12 @@
 #!/bin/sh
-# Beside a nats-server, as its child and its user: ends one that hangs, so that its supervisor starts another, and tells
-# it of keys that were replaced. For the shell of the container of the bus too, which is busybox.
+# Watches a nats-server, as its child and its user: kills a hanging server, so that its supervisor restarts it, and
+# signals it when keys were replaced. Also runs in busybox, the shell of the bus's container.
 #
-#   nats_watch.sh watch PID PORT KEYS   until the server PID ends; KEYS is the link to its keys
-#   nats_watch.sh answers PORT          does a server greet there, or say that it has all connections it may have?
+#   nats_watch.sh watch PID PORT KEYS   until the server PID ends; KEYS is the link to its keys nats_watch.sh answers
+#   PORT          does the server on PORT greet, or report its connection limit?
 #
-# A server that reads leaves nothing in the queues of its sockets. Looking there costs it nothing and writes nothing into
-# its log; only when something waited at three looks in a row is it asked, and killed when it does not answer.
+# A healthy server empties the queues of its sockets. Reading the queues costs the server nothing and adds nothing to
+# its log. If bytes wait in three checks in a row, the watcher connects, and kills a server that does not answer.
 set -eu
 
 PERIOD=3 # seconds
@@ -28,8 +28,11 @@ something_waits() {
     END {exit !found}' /proc/self/net/tcp
 }
 
-# A parent that ended is no longer ours.
-parent_lives() { [ "$(awk '/^PPid:/ {print $2}' "/proc/$$/status")" = "$1" ]; }
+# When the parent has ended, its pid may belong to another process. The third word after the name, which has no blanks, is the
+# parent.
+parent_lives() {
+  read -r _ _ _ parent _ <"/proc/$$/stat" && [ "$parent" = "$1" ]
+}
 
 watch() {
   keys=$(readlink "$3" || true)
@@ -37,13 +40,13 @@ watch() {
   while sleep "$PERIOD" && parent_lives "$1"; do
     if [ "$(readlink "$3" || true)" != "$keys" ]; then
       keys=$(readlink "$3" || true)
-      echo "nats_watch: the keys were replaced; the server reads them" >&2
+      echo "nats_watch: the keys were replaced, the server reloads them" >&2
       kill -HUP "$1"
     fi
     something_waits "$2" || { waited=0 && continue; }
     waited=$((waited + 1))
     if [ "$waited" -ge "$LOOKS" ] && ! answers "$2" && parent_lives "$1"; then
-      echo "nats_watch: nats-server hangs and is killed; its supervisor starts it again" >&2
+      echo "nats_watch: nats-server hangs, killing it; its supervisor starts it again" >&2
       kill -KILL "$1"
       return
     fi

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Starts the local stack in the background: nats-server, a private containerd and the processes under runit,
-# and a demo pod. Returns 0 once the demo pod runs, and with NODE_KUBECONFIG once the API server calls the node
-# Ready, else non-zero with a reason within 120 seconds. Again on a running stack: starts what is missing,
-# restarts what is configured anew.
+# and a demo pod. Returns 0 once the demo pod runs and, with NODE_KUBECONFIG, the API server shows the node
+# Ready; else non-zero with a reason within 120 seconds. On a running stack it starts missing processes and
+# restarts those with a changed configuration.
 #
 # Variables: STATE_DIR (.run), MANIFESTS ($STATE_DIR/manifests), RUNTIME_ENDPOINT (a private containerd),
-# KUBELET_CONFIG (none), NODE_NAME (this host), NODE_KUBECONFIG (none: no API server; not KUBECONFIG, which is
-# in many people's environment for kubectl), NODE_IP (found out), DEMO (1; 0 for no demo pod), PRESET
-# (release), BIN_DIR (build/$PRESET/bin). SPLITLET_FAILPOINTS reaches the processes.
+# KUBELET_CONFIG (none), NODE_NAME (this host), NODE_KUBECONFIG (none: no API server; not KUBECONFIG, which
+# many users set for kubectl), NODE_IP (detected), DEMO (1; 0 for no demo pod), PRESET (release), BIN_DIR
+# (build/$PRESET/bin). SPLITLET_FAILPOINTS is passed on to the processes.
 set -euo pipefail
 umask 022
 
@@ -42,7 +42,7 @@ check() {
   local process
   need_root
   need_commands runsvdir runsv sv svlogd nats-server jq flock timeout
-  # Overlay mounts, TOML and /proc/mounts each have characters of their own.
+  # Overlay mounts, TOML and /proc/mounts each give some characters a meaning.
   [[ $STATE_DIR =~ ^[A-Za-z0-9._/@%+=-]+$ ]] || die "STATE_DIR: letters, digits and ._/@%+=- only: $STATE_DIR"
   ((${#STATE_DIR} <= MAX_STATE_DIR)) || die "STATE_DIR is ${#STATE_DIR} characters long, unix sockets below it" \
     "allow $MAX_STATE_DIR: choose a shorter one, as in: make run STATE_DIR=/tmp/splitlet"
@@ -55,7 +55,7 @@ check() {
   ((private)) || [[ -S ${endpoint#unix://} ]] || die "RUNTIME_ENDPOINT: $endpoint is not a unix socket"
 }
 
-# Before anything is started: the processes would all say it, again and again.
+# Checked before the start; otherwise each process would report the error in a loop.
 check_node() {
   local reason ip ips flags=(--node-name "$NODE_NAME")
   [[ -z ${NODE_IP:-} ]] || flags+=(--node-ip "$NODE_IP")
@@ -67,7 +67,7 @@ check_node() {
   done
 }
 
-# Without the command ip it is left to the processes.
+# Without the command `ip` the processes detect the address.
 is_ours() { ! command -v ip >/dev/null || [[ -n $(ip -o addr show to "$1" 2>/dev/null) ]]; }
 
 check_config() {
@@ -106,7 +106,7 @@ write_service() {
   mv "$home/run.new" "$home/run"
 }
 
-# Not started before the runtime and its images are there: a first attempt that fails costs a back-off.
+# Waits for the runtime and its images, because a failed first attempt costs a back-off.
 write_processes() {
   local process flags
   for process in "${processes[@]}"; do
@@ -130,7 +130,7 @@ write_processes() {
   done
 }
 
-# A stack that has no API server any more has had these. runsvdir ends their runsv when the folder is gone.
+# Services of a stack that no longer has an API server. runsvdir ends their runsv when the folder is gone.
 forget_cluster() {
   local process
   [[ -z ${NODE_KUBECONFIG:-} ]] || return 0
@@ -169,7 +169,7 @@ start_supervisor() {
   done
 }
 
-# Images of the demo, for a runtime of somebody else only when it is a containerd that we may talk to.
+# Images of the demo. An external runtime gets them only if it is a containerd that accepts our user.
 load_images() {
   if ((private)); then
     "$here/runtime.sh" ready "$PRIVATE_RUNTIME" || die "containerd did not start: $(last_lines containerd)"
@@ -190,7 +190,7 @@ start_processes() {
   done
 }
 
-# By rename, so that no reader sees half of it. An edited demo stays as it is.
+# By rename, so that no reader sees half of the file. An edited demo stays unchanged.
 place_demo() {
   local target=$MANIFESTS/demo.yaml
   if [[ $DEMO == 0 ]]; then
@@ -204,8 +204,8 @@ place_demo() {
 
 last_lines() { tail -n "${2:-2}" "$STATE_DIR/log/$1/current" 2>/dev/null || true; }
 
-# Also on the bus: a pod may run before the last of them is there. The certificate of node-api may take a person who
-# signs it, and a node is Ready without.
+# Also waits for the bus: a pod may run before the last process is connected. A person may have to sign the
+# certificate of node-api, and a node is Ready without it.
 processes_healthy() {
   ctl get processes -o json 2>/dev/null | jq -e --argjson want "${#processes[@]}" \
     'length == $want and all(.[]; .busConnected and (.healthy or .name == "node-api"))' >/dev/null 2>&1
@@ -216,7 +216,7 @@ demo_running() {
     '[.items[]? | select(.metadata.name == $name and .status.phase == "Running")] | length > 0' >/dev/null 2>&1
 }
 
-# Prints the first process that is not up or not older than a second.
+# Prints the first process that is down or younger than a second.
 young_process() {
   local process state
   for process in "${processes[@]}"; do
@@ -241,7 +241,7 @@ fail_with_reasons() {
   exit 1
 }
 
-# As the API server has it.
+# The node's Ready condition at the API server.
 node_ready() {
   ctl get node --kubeconfig "$(absolute "$NODE_KUBECONFIG")" "$NODE_NAME" -o json 2>/dev/null |
     jq -e 'any(.status.conditions[]?; .type == "Ready" and .status == "True")' >/dev/null 2>&1

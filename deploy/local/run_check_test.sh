@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What run.sh refuses before it starts anything, and how it says that a stack is stopped. The programs are stand-ins: none
-# is run but the one that checks names. Needs root, as run.sh does.
+# Refusals of run.sh before it starts anything, and its message for a stopped stack. All programs are stubs except the
+# one that checks names. Needs root, as run.sh does.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -24,7 +24,7 @@ cat >"$work/bin/stand-in" <<'PROGRAM'
 PROGRAM
 chmod +x "$work/bin/stand-in"
 
-# refused WANT VARIABLE=VALUE...: run.sh ends with this in its error, and has started nothing.
+# refused WANT VARIABLE=VALUE...: run.sh fails with WANT in its error, and has started nothing.
 refused() {
   local want=$1 printed
   shift

@@ -2,12 +2,11 @@
 # A private containerd: its root, state, socket, runc state and pod network live below one directory,
 # so several run side by side and next to the machine's own.
 #
-#   runtime.sh start DIR    start it with the demo images, print its CRI endpoint (again: no effect)
-#   runtime.sh stop DIR     end its containers, shims, network and mounts, then itself; images stay
-#   runtime.sh config DIR   write its configuration only
-#   runtime.sh serve DIR    run it in the foreground (for a supervisor), after config
-#   runtime.sh ready DIR    wait until it answers, then load the demo images
-#   runtime.sh endpoint DIR print its CRI endpoint
+#   runtime.sh start DIR    start it with the demo images, print its CRI endpoint (no effect when it runs) runtime.sh
+#   stop DIR     end its containers, shims, network and mounts, then itself; images stay runtime.sh config DIR
+#   write its configuration only runtime.sh serve DIR    run it in the foreground (for a supervisor), after config
+#   runtime.sh ready DIR    wait until it answers, then load the demo images runtime.sh endpoint DIR print its CRI
+#   endpoint
 #
 # RUNTIME_SOCKET (DIR/containerd.sock) and RUNTIME_SOCKET_GID (0) say where its socket is and which group may use it.
 set -euo pipefail
@@ -26,7 +25,7 @@ bridge() { printf 'splt%s' "$(short_hash "$dir")"; }
 call_ctr() { timeout -s KILL 60 ctr --address "$(socket)" --namespace "$NAMESPACE" "$@"; }
 call_runc() { timeout -s KILL 60 runc --root "$dir/runc/$NAMESPACE" "$@"; }
 
-# Overlay on overlay is refused by the kernel (a state directory inside a container).
+# The kernel refuses overlay on overlay (a state directory inside a container).
 snapshotter() {
   case $(stat -f -c %T "$dir") in
     overlayfs) printf native ;;
@@ -38,8 +37,8 @@ subnet_is_free() {
   [[ -z $(ip -4 -o addr show to "$1" 2>/dev/null) && -z $(ip -4 route show table all root "$1" 2>/dev/null) ]]
 }
 
-# A /24 in 10.128.0.0/9 by the hash of the directory, the next one where it is taken. Kept in a file:
-# pods of an earlier start still have its addresses.
+# A /24 in 10.128.0.0/9 by the hash of the directory; the next free one if it is taken. Kept in a
+# file, because pods of an earlier start still have its addresses.
 choose_subnet() {
   local number try candidate
   if [[ -s $dir/cni/subnet ]]; then
@@ -58,7 +57,7 @@ choose_subnet() {
   die "no free /24 in 10.128.0.0/9 for the pod network"
 }
 
-# By rename: a running containerd watches the folder.
+# By rename, because a running containerd watches the folder.
 write_network_config() {
   local file=$dir/cni/net.d/10-bridge.conflist
   mkdir -p "$dir/cni/net.d"
@@ -73,8 +72,8 @@ write_network_config() {
   mv "$file.new" "$file"
 }
 
-# restrict_oom_score_adj: without CAP_SYS_RESOURCE (in a container or a small virtual machine) no
-# container could get the negative score that the sandbox asks for.
+# restrict_oom_score_adj: without CAP_SYS_RESOURCE (in a container or a small virtual machine) the
+# sandbox's negative score would make every container fail.
 write_containerd_config() {
   cat >"$dir/config.toml" <<TOML
 version = 2
@@ -140,7 +139,7 @@ start() {
   say "unix://$(socket)"
 }
 
-# Kills and forgets every container that runc knows, with its cgroups; needs no containerd.
+# Kills and deletes every container that runc knows, with its cgroups; works without containerd.
 end_containers() {
   [[ -d $dir/runc/$NAMESPACE ]] || return 0
   # shellcheck disable=SC2016  # $1 and $0 belong to the inner shell
@@ -149,7 +148,7 @@ end_containers() {
       "$dir/runc/$NAMESPACE"
 }
 
-# So that the next start does not find the records of containers that are gone.
+# Otherwise the next start would find records of removed containers.
 forget_containers() {
   local names
   answers || return 0
@@ -173,7 +172,7 @@ remove_shim_sockets() {
 network_rules() { iptables-save -t nat 2>/dev/null | grep -F -- "name: \\\"$(network)\\\"" || true; }
 
 # The plugins name the network in the comment of each rule and give each container chains of its own.
-# What all users of the port mapping plugin share (chains CNI-HOSTPORT-*) stays.
+# The shared chains of the port mapping plugin (CNI-HOSTPORT-*) stay.
 end_rules() {
   local rules chains
   mapfile -t rules < <(network_rules)
@@ -184,10 +183,10 @@ end_rules() {
     printf '%s\n' "${rules[@]/#-A /-D }"
     [[ ${#chains[@]} -eq 0 ]] || printf '%s\n' "${chains[@]/#/-F }" "${chains[@]/#/-X }"
     say COMMIT
-  } | iptables-restore -w 10 --noflush || note "warning: rules of the pod network are left in iptables"
+  } | iptables-restore -w 10 --noflush || note "warning: iptables rules of the pod network could not be removed"
 }
 
-# libcni remembers what it set up in a directory of the machine, one file per sandbox and network.
+# libcni keeps its records in a directory of the machine, one file per sandbox and network.
 forget_results() {
   local file sandbox
   for file in /var/lib/cni/results/"$(network)"-*-eth0; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The local stack on real containerd: two side by side, every process killed, one stopped beside the other,
-# nothing left behind. Needs root; BIN_DIR names the programs (of the release build, else of the dev build).
+# Tests the local stack on a real containerd: two stacks side by side, every process killed, one stack
+# stopped while the other runs, nothing left behind. Needs root; BIN_DIR names the programs (of the release
+# build, else of the dev build).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -50,8 +51,9 @@ ctl() {
 
 run() { STATE_DIR=$1 NODE_NAME=$2 "$here/run.sh" >"$work/$2.txt" 2>&1 || { cat "$work/$2.txt" >&2 && return 1; }; }
 
-# type_of_page VARIABLE=VALUE...: what docs/cluster.md has people type to make a node of an API server, with the folder of
-# this test in it, and these besides. The programs are those that are built already. (tests/readme/run.sh types all of it.)
+# type_of_page VARIABLE=VALUE...: runs the commands of docs/cluster.md that make a node of an API server, in the folder
+# of this test and with additional variables. The programs are already built. (tests/readme/run.sh runs all commands of
+# the page.)
 type_of_page() {
   local typed words
   typed=$(cd "$tree" && sed -n 's/^make \(run KUBECONFIG=.*\)$/\1/p' docs/cluster.md)
@@ -85,7 +87,7 @@ has_new_pid() {
   [[ -n $pid && $pid != "$3" ]]
 }
 
-# kill_one STACK NODE SERVICE: it is back, all are healthy, and the pod noticed nothing.
+# kill_one STACK NODE SERVICE: the service comes back, all are healthy, and the pod is unchanged.
 kill_one() {
   local before pid
   before=$(demo_container "$1" "$2")
@@ -98,14 +100,14 @@ kill_one() {
 
 same_container() { [[ $(demo_container "$1" "$2" 2>/dev/null) == "$3" ]]; }
 
-# Heartbeats come each second.
+# Heartbeats arrive each second.
 records() { [[ $(ctl "$1" events --since 3s --heartbeats 2>/dev/null) ]]; }
 
 on_the_bus() {
   ctl "$1" get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .busConnected)' >/dev/null 2>&1
 }
 
-# What a stack could leave on the machine, one finding a line.
+# Possible leftovers of a stack on the machine, one line each.
 leftovers() {
   local id network bridge
   network=splitlet-$(short_hash "$1/containerd")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Ends what run.sh started in STATE_DIR (.run): the processes, nats-server, and with the private
-# containerd every container, mount, network namespace, bridge and firewall rule of it. Logs, manifests
-# and what the agent remembers for ever stay. With a runtime of somebody else (RUNTIME_ENDPOINT of run.sh) only
-# the agent ends; its pods stay as they are, as do its facts about them. On a stopped stack: no effect.
+# Stops the stack that run.sh started in STATE_DIR (.run): the processes, nats-server, and the private
+# containerd with all containers, mounts, network namespaces, bridge and firewall rules. Logs, manifests and
+# permanent records of the agent stay. With an external runtime (RUNTIME_ENDPOINT of run.sh) only the agent
+# stops; its pods keep running, and its records of them stay. No effect on a stopped stack.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,7 +17,7 @@ is_private() {
   [[ ! -s $STATE_DIR/endpoint || $(<"$STATE_DIR/endpoint") == unix://$PRIVATE_RUNTIME/* ]]
 }
 
-# The supervisor goes first, without its services, so that nothing comes back.
+# The supervisor ends first, without its services, so that it restarts nothing.
 end_supervisor() {
   local pid
   for pid in $(supervisor_pid); do
@@ -36,14 +36,14 @@ end_services() {
   timeout -s KILL 60 sv -w "$patience" force-shutdown "${homes[@]}" >/dev/null 2>&1 || true
 }
 
-# No longer restarted by runit when runtime.sh ends it.
+# runit no longer restarts it when runtime.sh ends it.
 let_containerd_end() {
   [[ ! -p $STATE_DIR/sv/containerd/supervise/ok ]] ||
     timeout -s KILL 10 sv once "$STATE_DIR/sv/containerd" >/dev/null 2>&1 || true
 }
 
 main() {
-  [[ -d $STATE_DIR ]] || { say "nothing runs in $STATE_DIR" && return; }
+  [[ -d $STATE_DIR ]] || { say "no process runs in $STATE_DIR" && return; }
   need_root
   need_commands sv runsv flock
   lock_stack

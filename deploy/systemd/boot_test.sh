@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# The package under a systemd that really runs: PID 1 of namespaces of its own, on an overlay of this machine's root,
-# so that nothing here changes. The units start in their sandboxes, a pod runs on a private containerd, every process is
-# killed and comes back, and the pod stays through that, through the eviction of another, through a kubeconfig that comes and
-# goes, and through the end of the agent.
+# Tests the package under a running systemd: PID 1 of private namespaces, on an overlay of this machine's root, so that
+# the machine itself does not change. The units start in their sandboxes, and a pod runs on a private containerd. The
+# pod must survive the kill of every process, the eviction of another pod, an added and removed kubeconfig, and the end
+# of the agent.
 #
-# Needs root and a Debian with the package's dependencies, systemd and containerd; says what is missing and is skipped
-# where it cannot be had. BIN_DIR names the programs (of the release build, else of
-# the dev build).
+# Needs root and a Debian with the package's dependencies, systemd and containerd; prints what is missing and skips the
+# test. BIN_DIR names the programs (of the release build, else of the dev build).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +27,7 @@ need_or_skip() {
   done
 }
 
-# From here on in a mount namespace of its own; what is mounted goes with it.
+# From here on in a private mount namespace; its mounts end with it.
 inside() {
   work=$1
   root=$work/root
@@ -59,7 +58,7 @@ leave() {
   exit "$code"
 }
 
-# The runtime runs outside, so /var is the new one there too: it is told paths of pods.
+# The runtime runs outside but gets paths of pods, so /var must be the overlay for it, too.
 make_root() {
   local device
   mkdir "$work"/{layers,root,socket}
@@ -86,8 +85,8 @@ make_root() {
   mount --bind "$root/var" /var
 }
 
-# The systemd inside has a version 2 hierarchy; the runtime outside has what the machine has. pod-worker, which asks the
-# runtime for what the hierarchy can do, has to see the runtime's.
+# The systemd inside has a version 2 hierarchy, and the runtime outside that of the machine. pod-worker queries the
+# runtime for the hierarchy's features, so it must see the runtime's.
 show_cgroups() {
   [[ ! -e /sys/fs/cgroup/cgroup.controllers ]] || return 0
   mkdir -p "$root/run/machine-cgroup" "$root/etc/systemd/system/splitlet-pod-worker.service.d"
@@ -121,7 +120,7 @@ boot() {
 
 takes_commands() { in_system systemctl -q is-active basic.target 2>/dev/null; }
 
-# The very command that the README gives: what it forgets is not started here either.
+# The exact command of the README, so that a missing step in the README fails here.
 start_as_told() {
   local told
   told=$(sed -nE 's/^(systemctl enable --now splitlet\.target).*/\1/p' "$here/../README.md")
@@ -146,7 +145,7 @@ container() {
 same_container() { [[ $(container) == "$before" ]]; }
 all_live() { in_system splitletctl get processes -o json 2>/dev/null | jq -e 'length == 6 and all(.[]; .healthy)' >/dev/null; }
 
-# Nothing waits for the recorder, which begins when the bus answers it.
+# Waits for the recorder, because no process does; it starts once the bus answers.
 recorded() { in_system splitletctl events --since 1m >"$work/events.txt" 2>&1; }
 
 check_pod() {
@@ -171,7 +170,7 @@ check_kills() {
   say 'every process was killed and came back; the pod stayed'
 }
 
-# What else splitletctl does to a process; pleg is as good as any.
+# The other subcommands of `splitletctl process`, tried on pleg.
 check_switches() {
   local action
   for action in stop cont restart down; do
@@ -187,7 +186,8 @@ pod_named() { in_system splitletctl get pods -o json 2>/dev/null | jq -e --arg n
 is_evicted() { pod_named fills | jq -e '.status | .phase == "Failed" and .reason == "Evicted" and (.message | contains("\"d\" exceeds the limit \"2Mi\""))' >/dev/null; }
 is_gone() { ! pod_named fills >/dev/null; }
 
-# In the sandbox of its unit gc counts what pods write: one that writes past the limit of its volume goes, the other stays.
+# gc measures pods' volumes from the sandbox of its unit: a pod beyond the limit of its volume is evicted, the other
+# stays.
 check_limits() {
   sed -i 's/^splitlet:$/&\n  evictStaticPods: true/' "$root/etc/splitlet/kubelet.yaml"
   in_system systemctl restart splitlet-gc || die 'restart gc'
@@ -217,7 +217,7 @@ POD
   say 'a pod that wrote past the limit of its volume was evicted; the other stayed'
 }
 
-# Who is nobody is refused; a port that nobody has is no answer.
+# A client without credentials gets a refusal; a closed port gives no answer.
 refuses_strangers() {
   [[ $(in_system python3 -c 'import ssl, urllib.error, urllib.request
 try:
@@ -230,11 +230,11 @@ node_api_runs() {
     jq -e 'length == 7 and any(.[]; .name == "node-api" and .busConnected)' >/dev/null
 }
 
-# A kubeconfig makes it a node of an API server, here of one that is not there: node-api comes, with a certificate that status
-# made. Without the kubeconfig it goes, and nobody misses it. The pod stays through both.
+# A kubeconfig makes a node of an API server, which is absent here: node-api starts, with a certificate that status
+# made. Without the kubeconfig node-api stops, and every process is healthy. The pod survives both.
 check_cluster() {
   ! in_system systemctl -q is-active splitlet-node-api || die 'node-api runs without an API server'
-  # The machine's sysctls and swap stay as they are.
+  # The machine's sysctls and swap must not change.
   sed -i 's/^splitlet:$/failSwapOn: false\n&\n  machineSetup: false/' "$root/etc/splitlet/kubelet.yaml"
   cat >"$root/etc/splitlet/kubeconfig" <<'KUBECONFIG'
 apiVersion: v1
@@ -274,7 +274,8 @@ check_stop() {
   grep -q "${id#containerd://} .*RUNNING" "$work/tasks" || die "the pod ended with the agent: $(cat "$work/tasks")"
 }
 
-# Purged and installed again in the same boot: nothing is left that an administrator did not make, and it starts anew.
+# Purges the package and installs it again in the same boot: only files of the administrator remain, and the agent
+# starts from nothing.
 check_reinstall() {
   local left
   in_system dpkg --purge splitlet >"$work/purge.txt" 2>&1 || die "purge: $(cat "$work/purge.txt")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What must be there before the first process starts and cannot come with a package: passwords and keys of the bus, the
-# identity of the node, and whether it has an API server. Installed as /usr/lib/splitlet/setup; keeps what is there. ROOT is
-# for tests.
+# State that must exist before the first process starts and that a package cannot contain: passwords and keys of the
+# bus, the identity of the node, and whether it has an API server. Installed as /usr/lib/splitlet/setup; keeps existing
+# files. ROOT is for tests.
 set -euo pipefail
 umask 077
 
@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly STATE=${ROOT:-}/var/lib/splitlet PASSWORDS=${ROOT:-}/etc/splitlet/bus
 readonly CONFIG=${ROOT:-}/etc/splitlet RUN=${ROOT:-}/run/splitlet
 
-# The processes read theirs as a credential of their unit, so that all files belong to root.
+# systemd passes the passwords as credentials of the units, so all files belong to root.
 bus() {
   local name
   mkdir -p "$STATE" "$PASSWORDS"
@@ -23,7 +23,7 @@ bus() {
   done
 }
 
-# Sandboxes carry this id, so three processes must know the same one.
+# Sandboxes carry this id, so three processes must share it.
 identity() {
   local process
   [[ -s $STATE/id ]] || cp /proc/sys/kernel/random/uuid "$STATE/id"
@@ -33,18 +33,18 @@ identity() {
   done
 }
 
-# given FLAG: in /etc/default/splitlet, which wins.
+# given FLAG: true if /etc/default/splitlet sets the flag, which wins.
 given() { [[ " ${SPLITLET_OPTIONS:-} " == *" $1"[=\ ]* ]]; }
 
-# hand_over FILE GROUP: the target of a link is somebody else's.
+# hand_over FILE GROUP: changes no link, because its target belongs to another program.
 hand_over() {
   [[ -f $CONFIG/$1 && ! -L $CONFIG/$1 ]] || return 0
   chown "root:$2" "$CONFIG/$1"
   chmod 0640 "$CONFIG/$1"
 }
 
-# Units of all processes read what is written here, and node-api is started where it is. Without an API server nothing is
-# left of node-api, so that nobody misses it.
+# Units of all processes read this file, and node-api starts only if it exists. Without an API server all of node-api's
+# files are removed, so that no process waits for node-api.
 cluster() {
   local options=()
   rm -f "$RUN/cluster.env"
@@ -60,7 +60,7 @@ cluster() {
   fi
   given --cert-dir || options+=(--cert-dir=/var/lib/splitlet/pki)
   hand_over kubeconfig splitlet-api # the processes that ask the API server
-  # Who holds it may join as any node: status alone asks with it.
+  # The bootstrap kubeconfig can admit any node, so only status may read it.
   hand_over bootstrap-kubeconfig splitlet-status
   printf 'SPLITLET_CLUSTER="%s"\n' "${options[*]}" >"$RUN/cluster.env"
 }

@@ -1,23 +1,19 @@
 #!/usr/bin/env bash
-# Hands a node with running pods from a kubelet to splitlet, or back, so that no container is restarted. docs/takeover.md
-# says what is checked and why. Installed as /usr/lib/splitlet/takeover.
+# Hands a node with running pods from a kubelet to splitlet, or back, without restarting a container. docs/takeover.md
+# explains the checks. Installed as /usr/lib/splitlet/takeover.
 #
-#   takeover.sh check splitlet|kubelet   says what stands in the way; changes nothing
-#   takeover.sh pin                      writes the UIDs of running static pods into their manifests, so that both agents agree
-#   takeover.sh to splitlet|kubelet      checks, stops the one, starts the other, compares; goes back if it has to
-#   takeover.sh list                     what runs: pod UID, container, attempt, id, process, since (ticks after boot)
+#   takeover.sh check splitlet|kubelet   prints the obstacles; changes nothing takeover.sh pin
+#   writes the UIDs of running static pods into their manifests, so that both agents agree takeover.sh to
+#   splitlet|kubelet      checks, stops one agent, starts the other, compares; reverts on a failure takeover.sh list
+#   what runs: pod UID, container, attempt, id, process, since (ticks after boot)
 #
-# Variables, with what they are without:
-#   CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
-#   ROOT_DIR          /var/lib/kubelet: the root directory of both
-#   MANIFESTS         staticPodPath of CONFIG
-#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock
-#   NODE_NAME         this host, in lower case
-#   NODE_KUBECONFIG   none: no API server is asked
-#   LIMIT, SETTLE     120, 30: seconds until the new agent has all pods; for which they are watched from then on
-#   FORCE             none: names of checks that count as warnings, as in "volumes managers"
-#   {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below
-# The machine's runtime is asked by crictl where it is installed, else, if it is containerd, by ctr.
+# Variables and their defaults: CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
+#   ROOT_DIR          /var/lib/kubelet: the root directory of both MANIFESTS         staticPodPath of CONFIG
+#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock NODE_NAME
+#   this host, in lower case NODE_KUBECONFIG   none: no API server is asked LIMIT, SETTLE     120, 30: seconds until the
+#   new agent has all pods; for which they are watched from then on FORCE             none: names of checks that count
+#   as warnings, as in "volumes managers" {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below The machine's
+#   runtime is asked by crictl where it is installed, else, if it is containerd, by ctr.
 set -euo pipefail
 
 CONFIG=${CONFIG:-/var/lib/kubelet/config.yaml}
@@ -38,7 +34,8 @@ START_SPLITLET=${START_SPLITLET:-systemctl start splitlet.target}
 STOP_SPLITLET=${STOP_SPLITLET:-systemctl stop splitlet.target splitlet-*.service}
 RUNS_SPLITLET=${RUNS_SPLITLET:-pgrep ^splitlet-}
 READY_SPLITLET=${READY_SPLITLET:-splitlet_has_all}
-# Kinds of volumes that splitlet makes and takes down (docs/behaviour/volumes.md); host paths have no directory.
+# Kinds of volumes that splitlet sets up and tears down (docs/behaviour/volumes.md); host paths have no
+# directory.
 readonly KNOWN_VOLUMES='empty-dir configmap secret downward-api projected host-path local-volume'
 
 work=$(mktemp -d /tmp/takeover.XXXXXX)
@@ -57,7 +54,7 @@ usage() {
   exit 2
 }
 
-# fault CHECK TEXT: something stands in the way.
+# fault CHECK TEXT: reports an obstacle.
 fault() {
   if [[ " $FORCE " == *" $1 "* ]]; then
     note "warning: $1: $2"
@@ -77,13 +74,13 @@ wait_until() {
   done
 }
 
-# run NAME: the command in the variable of this name.
+# run NAME: runs the command in the variable NAME.
 run() { bash -c "${!1}" >"$work/$1.txt" 2>&1; }
 runs() { run "RUNS_${1^^}"; }
 stopped() { ! runs "$1"; }
 other() { if [[ $1 == kubelet ]]; then say splitlet; else say kubelet; fi; }
 
-# A scalar at the top of CONFIG, YAML or JSON; empty without it.
+# A scalar at the top of CONFIG, YAML or JSON; empty without the field.
 setting() {
   if [[ $(tr -d '[:space:]' <"$CONFIG" | head -c 1) == '{' ]]; then
     jq -r --arg key "$1" '.[$key] // ""' "$CONFIG"
@@ -92,7 +89,8 @@ setting() {
   fi
 }
 
-# --- what runs, as JSON: {id, uid, namespace, pod, name, attempt, pid, source, sandbox}; of a sandbox name is empty
+# --- running containers, as JSON: {id, uid, namespace, pod, name, attempt, pid, source, sandbox}; a sandbox has an
+# empty name
 
 by_crictl() {
   local crictl=(timeout 60 crictl --runtime-endpoint "$RUNTIME_ENDPOINT") id
@@ -110,7 +108,7 @@ by_crictl() {
   cat "$work/pods" "$work/containers" "$work/pids" | jq -sc 'group_by(.id)[] | add | select(.uid != null)'
 }
 
-# What the CRI plugin keeps beside a container is in its extensions.
+# The CRI plugin keeps its data about a container in the extensions.
 by_ctr() {
   local ctr=(timeout 60 ctr --address "${RUNTIME_ENDPOINT#unix://}" --namespace k8s.io) id pid status
   "${ctr[@]}" tasks list >"$work/tasks"
@@ -129,7 +127,7 @@ what_runs() {
   if command -v crictl >/dev/null; then by_crictl; else by_ctr; fi
 }
 
-# One line for each: a container that was started again has another id, a process that was replaced another start.
+# One line for each: a restarted container has another id, a replaced process another start time.
 list() {
   local uid name attempt id pid start
   what_runs >"$work/running" || die "the runtime does not answer at $RUNTIME_ENDPOINT"
@@ -139,7 +137,8 @@ list() {
   done < <(jq -r '[.uid, (if .name == "" then "-" else .name end), .attempt, .id, .pid] | @tsv' "$work/running") | sort
 }
 
-# sandboxes FILTER: of the last list, "UID NAMESPACE POD PID" of each that the filter of jq takes.
+# sandboxes FILTER: of the last list, "UID NAMESPACE POD PID" of each sandbox that the jq filter
+# matches.
 sandboxes() { jq -r "select(.name == \"\") | select($1) | [.uid, .namespace, .pod, .pid] | @tsv" "$work/running"; }
 
 # Each container is in the status of a pod.
@@ -153,7 +152,7 @@ splitlet_has_all() {
 
 # --- manifests of static pods
 
-# yaml_metadata KEY FILE: of the first document in block style; fails where there is no such style.
+# yaml_metadata KEY FILE: reads the first document, in block style; fails for other styles.
 yaml_metadata() {
   awk -v key="$1" '
     /^---/ {if (seen) exit; next}
@@ -179,7 +178,7 @@ metadata() {
   if is_json "$2"; then jq -er --arg key "$1" '.metadata[$key] // ""' "$2"; else yaml_metadata "$1" "$2"; fi
 }
 
-# manifest_of NAMESPACE POD: its file among MANIFESTS; the last one counts, as for both agents.
+# manifest_of NAMESPACE POD: the pod's file in MANIFESTS; the last match counts, as for both agents.
 manifest_of() {
   local file name namespace found=
   for file in "$MANIFESTS"/*; do
@@ -191,7 +190,7 @@ manifest_of() {
   [[ -n $found ]] && say "$found"
 }
 
-# By rename, from a name that neither agent reads.
+# By rename, from a file name that both agents ignore.
 write_uid() {
   local file=$1 uid=$2 new
   new=$(dirname "$file")/.takeover.$(basename "$file")
@@ -221,7 +220,7 @@ pin() {
       write_uid "$file" "$uid"
       say "$file: uid: $uid"
     elif [[ $old != "$uid" ]]; then
-      fault pin "$file: its uid is $old, and what runs has $uid"
+      fault pin "$file: its uid is $old, but the running pod has $uid"
     fi
   done < <(sandboxes '.source == "file"')
   ((failed == 0)) || exit 1
@@ -234,32 +233,32 @@ check_config() {
   [[ -r $CONFIG ]] || die "$CONFIG cannot be read"
   endpoint=$(setting containerRuntimeEndpoint)
   [[ -z $endpoint || $endpoint == "$RUNTIME_ENDPOINT" ]] ||
-    fault config "$CONFIG says containerRuntimeEndpoint: $endpoint, RUNTIME_ENDPOINT is $RUNTIME_ENDPOINT"
+    fault config "$CONFIG has containerRuntimeEndpoint: $endpoint, but RUNTIME_ENDPOINT is $RUNTIME_ENDPOINT"
   driver=$(setting cgroupDriver)
   if [[ $to == splitlet ]]; then
     "$SPLITLET" --config "$CONFIG" --root-dir "$ROOT_DIR" --node-name "$NODE_NAME" --check-config >"$work/config" 2>&1 ||
       fault config "splitlet does not take $CONFIG: $(tail -n 1 "$work/config")"
-    # With an API server it is taken for granted, as in a kubelet.
+    # With an API server this gate counts as set, as in a kubelet.
     [[ $(setting cgroupsPerQOS) == true || (-n $NODE_KUBECONFIG && -z $(setting cgroupsPerQOS)) ]] ||
-      fault cgroups "$CONFIG does not say cgroupsPerQOS: true, which a kubelet takes for granted and splitlet without NODE_KUBECONFIG does not"
+      fault cgroups "$CONFIG lacks cgroupsPerQOS: true, the default of a kubelet but not of splitlet without NODE_KUBECONFIG"
   fi
   check_cgroups "${driver:-cgroupfs}"
 }
 
-# A kubelet stops a running pod whose cgroup it does not find; splitlet would make the next container outside of it.
+# A kubelet stops a running pod whose cgroup is missing; splitlet would create the next container outside of it.
 check_cgroups() {
   local uid namespace pod pid name top
   top=$(find /sys/fs/cgroup -maxdepth 1 -name cpu)
   while read -r uid namespace pod pid; do
     if [[ $1 == systemd ]]; then name="*-pod${uid//-/_}.slice"; else name="pod$uid"; fi
     [[ -n $(find "${top:-/sys/fs/cgroup}"/ -type d -name "$name" -print -quit 2>/dev/null) ]] ||
-      fault cgroups "$namespace/$pod: there is no cgroup $name, as the driver $1 makes it"
+      fault cgroups "$namespace/$pod: no cgroup $name, the name of driver $1"
   done < <(sandboxes true)
 }
 
 check_agents() {
   local to=$1
-  ! runs "$to" || fault agents "$to runs already"
+  ! runs "$to" || fault agents "$to is already running"
   runs "$(other "$to")" || fault agents "$(other "$to") does not run: there is nothing to take over from"
 }
 
@@ -286,14 +285,14 @@ check_pods() {
   while read -r uid namespace pod pid; do
     file=$(manifest_of "$namespace" "$pod") || file=
     [[ -n $file && $(metadata uid "$file") == "$uid" ]] ||
-      fault uids "$namespace/$pod: no manifest in $MANIFESTS says uid: $uid, and the agents do not make the same: takeover.sh pin"
+      fault uids "$namespace/$pod: no manifest in $MANIFESTS has uid: $uid, and the agents compute different UIDs: run takeover.sh pin"
   done < <(sandboxes '.source == "file"')
   while read -r uid namespace pod pid; do
     fault uids "$namespace/$pod is from a URL: make sure that its metadata there says uid: $uid, then FORCE=uids"
   done < <(sandboxes '.source == "http"')
 }
 
-# What a kubelet gave to pods alone, and would not find with the other.
+# Features that a kubelet alone gives to pods, and that splitlet would not find.
 check_managers() {
   local policy checkpoint devices
   [[ $1 == splitlet ]] || return 0
@@ -322,7 +321,7 @@ check_api() {
       fault certificates "$file, which $NODE_KUBECONFIG names, cannot be read"
     elif [[ $key == client-certificate ]]; then
       openssl x509 -in "$file" -noout -checkend 600 >/dev/null 2>&1 ||
-        fault certificates "$file ends within ten minutes or is no certificate"
+        fault certificates "$file expires within ten minutes or is not a certificate"
     fi
   done < <(sed -nE 's/^ *(client-certificate|client-key|certificate-authority|tokenFile): *"?([^"]*)"? *$/\1 \2/p' "$NODE_KUBECONFIG")
   if ! command -v kubectl >/dev/null; then
@@ -357,13 +356,13 @@ check_all() {
   check_pods "$to"
   check_managers "$to"
   check_api "$to"
-  ((failed == 0)) || die "the node is not ready to go to $to (FORCE=\"NAME...\" takes a check for a warning)"
+  ((failed == 0)) || die "the node is not ready for $to (FORCE=\"NAME...\" turns a check into a warning)"
   say "$(wc -l <"$work/before") sandboxes and containers run, and nothing stands in the way of $to"
 }
 
 # --- the swap
 
-# What ran before and does not any more; nothing is good.
+# Containers that ran before and no longer run; an empty output is a success.
 lost() {
   list >"$work/now"
   comm -23 "$work/before" "$work/now" | tee "$work/lost"
@@ -384,11 +383,11 @@ go_back() {
   note "error: $2"
   sed 's/^/  gone: /' "$work/lost" >&2
   note "going back to $from"
-  stop "$to" || die "$to does not end; $from was not started, since two agents would fight over the pods"
+  stop "$to" || die "$to does not stop; $from was not started, because two agents would fight over the pods"
   list >"$work/before"
   start "$from"
   wait_until "$LIMIT" ready "$from" || die "$from was started and is not ready after $LIMIT s"
-  die "the node is with $from again"
+  die "the node is back with $from"
 }
 
 ready() {
@@ -405,18 +404,18 @@ swap() {
   say "stopping $from"
   stop "$from" || {
     start "$from"
-    die "$from does not end within $LIMIT s; it was started again"
+    die "$from did not stop within $LIMIT s and was started again"
   }
-  [[ -z $(lost) ]] || go_back "$to" "the end of $from took these along"
+  [[ -z $(lost) ]] || go_back "$to" "these ended when $from was stopped"
   say "starting $to"
   start "$to"
   wait_until "$LIMIT" ready "$to" || go_back "$to" "$to does not have all pods after $LIMIT s"
   end=$((SECONDS + SETTLE))
   while ((SECONDS < end)); do
-    [[ -z $(lost) ]] || go_back "$to" "these ended with $to"
+    [[ -z $(lost) ]] || go_back "$to" "these ended after the start of $to"
     sleep 1
   done
-  [[ -z $(lost) ]] || go_back "$to" "these ended with $to"
+  [[ -z $(lost) ]] || go_back "$to" "these ended after the start of $to"
   trap - INT TERM
   say "the node is with $to; all $(wc -l <"$work/before") sandboxes and containers run on"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The units as they are installed: systemd takes each, and its review of their sandboxes stays as good as it is.
+# Tests the installed units: systemd accepts each, and the exposure that systemd-analyze computes does not grow.
 # BIN_DIR names the programs (of the release build, else of the dev build).
 set -euo pipefail
 
@@ -10,7 +10,7 @@ build=$(realpath "$(built_programs)/..")
 work=$(mktemp -d /tmp/splitlet-units.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# unit, and the exposure it may have at most (0 is none, 10 everything)
+# unit, and its highest allowed exposure (0 is none, 10 everything)
 readonly LIMITS='
 splitlet-config-source 1.6
 splitlet-sync-loop     1.5
@@ -30,7 +30,7 @@ if ! command -v systemd-analyze >/dev/null; then
 fi
 DESTDIR=$work/root cmake --install "$build" --prefix /usr >"$work/install.txt" 2>&1 || { cat "$work/install.txt" && exit 1; }
 
-# The programs are looked for where the units say; here they are below the new root.
+# systemd looks for the programs at the units' paths, here below the new root.
 mkdir "$work/units"
 for unit in "$work"/root/usr/lib/systemd/system/*; do
   sed -E "s#^(Exec[A-Za-z]+=[+-]*)/usr/(bin|lib/splitlet)/#\1$work/root/usr/\2/#" "$unit" >"$work/units/$(basename "$unit")"
@@ -41,19 +41,19 @@ if [[ -s $work/complaints ]]; then
   exit 1
 fi
 
-# Says what it would do; a line that it does not take shows here, not when somebody installs the package.
+# Prints the planned actions; a line that systemd-tmpfiles rejects fails here, not at installation.
 systemd-sysusers --dry-run --root="$work/root" "$work/root/usr/lib/sysusers.d/splitlet.conf" >"$work/users" 2>&1 ||
   { cat "$work/users" && exit 1; }
 [[ $(grep -c "Would create user 'splitlet-\|Creating user 'splitlet-" "$work/users") == 7 ]] ||
   { cat "$work/users" && exit 1; }
 
-# Manifests come from a URL; probes and hooks go to pods; three speak to the API server, and one is asked from anywhere. All
-# others stay on loopback.
+# Manifests come from a URL; probes and hooks connect to pods; three processes call the API server, and one serves any
+# address. All other processes stay on loopback.
 open=$(grep -l '^IPAddressAllow=any' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | sort | xargs)
 [[ $open == 'splitlet-config-source.service splitlet-node-api.service splitlet-pod-worker.service splitlet-status.service' ]] ||
   { echo "beyond loopback: $open" && exit 1; }
 
-# systemd answers openat2 with ENOSYS where this is set: these two use it, and nobody else.
+# With this setting systemd answers openat2 with ENOSYS, and only these two processes use it.
 for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
   want=yes
   case $unit in *-pod-worker.service | *-gc.service) want=no ;; esac
@@ -61,7 +61,7 @@ for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
     { echo "$(basename "$unit"): RestrictSUIDSGID is not $want, and openat2 goes with it" && exit 1; }
 done
 
-# The kernel's log is where gc hears that the machine ran out of memory. It needs all of this, and nobody else any of it.
+# gc reads the kernel's log for out-of-memory kills. gc needs all of these settings, and no other process needs any.
 gc=$work/root/usr/lib/systemd/system/splitlet-gc.service
 closed=$(sed -n 's/^ProtectKernelLogs=//p' "$gc" | tail -n 1)
 rights=$(grep -cE '^(BindReadOnlyPaths=-/dev/kmsg|CapabilityBoundingSet=.* CAP_SYSLOG)$' "$gc" || true)
@@ -71,22 +71,22 @@ devices=$(sed -n 's/^DeviceAllow=//p' "$gc")
 readers=$(grep -l 'CAP_SYSLOG\|^DeviceAllow=\|/dev/kmsg' "$work"/root/usr/lib/systemd/system/*.service | xargs -n 1 basename | xargs)
 [[ $readers == splitlet-gc.service ]] || { echo "may read the kernel's log: $readers" && exit 1; }
 
-# What pod-worker mounts in a mount namespace of its own, no runtime would see: nothing may ask for one. The last line of a
-# setting counts.
+# The runtime would not see mounts in a private mount namespace of pod-worker, so no setting may request one. The last
+# line of a setting counts.
 namespace=$(awk -F= '/^(Private(Tmp|Devices|Mounts)|Protect(System|Home|KernelTunables|KernelModules|KernelLogs|ControlGroups|Proc))=/ {last[$1] = $2}
   /^(Bind(ReadOnly)?Paths|(ReadWrite|ReadOnly|Inaccessible|Exec|NoExec)Paths|TemporaryFileSystem|RootDirectory|ProcSubset)=/ {print $1}
   END {for (name in last) if (last[name] != "no" && last[name] != "default") print name}' \
   "$work/root/usr/lib/systemd/system/splitlet-pod-worker.service")
 [[ -z $namespace ]] || { echo "pod-worker gets a mount namespace of its own by ${namespace//$'\n'/ }" && exit 1; }
 
-# setup decides whether the node has an API server. Files keep their owners here, and so do those of the bus.
+# setup decides whether the node has an API server. Files keep their owners here, including those of the bus.
 state=$work/setup
 mkdir -p "$state"/etc/splitlet "$state"/run/splitlet "$work/bin"
 printf '#!/bin/sh\necho "$*" >>%s\n' "$work/owners" >"$work/bin/chown"
 chmod +x "$work/bin/chown"
 settings=$state/run/splitlet/cluster.env
 
-# set_up WANTED [OPTIONS]: what the units are then told, or `none`.
+# set_up WANTED [OPTIONS]: compares the settings that the units then get with WANTED, or `none`.
 set_up() {
   local found=none
   ROOT=$state PATH=$work/bin:$PATH SPLITLET_OPTIONS=${2:-} "$work/root/usr/lib/splitlet/setup" >"$work/setup.txt" 2>&1 ||
@@ -105,7 +105,7 @@ set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig --cert-dir=/var/
 set_up 'SPLITLET_CLUSTER="--kubeconfig=/etc/splitlet/kubeconfig"' --cert-dir=/c
 [[ $(stat -c %a "$state/etc/splitlet/kubeconfig") == 640 && -d $state/run/splitlet/node-api ]] ||
   { echo 'the kubeconfig is not for the group alone, or node-api is forgotten' && exit 1; }
-# Who may join the cluster as any node is known to status alone.
+# Only status may read the bootstrap kubeconfig, which can admit any node.
 for want in "root:splitlet-status $state/etc/splitlet/bootstrap-kubeconfig" "root:splitlet-api $state/etc/splitlet/kubeconfig"; do
   [[ $(grep -F " ${want#* }" "$work/owners" | sort -u) == "$want" && $(stat -c %a "${want#* }") == 640 ]] ||
     { echo "${want#* } is not ${want%% *} 640: $(cat "$work/owners")" && exit 1; }
@@ -117,7 +117,7 @@ set_up none
 # The last line of a setting counts.
 setting_of() { sed -n "s/^$2=//p" "$work/root/usr/lib/systemd/system/$1.service" | tail -n 1; }
 
-# told UNIT EXPOSURE: the row of the unit in deploy/README.md says what the unit has.
+# told UNIT EXPOSURE: the unit's row in deploy/README.md agrees with the unit.
 told() {
   local unit=$1 user rights column='[^|]*' row
   row=$(grep "^| $unit |" "$here/../README.md") || { echo "$unit has no row in deploy/README.md" && exit 1; }
@@ -136,7 +136,8 @@ told() {
     { echo "deploy/README.md: $unit may have $(setting_of "$unit" LimitNOFILE) open files: $rights" && exit 1; }
 }
 
-# A core would leave keys on the disk, and one helper that is too hungry would end its process.
+# A core dump would write keys to the disk, and one memory-hungry helper would end the whole
+# process.
 for unit in "$work"/root/usr/lib/systemd/system/splitlet-*.service; do
   unit=$(basename "$unit" .service)
   [[ $(setting_of "$unit" LimitCORE) == 0 ]] || { echo "$unit leaves cores" && exit 1; }

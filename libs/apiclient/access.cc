@@ -50,7 +50,7 @@ StatusOr<const ClientConfig*> AccessReader::ReadConfig() {
   if (config_ && owned->text == text_ && why_not_trusted == why_not_trusted_) return &*config_;
   auto config = ReadKubeconfig(owned->text, kubeconfig_, why_not_trusted);
   if (!config.ok())
-    return Unavailable("{}", Message(config.status()));  // a person may mend the file
+    return Unavailable("{}", Message(config.status()));  // a person may repair the file
   if (!config_ || config_->exec != config->exec) plugin_.Forget();
   config_ = std::move(*config);
   text_ = owned->text;

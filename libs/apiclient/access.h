@@ -43,7 +43,7 @@ class AccessReader {
     process::ProgramRunner run;
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
     uint32_t user = ::geteuid();                              // of this process
-    /// Within this time from now on, a missing kubeconfig is one that is being made.
+    /// Within this time from now on, a missing kubeconfig counts as being created.
     Duration made_within{0};
   };
   /// `rotated`: a file whose certificate and key replace those of the kubeconfig while they are
@@ -58,7 +58,7 @@ class AccessReader {
   /// The present access; the same object while nothing has changed. `refused`: the access that the
   /// server refused; a plugin runs again if the refused credentials are its own.
   StatusOr<std::shared_ptr<const ServerAccess>> Read(const ServerAccess* refused);
-  /// Ends a running plugin, and every later one. From any thread.
+  /// Ends a running plugin and all later ones. From any thread.
   void GiveUp() { plugin_.GiveUp(); }
 
  private:
@@ -72,10 +72,10 @@ class AccessReader {
   const Deps deps_;
   const std::string kubeconfig_, rotated_;
   const Clock::Time made_by_;
-  std::string text_, why_not_trusted_;  // read last
+  std::string text_, why_not_trusted_;  // state at the last read
   std::optional<ClientConfig> config_;
-  std::string rotated_text_;  // read last
-  WallTime rotated_until_;    // end of its validity; in the past if it is no valid pair
+  std::string rotated_text_;  // as last read
+  WallTime rotated_until_;    // end of its validity; in the past for an invalid pair
   std::shared_ptr<const ServerAccess> last_;
   PluginCredentials plugin_;
 };

@@ -53,7 +53,7 @@ class Reading : public testing::Test {
            status + "}}";
   }
 
-  /// A certificate that is good for a year, an hour of it already gone, and its key.
+  /// A certificate, valid for a year and one hour old, and its key.
   std::string PairFields() {
     const auto pair = x509::MakeSelfSigned("n", {}, clock.WallNow());
     EXPECT_TRUE(pair.ok());
@@ -65,7 +65,7 @@ class Reading : public testing::Test {
     return fmt::format(R"("clientCertificateData":{},"clientKeyData":{})", quoted(pair->chain),
                        quoted(pair->key));
   }
-  /// The value of the only series, or of the series with this label; for a histogram its count.
+  /// The value of the only series, or of the series with this label; a histogram gives its count.
   double Metric(const std::string& name, const std::string& label = "") {
     for (const auto& family : registry.Collect())
       for (const auto& metric : family.name == name ? family.metric : decltype(family.metric){}) {
@@ -79,14 +79,14 @@ class Reading : public testing::Test {
     return 0;
   }
 
-  /// True while another process makes the file that `by` reads.
+  /// True while another process creates the file that `by` reads.
   bool IsAwaitedBy(AccessReader& by) { return IsAwaited(by.Read(nullptr).status()); }
 
   FakeClock clock;
   fs::FakeFileSystem files{clock};
   std::vector<process::Program> runs;
   StatusOr<std::string> prints = Unavailable("exit code 1");
-  int exit_code = -1;  // that runs report; below 0: none
+  int exit_code = -1;  // exit code that runs report; negative: none
   prometheus::Registry registry;
   AccessReader reader{{.clock = clock,
                        .files = files,
@@ -295,15 +295,15 @@ TEST_F(Reading, AFileOfAnotherUserMakesThisProcessRunAndReadNothing) {
     const char* name;
     std::string user, cluster;
     uint32_t owner, mode;
-    std::string want;  // empty: it is taken
+    std::string want;  // empty: accepted
   } kCases[] = {
       {"a plugin", plugin, "", other, 0600, "users[u].user: exec: refused: " + whose},
       {"a plugin of root's file", plugin, "", 0, 0640, ""},
       {"a plugin of the process's own file", plugin, "", ::geteuid(), 0644, ""},
       {"a plugin that the group may write", plugin, "", 0, 0660,
-       "users[u].user: exec: refused: others than its owner can write the file (mode 0660)"},
+       "users[u].user: exec: refused: users other than its owner can write the file (mode 0660)"},
       {"a plugin that anybody may write", plugin, "", 0, 0602,
-       "users[u].user: exec: refused: others than its owner can write the file (mode 0602)"},
+       "users[u].user: exec: refused: users other than its owner can write the file (mode 0602)"},
       {"a file with a token", "tokenFile: t", "", other, 0600,
        "users[u].user: tokenFile: refused: " + whose},
       {"a token", "token: t", "", other, 0600, ""},

@@ -15,7 +15,7 @@ namespace splitlet::apiclient {
 namespace {
 
 constexpr int kMaxRetries = 10;
-/// A transport keeps the deadline itself; the client waits so much longer for one that does not.
+/// A transport enforces the deadline itself; the client waits this much longer in case it does not.
 constexpr Duration kPatience = 5s;
 
 /// Where a transport's thread leaves the answer for the waiting caller.

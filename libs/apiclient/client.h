@@ -2,8 +2,8 @@
 
 /// Reads, creates, replaces, patches and deletes objects of an API server. Blocking, for strands.
 /// Repeats a 429 or 5xx with Retry-After up to ten times within the deadline, as client-go does,
-/// and a GET, PUT or DELETE once and immediately if its connection breaks before the answer.
-/// Everything else is the caller's to repeat.
+/// and a GET, PUT or DELETE once and immediately if its connection breaks before the answer. The
+/// caller repeats everything else.
 /// Threads: any; one call at a time of a thread.
 /// Errors:  the server's answer as a code: NOT_FOUND 404, ALREADY_EXISTS and ABORTED 409 by reason
 ///          (AlreadyExists, else a conflict), OUT_OF_RANGE 410, INVALID_ARGUMENT 400 and 422,
@@ -25,9 +25,9 @@
 
 namespace splitlet::apiclient {
 
-class ClientMetrics;  // client_metrics.h
+class ClientMetrics;  // defined in client_metrics.h
 
-/// True if no answer came, or the server cannot work, or something in front of it answered.
+/// True if no answer came, if the server is unable to work, or if a proxy answered.
 inline bool IsOutOfReach(const Status& status) {
   return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kDataLoss ||
          status.code() == StatusCode::kDeadlineExceeded;
@@ -41,8 +41,8 @@ class Client {
     ContentType content = ContentType::kProtobuf;
     std::shared_ptr<RateLimiter> limiter;    // null: none
     std::shared_ptr<ClientMetrics> metrics;  // null: none
-    /// How the client waits for an answer and a Retry-After; not set: on the real clock, whatever
-    /// `clock` is.
+    /// Waits for an answer or a Retry-After. If empty, it waits on the real clock, whatever `clock`
+    /// is.
     WaitUntil wait = nullptr;
   };
   using Message = google::protobuf::Message;
@@ -67,7 +67,7 @@ class Client {
 
   struct Preconditions {
     std::string uid;                    // empty: any
-    int64_t grace_period_seconds = -1;  // below 0: the object's own
+    int64_t grace_period_seconds = -1;  // negative: the object's own
   };
   Status Delete(const std::string& path, const Preconditions& preconditions,
                 const Deadline& deadline);
@@ -83,7 +83,7 @@ class Client {
   const Options options_;
 };
 
-/// A part of a path or a value of a query, escaped.
+/// Escapes a part of a path or a value of a query.
 std::string Escaped(std::string_view text);
 
 }  // namespace splitlet::apiclient

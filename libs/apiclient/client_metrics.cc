@@ -89,15 +89,14 @@ void ClientMetrics::NoteRetry(const std::string& method, const std::string& host
 PluginMetrics::PluginMetrics(prometheus::Registry& registry)
     : runs_(prometheus::BuildCounter()
                 .Name("rest_client_exec_plugin_call_total")
-                .Help("Runs of the credential plugin, by its exit code and how they ended")
+                .Help("Runs of the credential plugin, by exit code and result")
                 .Register(registry)),
-      ttl_(
-          prometheus::BuildGauge()
-              .Name("rest_client_exec_plugin_ttl_seconds")
-              .Help("How long the certificate of the credential plugin is still good; +Inf without "
-                    "one")
-              .Register(registry)
-              .Add({})),
+      ttl_(prometheus::BuildGauge()
+               .Name("rest_client_exec_plugin_ttl_seconds")
+               .Help("Remaining validity of the credential plugin's certificate; +Inf without "
+                     "one")
+               .Register(registry)
+               .Add({})),
       rotation_age_(prometheus::BuildHistogram()
                         .Name("rest_client_exec_plugin_certificate_rotation_age")
                         .Help("Age in seconds of certificates of the credential plugin when the "

@@ -30,10 +30,11 @@ class ClientMetrics {
     size_t sent_bytes = 0, received_bytes = 0;
   };
   void NoteCall(const Call& call);
-  /// The head of a watch's answer, or the error instead; the duration of a watch is not counted.
+  /// The head of a watch's answer, or the error in its place; the duration of a watch is not
+  /// measured.
   void NoteWatch(const std::string& host, int code);
   void NoteLimited(const std::string& method, const std::string& host, Duration waited);
-  /// A request is repeated after an answer of this code; 0: after no answer.
+  /// Counts a repeated request, with the code of the answer before; 0: no answer.
   void NoteRetry(const std::string& method, const std::string& host, int code);
 
  private:

@@ -288,7 +288,7 @@ TEST_F(Calls, WhoGivesUpDoesNotWait) {
 
 TEST_F(Calls, ATransportThatForgetsToAnswerHoldsNobodyForEver) {
   EXPECT_EQ(client->Get("/x", nullptr, In(10s)).code(), StatusCode::kDeadlineExceeded);
-  transport.asked.back().done(Answered(200));  // no caller waits any more
+  transport.asked.back().done(Answered(200));  // no caller waits any longer
 }
 
 TEST_F(Calls, AreCounted) {

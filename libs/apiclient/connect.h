@@ -1,8 +1,7 @@
 #pragma once
 
-/// Transport to the API server of a kubeconfig, by libcurl: an own connection for each purpose,
-/// HTTP/2 if the server has it, credentials that are read again when they change
-/// (https_transport.h).
+/// Transport to the API server of a kubeconfig, by libcurl. Each purpose has its own connection,
+/// HTTP/2 if the server supports it, and changed credentials are read again (https_transport.h).
 /// Threads: as Transport; two own threads from the first request on. Connect itself blocks on a
 ///          file.
 /// Errors:  INVALID_ARGUMENT: malformed kubeconfig; FAILED_PRECONDITION: no libcurl; those of
@@ -25,11 +24,11 @@ struct ConnectOptions {
   const Clock& clock;
   fs::FileSystem& files;
   Log log;
-  std::string kubeconfig;           // path; may be missing at first: UNAVAILABLE
+  std::string kubeconfig;           // path; may be absent at first: UNAVAILABLE
   std::string user_agent;           // "kubelet/v1.36.0 (linux/amd64) splitlet-status"
   std::string rotated_certificate;  // replaces the kubeconfig's while it is valid; empty: none
   std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
-  /// Within this time a missing kubeconfig is one that is being made (https_transport.h).
+  /// Within this time a missing kubeconfig counts as being created (https_transport.h).
   Duration made_within{0};
 };
 

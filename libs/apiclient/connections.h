@@ -18,12 +18,13 @@ namespace splitlet::apiclient {
 
 class Connections {
  public:
-  /// libcurl opened this socket. It closes some sockets silently, so a number is not enough.
+  /// libcurl opened this socket. libcurl closes some sockets silently, so a descriptor number does
+  /// not identify one.
   void OnOpened(int socket);
-  /// A request has waited so long for its answer in vain: ends those over which something was sent
-  /// in that time, and nothing has come.
+  /// A request has waited this long without an answer: ends connections that sent bytes in that
+  /// time and received none.
   void EndUnanswered(Duration waited);
-  /// Ends the connections over which nothing came for so long.
+  /// Ends connections that received nothing for this long.
   void EndQuiet(Duration quiet);
 
  private:

@@ -34,7 +34,7 @@ std::string InfoFor(const ClientConfig& config, const std::string& ca) {
   all.always_print_primitive_fields = true;
   std::string json;
   CHECK(google::protobuf::util::MessageToJsonString(info.spec(), &json, all).ok());
-  // The plugin gets only its own part of the kind; the rest is its answer.
+  // The plugin gets only its own fields of the kind; the other fields are its answer.
   return fmt::format(R"({{"kind":"{}","apiVersion":"{}","spec":{}}})", info.kind(),
                      info.api_version(), json);
 }
@@ -50,7 +50,7 @@ StatusOr<v1::ExecCredentialStatus> ReadAnswer(const std::string& text,
   google::protobuf::util::JsonParseOptions lenient;
   lenient.ignore_unknown_fields = true;
   if (!google::protobuf::util::JsonStringToMessage(text, &answer, lenient).ok())
-    return InvalidArgument("it prints no ExecCredential in JSON");
+    return InvalidArgument("its output is not an ExecCredential in JSON");
   if (answer.kind() != kKind) return InvalidArgument("kind: want {}", kKind);
   if (answer.api_version() != api_version)
     return InvalidArgument("apiVersion: want {}", api_version);

@@ -54,7 +54,7 @@ class PluginCredentials {
   const Deps deps_;
   CancelToken stop_;
   std::optional<Kept> kept_;
-  std::optional<x509::Certificate> certificate_;  // of the last answer
+  std::optional<x509::Certificate> certificate_;  // from the last answer
 };
 
 }  // namespace splitlet::apiclient

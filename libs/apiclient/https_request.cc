@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMaxBody = 64u << 20;
 constexpr size_t kMaxHead = 64u << 10;
 constexpr long kBuffer = 64 << 10;
-/// A connection is dead if sent data is not acknowledged for so long.
+/// A connection is dead if sent data is not acknowledged for this long.
 constexpr int kUserTimeoutMs = 30'000;
 constexpr int kKeepIdleSeconds = 15, kKeepIntervalSeconds = 5;
 
@@ -35,7 +35,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-/// "[::1]:6443" and its parts; 443 without a port.
+/// Splits "[::1]:6443"; the port is 443 by default.
 struct HostAndPort {
   std::string host, port;
 };
@@ -137,7 +137,7 @@ void HttpsRequest::SetConnection(Duration left) {
   Set(CURLOPT_ERRORBUFFER, error_.data());
   Set(CURLOPT_PROTOCOLS_STR, "http,https");
   Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  Set(CURLOPT_PIPEWAIT, 1L);  // use a stream of a connection that is being made
+  Set(CURLOPT_PIPEWAIT, 1L);  // wait for a connection that is being made, and use a stream of it
   Set(CURLOPT_BUFFERSIZE, kBuffer);
   Set(CURLOPT_SOCKOPTFUNCTION, &HttpsRequest::SocketCallback);
   Set(CURLOPT_SOCKOPTDATA, &call_.connections);
@@ -150,7 +150,7 @@ void HttpsRequest::SetTls() {
   Set(CURLOPT_SSL_VERIFYPEER, access.insecure ? 0L : 1L);
   Set(CURLOPT_SSL_VERIFYHOST, access.insecure ? 0L : 2L);
   if (access.insecure || !access.ca.empty()) {
-    // The machine's own CAs are not trusted beside it, and take long to read.
+    // The machine's own CAs are not trusted in addition, and take long to read.
     Set(CURLOPT_CAINFO, static_cast<const char*>(nullptr));
     Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
@@ -176,7 +176,7 @@ void HttpsRequest::SetRequest() {
   if (!request.content_type.empty()) AddLine(lines_, "Content-Type: " + request.content_type);
   if (!call_.access->authorization.empty())
     AddLine(lines_, "Authorization: " + call_.access->authorization);
-  AddLine(lines_, "Expect:");  // curl would wait a second for a 100
+  AddLine(lines_, "Expect:");  // curl would wait a second for a "100 Continue"
   const bool has_body = !request.body.empty() || request.method == "POST" ||
                         request.method == "PUT" || request.method == "PATCH";
   if (has_body) {
@@ -219,7 +219,7 @@ size_t HttpsRequest::OnHeader(std::string_view line) {
   head_bytes_ += line.size();
   too_long_ = too_long_ || head_bytes_ > kMaxHead;
   if (too_long_) return 0;
-  if (line.starts_with("HTTP/")) {  // of the answer, or of a "100 Continue" before it
+  if (line.starts_with("HTTP/")) {  // status line of the answer, or of a "100 Continue" before it
     long code = 0;
     curl_.easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &code);
     answer_ = {.code = static_cast<int>(code)};
@@ -250,7 +250,7 @@ size_t HttpsRequest::OnBody(std::string_view data) {
 }
 
 Status HttpsRequest::ErrorOf(CURLcode code) const {
-  if (too_long_) return ResourceExhausted("the answer is longer than is taken");
+  if (too_long_) return ResourceExhausted("the answer is too long");
   const std::string why = OneLine(error_[0] != '\0' ? error_.data() : curl_.easy_strerror(code));
   switch (static_cast<int>(code)) {
     case CURLE_OPERATION_TIMEDOUT: return DeadlineExceeded("{}: {}", call_.access->host, why);
@@ -270,7 +270,8 @@ Duration HttpsRequest::Waited() const {
 
 StatusOr<Response> HttpsRequest::TakeAnswer(CURLcode code) {
   if (code != CURLE_OK) return ErrorOf(code);
-  if (!head_is_over_) return Unavailable("{}: it ended in the head", call_.access->host);
+  if (!head_is_over_)
+    return Unavailable("{}: the connection ended in the head", call_.access->host);
   return std::move(answer_);
 }
 

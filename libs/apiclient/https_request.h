@@ -25,7 +25,7 @@ class HttpsRequest {
     std::string user_agent;
     WallTime now;
     Connections& connections;   // outlives its connection
-    Transport::OnData on_data;  // empty: the whole answer is kept
+    Transport::OnData on_data;  // empty: keeps the whole answer
   };
   HttpsRequest(const http::CurlLibrary& curl, Call call);
   HttpsRequest(const HttpsRequest&) = delete;
@@ -36,7 +36,7 @@ class HttpsRequest {
   CURL* handle() const { return handle_.get(); }
   const std::shared_ptr<const ServerAccess>& access() const { return call_.access; }
   StatusOr<Response> TakeAnswer(CURLcode code);
-  /// At the end: time between sending the request and now; 0 if it was never sent.
+  /// At the end of the request: time since it was sent; 0 if it was never sent.
   Duration Waited() const;
 
  private:
@@ -68,11 +68,12 @@ class HttpsRequest {
   std::array<char, CURL_ERROR_SIZE> error_{};
   Response answer_;
   size_t head_bytes_ = 0;
-  bool head_is_over_ = false;  // of the answer, not of a "100 Continue" before it
+  bool head_is_over_ = false;  // true after the head of the answer, not of a "100 Continue" before
+                               // it
   bool too_long_ = false;
 };
 
-/// "120", or a date that many seconds from now; nullopt: neither.
+/// Parses "120", or a date that many seconds from now; nullopt: neither.
 std::optional<Duration> ParseRetryAfter(std::string_view value, WallTime now);
 
 }  // namespace splitlet::apiclient

@@ -11,11 +11,11 @@
 namespace splitlet::apiclient {
 namespace {
 
-/// A failed read is not repeated for so long.
+/// Time before a failed read is repeated.
 constexpr Duration kReadAgain = 1s;
-/// How often the connections are checked until they have been quiet for too long.
+/// Interval of the check for silent connections.
 constexpr int kChecksInTheLimit = 5;
-/// For watches with thousands of changes a second, while no caller waits for an answer.
+/// Sized for watches with thousands of changes a second; no caller waits for these answers.
 constexpr Duration kRestOfWatches = 2ms;
 
 }  // namespace
@@ -33,9 +33,9 @@ class HttpsTransport::Engine {
  private:
   struct Active {
     Call call;
-    int cancel_id = 0;                      // of the deadline's token
+    int cancel_id = 0;                      // id in the deadline's token
     std::unique_ptr<HttpsRequest> request;  // null: waits for the credentials
-    std::optional<Response> refused;        // the 401 that it got
+    std::optional<Response> refused;        // the 401 that the request got
     std::shared_ptr<const ServerAccess> refused_access;
   };
 
@@ -61,7 +61,8 @@ class HttpsTransport::Engine {
     return true;
   }
 
-  /// Deadline of the waiting requests and of the connections' check. libcurl watches the others.
+  /// Earliest deadline of the waiting requests and of the connection check. libcurl watches the
+  /// other deadlines.
   std::optional<Clock::Time> NextDeadline() const {
     std::optional<Clock::Time> next = check_at_;
     for (const uint64_t id : waiting_) {
@@ -90,13 +91,13 @@ class HttpsTransport::Engine {
       check_at_ = now + owner_.options_.quiet_limit / kChecksInTheLimit;
   }
 
-  /// A running stream that was made with a client certificate.
+  /// A running stream whose connection has a client certificate.
   static bool IsCertifiedStream(const Active& active) {
     return active.call.on_data && active.request != nullptr &&
            !active.request->access()->certificate.empty();
   }
 
-  /// Streams may run for so long that no other request notices a replaced certificate.
+  /// Streams may run so long that no other request would notice a replaced certificate.
   void ReadForWatches() {
     const bool due = !reading_ && read_at_ && Now() - *read_at_ >= owner_.options_.read_every;
     if (due && std::ranges::any_of(calls_,
@@ -104,7 +105,8 @@ class HttpsTransport::Engine {
       AskToRead(nullptr);
   }
 
-  /// The server knows the client by the connection: a watch goes on as the client that began it.
+  /// The server identifies the client by the connection, so a watch keeps the identity with which
+  /// it began.
   void EndStreamsOfBefore() {
     std::vector<uint64_t> ended;
     for (const auto& [id, active] : calls_)
@@ -135,7 +137,7 @@ class HttpsTransport::Engine {
   }
 
   void AskToRead(std::shared_ptr<const ServerAccess> refused) {
-    if (reading_) {  // a read that began before may find the old credentials
+    if (reading_) {  // a read that began earlier may find the old credentials
       if (refused != nullptr) refused_meanwhile_ = std::move(refused);
       return;
     }
@@ -185,7 +187,7 @@ class HttpsTransport::Engine {
     if (!access_.ok()) return End(id, access_.status());
     Active& active = calls_.at(id);
     const Duration left = Remaining(owner_.deps_.clock, active.call.deadline);
-    if (left <= Duration{0}) return End(id, DeadlineExceeded("no time is left for it"));
+    if (left <= Duration{0}) return End(id, DeadlineExceeded("no time left to send the request"));
     active.request = std::make_unique<HttpsRequest>(
         owner_.deps_.curl, HttpsRequest::Call{.request = active.call.request,
                                               .access = *access_,
@@ -224,7 +226,7 @@ class HttpsTransport::Engine {
 
   void End(uint64_t id, StatusOr<Response> answer) {
     const auto found = calls_.find(id);
-    Detach(found->second);  // before its parts move: libcurl points to them
+    Detach(found->second);  // before its parts move, because libcurl points to them
     Active active = std::move(found->second);
     calls_.erase(found);
     std::erase(waiting_, id);
@@ -240,7 +242,7 @@ class HttpsTransport::Engine {
   std::vector<uint64_t> waiting_;  // requests that wait for access_, oldest first
   ReadResult access_ = Unavailable("not read yet");
   std::optional<Clock::Time> read_at_;
-  std::optional<Clock::Time> check_at_;  // the connections; while anything is under way
+  std::optional<Clock::Time> check_at_;  // next check of the connections, while requests run
   bool reading_ = false;
   std::shared_ptr<const ServerAccess>
       refused_meanwhile_;  // refused since the running read was requested
@@ -265,7 +267,7 @@ HttpsTransport::~HttpsTransport() {
     asked_.notify_all();
     multi_.Wake();
   }
-  reader_.GiveUp();  // afterwards, since no request waits for a plugin's answer now
+  reader_.GiveUp();  // checked afterwards, because no request waits for a plugin's answer now
   if (engine_thread_.joinable()) engine_thread_.join();
   if (reader_thread_.joinable()) reader_thread_.join();
 }
@@ -306,7 +308,7 @@ void HttpsTransport::Enqueue(Call call) {
   call.done(refused);
 }
 
-/// False: the machine has no descriptor or thread for them.
+/// False: the machine has no free descriptor or thread.
 bool HttpsTransport::EnsureThreads() {
   if (started_) return true;
   if (!multi_.IsUsable()) return false;
@@ -320,7 +322,7 @@ bool HttpsTransport::EnsureThreads() {
   return true;
 }
 
-/// The second thread.
+/// Body of the second thread.
 void HttpsTransport::ReadAsAsked() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -43,7 +43,7 @@ class HttpsTransport final : public Transport {
     fs::FileSystem& files;
     Log log;
     const http::CurlLibrary& curl;
-    process::ProgramRunner run;                               // of credential plugins
+    process::ProgramRunner run;                               // runs credential plugins
     std::shared_ptr<PluginMetrics> plugin_metrics = nullptr;  // null: none
   };
   struct Options {
@@ -51,12 +51,12 @@ class HttpsTransport final : public Transport {
     std::string user_agent;
     std::string rotated_certificate;  // as AccessReader's; empty: none
     Duration read_every = std::chrono::seconds{10};
-    /// Within this time a missing kubeconfig is one that is being made (AccessReader).
+    /// Within this time a missing kubeconfig counts as being created (AccessReader).
     Duration made_within{0};
     size_t max_calls = 4096;
-    /// A request with a shorter time says nothing about its connection.
+    /// A request with a shorter timeout proves nothing about its connection.
     Duration least_wait = std::chrono::seconds{3};
-    /// A server sends each watch a bookmark a minute.
+    /// A server sends each watch one bookmark a minute.
     Duration quiet_limit = std::chrono::seconds{150};
   };
   HttpsTransport(Deps deps, Options options);
@@ -72,7 +72,7 @@ class HttpsTransport final : public Transport {
     uint64_t id = 0;
     Request request;
     Deadline deadline;
-    OnData on_data;  // of a stream only
+    OnData on_data;  // only for a stream
     Done done;
   };
   using ReadResult = StatusOr<std::shared_ptr<const ServerAccess>>;
@@ -94,11 +94,11 @@ class HttpsTransport final : public Transport {
 
   const Deps deps_;
   const Options options_;
-  Connections connections_;  // the first thread's
-  http::CurlMulti multi_;    // the first thread's, but for Wake
-  AccessReader reader_;      // the second thread's, but for GiveUp
+  Connections connections_;  // used by the first thread only
+  http::CurlMulti multi_;    // used by the first thread only, except Wake
+  AccessReader reader_;      // used by the second thread only, except GiveUp
 
-  mutable std::mutex mutex_;  // of the members below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable asked_;
   Inbox inbox_;
   std::optional<std::shared_ptr<const ServerAccess>> to_read_;  // the refused access, or null

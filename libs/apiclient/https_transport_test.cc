@@ -84,7 +84,7 @@ class Https : public testing::Test {
     std::promise<StatusOr<Response>> end;
     bool opened = false;
   };
-  /// Returns the stream once it has a head; the stream goes on.
+  /// Returns the stream once it has a head; the stream stays open.
   std::shared_ptr<Stream> OpenStream() {
     const auto opened = std::make_shared<Stream>();
     transport->BeginStream(
@@ -217,7 +217,7 @@ TEST_F(Https, ARotatedCertificateIsShownWhateverTheKubeconfigNames) {
   EXPECT_EQ(Get(), "200 rotated");
 }
 
-/// Answers with the name that it was shown, and "/watch" without end.
+/// Answers with the client's name from its certificate, and "/watch" without end.
 bool NamesOrStreams(const TestApiServer::Asked& asked, Peer& peer) {
   if (!asked.head.starts_with("GET /watch ")) return peer.Answer(200, peer.Name());
   peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -541,12 +541,12 @@ TEST_F(Https, AnAnswerThatIsTooLongIsCutOff) {
       Tls());
   WriteConfig(Trusting(server));
   Start();
-  EXPECT_EQ(Get("/x", 60s), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
-  EXPECT_EQ(Get("/head"), "RESOURCE_EXHAUSTED: the answer is longer than is taken");
+  EXPECT_EQ(Get("/x", 60s), "RESOURCE_EXHAUSTED: the answer is too long");
+  EXPECT_EQ(Get("/head"), "RESOURCE_EXHAUSTED: the answer is too long");
 }
 
-/// A server of HTTP/2, whose first connection is acknowledged by the kernel and answers nothing any
-/// more as soon as it hangs.
+/// An HTTP/2 server. When told to hang, its first connection still acknowledges bytes but sends no
+/// answer.
 class Http2 : public Https {
  protected:
   void Serve(uint32_t stream, Http2Peer& peer) {

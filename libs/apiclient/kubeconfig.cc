@@ -60,7 +60,8 @@ class Reader {
     out_.ca = {Absolute(cluster.certificate_authority()), cluster.certificate_authority_data()};
     if (out_.insecure && !out_.ca.empty())
       return InvalidArgument(
-          "insecure-skip-tls-verify: not beside certificate-authority, which would not be used");
+          "insecure-skip-tls-verify: not together with certificate-authority, which would not be "
+          "used");
     if (!out_.ca.data.empty()) out_.ca.file.clear();
     RETURN_IF_ERROR(CheckInside(out_.ca.file), "certificate-authority");
     for (const char* scheme : {"http://", "https://", "socks5://"})
@@ -82,7 +83,8 @@ class Reader {
   }
 
   Status ReadUser(const v1::KubeUser& user) {
-    if (!user.as().empty()) return InvalidArgument("as: a node speaks for itself alone");
+    if (!user.as().empty())
+      return InvalidArgument("as: not supported, a node does not impersonate");
     if (user.has_auth_provider())
       return InvalidArgument("auth-provider: replaced by exec plugins, and not supported");
     if (user.has_exec()) RETURN_IF_ERROR(CheckTrusted(), "exec");
@@ -94,14 +96,14 @@ class Reader {
     RETURN_IF_ERROR(CheckInside(out_.certificate.file), "client-certificate");
     RETURN_IF_ERROR(CheckInside(out_.key.file), "client-key");
     if (out_.certificate.empty() != out_.key.empty())
-      return InvalidArgument("{}: missing, and its counterpart is there",
+      return InvalidArgument("{}: missing, but its counterpart is set",
                              out_.key.empty() ? "client-key" : "client-certificate");
     out_.token = user.token();
     out_.token_file = Absolute(user.token_file());
     out_.user = user.username();
     out_.password = user.password();
     if (!out_.user.empty() && (!out_.token.empty() || !out_.token_file.empty()))
-      return InvalidArgument("username: not beside a token");
+      return InvalidArgument("username: not together with a token");
     if (user.has_exec()) RETURN_IF_ERROR(ReadExec(user.exec()), "exec");
     return OkStatus();
   }
@@ -112,8 +114,8 @@ class Reader {
       return InvalidArgument("apiVersion: want one of {}, got \"{}\"",
                              fmt::join(kExecVersions, ", "), OneLine(exec.api_version()));
     if (exec.interactive_mode() == "Always")
-      return InvalidArgument("interactiveMode: Always: no person can be asked");
-    // A bare name is searched in PATH; any other path is relative to the kubeconfig.
+      return InvalidArgument("interactiveMode: Always: not supported, there is no user to prompt");
+    // A name without a slash is searched in PATH; any other path is relative to the kubeconfig.
     const bool is_path = exec.command().find('/') != std::string::npos;
     ExecPlugin plugin{.command = is_path ? Absolute(exec.command()) : exec.command(),
                       .args = {exec.args().begin(), exec.args().end()},
@@ -156,7 +158,7 @@ std::string WhyNotTrusted(const fs::OwnedText& file, uint32_t user) {
     return fmt::format("the file belongs to user {}, and neither to root nor to this process",
                        file.owner);
   if ((file.mode & kWritableByOthers) != 0)
-    return fmt::format("others than its owner can write the file (mode {:04o})", file.mode);
+    return fmt::format("users other than its owner can write the file (mode {:04o})", file.mode);
   return {};
 }
 

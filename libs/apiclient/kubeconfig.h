@@ -21,7 +21,7 @@
 
 namespace splitlet::apiclient {
 
-/// PEM, or a file that holds it and is read again when it changes. Both empty: none.
+/// PEM, or the path of a file with it, which is read again when it changes. Both empty: none.
 struct Pem {
   std::string file, data;
   bool empty() const { return file.empty() && data.empty(); }
@@ -29,7 +29,7 @@ struct Pem {
 
 /// A program that prints credentials (client.authentication.k8s.io).
 struct ExecPlugin {
-  std::string command;  // a path, or a name to find in PATH
+  std::string command;  // a path, or a name to search in PATH
   std::vector<std::string> args;
   std::map<std::string, std::string> env;
   std::string api_version;  // client.authentication.k8s.io/v1 or v1beta1
@@ -52,7 +52,7 @@ struct ClientConfig {
   std::optional<ExecPlugin> exec;
 };
 
-/// Why some fields of a file do not count for the process of `user`; empty: all count.
+/// Why some fields of a file are ignored for a process of `user`; empty: all count.
 std::string WhyNotTrusted(const fs::OwnedText& file, uint32_t user);
 
 /// Reads the current context. Paths are relative to the folder of `file`. `why_not_trusted`: result

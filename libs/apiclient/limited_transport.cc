@@ -47,7 +47,7 @@ void LimitedTransport::WhenItsTurn(const Deadline& deadline, std::function<void(
                  [weak = std::weak_ptr<Transport>(below_), deadline, fail, send = std::move(send)] {
                    const auto below = weak.lock();
                    if (below == nullptr || IsGivenUp(deadline))
-                     return fail(Cancelled("given up while the rate limit was waited for"));
+                     return fail(Cancelled("cancelled while waiting for the rate limit"));
                    send(*below);
                  });
 }

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A burst of two calls, and then ten a second.
+/// A burst of two calls, then ten calls a second.
 class LimitedTransportTest : public testing::Test {
  protected:
   LimitedTransportTest() {

@@ -24,7 +24,7 @@ StatusOr<ListPage> ReadListPage(const Response& response, const Message& list) {
   const auto* items = descriptor->FindFieldByName("items");
   CHECK(metadata != nullptr && metadata->message_type() == ListMeta::descriptor() &&
             items != nullptr && items->is_repeated(),
-        "{} is no list", descriptor->full_name());
+        "{} is not a list", descriptor->full_name());
   const auto& meta = static_cast<const ListMeta&>(reflection->GetMessage(*page, metadata));
   ListPage taken{.resource_version = meta.resource_version(), .next = meta.continue_()};
   if (taken.resource_version.empty()) return DataLoss("a list without a resource version");

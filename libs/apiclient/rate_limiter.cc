@@ -20,7 +20,7 @@ Status RateLimiter::Wait(const Deadline& deadline) {
   if (!turn.ok()) return turn.status();
   if (*turn == Duration{0} || Pause(clock_, wait_, *turn, deadline)) return OkStatus();
   GiveBack();
-  return Cancelled("given up while the rate limit was waited for");
+  return Cancelled("cancelled while waiting for the rate limit");
 }
 
 StatusOr<Duration> RateLimiter::Take(const Deadline& deadline) {
@@ -32,7 +32,7 @@ StatusOr<Duration> RateLimiter::Take(const Deadline& deadline) {
   const double missing = std::max(0.0, 1 - tokens_);
   const auto turn = std::chrono::ceil<Duration>(std::chrono::duration<double>(missing / qps_));
   if (turn > Duration{0} && now + turn > deadline.at)
-    return DeadlineExceeded("the rate limit of this client leaves no time for it");
+    return DeadlineExceeded("the client's rate limit would delay the request beyond its deadline");
   tokens_ -= 1;
   return turn;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Bounds the calls of one purpose: a bucket of `burst` that fills with `qps`. Shared by clients.
-/// Threads: any; Wait blocks, so on strands alone, and Take does not.
+/// Threads: any. Wait blocks, so only strands call it; Take does not block.
 /// Errors:  DEADLINE_EXCEEDED immediately if the turn would come too late; CANCELLED.
 /// Source:  client-go flowcontrol, kubeAPIQPS and kubeAPIBurst.
 
@@ -15,11 +15,11 @@ namespace splitlet::apiclient {
 
 class RateLimiter {
  public:
-  /// `qps` above 0, `burst` at least 1. `wait` empty: by the machine's clock.
+  /// `qps` above 0, `burst` at least 1. An empty `wait` uses the machine's clock.
   RateLimiter(const Clock& clock, double qps, int burst, WaitUntil wait = nullptr);
   /// Waits for the caller's turn; turns come in the order of the calls.
   Status Wait(const Deadline& deadline);
-  /// Takes a turn, and returns the time until it.
+  /// Takes a turn, and returns the time until the turn.
   StatusOr<Duration> Take(const Deadline& deadline);
 
  private:
@@ -30,7 +30,7 @@ class RateLimiter {
   const double burst_;
   const WaitUntil wait_;
   std::mutex mutex_;
-  double tokens_;  // below 0: taken in advance by waiting callers
+  double tokens_;  // negative: turns that waiting callers took in advance
   Clock::Time filled_;
 };
 

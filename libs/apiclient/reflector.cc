@@ -20,21 +20,22 @@ namespace {
 
 constexpr Duration kPageLimit = 60s;
 constexpr uint64_t kMinWatchSeconds = 300, kMaxWatchSeconds = 600;
-/// A watch may last so much longer than requested.
+/// A watch may last this much longer than requested.
 constexpr Duration kWatchPatience = 30s;
 /// Limit for the head of a watch's answer: a server sends it immediately.
 constexpr Duration kHeadLimit = 60s;
 /// A watch that ended earlier without events is not restarted immediately.
 constexpr Duration kShortWatch = 1s;
-constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;  // and up to as much again
-/// While a TLS bootstrap makes the kubeconfig no server is asked, so the wait need not grow.
+// first and largest back-off, without jitter of up to 100 %
+constexpr Duration kFirstBackoff = 800ms, kLastBackoff = 15s;
+/// While a TLS bootstrap creates the kubeconfig no request is sent, so the back-off need not grow.
 constexpr Duration kAwaitedRetry = 1s;
 /// Undecoded bytes of a watch. Above the bound the watch ends, and another continues from its last
 /// event.
 constexpr size_t kMaxBuffered = 16u << 20;
 /// Events that reach the loop in one task.
 constexpr size_t kMaxBatch = 500;
-/// If so many batches came within this time, further events are gathered for as long.
+/// If this many batches came within this time, further events are gathered for the same time.
 constexpr Duration kGather = 5ms;
 constexpr int kFlood = 8;
 
@@ -68,10 +69,10 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   const Status& sync() const { return sync_; }
 
  private:
-  /// A running list. The strand owns it until its last page has come.
+  /// A running list. The strand owns it until its last page has arrived.
   struct Listing {
     std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
-    std::string version;  // the requested version
+    std::string version;  // the requested resource version
     int page_size = 0;    // 0: all in one page
     std::vector<Object> objects;
     std::string resource_version;
@@ -88,17 +89,17 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   struct Watching {
     explicit Watching(const google::protobuf::Message& item) : reader(item) {}
     const std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
-    WatchReader reader;  // the strand's
-    Clock::Time begun;   // the loop's, like the next four members
+    WatchReader reader;  // used by the strand only
+    Clock::Time begun;   // this and the next four members: used by the loop only
     bool opened = false;
     bool delivered = false;
     int batches = 0;
     Clock::Time batches_since;
 
-    std::mutex mutex;  // of the members below
+    std::mutex mutex;  // guards the members below
     std::string buffer;
-    bool head = false;      // has come
-    bool overflow = false;  // more came than fits
+    bool head = false;      // the head has arrived
+    bool overflow = false;  // more bytes came than the buffer holds
     std::optional<StatusOr<Response>> end;
     bool busy = false;  // decoding, or a batch is on its way to the loop
   };
@@ -107,9 +108,9 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     std::vector<WatchItem> items;
     bool opened = false;
     bool more = false;            // more events wait to be decoded
-    std::optional<Status> ended;  // after all of `items`
+    std::optional<Status> ended;  // the end of the watch, after all of `items`
     std::optional<Duration> retry_after;
-    int code = 0;  // of an answer that ended it
+    int code = 0;  // code of the answer that ended the watch
   };
   using Self = std::shared_ptr<Impl>;
 
@@ -146,15 +147,15 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   exec::TimerId timer_ = 0;
   std::shared_ptr<Listing> listing_;
   std::shared_ptr<Watching> watching_;
-  std::string resource_version_;       // of the last event; empty: list
-  std::string list_version_ = "0";     // least version of the next list; "": the newest
+  std::string resource_version_;       // version of the last event; empty: list again
+  std::string list_version_ = "0";     // oldest acceptable version of the next list; "": the newest
   std::optional<Clock::Time> listed_;  // time of the last list
 };
 
 void Reflector::Impl::Stop() {
   callbacks_.reset();
   CancelTimer();
-  // Moved out first, since the transport may answer immediately.
+  // Moved out first, because the transport may answer immediately.
   const auto listing = std::exchange(listing_, nullptr);
   const auto watching = std::exchange(watching_, nullptr);
   if (listing != nullptr) listing->cancel->Cancel();
@@ -169,7 +170,7 @@ std::string Reflector::Impl::Query() const {
 void Reflector::Impl::List(int page_size) {
   listing_ = std::make_shared<Listing>();
   listing_->version = list_version_;
-  // A server answers a list with a least version in one page.
+  // A server answers a list with a minimum version in one page.
   listing_->page_size = list_version_.empty() || list_version_ == "0" ? page_size : 0;
   AskPage(listing_);
 }
@@ -245,10 +246,10 @@ void Reflector::Impl::OnPage(const std::shared_ptr<Listing>& listing, const Page
 void Reflector::Impl::OnListFailed(const Listing& listing, const PageOutcome& outcome) {
   const bool was_paging = !listing.next.empty();
   listing_.reset();
-  // The server forgot the version of the first page: list again in one page.
+  // The server has forgotten the version of the first page: list again, in one page.
   if (was_paging && outcome.status.code() == StatusCode::kOutOfRange) return List(0);
-  // A server that lacks the last version, or has forgotten it, says so. The newest version is
-  // always right, and only costs the server more.
+  // A server that lacks the last version, or has forgotten it, reports an error. Listing the newest
+  // version always works, but costs the server more.
   if (outcome.code != 0) list_version_.clear();
   TryLater(Annotate(outcome.status, "list " + options_.path), outcome.retry_after);
 }
@@ -324,14 +325,14 @@ Reflector::Impl::Batch Reflector::Impl::ReadBatch(Watching& watching) {
     overflow = watching.overflow;
   }
   ReadItems(watching.reader, batch);
-  // Events before the end are decoded before the end counts.
+  // Events before the end are decoded before the end takes effect.
   if (batch.ended || batch.more || !end) return batch;
   batch.ended = end->ok() ? StatusOf(**end) : end->status();
   if (end->ok()) {
     batch.code = (*end)->code;
     batch.retry_after = (*end)->retry_after;
   }
-  if (overflow) batch.ended = ResourceExhausted("events come faster than they are taken");
+  if (overflow) batch.ended = ResourceExhausted("events arrive faster than they are processed");
   return batch;
 }
 
@@ -373,7 +374,7 @@ void Reflector::Impl::OnBatch(const std::shared_ptr<Watching>& watching, const B
     watching->batches = 0;
   }
   if (++watching->batches < kFlood) return OnGathered(watching);
-  // With single events in a row, waking two threads for each costs more than all other work.
+  // For single events in a row, waking two threads for each would cost more than all other work.
   deps_.loop.RunAfter(kGather, [weak = weak_from_this(), watching] {
     if (const Self self = weak.lock()) self->OnGathered(watching);
   });
@@ -417,7 +418,7 @@ void Reflector::Impl::OnOpened(Watching& watching) {
 void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration> retry_after) {
   const auto watching = std::exchange(watching_, nullptr);
   CancelTimer();
-  watching->cancel->Cancel();  // the sender of garbage may continue with it
+  watching->cancel->Cancel();  // a sender of garbage may send more
   const bool gone = status.code() == StatusCode::kOutOfRange;
   const bool garbage = status.code() == StatusCode::kDataLoss;
   const bool went_well = watching->opened && (watching->delivered ||
@@ -425,8 +426,8 @@ void Reflector::Impl::OnWatchEnded(const Status& status, std::optional<Duration>
   if (went_well) backoff_.Reset(kBackoffKey);
   if (gone || garbage) {
     resource_version_.clear();
-    // A list shows the state that an unreadable event would show. List immediately, unless it just
-    // did.
+    // A list shows the state that an unreadable event would have shown. List immediately, unless a
+    // list was just done.
     const bool just_listed = listed_ && deps_.clock.Now() - *listed_ < kLastBackoff;
     if (gone && !just_listed) return List(options_.page_size);
   } else if (went_well && (status.ok() || status.code() == StatusCode::kUnavailable ||

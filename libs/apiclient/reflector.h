@@ -27,7 +27,8 @@ namespace splitlet::apiclient {
 
 class Reflector {
  public:
-  using Object = std::shared_ptr<const google::protobuf::Message>;  // of the prototype's type
+  // an object of the prototype's type
+  using Object = std::shared_ptr<const google::protobuf::Message>;
   enum class Event { kAdded, kModified, kDeleted };
 
   struct Deps {
@@ -40,17 +41,17 @@ class Reflector {
     std::shared_ptr<ClientMetrics> metrics;  // null: none
   };
   struct Options {
-    std::string path;            // of a collection: "/api/v1/pods"
+    std::string path;            // path of a collection: "/api/v1/pods"
     std::string field_selector;  // "spec.nodeName=n1"; empty: none
     ContentType content = ContentType::kProtobuf;
     int page_size = 500;
     /// Prototypes of an item and of the list.
     const google::protobuf::Message* item = nullptr;
     const google::protobuf::Message* list = nullptr;
-    /// True: the first list has the server's newest version. False: it may come from an older copy
-    /// that contradicts what an earlier start has seen.
+    /// True: the first list has the server's newest version. False: it may come from an older copy,
+    /// which may contradict what an earlier run of this process saw.
     bool newest = false;
-    std::string strand;  // key of the decoding
+    std::string strand;  // key of the strand for decoding
   };
   struct Callbacks {
     std::function<void(std::vector<Object> objects)> on_list;

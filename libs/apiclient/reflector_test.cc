@@ -107,7 +107,7 @@ class Following : public testing::Test {
     for (const auto& name : names) list.add_items()->mutable_metadata()->set_name(name);
     return EncodeObject(ContentType::kProtobuf, {"v1", "NodeList", list});
   }
-  /// With what came within a moment of a batch.
+  /// With the events that arrived shortly after a batch.
   std::vector<std::string> TakeSeen() {
     loop.Advance(5ms);
     return std::exchange(seen, {});
@@ -126,7 +126,7 @@ class Following : public testing::Test {
     ASSERT_TRUE(on_data);
     on_data(piece);
   }
-  /// Listed at version 5 and watched, with nothing seen of it.
+  /// Listed at version 5 and watched, without any event.
   void Follow() {
     reflector->Start();
     Answer(Answered(200, ListOf({}, "5")));
@@ -135,7 +135,7 @@ class Following : public testing::Test {
   }
   bool Watches() { return static_cast<bool>(last().on_data); }
   std::string Path() { return last().request.path; }
-  /// Up to the next request; how long that took.
+  /// Time until the next request.
   Duration UntilAsked() {
     const size_t before = transport.asked.size();
     const auto begun = clock.Now();
@@ -389,7 +389,7 @@ TEST_F(Following, WhatIsBufferedIsBoundedAndNothingIsLost) {
   const auto token = last().deadline.cancel;
   const auto on_data = last().on_data;
   const auto done = last().done;
-  for (int i = 0; i < 20; ++i) on_data(block);  // before anything is taken
+  for (int i = 0; i < 20; ++i) on_data(block);  // before any bytes are consumed
   EXPECT_TRUE(token->cancelled());
   done(Cancelled("given up"));
   const auto seen_now = TakeSeen();

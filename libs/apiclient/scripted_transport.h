@@ -1,6 +1,6 @@
 #pragma once
 
-/// A transport whose answers a test gives request by request.
+/// A transport whose answers a test supplies request by request.
 /// Threads: one.
 
 #include <deque>
@@ -18,7 +18,7 @@ class ScriptedTransport final : public Transport {
   struct Asked {
     Request request;
     Deadline deadline;
-    OnData on_data;  // of a stream only
+    OnData on_data;  // only for a stream
     Done done;
     bool given_up() const { return deadline.cancel != nullptr && deadline.cancel->cancelled(); }
   };

@@ -1,7 +1,7 @@
 #pragma once
 
 /// A server on loopback that keeps its connections, with or without TLS, and answers each request
-/// as a test says.
+/// by a test's function.
 /// Threads: one that accepts, one for each connection; `serve` runs on these.
 
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ class Peer {
     while (!Read().empty()) {
     }
   }
-  /// The common name of its certificate; empty: it showed none.
+  /// The common name of the client's certificate; empty: none.
   std::string Name() const {
     if (tls_ == nullptr) return {};
     const std::unique_ptr<X509, void (*)(X509*)> shown(SSL_get1_peer_certificate(tls_.get()),
@@ -67,7 +67,7 @@ class Peer {
                                 sizeof(name));
     return name;
   }
-  const int number;  // of the connection, from 1
+  const int number;  // number of the connection, from 1
 
  private:
   int socket_;
@@ -84,7 +84,7 @@ class TestApiServer {
   /// False: the connection is closed.
   using Serve = std::function<bool(const Asked&, Peer&)>;
 
-  /// The answer on a connection that does not speak HTTP/1.1.
+  /// The raw answer on a connection that does not speak HTTP/1.1.
   using Talk = std::function<void(Peer&)>;
 
   explicit TestApiServer(Serve serve, std::shared_ptr<SSL_CTX> context = nullptr,
@@ -172,7 +172,7 @@ class TestApiServer {
   const Talk talk_;
   const std::shared_ptr<SSL_CTX> context_;
   const int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::mutex mutex_;  // of the next three
+  std::mutex mutex_;  // guards the next three members
   bool ended_ = false;
   std::list<int> open_;
   std::list<std::thread> threads_;

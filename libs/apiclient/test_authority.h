@@ -31,7 +31,7 @@ class TestAuthority {
     CHECK(PEM_write_bio_PrivateKey(bio.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr));
     return {PemOf(*certificate), TextOf(*bio)};
   }
-  /// For a server that demands a certificate of this authority, if the client has one.
+  /// For a server that verifies a client's certificate, if the client sends one.
   std::shared_ptr<SSL_CTX> Server(const std::string& names) const {
     std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
     const auto key = MakeKey();

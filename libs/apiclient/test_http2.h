@@ -1,7 +1,7 @@
 #pragma once
 
-/// As much of HTTP/2 as a test wants of a server: each request of GET is a stream, whose head is
-/// not read and whose answer is 200.
+/// A minimal HTTP/2 server for tests: each GET is a stream, whose head is ignored and whose answer
+/// is 200.
 /// Threads: those of TestApiServer.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace splitlet::apiclient {
 
-/// Has the server of this context take HTTP/2.
+/// Makes the server of this context accept HTTP/2.
 inline std::shared_ptr<SSL_CTX> WithHttp2(std::shared_ptr<SSL_CTX> context) {
   SSL_CTX_set_alpn_select_cb(
       context.get(),
@@ -32,7 +32,8 @@ class Http2Peer {
  public:
   explicit Http2Peer(Peer& peer) : peer_(peer) {}
 
-  /// Until the client is gone. `serve`: a request, by the number of its stream.
+  /// Serves until the client closes. `serve`: called for each request, with the number of its
+  /// stream.
   void Run(const std::function<void(uint32_t stream, Http2Peer&)>& serve) {
     constexpr size_t kPreface = 24;  // "PRI * HTTP/2.0" and so on
     if (!Fill(kPreface)) return;
@@ -74,7 +75,7 @@ class Http2Peer {
     for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
     peer_.Write(frame.append(payload));
   }
-  /// False: the client is gone before that much of it is there.
+  /// False: the client closed before this much arrived.
   bool Fill(size_t size) {
     while (buffer_.size() < size) {
       const std::string more = peer_.Read();

@@ -20,7 +20,7 @@ namespace splitlet::apiclient {
 
 struct Request {
   std::string method = "GET";
-  std::string path;  // with its query, escaped: "/api/v1/pods?limit=500"
+  std::string path;  // path with its query, escaped: "/api/v1/pods?limit=500"
   std::string accept, content_type;
   std::string body;
 };

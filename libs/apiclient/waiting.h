@@ -13,7 +13,8 @@
 
 namespace splitlet::apiclient {
 
-/// Waits until `done` holds, or `until` has come (then false). exec::Scheduler::WaitInStep fits.
+/// Waits until `done` is true, or until the time `until` (then false). exec::Scheduler::WaitInStep
+/// fits.
 using WaitUntil = std::function<bool(Clock::Time until, const std::function<bool()>& done)>;
 
 /// Closed at first; stays open once it is opened.
@@ -21,8 +22,8 @@ class Gate {
  public:
   void Open();
   bool IsOpen() const;
-  /// Returns false if the gate is still closed at `until`. Without `wait` the machine's clock
-  /// counts.
+  /// Returns false if the gate is still closed at `until`. Without `wait` it uses the machine's
+  /// clock.
   bool Wait(const Clock& clock, const WaitUntil& wait, Clock::Time until) const;
 
  private:
@@ -31,7 +32,7 @@ class Gate {
   bool open_ = false;
 };
 
-/// Lets `duration` pass. False: the deadline's token was cancelled. Ignores the deadline's time.
+/// Waits for `duration`. False: the deadline's token was cancelled. Ignores the deadline's time.
 bool Pause(const Clock& clock, const WaitUntil& wait, Duration duration, const Deadline& deadline);
 
 }  // namespace splitlet::apiclient

@@ -71,7 +71,7 @@ StatusOr<WatchItem> WatchReader::Read(std::string_view frame) const {
   const bool readable = is_json
                             ? kube::DecodeInto(frame, "", kube::Strictness::kLenient, event).ok()
                             : event.ParseFromArray(frame.data(), static_cast<int>(frame.size()));
-  if (!readable) return DataLoss("an event that cannot be read");
+  if (!readable) return DataLoss("an unreadable event");
   const auto kind = KindOf(event.type());
   if (!kind) return DataLoss("an event of an unknown type");
   WatchItem item{.kind = *kind};

@@ -31,7 +31,7 @@ class WatchReader {
  public:
   explicit WatchReader(const google::protobuf::Message& prototype) : prototype_(prototype) {}
   void Feed(std::string_view piece);
-  /// nullopt: the rest of the next event has not come yet.
+  /// nullopt: the next event has not arrived completely.
   StatusOr<std::optional<WatchItem>> Next();
 
  private:
@@ -41,7 +41,7 @@ class WatchReader {
 
   const google::protobuf::Message& prototype_;
   std::string buffer_;
-  size_t at_ = 0;  // everything before it has been read
+  size_t at_ = 0;  // all bytes before it have been read
 };
 
 }  // namespace splitlet::apiclient

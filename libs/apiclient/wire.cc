@@ -44,8 +44,8 @@ StatusCode CodeOf(int code, const std::string& reason) {
   }
 }
 
-/// For an answer that is not the API's own, such as a proxy's. It is never final: only the API
-/// knows what exists, is refused or forgotten.
+/// For an answer that is not the API's own, such as a proxy's. Such an error is never final,
+/// because only the API knows which objects exist, are refused or forgotten.
 StatusCode CodeOfOther(int code) {
   switch (code) {
     case 401: return StatusCode::kUnauthenticated;
@@ -68,7 +68,7 @@ Status ErrorOf(int code, const ApiStatus& status) {
                                  : OneLine(ToText(said, kMaxMessage)));
 }
 
-/// False: the bytes are no Status object; `status` is unchanged.
+/// False: the bytes are not a Status object; `status` is unchanged.
 bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   const auto type = DecodeObject(bytes, status);
   if (type.ok() && type->kind == "Status") return true;
@@ -76,7 +76,7 @@ bool ReadStatus(std::string_view bytes, ApiStatus& status) {
   return false;
 }
 
-/// The type that `bytes` name, whatever else they hold.
+/// The type that `bytes` name, whatever follows.
 StatusOr<TypeOfObject> ReadType(std::string_view bytes) {
   TypeMeta type;
   if (!bytes.starts_with(kMagic)) {
@@ -86,7 +86,7 @@ StatusOr<TypeOfObject> ReadType(std::string_view bytes) {
   }
   Envelope envelope;
   if (!Parse(bytes.substr(kMagic.size()), envelope))
-    return DataLoss("an envelope that cannot be read");
+    return DataLoss("an unreadable protobuf envelope");
   return TypeOfObject{envelope.type_meta().api_version(), envelope.type_meta().kind()};
 }
 
@@ -118,9 +118,9 @@ StatusOr<TypeOfObject> DecodeObject(std::string_view bytes, Message& into) {
   if (bytes.starts_with(kMagic)) {
     Envelope envelope;
     if (!Parse(bytes.substr(kMagic.size()), envelope))
-      return DataLoss("an envelope that cannot be read");
+      return DataLoss("an unreadable protobuf envelope");
     if (!Parse(envelope.raw(), into))
-      return DataLoss("protobuf that is no {}", into.GetDescriptor()->name());
+      return DataLoss("protobuf that is not a {}", into.GetDescriptor()->name());
     return TypeOfObject{envelope.type_meta().api_version(), envelope.type_meta().kind()};
   }
   TypeMeta type;
@@ -143,7 +143,7 @@ Status StatusOf(const Response& response) {
 
 Status StatusOfObject(std::string_view bytes) {
   ApiStatus status;
-  if (!ReadStatus(bytes, status)) return DataLoss("an error that cannot be read");
+  if (!ReadStatus(bytes, status)) return DataLoss("an unreadable error");
   return ErrorOf(status.code() == 0 ? 500 : status.code(), status);
 }
 
@@ -158,11 +158,12 @@ Status ReadObject(const Response& response, Message& into) {
 Status CheckObject(const Response& response) {
   const auto type = ReadType(response.body);
   if (!type.ok()) return type.status();
-  if (type->kind.empty() || type->api_version.empty()) return DataLoss("no object of Kubernetes");
+  if (type->kind.empty() || type->api_version.empty())
+    return DataLoss("not an object of Kubernetes");
   if (type->kind != "Status") return OkStatus();
   ApiStatus status;
   if (ReadStatus(response.body, status) && status.status() == "Success") return OkStatus();
-  return DataLoss("a Status that is no success");
+  return DataLoss("a Status that is not a success");
 }
 
 }  // namespace splitlet::apiclient

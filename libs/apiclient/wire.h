@@ -29,7 +29,7 @@ struct Content {
 };
 std::string EncodeObject(ContentType type, const Content& content);
 std::string_view MimeOf(ContentType type);
-/// The Accept header. A server may answer in JSON nevertheless.
+/// The Accept header. A server may still answer in JSON.
 std::string AcceptOf(ContentType type);
 
 /// The type that `bytes` name; empty if they name none.
@@ -46,7 +46,7 @@ Status StatusOf(const Response& response);
 /// StatusOf for an object that a watch sends instead of an event.
 Status StatusOfObject(std::string_view bytes);
 
-/// Reads an answer's body into `into`, whose kind it must be.
+/// Reads an answer's body into `into`, which must be of the same kind.
 Status ReadObject(const Response& response, google::protobuf::Message& into);
 /// OK: the answer is the API's, an object or the Status of a success.
 Status CheckObject(const Response& response);

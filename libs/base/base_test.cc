@@ -53,7 +53,7 @@ TEST(FailPointTest, Terms) {
   const struct {
     const char* name;
     const char* term;
-    std::vector<bool> fails;  // call by call
+    std::vector<bool> fails;  // result of each call
   } kCases[] = {
       {"off does nothing", "off", {false, false}},
       {"return fails each call", "return(unavailable)", {true, true, true}},

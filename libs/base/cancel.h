@@ -33,7 +33,7 @@ class CancelToken {
     callbacks_[++last_] = std::move(callback);
     return last_;
   }
-  /// After Remove returned the callback does not run.
+  /// After Remove has returned, the callback does not run.
   void Remove(int id) {
     const std::lock_guard lock(mutex_);
     callbacks_.erase(id);

@@ -46,7 +46,8 @@ class Clock {
   virtual WallTime WallNow() const = 0;
 };
 
-/// The time by which a call must have answered. Each outside call has one; no call waits for ever.
+/// The time by which a call must have answered. Each outside call has a deadline, so no call waits
+/// forever.
 struct Deadline {
   Clock::Time at;
   std::shared_ptr<CancelToken> cancel = nullptr;  // null: the call cannot be ended early
@@ -54,7 +55,7 @@ struct Deadline {
 
 inline Deadline After(const Clock& clock, Duration d) { return {clock.Now() + d}; }
 
-/// The rest of a deadline, never negative.
+/// The remaining time of a deadline, never negative.
 Duration Remaining(const Clock& clock, const Deadline& deadline);
 
 /// The kernel's clocks. In tests SPLITLET_BOOT_ID of the environment replaces the boot id.
@@ -68,7 +69,7 @@ class RealClock final : public Clock {
   uint64_t boot_;
 };
 
-/// Stands still until a test moves it. A fake loop runs its own timers, see libs/exec/fake_exec.h.
+/// Stands still until a test moves it. A fake loop runs its own timers; see libs/exec/fake_exec.h.
 class FakeClock : public Clock {
  public:
   Time Now() const override { return now_; }

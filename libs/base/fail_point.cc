@@ -39,7 +39,7 @@ struct Step {
   int64_t count = -1;  // -1: unlimited
   double probability = 1.0;
   Status status;
-  int64_t time_ns = 0;  // of kDelay, kShift
+  int64_t time_ns = 0;  // only for kDelay and kShift
 };
 
 StatusOr<StatusCode> ParseCode(std::string_view name) {
@@ -78,7 +78,7 @@ Status ParseReturn(std::string_view argument, Step& step) {
   return OkStatus();
 }
 
-constexpr double kMaxCount = 1e15;  // which a double counts exactly
+constexpr double kMaxCount = 1e15;  // largest integer that a double counts exactly
 
 /// Reads "3*" and "5%" from the front of `text`.
 Status ParsePrefixes(std::string_view& text, Step& step) {
@@ -153,7 +153,7 @@ struct FailPoints::Impl {
     std::string term = "off";
     std::deque<Step> steps;
     uint64_t hits = 0;
-    uint64_t version = 0;  // a change of the point ends its pause
+    uint64_t version = 0;  // a new version of the point ends its pause
   };
   Actions actions;
   mutable std::mutex mutex;
@@ -172,7 +172,7 @@ struct FailPoints::Impl {
     Count(static_cast<int>(!point.steps.empty()) - static_cast<int>(was));
     changed.notify_all();
   }
-  /// Turns a term off when its counts are used up.
+  /// Turns a term off when its count is used up.
   void DropSpent(Point& point) {
     while (!point.steps.empty() && point.steps.front().count == 0) point.steps.pop_front();
     const bool acts =

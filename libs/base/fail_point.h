@@ -28,8 +28,8 @@ namespace splitlet {
 class FailPoints {
  public:
   struct Outcome {
-    Status status;      // what to return; OK to go on
-    bool drop = false;  // leave the effect out
+    Status status;      // error to return; OK: continue
+    bool drop = false;  // true: skip the effect
     std::chrono::nanoseconds shift{0};
   };
   /// The effects of `crash`, `delay` and `pause`; the simulation replaces them. `pause` blocks
@@ -48,26 +48,26 @@ class FailPoints {
   Status Set(std::string_view name, std::string_view term);
   /// "a=crash;b=5%drop", the form of SPLITLET_FAILPOINTS. Sets nothing if one part is malformed.
   Status SetAll(std::string_view list);
-  /// "" clears all.
+  /// "" clears all terms.
   void Clear(std::string_view name);
-  /// For production: no later call can set a point.
+  /// For production: later calls cannot set a point.
   void Lock();
   bool locked() const;
 
   struct Info {
     std::string name;
-    std::string term;   // "off" when not set, or when its counts are used up
-    uint64_t hits = 0;  // times a term other than off acted
+    std::string term;   // "off" when not set, or when its count is used up
+    uint64_t hits = 0;  // number of times that a term other than off acted
   };
   /// All sites of this program and all names that were set, sorted by name.
   std::vector<Info> List() const;
 
   Outcome Hit(std::string_view name);
 
-  /// The set in force: the process's own, or the one that the simulation sets for the step of a
-  /// process.
+  /// The fail points in force: those of the process, or those that the simulation sets while a
+  /// process runs.
   static FailPoints& Current();
-  static void SetCurrent(FailPoints* points);  // nullptr: back to the process's own
+  static void SetCurrent(FailPoints* points);  // nullptr: the process's own again
 
  private:
   struct Impl;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Keeps every span, for tests; the process's sink while it exists. Ids count from 1.
+/// Keeps every span, for tests; acts as the process's sink while it exists. Ids count from 1.
 /// Threads: any.
 
 #include <atomic>

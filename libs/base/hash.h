@@ -12,7 +12,7 @@ namespace splitlet {
 uint64_t Fnv1a64(std::string_view text);
 uint32_t Fnv1a32(std::string_view text);
 
-/// 16 lower-case hex digits of Fnv1a64.
+/// Fnv1a64 as 16 lower-case hex digits.
 std::string HexHash(std::string_view text);
 
 }  // namespace splitlet

@@ -24,14 +24,14 @@ constexpr std::string_view NameOf(LogLevel level) {
   return kLogLevels[static_cast<size_t>(level)].second;
 }
 
-/// nullopt: no level has that name.
+/// nullopt: no level has this name.
 constexpr std::optional<LogLevel> LevelOf(std::string_view name) {
   for (const auto& [level, known] : kLogLevels)
     if (known == name) return level;
   return std::nullopt;
 }
 
-/// From verbosity 4 on a kubelet logs single steps.
+/// A kubelet logs single steps from verbosity 4 on.
 inline constexpr int32_t kDebugVerbosity = 4;
 constexpr LogLevel LevelOf(int32_t verbosity) {
   return verbosity >= kDebugVerbosity ? LogLevel::kDebug : LogLevel::kInfo;

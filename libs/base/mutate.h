@@ -1,6 +1,6 @@
 #pragma once
 
-/// For tests: almost correct texts, made from correct ones; each seed gives another.
+/// Almost correct texts for tests, made from correct ones; each seed gives another text.
 /// Threads: one; nothing fails.
 
 #include <algorithm>

@@ -21,13 +21,14 @@ namespace splitlet {
 /// kClusterNode: only on a node with an API server (docs/cluster.md).
 enum class RunsOn { kEveryNode, kClusterNode };
 
-/// Lists have the form "sync-loop|gc"; an empty column means none.
+/// Lists have the form "sync-loop|gc"; an empty string means none.
 struct ProcessRow {
   std::string_view name;     // the program is splitlet-NAME
   std::string_view table;    // owned by the process
   std::string_view views;    // tables of other processes, which this one may list
   uint16_t port = 0;         // of metrics and health, in packages and compose
-  Duration health_limit{0};  // after this silence the node is not ready; 0: status does not ask
+  Duration health_limit{0};  // after this silence the node is not ready; 0: status ignores the
+                             // process
   bool calls_runtime = false;
   RunsOn runs_on = RunsOn::kEveryNode;
 };
@@ -43,7 +44,7 @@ inline constexpr auto kProcesses = std::to_array<ProcessRow>({
     {"node-api", "", "desired|runtime|podstatus", 10277, {}, false, RunsOn::kClusterNode},
 });
 
-/// Callers of a method, beside Tables.List of viewed tables. "*": each process.
+/// Callers of a method, in addition to Tables.List of viewed tables. "*": each process.
 struct CallRight {
   std::string_view process;
   std::string_view method;  // without "splitlet.v1."
@@ -70,7 +71,7 @@ inline constexpr auto kCallRights = std::to_array<CallRight>({
     {"gc", "NodeStats/GetNodeStats", "node-api"},
 });
 
-/// Whether "a|b" names `name`.
+/// True if the list "a|b" contains `name`.
 constexpr bool IsListed(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const auto bar = list.find('|');
@@ -86,7 +87,7 @@ constexpr const ProcessRow* FindProcess(std::string_view name) {
   return row == kProcesses.end() ? nullptr : row;
 }
 
-/// The processes of every node, in the order of a pod's way.
+/// The processes of every node, in the order in which a pod passes them.
 inline const std::vector<std::string>& ProcessNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
@@ -97,7 +98,7 @@ inline const std::vector<std::string>& ProcessNames() {
   return names;
 }
 
-/// The processes of a node with an API server alone.
+/// The additional processes of a node with an API server.
 inline const std::vector<std::string>& ClusterProcessNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

@@ -36,9 +36,9 @@ class SpanSink {
   virtual ~SpanSink() = default;
   virtual WallTime Now() const = 0;
   virtual uint64_t NewSpanId() = 0;  // not zero
-  /// Whether a trace that begins here is recorded; each process decides the same for the same id.
+  /// Whether to record a trace that begins here; each process decides the same for the same id.
   virtual bool Samples(std::string_view trace_id) const = 0;
-  /// Never blocks.
+  /// Must not block.
   virtual void Take(SpanRecord span) = 0;
 
   /// The process's sink; nullptr if traces are not exported.
@@ -58,9 +58,9 @@ class Span {
 
   bool recorded() const { return sink_ != nullptr; }
   void Set(std::string_view key, std::string value);
-  /// Only the first call counts.
+  /// Ends the span; only the first call counts.
   void End(const Status& status = OkStatus());
-  /// Drops the span: nothing happened.
+  /// Drops the span, because nothing happened.
   void Discard() { sink_ = nullptr; }
   /// The traceparent for the next steps: with this span's id, or unchanged if it is not recorded.
   const std::string& traceparent() const { return traceparent_; }

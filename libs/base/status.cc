@@ -40,7 +40,7 @@ std::string_view CodeName(StatusCode code) {
 
 std::string ToString(const Status& status) {
   if (status.ok()) return "OK";
-  if (status.code() == StatusCode::kUnknown) return Message(status);  // the code adds nothing
+  if (status.code() == StatusCode::kUnknown) return Message(status);  // the code says nothing more
   return fmt::format("{} ({})", Message(status), CodeName(status.code()));
 }
 

@@ -34,7 +34,7 @@ Status MakeStatus(StatusCode code, fmt::format_string<First, Rest...> format, Fi
                                                        std::forward<Rest>(rest)...)));
 }
 
-/// Each code in use has its function: InvalidArgument("{} is not in 1..65535", port).
+/// Each code in use has a function: InvalidArgument("{} is not in 1..65535", port).
 #define SPLITLET_STATUS_MAKER(Name)                                                \
   inline Status Name(std::string_view message) {                                   \
     return MakeStatus(StatusCode::k##Name, message);                               \
@@ -73,13 +73,13 @@ std::string_view CodeName(StatusCode code);
 /// For logs: "no pod default/web (NOT_FOUND)"; "OK".
 std::string ToString(const Status& status);
 
-/// Marks an error that every start meets while the missing thing is being made. The code that marks
-/// it logs it; other code does not. The mark stays in this process and counts in `==`.
+/// Marks an expected error, such as a file that another process is still creating. The code that
+/// marks it logs it; other code does not. The mark stays in this process and counts in `==`.
 Status Awaited(Status error);
 bool IsAwaited(const Status& status);
 
-/// Puts "context: " before the message of an error, and keeps its code and the mark of Awaited.
-/// Leaves success unchanged.
+/// Puts "context: " before the message of an error, and keeps its code and the mark. Leaves success
+/// unchanged.
 Status Annotate(const Status& status, std::string_view context);
 template <class T>
 StatusOr<T> Annotate(StatusOr<T> value, std::string_view context) {
@@ -130,7 +130,8 @@ const Status& GetStatus(const StatusOr<T>& value) {
     return ::splitlet::Annotate(temporary.status(), ::fmt::format(__VA_ARGS__)); \
   declaration = std::move(temporary).value()
 
-/// CHECK(loop_.IsCurrent()); CHECK(n > 0, "n is {}", n): an invariant of our own, also in release.
+/// An invariant of our own code, also in release: CHECK(loop_.IsCurrent()); CHECK(n > 0, "n is {}",
+/// n).
 #define CHECK(condition, ...)                                                     \
   do {                                                                            \
     if (!(condition)) [[unlikely]]                                                \
@@ -138,7 +139,7 @@ const Status& GetStatus(const StatusOr<T>& value) {
                               __LINE__ __VA_OPT__(, ::fmt::format(__VA_ARGS__))); \
   } while (false)
 
-/// After a switch over all enumerators.
+/// For the end of a function whose switch covers all enumerators.
 #define UNREACHABLE() ::splitlet::CheckFailed("unreachable", __FILE__, __LINE__)
 
 /// Status in fmt and in logs.

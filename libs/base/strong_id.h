@@ -1,6 +1,7 @@
 #pragma once
 
-/// A string of one kind alone: struct PodUidTag; using PodUid = StrongId<PodUidTag>.
+/// A string type that does not mix with others: struct PodUidTag; using PodUid =
+/// StrongId<PodUidTag>.
 /// Threads: values, any; nothing fails.
 
 #include <fmt/format.h>

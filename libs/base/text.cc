@@ -84,7 +84,7 @@ bool IsText(std::string_view bytes) {
 }
 
 std::string ToText(std::string_view bytes, size_t max_bytes) {
-  // A byte becomes at most three bytes and never none, so bytes behind the limit do not matter.
+  // Each byte becomes one to three bytes, so bytes beyond the limit do not matter.
   std::string text =
       Replaced(bytes.substr(0, std::min(bytes.size(), max_bytes) + kLongestCharacter));
   if (text.size() <= max_bytes) return text;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Text is UTF-8 without NUL, as strings of records and JSON need it. Bytes from outside become
-/// text where they enter, since one bad string makes its whole record unreadable.
+/// Text is UTF-8 without NUL, as strings of records and JSON require. Bytes from outside are
+/// converted where they enter, because one invalid string makes its whole record unreadable.
 /// Threads: any; nothing fails.
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace splitlet {
 
-/// Limit for an outside string in a record without a narrower limit.
+/// Limit for an outside string in a record that has no narrower limit.
 inline constexpr size_t kMaxTextBytes = 4096;
 
 /// Offset of the first byte that is not UTF-8; npos if all are.
 size_t FindInvalidUtf8(std::string_view bytes);
 
-/// No overlong forms, no surrogates, nothing above U+10FFFF, no NUL.
+/// Valid: no overlong forms, no surrogates, nothing above U+10FFFF, no NUL.
 bool IsText(std::string_view bytes);
 
 /// Replaces each invalid byte and each NUL by U+FFFD; at most `max_bytes`, cut between two

@@ -12,10 +12,10 @@
 
 namespace splitlet {
 
-/// The key of a trace id in a log line.
+/// Key of a trace id in a log line.
 inline constexpr std::string_view kTraceIdField = "traceID";
 
-/// "00-<32 hex digits>-<16 hex digits>-01", the last part 00 when not sampled.
+/// "00-<32 hex digits>-<16 hex digits>-01"; the last part is 00 when the trace is not sampled.
 std::string Traceparent(std::string_view trace_id, std::string_view span_id, bool sampled);
 
 /// Starts a new trace.
@@ -25,9 +25,9 @@ std::string MakeTraceparent(Random& random, bool sampled = true);
 std::string TraceIdOf(std::string_view traceparent);
 /// The 16 hex digits of the last step; empty if malformed or all zeros.
 std::string SpanIdOf(std::string_view traceparent);
-/// `traceparent` with the same trace, whose later steps are not recorded.
+/// `traceparent` with the same trace, but later steps are not recorded.
 std::string Unsampled(std::string_view traceparent);
-/// True if its steps are recorded.
+/// True if the trace's steps are recorded.
 bool IsSampled(std::string_view traceparent);
 
 }  // namespace splitlet

@@ -22,7 +22,7 @@ std::string WithoutSecrets(std::string_view url) {
   text += url.substr(0, query);
   if (query == std::string_view::npos) return text;
   url.remove_prefix(query);
-  while (!url.empty()) {  // each part has its '?' or '&' in front
+  while (!url.empty()) {  // each part starts with its '?' or '&'
     const std::string_view part = url.substr(0, url.find('&', 1));
     const size_t equals = part.find('=');
     text += equals == std::string_view::npos ? part.substr(0, 1) : part.substr(0, equals + 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// URLs without secrets, for logs, records and answers.
+/// Removes secrets from URLs, for logs, records and answers.
 /// Threads: any; nothing fails.
 
 #include <string>

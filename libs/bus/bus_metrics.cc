@@ -70,25 +70,50 @@ void BusMetrics::ObserveLag(const std::string& table, Duration delay) {
       .Observe(Seconds(delay));
 }
 
+BusMetrics::OfView& BusMetrics::Of(const std::string& table) {
+  if (const auto known = views_.find(table); known != views_.end()) return known->second;
+  const prometheus::Labels of_table = {{"table", table}};
+  const auto list = [&](const char* kind) -> prometheus::Counter& {
+    return lists.Add({{"table", table}, {"kind", kind}});
+  };
+  const auto reject = [&](const char* reason) -> prometheus::Counter& {
+    return rejected.Add({{"table", table}, {"reason", reason}});
+  };
+  const OfView made{.changes = changes.Add(of_table),
+                    .gaps = gaps.Add(of_table),
+                    .full_lists = list("full"),
+                    .delta_lists = list("delta"),
+                    .failed_lists = list("failed"),
+                    .not_owner = reject("foreign"),
+                    .impossible = reject("impossible"),
+                    .obsolete = reject("obsolete"),
+                    .duplicates = reject("duplicate"),
+                    .unknown = reject("unknown"),
+                    .records = records.Add(of_table),
+                    .age = age.Add(of_table),
+                    .live = live.Add(of_table)};
+  return views_.emplace(table, made).first->second;
+}
+
 void BusMetrics::Update(const std::vector<ViewStats>& views, PutCounts puts, Clock::Time now) {
   Raise(published, puts.published);
   Raise(refused, puts.refused);
   for (const auto& view : views) {
-    const std::string& table = view.info.table;
+    const OfView& of = Of(view.info.table);
     const auto& counts = view.counts;
-    Raise(changes.Add({{"table", table}}), counts.changes);
-    Raise(gaps.Add({{"table", table}}), counts.gaps);
-    Raise(lists.Add({{"table", table}, {"kind", "full"}}), counts.full_lists);
-    Raise(lists.Add({{"table", table}, {"kind", "delta"}}), counts.delta_lists);
-    Raise(lists.Add({{"table", table}, {"kind", "failed"}}), counts.failed_lists);
-    Raise(rejected.Add({{"table", table}, {"reason", "foreign"}}), counts.foreign);
-    Raise(rejected.Add({{"table", table}, {"reason", "impossible"}}), counts.impossible);
-    Raise(rejected.Add({{"table", table}, {"reason", "obsolete"}}), counts.obsolete);
-    Raise(rejected.Add({{"table", table}, {"reason", "duplicate"}}), counts.duplicates);
-    Raise(rejected.Add({{"table", table}, {"reason", "unknown"}}), counts.unknown);
-    records.Add({{"table", table}}).Set(static_cast<double>(view.info.records));
-    age.Add({{"table", table}}).Set(Seconds(now - view.heard_at));
-    live.Add({{"table", table}}).Set(view.info.state == ViewState::kLive ? 1 : 0);
+    Raise(of.changes, counts.changes);
+    Raise(of.gaps, counts.gaps);
+    Raise(of.full_lists, counts.full_lists);
+    Raise(of.delta_lists, counts.delta_lists);
+    Raise(of.failed_lists, counts.failed_lists);
+    Raise(of.not_owner, counts.foreign);
+    Raise(of.impossible, counts.impossible);
+    Raise(of.obsolete, counts.obsolete);
+    Raise(of.duplicates, counts.duplicates);
+    Raise(of.unknown, counts.unknown);
+    of.records.Set(static_cast<double>(view.info.records));
+    of.age.Set(Seconds(now - view.heard_at));
+    of.live.Set(view.info.state == ViewState::kLive ? 1 : 0);
   }
 }
 

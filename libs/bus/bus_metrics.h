@@ -44,8 +44,19 @@ struct BusMetrics {
   prometheus::Family<prometheus::Gauge>& live;  // splitlet_bus_view_live{table}: 1 or 0
 
   void ObserveLag(const std::string& table, Duration lag);
-  /// Updates all metrics that the cores count.
+  /// Updates all metrics that the cores count. Call it from a single thread.
   void Update(const std::vector<ViewStats>& views, PutCounts puts, Clock::Time now);
+
+ private:
+  /// Metrics of one view, so that Update need not find them by their labels.
+  struct OfView {
+    prometheus::Counter &changes, &gaps;
+    prometheus::Counter &full_lists, &delta_lists, &failed_lists;
+    prometheus::Counter &not_owner, &impossible, &obsolete, &duplicates, &unknown;
+    prometheus::Gauge &records, &age, &live;
+  };
+  OfView& Of(const std::string& table);
+  std::map<std::string, OfView> views_;
 };
 
 }  // namespace splitlet::bus

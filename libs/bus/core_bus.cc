@@ -211,7 +211,16 @@ void CoreBus::Publish(const std::string& table, const Envelope& envelope) {
   FAIL_POINT_VOID("bus.publish.after");
 }
 
+void CoreBus::TakeHeartbeats() {
+  for (const auto& [table, heartbeat] : transport_.TakeHeartbeats()) {
+    const auto views = members_->views;
+    for (auto* view : views)
+      if (view->table() == table) view->core().OnEnvelope(heartbeat, clock_.Now());
+  }
+}
+
 void CoreBus::Tick() {
+  TakeHeartbeats();
   if (members_->table != nullptr) {
     members_->table->HeartbeatIfDue(clock_.Now());
     ArmBy(members_->table->next_heartbeat());
@@ -237,8 +246,9 @@ void CoreBus::Pump(OpenView& view) {
   auto listed = [members = std::weak_ptr<Members>(members_), view = &view,
                  id = request->id](const StatusOr<ListAnswer>& answer) {
     const auto m = members.lock();
-    if (m == nullptr || m->bus == nullptr || std::ranges::find(m->views, view) == m->views.end())
-      return;
+    if (m == nullptr || m->bus == nullptr) return;
+    m->bus->TakeHeartbeats();
+    if (m->bus == nullptr || std::ranges::find(m->views, view) == m->views.end()) return;
     const auto now = m->bus->clock_.Now();
     if (answer.ok()) {
       view->core().OnListed(id, *answer, now);
@@ -251,6 +261,7 @@ void CoreBus::Pump(OpenView& view) {
 }
 
 void CoreBus::OnEnvelope(const std::string& table, const Envelope& envelope) {
+  TakeHeartbeats();
   const auto views = members_->views;
   for (auto* view : views) {
     if (view->table() != table) continue;

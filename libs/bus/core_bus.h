@@ -14,6 +14,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/bus/message.h"
+#include "libs/bus/quiet_heartbeats.h"
 #include "libs/bus/table_core.h"
 #include "libs/bus/view_core.h"
 #include "libs/exec/exec.h"
@@ -35,6 +36,9 @@ class Transport {
   virtual void PublishSignal(const std::string& signal, const std::string& payload) = 0;
   virtual void SubscribeSignal(const std::string& process, const std::string& signal) = 0;
   virtual bool connected() const = 0;
+  /// Heartbeats that repeat the last one and came since the last call, for which the transport did
+  /// not call OnEnvelope.
+  virtual QuietHeartbeats::Kept TakeHeartbeats() { return {}; }
 };
 
 /// For metrics.
@@ -70,6 +74,9 @@ class CoreBus final : public Bus {
   void OnConnection(bool connected);
   /// The transport dropped messages of this table.
   void OnLost(const std::string& table);
+  /// Applies the heartbeats that did not wake the loop. Runs before each decision of a view; before
+  /// Stats, call it yourself.
+  void TakeHeartbeats();
   /// Serves Tables.List. NOT_FOUND if this process does not own the table (yet).
   StatusOr<ListAnswer> ListTable(const std::string& table, const Since& since) const;
 

@@ -41,7 +41,10 @@ void FakeBusNetwork::SetCallsFail(const std::string& process, bool fail) {
 
 void FakeBusNetwork::ReportConnections() {
   for (const auto& [name, bus] : buses_)
-    bus->After(Duration{0}, [](FakeBus& b) { b.core_.OnConnection(b.connected()); });
+    bus->After(Duration{0}, [](FakeBus& b) {
+      b.quiet_.Forget();
+      b.core_.OnConnection(b.connected());
+    });
 }
 
 void FakeBusNetwork::Send(const std::string& from, std::function<void(FakeBus&)> deliver) {
@@ -131,8 +134,14 @@ void FakeBus::After(Duration delay, std::function<void(FakeBus&)> f) {
 
 void FakeBus::Publish(const std::string& table, const Envelope& envelope) {
   network_.Send(process_, [table, envelope](FakeBus& bus) {
-    if (bus.tables_.contains(table)) bus.core_.OnEnvelope(table, envelope);
+    if (bus.tables_.contains(table)) bus.Receive(table, envelope);
   });
+}
+
+void FakeBus::Receive(const std::string& table, const Envelope& envelope) {
+  if (quiet_.Keep(table, envelope)) return;
+  quiet_.Taken(table);
+  core_.OnEnvelope(table, envelope);
 }
 
 void FakeBus::PublishSignal(const std::string& signal, const std::string& payload) {

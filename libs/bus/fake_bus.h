@@ -122,6 +122,8 @@ class FakeBus final : public Bus, private Transport {
   void SubscribeSignal(const std::string& process, const std::string& signal) override {
     signals_.insert({process, signal});
   }
+  QuietHeartbeats::Kept TakeHeartbeats() override { return quiet_.Take(); }
+  void Receive(const std::string& table, const Envelope& envelope);
   /// Runs `f` on this process's loop, unless the object is gone by then.
   void After(Duration delay, std::function<void(FakeBus&)> f);
 
@@ -131,6 +133,7 @@ class FakeBus final : public Bus, private Transport {
   std::shared_ptr<FakeBus*> alive_;
   std::set<std::string> tables_;
   std::set<std::pair<std::string, std::string>> signals_;
+  QuietHeartbeats quiet_;
   CoreBus core_;
 };
 

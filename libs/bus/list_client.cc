@@ -2,69 +2,54 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <system_error>
+#include <utility>
+
 #include "libs/base/fail_point.h"
 #include "libs/bus/view_core.h"
 #include "libs/bus/wire.h"
-#include "libs/rpc/call_steps.h"
 #include "libs/rpc/rpc.h"
 #include "splitlet/v1/services.grpc.pb.h"
 
 namespace splitlet::bus {
 
-class ListClient::Call final : public grpc::ClientReadReactor<v1::ListItem> {
+class ListClient::Call {
  public:
-  Call(ListClient& client, const std::shared_ptr<grpc::Channel>& channel, Done done)
-      : client_(client),
-        stub_(v1::Tables::NewStub(channel)),
-        call_(client.clock_, After(client.clock_, kListLimit)),
-        done_(std::move(done)) {}
+  Call(const Clock& clock, const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(v1::Tables::NewStub(channel)), call_(clock, After(clock, kListLimit)) {}
 
-  void Start(const std::string& table, const Since& since) {
-    EncodeRequest(table, since, request_);
-    stub_->async()->List(&call_.context(), &request_, this);
-    steps_.Next();
-    StartRead(&item_);
-    StartCall();
-  }
-  void Cancel() { call_.context().TryCancel(); }
-
-  void OnReadDone(bool ok) override {
-    steps_.Next();
-    if (!ok) return;
-    bytes_ += item_.ByteSizeLong();
-    decoded_ = bytes_ > kMaxListBytes
-                   ? ResourceExhausted("a list of more than {} bytes", kMaxListBytes)
-                   : DecodeItem(item_, !std::exchange(begun_, true), answer_);
-    item_.Clear();
-    if (!decoded_.ok()) Cancel();
-    steps_.Next();
-    StartRead(&item_);
-  }
-  void OnDone(const grpc::Status& status) override {
-    steps_.Next();
-    done_(Result(status));
-    client_.Finished(this);
-  }
-
- private:
-  StatusOr<ListAnswer> Result(const grpc::Status& status) {
-    RETURN_IF_ERROR(decoded_, "decode list");
+  StatusOr<ListAnswer> Run(const std::string& table, const Since& since) {
+    v1::ListRequest request;
+    EncodeRequest(table, since, request);
+    const auto reader = stub_->List(&call_.context(), request);
+    ListAnswer answer;
+    const Status read = Read(*reader, answer);
+    if (!read.ok()) Cancel();
+    const grpc::Status status = reader->Finish();
+    RETURN_IF_ERROR(read, "decode list");
     RETURN_IF_ERROR(rpc::FromGrpc(status), "list");
     if (!begun_) return DataLoss("a list without a head");
-    return std::move(answer_);
+    return answer;
+  }
+  /// Any thread.
+  void Cancel() { call_.context().TryCancel(); }
+
+ private:
+  Status Read(grpc::ClientReader<v1::ListItem>& reader, ListAnswer& answer) {
+    size_t bytes = 0;
+    for (v1::ListItem item; reader.Read(&item); item.Clear()) {
+      bytes += item.ByteSizeLong();
+      if (bytes > kMaxListBytes)
+        return ResourceExhausted("a list of more than {} bytes", kMaxListBytes);
+      if (Status decoded = DecodeItem(item, !std::exchange(begun_, true), answer); !decoded.ok())
+        return decoded;
+    }
+    return OkStatus();
   }
 
-  ListClient& client_;
-  std::unique_ptr<v1::Tables::Stub> stub_;
+  const std::unique_ptr<v1::Tables::Stub> stub_;
   rpc::ClientCall call_;
-  Done done_;
-  v1::ListRequest request_;
-  v1::ListItem item_;
   bool begun_ = false;
-  size_t bytes_ = 0;
-  Status decoded_;
-  ListAnswer answer_;
-  rpc::CallSteps steps_;
 };
 
 ListClient::ListClient(Connect connect, const Clock& clock)
@@ -72,9 +57,11 @@ ListClient::ListClient(Connect connect, const Clock& clock)
 
 ListClient::~ListClient() {
   std::unique_lock lock(mutex_);
-  for (const auto& [call, owned] : calls_)
-    if (owned != nullptr) call->Cancel();
-  finished_.wait(lock, [this] { return calls_.empty(); });
+  for (const auto& [call, running] : calls_)
+    if (running.call != nullptr) running.call->Cancel();
+  ended_call_.wait(lock, [this] { return calls_.empty(); });
+  lock.unlock();
+  if (ended_.joinable()) ended_.join();
 }
 
 void ListClient::List(const std::string& owner, const std::string& table, const Since& since,
@@ -85,27 +72,41 @@ void ListClient::List(const std::string& owner, const std::string& table, const 
   }
   auto& channel = channels_[owner];
   if (channel == nullptr) channel = connect_(owner);
-  auto made = std::make_unique<Call>(*this, channel, std::move(done));
-  Call* call = made.get();
-  {
-    const std::lock_guard lock(mutex_);
-    calls_[call] = std::move(made);
-  }
-  call->Start(table, since);
+  const auto call = std::make_shared<Call>(clock_, channel);
+  if (const Status started = Start(call, table, since, done); !started.ok()) done(started);
 }
 
-void ListClient::Finished(Call* call) {
-  // Destroyed outside of the lock and before the call counts as gone: a thread of gRPC's must not
-  // be the last holder of the channel.
-  std::unique_ptr<Call> owned;
+/// The lock is held until the thread is known, so that its end finds it.
+Status ListClient::Start(const std::shared_ptr<Call>& call, const std::string& table,
+                         const Since& since, const Done& done) {
+  const std::lock_guard lock(mutex_);
+  try {
+    std::thread thread([this, call = call.get(), table, since, done] {
+      done(call->Run(table, since));
+      End(call);
+    });
+    calls_.emplace(call.get(), Running{call, std::move(thread)});
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("no thread for a list: {}", error.what());
+  }
+  return OkStatus();
+}
+
+void ListClient::End(const Call* call) {
+  Running ending;
+  std::thread before;
   {
     const std::lock_guard lock(mutex_);
-    owned = std::move(calls_.at(call));
+    ending = std::move(calls_.at(call));
   }
-  owned.reset();
-  const std::lock_guard lock(mutex_);
-  calls_.erase(call);
-  finished_.notify_all();
+  ending.call.reset();  // before the call counts as gone: the channel ends with this object
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(ended_, std::move(ending.thread));
+    calls_.erase(call);
+    ended_call_.notify_all();
+  }
+  if (before.joinable()) before.join();
 }
 
 }  // namespace splitlet::bus

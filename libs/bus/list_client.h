@@ -1,16 +1,19 @@
 #pragma once
 
-/// Lists tables of other processes over their sockets, many at a time.
-/// Threads: List from the loop thread; `done` runs on a gRPC thread, once. No own threads.
+/// Lists tables of other processes over their sockets, many at a time. Each list has a thread of
+/// its own until it ends: gRPC's calls without a thread would keep two threads that poll for ever.
+/// Threads: List from the loop thread; `done` runs once, on the list's thread or before List
+/// returns.
 /// Errors: gRPC codes; a list that is cut off is an error, never a shorter list.
+/// RESOURCE_EXHAUSTED: there is no thread.
 
 #include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
+#include <thread>
 
 #include "libs/bus/message.h"
 
@@ -34,14 +37,22 @@ class ListClient {
 
  private:
   class Call;
-  void Finished(Call* call);
+  Status Start(const std::shared_ptr<Call>& call, const std::string& table, const Since& since,
+               const Done& done);
+  /// The last step of a list's thread.
+  void End(const Call* call);
 
   const Connect connect_;
   const Clock& clock_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by owner
   std::mutex mutex_;
-  std::condition_variable finished_;
-  std::map<Call*, std::unique_ptr<Call>> calls_;
+  std::condition_variable ended_call_;
+  struct Running {
+    std::shared_ptr<Call> call;
+    std::thread thread;
+  };
+  std::map<const Call*, Running> calls_;
+  std::thread ended_;  // about to return; the next thread that ends joins it
 };
 
 }  // namespace splitlet::bus

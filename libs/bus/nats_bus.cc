@@ -9,6 +9,8 @@
 #include "libs/bus/core_bus.h"
 #include "libs/bus/list_client.h"
 #include "libs/bus/nats_link.h"
+#include "libs/bus/nats_trust.h"
+#include "libs/bus/quiet_heartbeats.h"
 #include "libs/bus/tables_service.h"
 #include "libs/bus/wire.h"
 #include "libs/exec/periodic.h"
@@ -52,6 +54,7 @@ class RealBus final : public NatsBus, private Transport {
   void List(const std::string& owner, const std::string& table, const Since& since,
             Listed listed) override;
   void PublishSignal(const std::string& signal, const std::string& payload) override;
+  QuietHeartbeats::Kept TakeHeartbeats() override { return quiet_.Take(); }
   void SubscribeSignal(const std::string& process, const std::string& signal) override;
 
   // On threads of the library.
@@ -61,12 +64,11 @@ class RealBus final : public NatsBus, private Transport {
   void OnError(LinkError kind, const std::string& text);
   void Count(NatsLink::Taken taken);
   void PostLost();
-  void PostBounded(size_t bytes, exec::Task task);
+  /// False: the loop is behind, and will never get the task.
+  bool PostBounded(size_t bytes, exec::Task task);
   /// Runs on the loop, unless this bus is gone by then.
   void Post(exec::Task task);
-
-  // On the loop.
-  void OnHeartbeatTaken(const std::string& table, const Envelope& envelope);
+  void ObserveLag(const std::string& table, const Envelope& heartbeat);
 
   const NatsBusOptions options_;
   const std::string prefix_;  // "splitlet.<node>."
@@ -75,6 +77,7 @@ class RealBus final : public NatsBus, private Transport {
   std::atomic<size_t> untaken_ = 0, untaken_bytes_ = 0;
   std::atomic<bool> lost_posted_ = false;
   std::set<std::string> logged_errors_;  // loop
+  QuietHeartbeats quiet_;
   CoreBus core_;
   class TablesService tables_;
   exec::Periodic update_metrics_;
@@ -100,9 +103,11 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
                 if (alive.expired()) return Unavailable("the process ends");
                 return core_.ListTable(table, since);
               }),
-      update_metrics_(
-          options_.loop, kMetricsPeriod,
-          [this] { metrics_.Update(core_.Stats(), core_.puts(), options_.clock.Now()); }),
+      update_metrics_(options_.loop, kMetricsPeriod,
+                      [this] {
+                        core_.TakeHeartbeats();
+                        metrics_.Update(core_.Stats(), core_.puts(), options_.clock.Now());
+                      }),
       lists_(ConnectOf(options_), options_.clock) {
   if (link.url.empty()) return;
   LinkEvents events;
@@ -110,6 +115,7 @@ RealBus::RealBus(NatsBusOptions options, LinkOptions link)
     OnMessage(subject, bytes);
   };
   events.connection = [this](bool up) {
+    quiet_.Forget();
     Post([this, up] {
       options_.log.Info(up ? "connected to NATS" : "connection to NATS lost, reconnecting");
       if (up) logged_errors_.clear();
@@ -160,11 +166,11 @@ void RealBus::Post(exec::Task task) {
   });
 }
 
-void RealBus::PostBounded(size_t bytes, exec::Task task) {
+bool RealBus::PostBounded(size_t bytes, exec::Task task) {
   if (untaken_ >= kMaxUntaken || untaken_bytes_ + bytes > kMaxUntakenBytes) {
     metrics_.overflows.Increment();
     PostLost();
-    return;
+    return false;
   }
   ++untaken_;
   untaken_bytes_ += bytes;
@@ -173,9 +179,11 @@ void RealBus::PostBounded(size_t bytes, exec::Task task) {
     untaken_bytes_ -= bytes;
     task();
   });
+  return true;
 }
 
 void RealBus::PostLost() {
+  quiet_.Forget();
   if (lost_posted_.exchange(true)) return;
   Post([this] {
     lost_posted_ = false;
@@ -199,10 +207,13 @@ void RealBus::OnTableMessage(const std::string& table, std::string_view bytes) {
     metrics_.undecodable.Increment();
     return;
   }
-  PostBounded(bytes.size(), [this, table, envelope = *std::move(envelope)] {
-    if (!envelope.change) OnHeartbeatTaken(table, envelope);
+  if (quiet_.Keep(table, *envelope)) return ObserveLag(table, *envelope);
+  const bool posted = PostBounded(bytes.size(), [this, table, envelope = *std::move(envelope)] {
+    quiet_.Taken(table);
+    if (!envelope.change) ObserveLag(table, envelope);
     core_.OnEnvelope(table, envelope);
   });
+  if (!posted) quiet_.Taken(table);
 }
 
 void RealBus::OnSignalMessage(const std::string& rest, std::string_view bytes) {
@@ -212,9 +223,9 @@ void RealBus::OnSignalMessage(const std::string& rest, std::string_view bytes) {
                payload = std::string(bytes)] { core_.OnSignalReceived(process, signal, payload); });
 }
 
-void RealBus::OnHeartbeatTaken(const std::string& table, const Envelope& envelope) {
+void RealBus::ObserveLag(const std::string& table, const Envelope& heartbeat) {
   const auto now = options_.clock.Now();
-  if (envelope.sent_at.SameBoot(now)) metrics_.ObserveLag(table, now - envelope.sent_at);
+  if (heartbeat.sent_at.SameBoot(now)) metrics_.ObserveLag(table, now - heartbeat.sent_at);
 }
 
 void RealBus::OnError(LinkError kind, const std::string& text) {

@@ -1,11 +1,9 @@
 #include "libs/bus/nats_link.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <utility>
+
+#include "libs/bus/nats_trust.h"
 
 namespace splitlet::bus {
 namespace {
@@ -16,27 +14,6 @@ constexpr int64_t kWriteDeadlineMs = 2000;
 constexpr int64_t kPingIntervalMs = 2000;
 constexpr int kMaxPendingMessages = 16384;
 constexpr int kMaxPendingBytes = 16 << 20;
-constexpr const char* kServerName = "splitlet-bus";  // in its certificate (deploy/local/nats.sh)
-
-/// The part of "nats://user:password@host:4222" that is asked for.
-std::string HostOf(std::string url) {
-  if (const auto scheme = url.find("://"); scheme != std::string::npos) url.erase(0, scheme + 3);
-  if (const auto at = url.find('@'); at != std::string::npos) url.erase(0, at + 1);
-  if (url.starts_with('[')) return url.substr(1, url.find(']') - 1);
-  return url.substr(0, url.find(':'));
-}
-
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-Status CheckReadable(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ErrnoStatus(errno);
-  close(fd);
-  return OkStatus();
-}
-
 LinkError KindOf(natsStatus status) {
   if (status == NATS_NOT_PERMITTED || status == NATS_CONNECTION_AUTH_FAILED)
     return LinkError::kRefused;
@@ -46,21 +23,6 @@ LinkError KindOf(natsStatus status) {
 }
 
 }  // namespace
-
-Status SetTrust(natsOptions& options, const std::string& url, const std::string& ca_file) {
-  if (ca_file.empty()) {
-    if (IsLoopback(HostOf(url))) return OkStatus();
-    return InvalidArgument("there is none, and {} is not on loopback", HostOf(url));
-  }
-  const Status readable = CheckReadable(ca_file);
-  if (!readable.ok()) return InvalidArgument("{}: {}", ca_file, Message(readable));
-  if (natsOptions_LoadCATrustedCertificates(&options, ca_file.c_str()) != NATS_OK)
-    return InvalidArgument("{}: not a certificate in PEM", ca_file);
-  if (natsOptions_SetSecure(&options, true) != NATS_OK ||
-      natsOptions_SetExpectedHostname(&options, kServerName) != NATS_OK)
-    return ResourceExhausted("no memory for TLS");
-  return OkStatus();
-}
 
 std::string TextOf(natsStatus status) {
   std::string text = natsStatus_GetText(status);

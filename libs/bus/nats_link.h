@@ -34,10 +34,6 @@ struct LinkOptions {
   std::string ca_file;         // signs the server's certificate; empty: no TLS, on loopback only
 };
 
-/// The trust that all connections share. INVALID_ARGUMENT, naming the file: the CA cannot be read,
-/// or there is no CA and the server is not on loopback.
-Status SetTrust(natsOptions& options, const std::string& url, const std::string& ca_file);
-
 /// "SSL Error: certificate verify failed": with the library's last error of this thread.
 std::string TextOf(natsStatus status);
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "libs/bus/nats_link.h"
+#include "libs/bus/nats_trust.h"
 #include "libs/bus/reconnect_wait.h"
 #include "tests/harness/child.h"
 #include "tests/harness/nats_server.h"
@@ -143,6 +144,18 @@ TEST_F(NatsTlsTest, AnotherInstallationsServerIsNotTrusted) {
   EXPECT_TRUE(client.Refuses("certificate verify failed") ||
               client.Refuses("unable to get local issuer certificate"))
       << client.errors();
+  EXPECT_FALSE(client.connected());
+}
+
+TEST_F(NatsTlsTest, TheSystemsCasAreNotTrusted) {
+  MakeOwnKeys("splitlet-bus", "2");
+  nats_.Start();
+  const harness::TempDir other("tls");
+  const harness::NatsServer theirs(other.path());
+  setenv("SSL_CERT_FILE", nats_.ca().c_str(), 1);  // in place of the system's
+  Client client(nats_.url(), theirs.ca());
+  EXPECT_TRUE(client.Refuses("certificate")) << client.errors();
+  unsetenv("SSL_CERT_FILE");
   EXPECT_FALSE(client.connected());
 }
 

@@ -24,7 +24,7 @@ class FakeKernel final : public Kernel {
   /// controllers.
   static Layout V1();
 
-  /// The process survives so many calls of Kill.
+  /// The process survives this many calls of Kill.
   void SetStubborn(int64_t pid, int kills) { stubborn_[pid] = kills; }
   void AddProcess(const std::string& dir, int64_t pid) { dirs_.at(dir).pids.insert(pid); }
   /// Result of writes to this file from now on; OK: normal.
@@ -32,7 +32,7 @@ class FakeKernel final : public Kernel {
   void FailMakeDir(const Status& why) { make_error_ = why; }
   /// Removes the directory with everything below it and its processes.
   void Drop(const std::string& dir);
-  /// All directories but the roots.
+  /// All directories except the roots.
   std::vector<std::string> Dirs() const;
   std::set<int64_t> killed() const { return killed_; }
   int writes() const { return writes_; }

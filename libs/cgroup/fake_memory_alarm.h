@@ -17,9 +17,9 @@ class FakeMemoryAlarm final : public MemoryAlarm {
   struct State {
     Status status;
     std::vector<MemoryLine> lines;  // last set
-    int set = 0;                    // number of calls of Set
+    int set = 0;                    // number of calls to Set
     std::function<void()> ring;
-    /// Rings once for the lines that are set, as the kernel does.
+    /// Rings once for the lines set, as the kernel does.
     void Ring() {
       if (const auto now = std::exchange(ring, nullptr)) now();
     }

@@ -32,7 +32,7 @@ std::vector<std::string> FakeSystemd::PathsOf(const std::string& slice) const {
   std::string below;
   for (const std::string& each : WithParents(slice)) below += "/" + each;
   std::vector<std::string> paths;
-  // The mounted controllers of version 1 that systemd knows.
+  // The mounted version 1 controllers that systemd knows.
   for (const char* controller : {"", "cpu", "memory", "pids", "systemd"})
     if (const auto mount = layout_.mounts.find(controller); mount != layout_.mounts.end())
       paths.push_back(mount->second + below);

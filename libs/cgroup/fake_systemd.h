@@ -34,7 +34,7 @@ class FakeSystemd {
   void Load(const std::string& slice) { units_[slice].loaded = true; }
   bool Runs(const std::string& slice) const;
   std::vector<std::string> Running() const;
-  /// "CPUWeight=39", last set; by name.
+  /// the last value set, by name: "CPUWeight=39"
   std::map<std::string, dbus::Value> PropertiesOf(const std::string& slice) const;
 
  private:

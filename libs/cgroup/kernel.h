@@ -1,7 +1,7 @@
 #pragma once
 
-/// The kernel's interface of cgroups: directories that come with their files, files that are
-/// written in place, processes that can be killed.
+/// The kernel's interface of cgroups: directories that the kernel fills with files, files written
+/// in place, and processes to kill.
 /// Threads: any; calls block in the kernel.
 /// Errors:  by errno (ErrnoStatus), the reason only. A directory that is still in use is
 ///          FAILED_PRECONDITION.
@@ -19,15 +19,15 @@ class Kernel {
   virtual ~Kernel() = default;
   /// At most 1 MiB: RESOURCE_EXHAUSTED.
   virtual StatusOr<std::string> Read(const std::string& path) = 0;
-  /// The file exists.
+  /// True if the file exists.
   virtual Status Write(const std::string& path, const std::string& value) = 0;
-  /// OK if the directory exists.
+  /// Also OK if the directory exists already.
   virtual Status MakeDir(const std::string& path) = 0;
-  /// OK if the directory does not exist.
+  /// Also OK if the directory does not exist.
   virtual Status RemoveDir(const std::string& path) = 0;
   /// Names, sorted; NOT_FOUND if the directory does not exist.
   virtual StatusOr<std::vector<std::string>> ListDirs(const std::string& path) = 0;
-  /// Sends SIGKILL; OK if the process does not exist.
+  /// Sends SIGKILL; also OK if the process does not exist.
   virtual Status Kill(int64_t pid) = 0;
 };
 

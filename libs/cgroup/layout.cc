@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kTop = "/sys/fs/cgroup";
 
-/// False for other options of a mount.
+/// False for other mount options.
 bool IsController(const std::string& option) {
   static const std::set<std::string> kControllers = {
       "cpu",     "cpuacct", "cpuset",     "memory",  "pids",     "hugetlb", "devices",

@@ -31,11 +31,11 @@ StatusOr<uint64_t> UsageIn(const fs::Fd& file) {
                    "read memory.usage_in_bytes");
   uint64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc()) return Internal("memory.usage_in_bytes: '{}' is no number", text);
+  if (error != std::errc()) return Internal("memory.usage_in_bytes: '{}' is not a number", text);
   return bytes;
 }
 
-/// The kernel counts pages and rounds down: this is the first value that `bytes` reach.
+/// The kernel counts pages and rounds down; this is the smallest value that `bytes` reach.
 uint64_t InPages(uint64_t bytes) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
@@ -60,7 +60,7 @@ class EventAlarm final : public MemoryAlarm {
       thread_ = std::thread([this, ring = std::move(ring)] { Wait(ring); });
     } catch (const std::system_error& e) {
       events_.clear();
-      return ResourceExhausted("no thread: {}", e.what());
+      return ResourceExhausted("cannot start a thread: {}", e.what());
     }
     return OkStatus();
   }
@@ -75,8 +75,8 @@ class EventAlarm final : public MemoryAlarm {
     return reached;
   }
 
-  /// True if the line is reached already. The kernel does not report a line below the usage at the
-  /// time of the call, so the usage is read afterwards.
+  /// True if usage has reached the line already. The kernel does not report a line below the
+  /// current usage, so usage is read afterwards.
   StatusOr<bool> Register(const MemoryLine& line) {
     ASSIGN_OR_RETURN(const fs::Fd usage, OpenIn(line.directory, "memory.usage_in_bytes", O_RDONLY),
                      "usage");
@@ -114,7 +114,7 @@ class EventAlarm final : public MemoryAlarm {
 
   fs::Fd stop_{-1};
   std::vector<fs::Fd> events_;
-  std::thread thread_;  // reads the two above
+  std::thread thread_;  // reads the two descriptors above
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The kernel's notification when a cgroup of version 1 uses more memory than a line, instead of
-/// polling.
-/// Threads: one at a time; calls do not wait. It rings on an own thread, which exists while a line
-/// is set, or on the caller's.
+/// The kernel's notification when the memory use of a version 1 cgroup crosses a threshold, instead
+/// of polling.
+/// Threads: one at a time; calls do not wait. The callback runs on a separate thread, which exists
+/// while a threshold is set, or on the caller's thread.
 /// Errors:  by errno (ErrnoStatus).
 /// Units:   bytes.
 /// Source:  cgroups(7).
@@ -19,15 +19,15 @@
 namespace splitlet::cgroup {
 
 struct MemoryLine {
-  std::string directory;  // of the cgroup, in the hierarchy of memory
-  uint64_t bytes = 0;     // as memory.usage_in_bytes counts
+  std::string directory;  // the cgroup's directory in the memory hierarchy
+  uint64_t bytes = 0;     // in the units of memory.usage_in_bytes
   bool operator==(const MemoryLine&) const = default;
 };
 
 class MemoryAlarm {
  public:
   virtual ~MemoryAlarm() = default;
-  /// Rings once: when one of these lines is reached, immediately if one is already. Replaces the
+  /// Rings once when usage reaches one of these lines, immediately if it already has. Replaces the
   /// earlier lines, which ring no more; empty: no line is set.
   virtual Status Set(const std::vector<MemoryLine>& lines, std::function<void()> ring) = 0;
 };

@@ -28,7 +28,7 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The alarm writes to plain files, which show what the kernel would get.
+/// The alarm writes to plain files, which show the kernel's input.
 class Told : public testing::Test {
  protected:
   Told() {
@@ -49,7 +49,7 @@ class Told : public testing::Test {
     in >> order[0] >> order[1] >> order[2];
     return order;
   }
-  /// As the kernel, when the line is reached.
+  /// As the kernel does when usage reaches the line.
   void Reach(uint64_t event) {
     const uint64_t one = 1;
     ASSERT_EQ(::write(static_cast<int>(event), &one, sizeof(one)), ssize_t{sizeof(one)});
@@ -98,7 +98,7 @@ TEST_F(Told, WhyItCannot) {
   EXPECT_FALSE(rings_.try_acquire());
 }
 
-/// A cgroup of the kernel, with one process that takes memory on demand.
+/// A cgroup of the kernel, with one process that allocates memory on demand.
 class InKernel : public testing::Test {
  protected:
   static constexpr size_t kTaken = 16 << 20;

@@ -47,7 +47,7 @@ StatusOr<Name> ParseCgroupfsPath(std::string_view path) {
   while (!path.empty()) {
     const std::string_view component = path.substr(0, path.find('/'));
     if (component.empty() || component == "." || component == "..")
-      return InvalidArgument("\"{}\" is no name of a cgroup", component);
+      return InvalidArgument("\"{}\" is not the name of a cgroup", component);
     name.emplace_back(component);
     path.remove_prefix(std::min(component.size() + 1, path.size()));
   }
@@ -61,7 +61,7 @@ StatusOr<Name> ParseExisting(Driver driver, std::string_view path) {
   const bool whole = slice.size() > kSlice.size() && !slice.starts_with('-') &&
                      slice.find("--") == std::string::npos &&
                      !slice.ends_with("-" + std::string(kSlice));
-  if (!IsSlice(*name) || !whole) return InvalidArgument("{} is no slice of systemd", path);
+  if (!IsSlice(*name) || !whole) return InvalidArgument("{} is not a slice of systemd", path);
   name->clear();
   for (size_t at = slice.find('-'); at != std::string::npos; at = slice.find('-', at + 1))
     name->push_back(slice.substr(0, at) + std::string(kSlice));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names of cgroups, as a kubelet gives them: a list of components below the root, and the form of
+/// Names of cgroups in a kubelet's form: a list of components below the root, and the spelling of
 /// each driver.
 /// Threads: pure functions, any.
 /// Errors:  INVALID_ARGUMENT: names the component.
@@ -19,23 +19,23 @@ namespace splitlet::cgroup {
 /// {"kubepods", "burstable", "pod12-ab"}; empty: the root.
 using Name = std::vector<std::string>;
 
-/// The maker of cgroups, which decides their form of name.
+/// The driver that makes cgroups, which decides the spelling of names.
 enum class Driver { kCgroupfs, kSystemd };
 
-/// {"kubepods.slice", "kubepods-burstable.slice", ...}: the name of its slice in the tree.
+/// The path of its slice: {"kubepods.slice", "kubepods-burstable.slice", ...}.
 Name SliceName(const Name& name);
 Name InTree(Driver driver, const Name& name);
 /// True if the last component names a slice.
 bool IsSlice(const Name& name);
 
-/// "/kubepods/burstable/pod12-ab"; "/".
+/// Formats "/kubepods/burstable/pod12-ab", or "/".
 std::string CgroupfsPath(const Name& name);
-/// "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_ab.slice"; "/".
+/// Formats "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod12_ab.slice", or "/".
 std::string SystemdPath(const Name& name);
-/// "/", "/a/b": from a configuration or a mark. Components are not empty, "." or "..".
+/// Parses "/" or "/a/b" from a configuration or a mark. A component must not be empty, "." or "..".
 StatusOr<Name> ParseCgroupfsPath(std::string_view path);
 
-/// A cgroup made by another program, in a configuration's form: "/system.slice" for a slice, with
+/// A cgroup of another program, as a configuration spells it: "/system.slice" for a slice, with
 /// anything before its last component; else a path.
 StatusOr<Name> ParseExisting(Driver driver, std::string_view path);
 
@@ -43,7 +43,7 @@ StatusOr<Name> ParseExisting(Driver driver, std::string_view path);
 Name NodeName(Name root);
 Name QosName(Name root, kube::QosClass qos);
 Name PodName(Name root, kube::QosClass qos, const std::string& uid);
-/// UID in the last component of either driver's path; nullopt: no pod's cgroup.
+/// The UID in the last component of either driver's path; nullopt: not a pod's cgroup.
 std::optional<std::string> PodUidOf(std::string_view component);
 
 }  // namespace splitlet::cgroup

@@ -61,8 +61,8 @@ TEST(CgroupNames, APodIsKnownByItsLastComponent) {
 
 TEST(CgroupNames, APathThatIsNoNameIsRefused) {
   EXPECT_EQ(Message(ParseCgroupfsPath("kubepods").status()), "kubepods is not an absolute path");
-  EXPECT_EQ(Message(ParseCgroupfsPath("/a/../b").status()), "\"..\" is no name of a cgroup");
-  EXPECT_EQ(Message(ParseCgroupfsPath("/a//b").status()), "\"\" is no name of a cgroup");
+  EXPECT_EQ(Message(ParseCgroupfsPath("/a/../b").status()), "\"..\" is not the name of a cgroup");
+  EXPECT_EQ(Message(ParseCgroupfsPath("/a//b").status()), "\"\" is not the name of a cgroup");
 }
 
 TEST(CgroupNames, OfCgroupsThatSomebodyElseMade) {
@@ -75,7 +75,7 @@ TEST(CgroupNames, OfCgroupsThatSomebodyElseMade) {
   EXPECT_EQ(path(Driver::kSystemd, "/system.slice"), "/system.slice");
   EXPECT_EQ(path(Driver::kSystemd, "/a-b.slice"), "/a.slice/a-b.slice");
   EXPECT_EQ(path(Driver::kSystemd, "/a.slice/a-b.slice"), "/a.slice/a-b.slice");
-  EXPECT_EQ(path(Driver::kSystemd, "/system"), "/system is no slice of systemd");
+  EXPECT_EQ(path(Driver::kSystemd, "/system"), "/system is not a slice of systemd");
   for (const char* odd : {"/.slice", "/-.slice", "/a--b.slice", "/a-.slice", "/-a.slice"})
     EXPECT_FALSE(ParseExisting(Driver::kSystemd, odd).ok()) << odd;
   EXPECT_FALSE(ParseExisting(Driver::kSystemd, "system.slice").ok());

@@ -15,7 +15,7 @@ constexpr const char* kPath = "/org/freedesktop/systemd1";
 constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 constexpr int64_t kSecondUs = 1'000'000;
-/// systemd counts quotas in hundredths of a processor.
+/// systemd counts quotas in hundredths of a CPU.
 constexpr int64_t kQuotaStepUs = 10'000;
 
 dbus::MethodCall CallOf(const std::string& member, dbus::Values arguments) {
@@ -36,7 +36,7 @@ uint64_t QuotaPerSecond(int64_t quota_us, int64_t period_us) {
   return static_cast<uint64_t>((exact + kQuotaStepUs - 1) / kQuotaStepUs * kQuotaStepUs);
 }
 
-/// systemd gives a cgroup the files of a controller only with its accounting.
+/// systemd adds a controller's files to a cgroup only with its accounting enabled.
 dbus::Values StartProperties(const std::string& slice, const std::string& parent) {
   dbus::Values all = {Property("Description", dbus::Value("Kubernetes pods: " + slice)),
                       Property("Wants", dbus::Strings({parent}))};
@@ -71,10 +71,10 @@ dbus::Values SliceProperties(Version version, const Limits& limits) {
   return all;
 }
 
-/// A connection, and the calls that wait for jobs on it.
+/// A bus connection, and the calls that wait for jobs on it.
 class SystemdSlices::Link {
  public:
-  /// Keeps the ends of this slice's jobs while it exists.
+  /// Collects the results of this slice's jobs while it exists.
   class Wait {
    public:
     Wait(Link& link, std::string slice) : link_(link), slice_(std::move(slice)) {
@@ -95,14 +95,14 @@ class SystemdSlices::Link {
       if (const auto result = results_.find(job); result != results_.end()) return result->second;
       if (!link_.lost_.ok()) return link_.lost_;
       CHECK(!ended);
-      return DeadlineExceeded("systemd is not done with it");
+      return DeadlineExceeded("systemd has not finished the job");
     }
 
    private:
     friend class Link;
     Link& link_;
     const std::string slice_;
-    std::map<std::string, std::string> results_;  // by job
+    std::map<std::string, std::string> results_;  // results by job
   };
 
   /// systemd sends JobRemoved only to subscribers.
@@ -187,7 +187,7 @@ Status SystemdSlices::Start(const std::string& slice, const std::string& parent)
                                            dbus::Array("(sv)", StartProperties(slice, parent)),
                                            dbus::Array("(sa(sv))", {})}),
              deadline);
-  // The unit is loaded but perhaps not running: as the parent of another unit, or stopped.
+  // The unit is loaded but may not run: it is the parent of another unit, or was stopped.
   if (started.code() == StatusCode::kAlreadyExists)
     started = RunJob(slice, CallOf("StartUnit", {dbus::Value(slice), replace}), deadline);
   RETURN_IF_ERROR(started, "{}", slice);

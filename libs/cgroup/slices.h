@@ -19,22 +19,23 @@ namespace splitlet::cgroup {
 class Slices {
  public:
   virtual ~Slices() = default;
-  /// OK if the slice runs already, also if another program started it.
+  /// Also OK if the slice runs already, even if another program started it.
   virtual Status Start(const std::string& slice, const std::string& parent) = 0;
-  /// The slice runs. systemd has no huge pages: they are only written to files.
+  /// Requires a running slice. Huge pages are written to files only, because systemd has no
+  /// property for them.
   virtual Status Set(const std::string& slice, Version version, const Limits& limits) = 0;
-  /// Stops all units in it too. OK if the slice does not exist.
+  /// Also stops all units below it. OK if the slice does not exist.
   virtual Status Stop(const std::string& slice) = 0;
 };
 
 /// systemd's properties of these limits, as a(sv), in a fixed order. A quota is rounded up to a
-/// hundredth of a processor, systemd's unit.
+/// hundredth of a CPU, systemd's unit.
 dbus::Values SliceProperties(Version version, const Limits& limits);
 
 /// Connects at first use, and again after the connection was lost.
 class SystemdSlices final : public Slices {
  public:
-  /// Limit of one call here in all: a kubelet's time for a unit.
+  /// Limit of one call in all, a kubelet's time for a unit.
   static constexpr Duration kTimeout = std::chrono::seconds{30};
   SystemdSlices(const Clock& clock, dbus::Connect connect, Duration timeout = kTimeout)
       : clock_(clock), connect_(std::move(connect)), timeout_(timeout) {}

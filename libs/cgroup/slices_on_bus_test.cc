@@ -11,7 +11,7 @@
 namespace splitlet::cgroup {
 namespace {
 
-/// Slices over a bus with its own daemon: what is sent has the types that a real bus takes.
+/// Slices over a bus with its own daemon: messages must have the types that a real bus requires.
 TEST(SlicesOnBus, AreMadeLimitedAndTakenDownAndABusThatWasAwayIsFoundAgain) {
   const RealClock clock;
   const harness::TempDir dir("slices");

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// "CPUWeight=39 ..." of numbers.
+/// Formats numbers as "CPUWeight=39 ...".
 std::string Show(const dbus::Values& properties) {
   std::string text;
   for (const Value& each : properties) {
@@ -164,7 +164,7 @@ TEST_P(SliceTree, AJobThatDoesNotEndWellIsAnError) {
   EXPECT_TRUE(slices.Start("a.slice", "-.slice").ok());
 }
 
-/// The kernel gets a limit also if systemd refuses it.
+/// The kernel gets a limit even if systemd refuses it.
 TEST_P(SliceTree, ALimitThatSystemdRefusesIsStillWritten) {
   ASSERT_TRUE(tree.Make(kSlicedPod).ok());
   systemd.Fail("SetUnitProperties", InvalidArgument("Cannot set property"));
@@ -172,7 +172,7 @@ TEST_P(SliceTree, ALimitThatSystemdRefusesIsStillWritten) {
   EXPECT_EQ(kernel.Read(PathOf("pids", kSlicedPod) + "/pids.max").value(), "7");
 }
 
-/// Killed at each effect and begun again, it ends as if nothing had happened.
+/// A run that is killed at each effect and repeated ends like an undisturbed run.
 TEST_P(SliceTree, IsMadeAndTakenDownWhereverItIsKilled) {
   struct Killed {};
   FailPoints points{FailPoints::Actions{.crash = [] { throw Killed{}; }, .delay = [](int64_t) {}}};

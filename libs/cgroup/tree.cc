@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kKillRounds = 5;
 constexpr const char* kRootSlice = "-.slice";
-/// Depth below a pod's cgroup; containers may make their own cgroups.
+/// Depth limit below a pod's cgroup, because containers may make their own cgroups.
 constexpr int kMaxDepth = 64;
 
 /// Controllers of version 1 in which a cgroup must exist, if they are mounted.
 constexpr const char* kNeeded[] = {"cpu",     "cpuacct", "cpuset", "memory",
                                    "systemd", "pids",    "hugetlb"};
-/// Controllers of version 2 that limit pods.
+/// Version 2 controllers that limit pods.
 constexpr const char* kDelegated[] = {"cpuset", "cpu", "memory", "hugetlb", "pids"};
 
 std::string Below(const std::string& mount, const Name& name) {
@@ -69,7 +69,7 @@ Status Tree::WriteFile(const std::string& path, const std::string& value) const 
   return OkStatus();
 }
 
-/// A process cannot join a cgroup of version 1 without processors or memory nodes.
+/// A process cannot join a version 1 cgroup that has no CPUs or memory nodes.
 Status Tree::FillCpuset(const std::string& parent, const std::string& path) const {
   for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {
     ASSIGN_OR_RETURN(const auto own, kernel_.Read(path + file), "{}{}", path, file);
@@ -94,7 +94,7 @@ Status Tree::MakeV1(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// For the children of `path`; skips controllers that the kernel lacks here.
+/// Enables controllers for the children of `path`; skips those that the kernel lacks here.
 Status Tree::EnableControllers(const std::string& path) const {
   ASSIGN_OR_RETURN(const auto has, kernel_.Read(path + "/cgroup.controllers"),
                    "{}/cgroup.controllers", path);
@@ -118,7 +118,7 @@ Status Tree::MakeV2(const std::string& mount, const Name& name) const {
   return OkStatus();
 }
 
-/// Starts only missing slices, so that the check each minute costs systemd nothing.
+/// Starts only missing slices, so that the check every minute costs systemd nothing.
 Status Tree::StartSlices(const Name& name) const {
   Name part;
   for (const std::string& slice : name) {
@@ -140,7 +140,7 @@ Status Tree::Make(const Name& name) const {
   return OkStatus();
 }
 
-/// Also writes files for a slice: systemd rounds quotas and knows no huge pages.
+/// A slice gets its files written too, because systemd rounds quotas and has no huge pages.
 Status Tree::Set(const Name& name, const Limits& limits) const {
   const Status sent =
       IsUnit(name) ? slices_->Set(name.back(), layout_.version, limits) : OkStatus();
@@ -167,8 +167,8 @@ Status Tree::SetFiles(const Name& name, const Limits& limits) const {
   return first;
 }
 
-/// Ignores cgroups that disappear during the call. A threaded cgroup of version 2 has no list of
-/// processes: they belong to its parent.
+/// Ignores cgroups that disappear during the call. A threaded version 2 cgroup has no list of
+/// processes; they belong to its parent.
 Status Tree::AddPids(const std::string& path, std::set<int64_t>& pids) const {
   const auto procs = kernel_.Read(path + "/cgroup.procs");
   if (procs.status().code() == StatusCode::kNotFound) return OkStatus();
@@ -197,7 +197,7 @@ StatusOr<std::set<int64_t>> Tree::Pids(const Name& name) const {
 
 Status Tree::KillOnce(const Name& name, const std::set<int64_t>& pids) const {
   FAIL_POINT("cgroup.kill.before");
-  // Where the kernel can (Linux 5.14), one write kills all, also new forks.
+  // Since Linux 5.14 one write kills all processes, including new forks.
   const bool killed = layout_.version == Version::kV2 &&
                       kernel_.Write(Below(layout_.mounts.at(""), name) + "/cgroup.kill", "1").ok();
   for (const int64_t pid : killed ? std::set<int64_t>() : pids)
@@ -222,14 +222,14 @@ Status Tree::RemoveBelow(const std::string& path, int depth) const {
 }
 
 Status Tree::Destroy(const Name& name) const {
-  CHECK(!name.empty(), "the root stays");
+  CHECK(!name.empty(), "the root cgroup cannot be removed");
   for (int round = 0; round < kKillRounds; ++round) {
     ASSIGN_OR_RETURN(const auto pids, Pids(name), "{}", CgroupfsPath(name));
     if (pids.empty()) break;
     RETURN_IF_ERROR(KillOnce(name, pids), "destroy");
   }
   if (!IsUnit(name)) return RemoveEmpty(name);
-  // A job that stops a slice would wait for processes that still end in it.
+  // Before stopping the slice, because its job would wait for processes that are still ending.
   ASSIGN_OR_RETURN(const auto left, Pids(name), "{}", CgroupfsPath(name));
   if (!left.empty())
     return FailedPrecondition("failed to delete cgroup paths for {}: processes still end",
@@ -240,7 +240,7 @@ Status Tree::Destroy(const Name& name) const {
 }
 
 Status Tree::RemoveEmpty(const Name& name) const {
-  CHECK(!name.empty(), "the root stays");
+  CHECK(!name.empty(), "the root cgroup cannot be removed");
   Status first;
   for (const std::string& mount : MountPoints()) {
     const Status removed = RemoveBelow(Below(mount, name), 0);

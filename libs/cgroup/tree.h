@@ -1,7 +1,7 @@
 #pragma once
 
-/// Cgroups of this machine by name: made with their parents, limited, searched for processes,
-/// removed.
+/// Cgroups of this machine by name: creates them with their parents, sets limits, lists processes,
+/// removes them.
 /// Owns:    nothing: the kernel has all state, and systemd that of slices. Calls are idempotent.
 /// Killed:  between any two effects, the next call with the same name continues.
 /// Threads: any, one call for a name at a time; calls block in the kernel.
@@ -24,26 +24,26 @@ namespace splitlet::cgroup {
 
 class Tree {
  public:
-  /// `slices` makes and removes a name whose last component is a slice's; files do what systemd
-  /// does not. Without `slices` files do everything.
+  /// `slices` makes and removes slices, and files set what systemd cannot. Without `slices` files
+  /// do everything.
   Tree(Kernel& kernel, Layout layout, Slices* slices = nullptr)
       : kernel_(kernel), layout_(std::move(layout)), slices_(slices) {}
 
   const Layout& layout() const { return layout_; }
   /// True if the cgroup exists in every hierarchy that limits pods.
   StatusOr<bool> Exists(const Name& name) const;
-  /// Makes the cgroup and its parents; moves no process.
+  /// Makes the cgroup and its parents, without moving a process.
   Status Make(const Name& name) const;
-  /// The cgroup exists. Tries all settings and returns the first error. Skips huge pages if the
-  /// kernel has no such controller.
+  /// Requires an existing cgroup. Tries all settings and returns the first error. Skips huge pages
+  /// if the kernel has no such controller.
   Status Set(const Name& name, const Limits& limits) const;
   /// Visible processes of the cgroup and everything below it.
   StatusOr<std::set<int64_t>> Pids(const Name& name) const;
-  /// Kills what is in it, in at most five rounds, and removes it with all below it. OK if the
-  /// cgroup does not exist. FAILED_PRECONDITION while processes are still ending: to be tried
-  /// again.
+  /// Kills the processes in the cgroup, in at most five rounds, and removes it with all cgroups
+  /// below. OK if the cgroup does not exist. FAILED_PRECONDITION while processes are still ending;
+  /// call again.
   Status Destroy(const Name& name) const;
-  /// Removes it with all below it where no process is in any.
+  /// Removes the cgroup with all below it, unless one of them has a process.
   Status RemoveEmpty(const Name& name) const;
 
  private:

@@ -133,7 +133,7 @@ TEST_P(CgroupTree, ErrorsNameTheFile) {
   EXPECT_THAT(Message(tree.Make({"other"})), HasSubstr("/other: "));
 }
 
-/// Killed at each effect and begun again, it ends as if nothing had happened.
+/// A run that is killed at each effect and repeated ends like an undisturbed run.
 TEST_P(CgroupTree, IsMadeAndTakenDownWhereverItIsKilled) {
   struct Killed {};
   FailPoints points{FailPoints::Actions{.crash = [] { throw Killed{}; }, .delay = [](int64_t) {}}};

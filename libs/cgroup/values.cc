@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMinQuotaUs = 1000;
 constexpr int64_t kMaxWeight = 10000;
 
-/// `value * factor / 1000`, at most the greatest number: what a pod asks for may be absurd.
+/// Computes `value * factor / 1000` without overflow, because a pod may request absurd amounts.
 int64_t Thousandths(int64_t value, int64_t factor) {
   __extension__ using Wide = __int128;
   constexpr Wide kMost = std::numeric_limits<int64_t>::max();
@@ -70,7 +70,7 @@ std::vector<Setting> SettingsOf(Version version, const Limits& limits) {
   std::vector<Setting> out;
   version == Version::kV1 ? AddV1(limits, out) : AddV2(limits, out);
   if (limits.pids) out.push_back({"pids", "pids.max", OrMax(*limits.pids)});
-  // Reserved pages too: otherwise mmap succeeds and the first touch fails with SIGBUS.
+  // Limits reserved pages too; otherwise mmap succeeds and the first access fails with SIGBUS.
   const char* const limit = version == Version::kV1 ? "limit_in_bytes" : "max";
   for (const auto& [size, bytes] : limits.huge_pages)
     for (const char* of : {"", "rsvd."})

@@ -9,7 +9,7 @@
 namespace splitlet::config {
 namespace {
 
-/// What Load says of a document that stands below the two lines of the head.
+/// Load's answer to a document, which follows the two head lines.
 std::string ErrorOf(const std::string& body) {
   const auto config = KubeletConfig::Load("/etc/k/config.yaml", kHead + body, Reading::kStrict);
   return config.ok() ? "" : Message(config.status());
@@ -43,7 +43,7 @@ TEST(ConfigFile, UnknownKeysAndWrongTypes) {
        "splitlet.killUnmanagedPod: unknown key (line 4)"},
       {"a key that holds a line break", "\"a\\nb\": 1\n", "a\\x0ab: unknown key (line 3)"},
       {"a key in other letters", "MaxPods: 3\n", "MaxPods: unknown key (line 3)"},
-      {"a key twice", "maxPods: 3\nmaxPods: 4\n", "maxPods: the key is there twice (line 4)"},
+      {"a key twice", "maxPods: 3\nmaxPods: 4\n", "maxPods: duplicate key (line 4)"},
       {"a word for a number", "port: abc\n", "port: want an integer, not \"abc\" (line 3)"},
       {"a quoted number for a number", "maxPods: \"3\"\n",
        "maxPods: want an integer, not \"3\" (line 3)"},
@@ -313,10 +313,11 @@ TEST(ConfigFile, ALenientReaderPassesOverWhatAKubeletPassesOver) {
       "NoSchedule}\n");
   EXPECT_EQ(config.max_pods, 4) << "the last of a doubled key counts";
   EXPECT_EQ(config.system_reserved.at("cpu"), "2");
-  EXPECT_EQ(config.passed_over,
-            "foo: unknown key (line 4); maxPods: the key is there twice (line 5); "
-            "authentication.x509.clientCaFile: unknown key (line 7); systemReserved[cpu]: the key "
-            "is there twice (line 8); registerWithTaints[].efect: unknown key (line 10)");
+  EXPECT_EQ(
+      config.passed_over,
+      "foo: unknown key (line 4); maxPods: duplicate key (line 5); "
+      "authentication.x509.clientCaFile: unknown key (line 7); systemReserved[cpu]: duplicate "
+      "key (line 8); registerWithTaints[].efect: unknown key (line 10)");
   EXPECT_EQ(Loaded("maxPods: 3\n").passed_over, "");
 }
 
@@ -329,15 +330,14 @@ TEST(ConfigFile, AFaultyValueOrAnOwnKeyIsNoMatterOfLeniency) {
       {"a wrong value beside an unknown key", "foo: 1\nmaxPods: x\n",
        "foo: unknown key (line 3); maxPods: want an integer, not \"x\" (line 4)"},
       {"the first of a doubled key is wrong", "maxPods: x\nmaxPods: 1\n",
-       "maxPods: want an integer, not \"x\" (line 3); maxPods: the key is there twice (line 4)"},
+       "maxPods: want an integer, not \"x\" (line 3); maxPods: duplicate key (line 4)"},
       {"the last of a doubled key is wrong", "maxPods: 1\nmaxPods: x\n",
-       "maxPods: the key is there twice (line 4); maxPods: want an integer, not \"x\" (line 4)"},
+       "maxPods: duplicate key (line 4); maxPods: want an integer, not \"x\" (line 4)"},
       {"an unknown key of ours", "splitlet: {killUnmanagedPod: true}\n",
        "splitlet.killUnmanagedPod: unknown key (line 3)"},
       {"a doubled key of ours", "splitlet: {lockFailPoints: true, lockFailPoints: false}\n",
-       "splitlet.lockFailPoints: the key is there twice (line 3)"},
-      {"our settings twice", "splitlet: {}\nsplitlet: {}\n",
-       "splitlet: the key is there twice (line 4)"},
+       "splitlet.lockFailPoints: duplicate key (line 3)"},
+      {"our settings twice", "splitlet: {}\nsplitlet: {}\n", "splitlet: duplicate key (line 4)"},
       {"a rule is broken by what remains",
        "imageGCLowThresholdPercent: 1\nfoo: 1\n"
        "imageGCLowThresholdPercent: 90\n",
@@ -405,7 +405,7 @@ TEST(ConfigFile, WhatIsDoneAnywayIsNotCalledWithoutEffect) {
             std::vector<std::string>{});
 }
 
-/// kubeadm spells out every field of a kubelet's configuration.
+/// A file as kubeadm writes it: every field of a kubelet's configuration is present.
 TEST(ConfigFile, AZeroOrAKubeletsDefaultSetsNothing) {
   using Paths = std::vector<std::string>;
   const auto ignored = [](const std::string& body) { return Loaded(body).without_effect; };

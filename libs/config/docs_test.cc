@@ -47,7 +47,7 @@ std::string TableOfFields() {
   return table;
 }
 
-/// The text between the marks `part` of docs/configuration.md is `want`.
+/// The text between the marks `part` of docs/configuration.md equals `want`.
 void ExpectPart(const std::string& part, const std::string& want) {
   const std::string path = TREE "/docs/configuration.md";
   std::ifstream in(path);
@@ -67,7 +67,7 @@ void ExpectPart(const std::string& part, const std::string& want) {
 
 TEST(ConfigDocs, ThePageSaysOfEveryFieldWhatTheTableSays) { ExpectPart("fields", TableOfFields()); }
 
-/// Gates that are not locked, or all of them.
+/// Gates that are not locked, or all gates.
 std::string GatesThatAre(GateHere here, bool locked_too) {
   std::string names;
   for (const FeatureGate& gate : KnownGates())

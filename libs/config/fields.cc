@@ -46,14 +46,14 @@ constexpr std::string_view kSignals =
 constexpr std::string_view kTlsVersions = "VersionTLS10|VersionTLS11|VersionTLS12|VersionTLS13";
 
 constexpr std::string_view kApi = "with `--kubeconfig`";
-constexpr std::string_view kGo = "what it serves is of a Go program, and not there: 404; off: 405";
+constexpr std::string_view kGo = "on: 404, because Go profiles do not exist here; off: 405";
 constexpr std::string_view kSetUp = "with `splitlet.machineSetup`";
 constexpr std::string_view kWithTree = "with `cgroupsPerQOS`";
-constexpr std::string_view kReservedCgroups = "processes of the system are not moved to a cgroup";
+constexpr std::string_view kReservedCgroups =
+    "splitlet does not move system processes into a cgroup";
 constexpr std::string_view kWithReserved =
-    "with `enforceNodeAllocatable`; it has to be there when pod-worker starts";
-constexpr std::string_view kMemoryQos =
-    "with `featureGates.MemoryQoS: true` and version 2 of cgroups";
+    "with `enforceNodeAllocatable`; the cgroup must exist when pod-worker starts";
+constexpr std::string_view kMemoryQos = "with `featureGates.MemoryQoS: true` and cgroup version 2";
 /// A kubelet's default.
 constexpr std::string_view kFlexVolumes =
     "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/|"
@@ -80,7 +80,7 @@ constexpr Field Never(Field field, std::string_view why, std::string_view same =
   return field;
 }
 
-/// Other values ask for more protection than a node has by default.
+/// Other values request more protection than a node has by default.
 constexpr Field OrRefused(Field field, std::string_view allowed) {
   field.allowed = allowed;
   return field;
@@ -95,12 +95,12 @@ constexpr auto kFields = std::to_array<Field>({
     {"port", kInt, kUnset, "", 1, 65535},
     {"readOnlyPort", kInt, kUnset, "", 0, 65535},
     Works({"healthzPort", kInt, kCounts, "", 0, 65535},
-          "of node-api; each process has its own at --http-address, too"),
+          "the port of node-api; each process also has one at `--http-address`"),
     {"healthzBindAddress", kString},
     {"tlsCertFile", kString},
     {"tlsPrivateKeyFile", kString},
     {"tlsCipherSuites", kStrings},
-    NotYet({"tlsCurvePreferences", kInts}, "the library of TLS chooses them"),
+    NotYet({"tlsCurvePreferences", kInts}, "the TLS library chooses the curves"),
     {"tlsMinVersion", kString, kUnset, kTlsVersions},
     Works({"rotateCertificates", kBool}, kApi),
     Works({"serverTLSBootstrap", kBool}, kApi),
@@ -112,16 +112,16 @@ constexpr auto kFields = std::to_array<Field>({
     {"authorization.webhook.cacheAuthorizedTTL", kDuration},
     {"authorization.webhook.cacheUnauthorizedTTL", kDuration},
     {"enableDebuggingHandlers", kBool, kCounts},
-    Never({"enableContentionProfiling", kBool}, "it profiles a Go program, and this is none",
-          "false"),
+    Never({"enableContentionProfiling", kBool}, "splitlet is not a Go program", "false"),
     Works({"enableProfilingHandler", kBool, kCounts}, kGo),
     Works({"enableDebugFlagsHandler", kBool, kCounts}, "`PUT /debug/flags/v`; off: 405"),
     {"enableSystemLogHandler", kBool, kCounts},
     {"enableSystemLogQuery", kBool, kCounts},
     Works({"streamingConnectionIdleTimeout", kDuration},
-          "a kubelet only takes it, too: the runtime's streaming server has a limit of its own"),
+          "accepted without effect, as in a kubelet: the runtime's streaming server has its own "
+          "limit"),
     // Pod sources, API traffic, node object.
-    Works({"staticPodPath", kString}, "relative: to the folder of this file"),
+    Works({"staticPodPath", kString}, "a relative path counts from the folder of this file"),
     {"staticPodURL", kString},
     {"staticPodURLHeader", kHeaders},
     {"fileCheckFrequency", kDuration, kUnset, "", 0, kMax},
@@ -138,26 +138,26 @@ constexpr auto kFields = std::to_array<Field>({
     {"registerWithTaints[].value", kString},
     {"registerWithTaints[].effect", kString, kCounts, "NoSchedule|PreferNoSchedule|NoExecute"},
     Works({"providerID", kString}, kApi),
-    Works({"podCIDR", kString}, "that of the Node counts, once it has one"),
+    Works({"podCIDR", kString}, "the Node's own podCIDR wins, once it has one"),
     Works({"nodeStatusUpdateFrequency", kDuration, kUnset, "", 0, kMax}, kApi),
     Works({"nodeStatusReportFrequency", kDuration, kUnset, "", 0, kMax}, kApi),
     Works({"nodeLeaseDurationSeconds", kInt, kUnset, "", 1, kInt32Max}, kApi),
     Works({"nodeStatusMaxImages", kInt, kCounts, "", -1, kInt32Max}, kApi),
     {"clusterDomain", kString},
     {"clusterDNS", kStrings},
-    Works({"resolvConf", kString, kCounts}, "relative: to the folder of this file"),
+    Works({"resolvConf", kString, kCounts}, "a relative path counts from the folder of this file"),
     Works({"configMapAndSecretChangeDetectionStrategy", kString, kUnset, "Get|Cache|Watch"}, kApi),
     Works({"enableControllerAttachDetach", kBool, kCounts}, kApi),
     {"allowedUnsafeSysctls", kStrings},
     Works({"hairpinMode", kString, kUnset, "promiscuous-bridge|hairpin-veth|none"},
-          "a kubelet only checks it, too"),
+          "only checked, as in a kubelet"),
     Works({"makeIPTablesUtilChains", kBool, kCounts}, kSetUp),
-    Works({"iptablesMasqueradeBit", kInt, kCounts, "", 0, 31}, "a kubelet only checks it, too"),
-    Works({"iptablesDropBit", kInt, kCounts, "", 0, 31}, "a kubelet only checks it, too"),
-    Works({"runOnce", kBool}, "only false; running once went away with Kubernetes 1.35"),
+    Works({"iptablesMasqueradeBit", kInt, kCounts, "", 0, 31}, "only checked, as in a kubelet"),
+    Works({"iptablesDropBit", kInt, kCounts, "", 0, 31}, "only checked, as in a kubelet"),
+    Works({"runOnce", kBool}, "only `false`; Kubernetes 1.35 removed run-once"),
     // Runtime, images, logs.
     Works({"containerRuntimeEndpoint", kString}, "`--runtime-endpoint` wins"),
-    NotYet({"imageServiceEndpoint", kString}, "images are asked for at containerRuntimeEndpoint"),
+    NotYet({"imageServiceEndpoint", kString}, "images come from `containerRuntimeEndpoint`"),
     {"runtimeRequestTimeout", kDuration, kUnset, "", 0, kMax},
     {"registryPullQPS", kInt, kCounts, "", 0, kInt32Max},
     {"registryBurst", kInt, kUnset, "", 0, kInt32Max},
@@ -171,24 +171,24 @@ constexpr auto kFields = std::to_array<Field>({
     {"imageGCHighThresholdPercent", kInt, kCounts, "", 0, 100},
     {"imageGCLowThresholdPercent", kInt, kCounts, "", 0, 100},
     Works({"podLogsDir", kString}, "`--log-dir` wins"),
-    Works({"containerLogMaxSize", kQuantity}, "not above 0: logs are not rotated"),
+    Works({"containerLogMaxSize", kQuantity}, "0 or negative: logs are not rotated"),
     {"containerLogMaxFiles", kInt, kCounts, "", 2, kInt32Max},
     {"containerLogMaxWorkers", kInt, kCounts, "", 1, kInt32Max},
     Works({"containerLogMonitorInterval", kDuration, kCounts, "", 3 * kSecond, kMax},
-          "a container that would fill its file before is checked sooner"),
+          "a container that would fill its log file earlier is checked earlier"),
     {"crashLoopBackOff.maxContainerRestartPeriod", kDuration, kCounts, "", kSecond, 300 * kSecond},
     {"seccompDefault", kBool, kCounts},
     {"userNamespaces.idsPerPod", kInt, kCounts, "", 65536, 4294967295},
     NotYet({"volumePluginDir", kString}, "FlexVolume is not built", kFlexVolumes),
-    Works({"volumeStatsAggPeriod", kDuration}, "below zero: volumes are not measured"),
+    Works({"volumeStatsAggPeriod", kDuration}, "negative: volumes are not measured"),
     // cgroups, resources, managers.
     Works({"cgroupRoot", kString}, kWithTree),
     Works({"cgroupsPerQOS", kBool, kCounts},
-          "unset: true, as in a kubelet, with `--kubeconfig` where `splitlet.machineSetup` is not "
-          "false; else "
-          "runtimes place pods"),
+          "unset: `true`, as in a kubelet, with `--kubeconfig` unless `splitlet.machineSetup` is "
+          "`false`; otherwise the runtime places pods"),
     Works({"cgroupDriver", kString, kUnset, "cgroupfs|systemd"},
-          "with `cgroupsPerQOS`, of a runtime that does not say its own (containerd before 2.0)"),
+          "with `cgroupsPerQOS`, for a runtime that does not report its driver (containerd before "
+          "2.0)"),
     Never({"kubeletCgroups", kString}, "the supervisor places each process in a cgroup"),
     NotYet({"systemCgroups", kString}, kReservedCgroups),
     {"systemReserved", kQuantityMap, kUnset, kReserved},
@@ -198,11 +198,11 @@ constexpr auto kFields = std::to_array<Field>({
     Works({"enforceNodeAllocatable", kStrings, kUnset,
            "none|pods|system-reserved|system-reserved-compressible|kube-reserved|kube-reserved-"
            "compressible"},
-          "with `cgroupsPerQOS`, which all but pods and none need"),
+          "values other than `pods` and `none` need `cgroupsPerQOS`"),
     Works({"reservedSystemCPUs", kString},
-          "in what is allocatable; `kubeReserved.cpu` counts no more beside it"),
+          "reduces allocatable; `kubeReserved.cpu` is then ignored"),
     Works({"qosReserved", kPercentMap, kUnset, "memory"},
-          "only empty; it needs the feature gate QOSReserved, which is off"),
+          "only empty, because the feature gate QOSReserved is off"),
     OrRefused(NotYet({"cpuManagerPolicy", kString, kUnset, "none|static"}, kManagers, "none"),
               "none"),
     NotYet({"cpuManagerPolicyOptions", kStringMap}, kManagers),
@@ -223,39 +223,38 @@ constexpr auto kFields = std::to_array<Field>({
     {"maxPods", kInt, kUnset, "", 0, kInt32Max},
     {"podsPerCore", kInt, kUnset, "", 0, kInt32Max},
     Works({"podPidsLimit", kInt, kCounts}, "with `cgroupsPerQOS`; refused without"),
-    Works({"singleProcessOOMKill", kBool, kCounts}, "false needs version 2 of cgroups"),
+    Works({"singleProcessOOMKill", kBool, kCounts}, "`false` needs cgroup version 2"),
     Works({"memoryThrottlingFactor", kFloat, kCounts}, kMemoryQos),
     Works({"memoryReservationPolicy", kString, kUnset, "None|TieredReservation"},
           "TieredReservation with `featureGates.MemoryQoS: true`; refused without"),
-    Works({"failSwapOn", kBool, kCounts}, "unset: true with `--kubeconfig`, false without"),
+    Works({"failSwapOn", kBool, kCounts}, "unset: `true` with `--kubeconfig`, `false` without"),
     Works({"memorySwap.swapBehavior", kString, kUnset, "NoSwap|LimitedSwap"},
-          "LimitedSwap needs version 2 of cgroups"),
-    Works({"failCgroupV1", kBool, kCounts}, "unset: false, where a kubelet's is true"),
+          "`LimitedSwap` needs cgroup version 2"),
+    Works({"failCgroupV1", kBool, kCounts}, "unset: `false`; in a kubelet `true`"),
     Never({"oomScoreAdj", kInt, kCounts, "", -1000, 1000},
-          "the supervisor sets it: `OOMScoreAdjust=` of the units", "-999"),
+          "set by the supervisor: `OOMScoreAdjust=` of the units", "-999"),
     Never({"maxOpenFiles", kInt, kUnset, "", 0, kMax},
-          "the supervisor sets it: `LimitNOFILE=` of the units", "1000000"),
+          "set by the supervisor: `LimitNOFILE=` of the units", "1000000"),
     Works({"protectKernelDefaults", kBool},
-          "true: pod-worker does not start where they are otherwise; else they are set, with "
-          "`splitlet.machineSetup`"),
+          "`true`: pod-worker does not start if a kernel setting differs; `false`: pod-worker sets "
+          "them, with `splitlet.machineSetup`"),
     Works({"localStorageCapacityIsolation", kBool, kCounts},
-          "limits of pods and of emptyDir volumes; what is allocatable counts ephemeral storage "
-          "either way"),
+          "enforces limits of pods and emptyDir volumes; allocatable includes ephemeral storage in "
+          "both cases"),
     // Eviction, shutdown, diagnostics.
     Works({"evictionHard", kThresholds, kUnset, kSignals},
-          "conditions of the node, refusal and eviction of pods, what is allocatable; containerfs "
-          "has the thresholds of nodefs, allocatableMemory counts where pods are limited to what "
-          "is allocatable"),
-    Works({"evictionSoft", kThresholds, kUnset, kSignals}, "as evictionHard"),
+          "affects node conditions, admission, eviction and allocatable; containerfs has the "
+          "thresholds of nodefs; allocatableMemory applies if pods are limited to allocatable"),
+    Works({"evictionSoft", kThresholds, kUnset, kSignals}, "like `evictionHard`"),
     {"evictionSoftGracePeriod", kDurationMap, kUnset, kSignals, 0, kMax},
     {"evictionMinimumReclaim", kThresholds, kCounts, kSignals},
     {"evictionMaxPodGracePeriod", kInt, kUnset, "", INT32_MIN, kInt32Max},
     {"evictionPressureTransitionPeriod", kDuration, kUnset, "", 0, kMax},
     {"mergeDefaultEvictionSettings", kBool, kCounts},
     Works({"kernelMemcgNotification", kBool},
-          "with cgroups of version 1; elsewhere memory is checked every 10 s, as without it"),
+          "only with cgroup version 1; otherwise memory is checked every 10 s"),
     Works({"shutdownGracePeriod", kDuration, kUnset, "", kSecond, kMax},
-          "needs logind on the system's D-Bus; where there is none, gc says so and tries again"),
+          "needs logind on the system's D-Bus; without logind gc logs an error and tries again"),
     {"shutdownGracePeriodCriticalPods", kDuration, kUnset, "", kSecond, kMax},
     {"shutdownGracePeriodByPodPriority", kObjects},
     {"shutdownGracePeriodByPodPriority[].priority", kInt, kCounts, "", INT32_MIN, kInt32Max},
@@ -266,38 +265,40 @@ constexpr auto kFields = std::to_array<Field>({
           "no metric of 1.36 is hidden here"),
     Works({"logging.format", kString, kUnset, "text|json"}, "`--log-format` wins"),
     Never({"logging.flushFrequency", kDurationOrNanos, kUnset, "", 1, kMax},
-          "a line is written immediately", "5s|5000000000"),
+          "log lines are written immediately", "5s|5000000000"),
     Works({"logging.verbosity", kInt, kUnset, "", 0, kInt32Max},
-          "4 and more: debug; `--log-level` wins"),
-    Never({"logging.vmodule", kObjects}, "levels are for the whole process"),
+          "4 and above: debug; `--log-level` wins"),
+    Never({"logging.vmodule", kObjects}, "a log level applies to a whole process"),
     {"logging.vmodule[].filePattern", kString, kCounts},
     {"logging.vmodule[].verbosity", kInt, kCounts, "", 0, kInt32Max},
-    Never({"logging.options", kFree}, "there is one stream"),
+    Never({"logging.options", kFree}, "there is only one log stream"),
     {"tracing.endpoint", kString},
     {"tracing.samplingRatePerMillion", kInt, kCounts, "", 0, 1'000'000},
-    // Settings of our own.
+    // Settings of splitlet itself.
     {"splitlet.containerGCMinAge", kDuration, kCounts, "", 0, kMax},
     {"splitlet.containerGCMaxPerPod", kInt, kCounts, "", 0, kInt32Max},
     {"splitlet.containerGCMaxTotal", kInt, kCounts, "", -1, kInt32Max},
     {"splitlet.killUnmanagedPods", kBool},
     Works({"splitlet.allocatableIgnoresEviction", kBool},
-          "what `evictionHard` keeps back is allocatable then; a kubelet's "
+          "`true`: allocatable is not reduced by `evictionHard`; a kubelet's "
           "`--experimental-allocatable-ignore-eviction`"),
     Works({"splitlet.evictionHardIsMerged", kBool},
-          "of splitlet-kubelet: mergeDefaultEvictionSettings, which counts in the main file alone, "
-          "has been carried out"),
+          "set by splitlet-kubelet when it has applied `mergeDefaultEvictionSettings`, which is "
+          "valid only in the main file"),
     Works({"splitlet.evictStaticPods", kBool},
-          "for a node whose pods are all static; a kubelet never evicts one"),
+          "`true`: evicts static pods too, which a kubelet never does; for a node with static pods "
+          "only"),
     Works({"splitlet.sandboxImage", kString},
-          "never removed; needed only where the runtime neither names nor pins it"),
+          "this image is never removed; needed only if the runtime neither reports nor pins its "
+          "sandbox image"),
     Works({"splitlet.objectsPath", kString},
-          "a folder of ConfigMap, Secret, Service and RuntimeClass manifests; static pods may name "
-          "them in variables"),
+          "a folder of ConfigMap, Secret, Service and RuntimeClass manifests, for variables of "
+          "static pods"),
     Works({"splitlet.offlineStart", kBool}, kApi),
     Works({"splitlet.machineSetup", kBool, kCounts},
-          "sysctls and chains of iptables; unset: on a node that has an API server"),
+          "sets sysctls and iptables chains; unset: `true` on a node with an API server"),
     {"splitlet.maxBlockingThreads", kInt, kCounts, "", 4, 4096},
-    Works({"splitlet.lockFailPoints", kBool}, "locked for SPLITLET_FAILPOINTS, too"),
+    Works({"splitlet.lockFailPoints", kBool}, "also applies to `SPLITLET_FAILPOINTS`"),
     {"splitlet.users", kUserMap, kCounts, kUsers, 0, UINT32_MAX - 1LL},
 });
 

@@ -17,11 +17,11 @@ enum class FieldKind {
   kFloat,
   kString,
   kDuration,
-  kDurationOrNanos,  // logging.flushFrequency
+  kDurationOrNanos,  // only for logging.flushFrequency
   kQuantity,
   kStrings,
   kInts,
-  kObjects,  // list of objects; their fields have rows of their own
+  kObjects,  // a list of objects, whose fields have rows of their own
   kFree,     // any content
   kStringMap,
   kHeaders,  // name -> list of strings
@@ -36,22 +36,23 @@ enum class FieldKind {
 /// Zero (0, 0s, "") means "not set", unless the field distinguishes them.
 enum class Zero { kUnset, kCounts };
 
-/// Whether a field that a file sets has an effect.
+/// Whether a field has an effect when a file sets it.
 enum class Effect { kWorks, kNotYet, kNever };
 
 struct Field {
   std::string_view path;  // "authentication.x509.clientCAFile", "registerWithTaints[].key"
   FieldKind kind;
   Zero zero = Zero::kUnset;
-  std::string_view words = {};  // strings and lists of strings, keys of maps: "a|b|c"; empty: any
-  int64_t min = INT64_MIN;      // integers; durations in ns
+  std::string_view words = {};  // permitted strings, items of lists or keys of maps: "a|b|c";
+                                // empty: any
+  int64_t min = INT64_MIN;      // for integers, and durations in ns
   int64_t max = INT64_MAX;
   Effect effect = Effect::kWorks;
-  std::string_view note = {};  // kWorks: a remark; else the reason
-  /// Without effect: values that ask for the actual behaviour, and a kubelet's default, which every
-  /// file may contain: "a|b|c". "<1" is every such number.
+  std::string_view note = {};  // a remark for kWorks; else the reason
+  /// For fields without effect: values that ask for the actual behaviour, and a kubelet's default,
+  /// which every file may contain: "a|b|c". "<1" means every number below one.
   std::string_view same = {};
-  /// Without effect: if not empty, other values are refused.
+  /// For fields without effect: if not empty, other values are refused.
   std::string_view allowed = {};
 };
 

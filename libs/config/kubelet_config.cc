@@ -21,7 +21,7 @@
 namespace splitlet::config {
 namespace {
 
-/// Passes over all of a document but its start.
+/// Skips all of a document after its start.
 class StartOfDocument final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
@@ -42,8 +42,8 @@ class StartOfDocument final : public YAML::EventHandler {
   YAML::Mark start_ = YAML::Mark::null_mark();
 };
 
-/// Several documents, or none, are no configuration. LoadAll is no way to count them: it finds
-/// empty ones without end before a comma that follows nothing.
+/// Refuses a file with no document or with several. LoadAll cannot count documents, because a
+/// misplaced comma makes it return empty documents forever.
 StatusOr<YAML::Node> Parse(const std::string& content) {
   try {
     std::istringstream stream(content);
@@ -63,7 +63,7 @@ StatusOr<YAML::Node> Parse(const std::string& content) {
   }
 }
 
-/// The problems in one line.
+/// The problems joined into one line.
 std::string Lines(const std::vector<ConfigProblem>& problems) {
   std::string line;
   for (const ConfigProblem& problem : problems) {
@@ -79,7 +79,7 @@ Status ToStatus(const std::vector<ConfigProblem>& problems) {
   return problems.empty() ? OkStatus() : InvalidArgument("{}", Lines(problems));
 }
 
-/// A document whose every key is known and there once, and what it says of itself.
+/// A document whose keys are all known and unique, and its problems.
 struct Checked {
   YAML::Node document;
   std::string passed_over;
@@ -103,7 +103,7 @@ StatusOr<Checked> Check(const YAML::Node& document, Reading reading) {
   return checked;
 }
 
-/// Fields that do nothing without their gate, and gates of what is not here.
+/// Fields without effect while their gate is off, and gates of features that are not built.
 void NameGated(const ConfigReader& read, KubeletConfig& c) {
   const auto factor = read.Float("memoryThrottlingFactor");
   if (!c.gates.Enabled("MemoryQoS") && factor && *factor != MemoryQos().throttling_factor)
@@ -232,7 +232,7 @@ void FillShutdown(KubeletConfig& c, const ConfigReader& read) {
   }
 }
 
-/// A file that names the key has no default signal unless it says so.
+/// A file that contains the key has only the default signals that it names.
 void FillEviction(KubeletConfig& c, const ConfigReader& read) {
   Take(c.eviction_pressure_transition_period, read.Time("evictionPressureTransitionPeriod"));
   Take(c.eviction_max_pod_grace_period_seconds, read.Int("evictionMaxPodGracePeriod"));
@@ -279,7 +279,7 @@ void FillApi(KubeletConfig::Api& c, const ConfigReader& read) {
   Take(c.provider_id, read.String("providerID"));
   Take(c.pod_cidr, read.String("podCIDR"));
   Take(c.status_update_frequency, read.Time("nodeStatusUpdateFrequency"));
-  // A file that sets only how often the status is computed reports it as often.
+  // A file that sets only the frequency of status computation uses it for reporting too.
   c.status_report_frequency =
       read.Time("nodeStatusReportFrequency")
           .value_or(read.Time("nodeStatusUpdateFrequency").value_or(c.status_report_frequency));

@@ -26,8 +26,8 @@ enum class Reading {
   kLenient,  // to run with it, as a kubelet does
 };
 
-/// Pods of at least this priority, up to the next entry's, have so long to end when the node shuts
-/// down.
+/// Pods with at least this priority, and below that of the next entry, have this long to end when
+/// the node shuts down.
 struct ShutdownGrace {
   int32_t priority = 0;
   int64_t seconds = 0;
@@ -84,7 +84,7 @@ class KubeletConfig {
   std::string cgroup_driver =
       "cgroupfs";                   // or "systemd"; for a runtime that does not name its driver
   int64_t pod_pids_limit = -1;      // below 1: none
-  bool enforce_allocatable = true;  // on all pods together
+  bool enforce_allocatable = true;  // limits all pods together
   struct ReservedCgroup {
     std::string path;  // empty: none
     enum class Enforced { kNot, kCpu, kAll } enforced = Enforced::kNot;
@@ -100,14 +100,14 @@ class KubeletConfig {
   Duration image_maximum_gc_age{0};
   int32_t image_gc_high_threshold_percent = 85;
   int32_t image_gc_low_threshold_percent = 80;
-  /// A kubelet without a file has no thresholds: its disk fills up unnoticed.
+  /// Unlike a kubelet without a file, whose disk may fill up unnoticed.
   std::map<std::string, std::string> eviction_hard = {{"memory.available", "100Mi"},
                                                       {"nodefs.available", "10%"},
                                                       {"nodefs.inodesFree", "5%"},
                                                       {"imagefs.available", "15%"},
                                                       {"imagefs.inodesFree", "5%"}};
   std::map<std::string, std::string> eviction_soft, eviction_minimum_reclaim;
-  std::map<std::string, Duration> eviction_soft_grace_period;  // of each in eviction_soft
+  std::map<std::string, Duration> eviction_soft_grace_period;  // for each signal in eviction_soft
   int64_t eviction_max_pod_grace_period_seconds = 0;
   Duration eviction_pressure_transition_period = std::chrono::minutes{5};
   Duration shutdown_grace_period{0}, shutdown_grace_period_critical_pods{0};
@@ -115,9 +115,9 @@ class KubeletConfig {
   std::vector<ShutdownGrace> shutdown_grace_period_by_pod_priority;
   bool local_storage_capacity_isolation = true;
   bool kernel_memcg_notification = false;
-  Duration volume_stats_period = kVolumeStatsPeriod;  // below zero: volumes are not measured
-  // Requirements on the machine, and settings of it. Unset differs from the value that a kubelet
-  // assumes (docs/configuration.md).
+  Duration volume_stats_period = kVolumeStatsPeriod;  // negative: volumes are not measured
+  // Requirements on the machine, and settings of it. An unset field here may mean another value
+  // than in a kubelet (docs/configuration.md).
   struct MachineSettings {
     std::optional<bool> fail_swap_on;             // failSwapOn
     bool fail_cgroup_v1 = false;                  // failCgroupV1
@@ -166,13 +166,13 @@ class KubeletConfig {
   // Logs of the processes.
   std::string log_format;  // empty: not set
   int32_t log_verbosity = 0;
-  // tracing: set when the key is there.
+  // tracing: set when the key is present.
   struct Tracing {
     std::string endpoint = "localhost:4317";
     int32_t sampling_rate_per_million = 0;
   };
   std::optional<Tracing> tracing;
-  // splitlet: own settings.
+  // splitlet: settings of splitlet itself.
   struct Splitlet {
     Duration container_gc_min_age{0};
     int32_t container_gc_max_per_pod = 1;

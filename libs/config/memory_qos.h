@@ -1,9 +1,9 @@
 #pragma once
 
 /// Settings of the feature gate MemoryQoS, which is off by default. They are not in KubeletConfig,
-/// since one process alone needs them.
+/// because only one process needs them.
 /// Threads: any; pure.
-/// Errors:  INVALID_ARGUMENT: no YAML. KubeletConfig::Load checks the rest.
+/// Errors:  INVALID_ARGUMENT: the text is not YAML. KubeletConfig::Load checks the rest.
 /// Source:  docs/behaviour/cgroups.md, "Memory that is kept"; kubelet feature gate MemoryQoS.
 
 #include <string>
@@ -21,7 +21,7 @@ struct MemoryQos {
   bool operator==(const MemoryQos&) const = default;
 };
 
-/// From a KubeletConfiguration.
+/// Parses a KubeletConfiguration.
 StatusOr<MemoryQos> ReadMemoryQos(const std::string& content);
 MemoryQos ReadMemoryQos(const ConfigReader& read);
 

@@ -200,7 +200,7 @@ class Rules {
                              : "it needs the feature gate QOSReserved");
   }
 
-  /// Gates, and fields whose value asks for what a gate turns off.
+  /// Gates, and fields whose value needs a gate that is off.
   void CheckGates() {
     for (std::string& problem : GateProblems(gates_.set())) Add("featureGates", std::move(problem));
     const struct {

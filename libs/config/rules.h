@@ -8,8 +8,8 @@
 
 namespace splitlet::config {
 
-/// Values that exclude or need each other, which no single field shows. Only for a document without
-/// schema problems.
+/// Checks values that exclude or need each other across fields. Only for a document without schema
+/// problems.
 std::vector<ConfigProblem> CheckRules(const YAML::Node& document);
 
 }  // namespace splitlet::config

@@ -42,7 +42,7 @@ constexpr std::array<Unit, 16> kQuantityUnits = {{{"", 1e3L},
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Length of "12", "12.", ".5" or "1.5" at the front of `text`; 0 when there is no digit.
+/// Length of "12", "12.", ".5" or "1.5" at the front of `text`; 0 without a digit.
 size_t DecimalLength(std::string_view text) {
   size_t length = 0, digits = 0;
   bool dot = false;
@@ -85,7 +85,7 @@ int64_t Clamp(long double value) {
   return static_cast<int64_t>(value);
 }
 
-/// Factor of the suffix, in thousandths; an exponent ("e3", "E-2") counts as one.
+/// Factor of the suffix, in thousandths; an exponent ("e3", "E-2") counts as a suffix.
 StatusOr<long double> SuffixFactor(std::string_view suffix) {
   for (const Unit& unit : kQuantityUnits)
     if (unit.name == suffix) return unit.factor;
@@ -102,7 +102,7 @@ StatusOr<long double> SuffixFactor(std::string_view suffix) {
   return InvalidArgument("unit {} is not known", suffix);
 }
 
-/// Value in thousandths, before rounding.
+/// A number in thousandths, before rounding.
 StatusOr<long double> ReadQuantity(std::string_view text) {
   const std::string_view whole = text;
   const bool negative = TakeSign(text);
@@ -118,7 +118,7 @@ long double AwayFromZero(long double value) {
   return value < 0 ? std::floor(value) : std::ceil(value);
 }
 
-/// Takes one "90m" from the front of `text`.
+/// Reads one part such as "90m" from the front of `text`.
 StatusOr<long double> TakeTimePart(std::string_view& text) {
   const size_t length = DecimalLength(text);
   if (length == 0 || length > 30) return InvalidArgument("a number is missing");
@@ -183,12 +183,12 @@ Status CheckNodeName(std::string_view name) {
     if (!alphanumeric && c != '-' && c != '.')
       return InvalidArgument("\"{}\" may hold only a-z, 0-9, - and .", name);
     if (!alphanumeric && before == '.')
-      return InvalidArgument("\"{}\" has a label that begins badly", name);
+      return InvalidArgument("\"{}\" has a label that begins with - or .", name);
     if (c == '.' && before == '-')
-      return InvalidArgument("\"{}\" has a label that ends badly", name);
+      return InvalidArgument("\"{}\" has a label that ends with -", name);
     before = c;
   }
-  if (before == '.' || before == '-') return InvalidArgument("\"{}\" ends badly", name);
+  if (before == '.' || before == '-') return InvalidArgument("\"{}\" ends with - or .", name);
   return OkStatus();
 }
 

@@ -16,8 +16,8 @@ namespace splitlet::config {
 /// "1m30s", "100ms", "-1s", "0"; a bare number other than 0 is an error.
 StatusOr<Duration> ParseGoDuration(std::string_view text);
 
-/// "10Mi", "0.5", "1e3", "200m": thousandths, rounded away from zero.
-/// An amount that does not fit becomes the largest value, so that comparisons stay right.
+/// "10Mi", "0.5", "1e3", "200m": thousandths, rounded away from zero. An amount that does not fit
+/// becomes the largest value, so that comparisons stay correct.
 StatusOr<int64_t> ParseQuantityMillis(std::string_view text);
 
 /// A quantity in whole units, rounded up.

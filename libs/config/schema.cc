@@ -44,7 +44,7 @@ std::string Shown(const YAML::Node& node) {
   return "nothing";
 }
 
-/// Walks the document; collects what is wrong.
+/// Walks the document and collects problems.
 class Checker {
  public:
   Problems Run(const YAML::Node& document) {
@@ -58,7 +58,8 @@ class Checker {
     problems_.push_back({std::string(key), std::move(reason), mark.is_null() ? 0 : mark.line + 1});
   }
 
-  /// A kubelet only warns of these; our own settings have no older readers to respect.
+  /// A kubelet only warns of these. Settings of splitlet itself have no older readers, so they are
+  /// errors.
   void AddExtra(const YAML::Node& node, std::string_view key, std::string reason) {
     Add(node, key, std::move(reason));
     problems_.back().only_strict = key != "splitlet" && !key.starts_with("splitlet.");
@@ -78,7 +79,7 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string key = prefix + (name.IsScalar() ? name.Scalar() : "?");
-      if (!seen.insert(key).second) AddExtra(name, key, "the key is there twice");
+      if (!seen.insert(key).second) AddExtra(name, key, "duplicate key");
       Member(name, value, key);
     }
   }
@@ -139,7 +140,7 @@ class Checker {
       const YAML::Node& name = entry.first;
       const YAML::Node& value = entry.second;
       const std::string where = fmt::format("{}[{}]", key, name.Scalar());
-      if (!seen.insert(name.Scalar()).second) AddExtra(name, where, "the key is there twice");
+      if (!seen.insert(name.Scalar()).second) AddExtra(name, where, "duplicate key");
       if (field.kind != FieldKind::kHeaders && !HasWord(field.words, name.Scalar())) {
         Add(name, where, fmt::format("{} is not one of {}", name.Scalar(), Listed(field.words)));
       } else if (field.kind == FieldKind::kHeaders) {

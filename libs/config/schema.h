@@ -1,6 +1,6 @@
 #pragma once
 
-/// The check of a document against the table of fields, key by key.
+/// Checks a document against the table of fields, key by key.
 /// Threads: any.
 /// Errors: a list of problems, each with key and reason, in the order of the document.
 /// Source: docs/behaviour/configuration.md; docs/safety.md, rule 29.
@@ -15,10 +15,10 @@ class Node;
 namespace splitlet::config {
 
 struct ConfigProblem {
-  std::string key;  // may be empty: the whole document
+  std::string key;  // path of the key; empty: the whole document
   std::string reason;
-  int line = 0;  // from 1; 0: none
-  /// An unknown or duplicate key of the kubelet's: lenient decoding ignores it.
+  int line = 0;  // line, from 1; 0: unknown
+  /// True for an unknown or duplicate key of the kubelet's, which lenient decoding ignores.
   bool only_strict = false;
 };
 

@@ -14,7 +14,7 @@
 namespace splitlet::config {
 namespace {
 
-/// Set when the text is a duration: "10s" and "10000ms" are the same.
+/// Set if the text is a duration, so that "10s" equals "10000ms".
 std::optional<Duration> DurationOf(const std::string& text) {
   const auto duration = ParseGoDuration(text);
   return duration.ok() ? std::optional(*duration) : std::nullopt;
@@ -38,14 +38,14 @@ bool Among(std::string_view words, const YAML::Node& value) {
   return false;
 }
 
-/// "", 0, 0s, false: what a file has that spells out every field.
+/// True for "", 0, 0s and false: such a value does not set the field.
 bool IsZero(const YAML::Node& scalar) {
   const std::string& text = scalar.Scalar();
   if (text.empty() || ReadInt(scalar) == 0 || ReadBool(scalar) == false) return true;
   return DurationOf(text) == Duration{0} || ParseQuantityMillis(text).value_or(1) == 0;
 }
 
-/// A list or map of nothing but zeros sets nothing, at any depth.
+/// A list or map that contains only zeros sets nothing, at any depth.
 bool HasContent(const YAML::Node& value) {
   if (!value.IsDefined() || value.IsNull()) return false;
   if (value.IsScalar()) return !IsZero(value);
@@ -55,13 +55,13 @@ bool HasContent(const YAML::Node& value) {
   return std::any_of(value.begin(), value.end(), [](const auto& item) { return HasContent(item); });
 }
 
-/// A zero of most fields means that they are not set.
+/// A zero means "not set" for most fields.
 bool IsSet(const Field& field, const YAML::Node& value) {
   const bool counts = field.zero == Zero::kCounts && value.IsScalar();
   return counts ? !value.IsNull() : HasContent(value);
 }
 
-/// True for "a: x" and "a: [x, y]" when x and y are among `words`.
+/// True for "a: x" and "a: [x, y]" if x and y are among `words`.
 bool AllAmong(std::string_view words, const YAML::Node& value) {
   if (value.IsScalar()) return Among(words, value);
   return value.IsSequence() && std::ranges::all_of(value, [words](const YAML::Node& item) {
@@ -77,7 +77,7 @@ std::string ValuesOf(const YAML::Node& value) {
   return "[" + text + "]";
 }
 
-/// True for settings that have no effect of their own: images are looked up where containers are.
+/// True for settings that change nothing: images are looked up in the container runtime anyway.
 bool NamesTheRuntime(const Field& field, const YAML::Node& value, const YAML::Node& document) {
   if (field.path != "imageServiceEndpoint") return false;
   const YAML::Node runtime = At(document, "containerRuntimeEndpoint");
@@ -87,7 +87,7 @@ bool NamesTheRuntime(const Field& field, const YAML::Node& value, const YAML::No
 /// `prefix`: "" or "authentication." or "registerWithTaints[].".
 YAML::Node Cleaned(const YAML::Node& object, const std::string& prefix);
 
-/// Removes duplicate keys of a map, also in the objects of a list.
+/// Removes duplicate keys of a map, including objects in a list.
 YAML::Node CleanedValue(const YAML::Node& value, const Field& field) {
   YAML::Node clean(value.Type());
   if (value.IsMap()) {

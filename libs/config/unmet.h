@@ -13,7 +13,8 @@ namespace splitlet::config {
 /// Settings of the document without effect, in the order of Fields(). Only for a document without
 /// problems of schema and rules.
 struct Unmet {
-  std::vector<ConfigProblem> refused;  // more protection than a node has by default
+  std::vector<ConfigProblem> refused;  // fields that request more protection than a node has by
+                                       // default
   std::vector<std::string> ignored;    // paths of fields that are set without effect
 };
 Unmet FindUnmet(const YAML::Node& document);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Period of the measurement of pods' volumes, which only gc needs.
+/// Interval of measuring pods' volumes, which only gc needs.
 /// Threads: a pure function, any.
 /// Errors:  none: KubeletConfig::Load has checked the configuration.
 /// Source:  docs/configuration.md.
@@ -13,7 +13,7 @@ class ConfigReader;
 
 inline constexpr Duration kVolumeStatsPeriod = std::chrono::minutes{1};
 
-/// Zero counts as not set, as at a kubelet; below zero volumes are not measured.
+/// Zero counts as not set, as in a kubelet; a negative value turns measuring off.
 Duration VolumeStatsPeriod(const ConfigReader& read);
 
 }  // namespace splitlet::config

@@ -17,11 +17,11 @@ StatusOr<std::string> AskCgroupDriver(const std::shared_ptr<grpc::Channel>& chan
   const Status status =
       rpc::FromGrpc(runtime->RuntimeConfig(&call.context(), v1::RuntimeConfigRequest(), &response));
   if (!status.ok()) return status;
-  if (!response.has_linux()) return Unimplemented("the runtime names no driver of cgroups");
+  if (!response.has_linux()) return Unimplemented("the runtime reports no cgroup driver");
   const auto driver = response.linux().cgroup_driver();
   if (driver == v1::SYSTEMD) return "systemd";
   if (driver == v1::CGROUPFS) return "cgroupfs";
-  return Unimplemented("the runtime names an unknown driver of cgroups: {}",
+  return Unimplemented("the runtime reports an unknown cgroup driver: {}",
                        static_cast<int>(driver));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The runtime's cgroup driver. Processes that place pods in cgroups must use the same.
+/// The runtime's cgroup driver, which processes that place pods in cgroups must use too.
 /// Threads: any; blocks until the answer or the deadline.
 /// Errors: gRPC codes, unchanged; UNIMPLEMENTED: a runtime without the call (containerd before
 /// 2.0).
@@ -18,7 +18,7 @@ class Channel;
 
 namespace splitlet::cri {
 
-/// "systemd" or "cgroupfs".
+/// Returns "systemd" or "cgroupfs".
 StatusOr<std::string> AskCgroupDriver(const std::shared_ptr<grpc::Channel>& channel,
                                       const Clock& clock, Deadline deadline);
 

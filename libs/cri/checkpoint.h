@@ -1,7 +1,7 @@
 #pragma once
 
-/// Archives of running containers, with their memory. A role of its own, since its holder can make
-/// the runtime write a file anywhere.
+/// Makes archives of running containers, including their memory. A role of its own, since its
+/// holder can make the runtime write a file anywhere.
 /// Threads: any; each call blocks until its answer or its deadline.
 /// Errors: gRPC codes, unchanged; UNIMPLEMENTED: the runtime makes no checkpoints.
 /// Source: CRI v1.
@@ -23,8 +23,8 @@ namespace splitlet::cri {
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;
-  /// Writes the archive to `location`, an absolute path; the container runs on. The runtime may
-  /// take `timeout`, so the deadline must be later.
+  /// Writes the archive to `location`, an absolute path; the container keeps running. The runtime
+  /// may use all of `timeout`, so the deadline must be later.
   virtual Status CheckpointContainer(const ContainerId& id, const std::string& location,
                                      std::chrono::seconds timeout, Deadline deadline) = 0;
 };

@@ -24,7 +24,7 @@ ContainerState FromProto(runtime::v1::ContainerState state) {
   return ContainerState::kUnknown;
 }
 
-// The parts that a listing and a status share.
+// The fields that a listing and a status share.
 template <class Message>
 Sandbox CommonSandbox(const Message& from) {
   Sandbox to;
@@ -120,7 +120,7 @@ StatusOr<Container> FromProto(const runtime::v1::ContainerStatusResponse& respon
 
 ContainerResources FromProto(const runtime::v1::LinuxContainerResources& resources) {
   constexpr int64_t kMillis = 1000, kSharesOfACpu = 1024, kLeastShares = 2;
-  // Beyond any machine; the products must not overflow.
+  // More than any machine has; keeps the products from overflowing.
   constexpr int64_t kMost = int64_t{1} << 50;
   ContainerResources to;
   const int64_t shares = std::min(resources.cpu_shares(), kMost);

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The CRI calls that splitlet makes, cut into roles; each process gets the narrowest. Reader only
-/// reads, Runner creates and stops, Images handles images, Remover removes dead things, Logs
-/// reopens log files, Stats measures. The gRPC client (grpc_runtime.h) and FakeRuntime
-/// (fake_runtime.h) pass the same contract test.
+/// The CRI calls that splitlet makes, split into roles, so that each process gets only the calls it
+/// needs. Reader only reads, Runner creates and stops, Images handles images, Remover removes ended
+/// sandboxes and containers, Logs reopens log files, Stats measures. The gRPC client
+/// (grpc_runtime.h) and FakeRuntime (fake_runtime.h) pass the same contract test.
 /// Threads: any; each call blocks until its answer or its deadline.
 /// Errors: gRPC codes, unchanged; a removal of a missing object is OK.
 /// Units: CRI times are nanoseconds since the epoch, memory bytes.
@@ -38,7 +38,7 @@ using StringMap = std::map<std::string, std::string>;
 enum class SandboxState { kReady, kNotReady };
 enum class ContainerState { kCreated, kRunning, kExited, kUnknown };
 
-/// From a listing; `ips` only from PodSandboxStatus.
+/// Fields of a listing; only PodSandboxStatus sets `ips`.
 struct Sandbox {
   SandboxId id;
   std::string pod_name, pod_namespace, pod_uid;
@@ -47,7 +47,7 @@ struct Sandbox {
   int64_t created_at_ns = 0;
   StringMap labels, annotations;
   std::string runtime_handler;
-  std::vector<std::string> ips;  // first is the primary one
+  std::vector<std::string> ips;  // the first is the primary address
   bool host_network = false;     // NODE namespace; only from PodSandboxStatus
 };
 
@@ -69,7 +69,7 @@ struct ContainerResources {
   bool operator==(const ContainerResources&) const = default;
 };
 
-/// From a listing; the fields below `--` only from ContainerStatus.
+/// Fields of a listing; only ContainerStatus sets the fields below `--`.
 struct Container {
   ContainerId id;
   SandboxId sandbox_id;
@@ -78,21 +78,21 @@ struct Container {
   ContainerState state = ContainerState::kUnknown;
   int64_t created_at_ns = 0;
   StringMap labels, annotations;
-  std::string image;      // as requested
-  std::string image_ref;  // as resolved by the runtime
+  std::string image;      // name as requested
+  std::string image_ref;  // reference as resolved by the runtime
   std::string image_id;
   // --
   int64_t started_at_ns = 0, finished_at_ns = 0;
   int32_t exit_code = 0;
   std::string reason, message;
-  std::string log_path;  // absolute
+  std::string log_path;  // absolute path
   std::vector<Mount> mounts;
-  std::optional<ContainerUser> user;            // unset: the runtime does not say
-  std::optional<ContainerResources> resources;  // unset: the runtime does not say
+  std::optional<ContainerUser> user;            // unset: the runtime does not report it
+  std::optional<ContainerResources> resources;  // unset: the runtime does not report it
 };
 
-/// Newest first: the higher attempt, then the later creation. The time alone proves nothing: the
-/// wall clock may step between two attempts (docs/safety.md, rule 5).
+/// Newest first: the higher attempt, then the later creation. The time alone is not enough, because
+/// the wall clock may step between two attempts (docs/safety.md, rule 5).
 template <class Record>
 bool IsNewer(const Record& a, const Record& b) {
   if (a.attempt != b.attempt) return a.attempt > b.attempt;
@@ -115,16 +115,16 @@ struct RuntimeCondition {
   std::string reason, message;
 };
 
-/// Features that one of the runtime's handlers enforces.
+/// Features that at least one of the runtime's handlers supports.
 struct RuntimeHandler {
-  std::string name;  // empty: the default one
+  std::string name;  // empty: the default handler
   bool recursive_read_only_mounts = false, user_namespaces = false;
   bool operator==(const RuntimeHandler&) const = default;
 };
 
 struct RuntimeReport {
   std::vector<RuntimeCondition> conditions;
-  std::vector<RuntimeHandler> handlers;  // empty with an older runtime
+  std::vector<RuntimeHandler> handlers;  // empty if the runtime is too old to list them
   bool supplemental_groups_policy = false, user_namespaces_host_network = false;
 };
 
@@ -137,10 +137,10 @@ struct Image {
   std::string username;        // a named user of the image
 };
 
-/// How much of each output stream of a command is kept.
+/// Limit of the kept output of a command, for each stream.
 struct OutputLimit {
   size_t bytes = 10u << 10;
-  bool last = false;  // keeps the end instead of the beginning
+  bool last = false;  // keeps the end of the output instead of its start
 
   void Cut(std::string& output) const {
     if (output.size() > bytes) output = output.substr(last ? output.size() - bytes : 0, bytes);
@@ -149,7 +149,7 @@ struct OutputLimit {
 
 struct ExecCommand {
   std::vector<std::string> words;
-  Duration timeout{0};  // after which the runtime kills it; 0: never
+  Duration timeout{0};  // time after which the runtime kills the command; 0: never
   OutputLimit keep = {};
 };
 
@@ -169,19 +169,20 @@ struct FsUsage {
   uint64_t used_bytes = 0, inodes_used = 0;
 };
 
-/// File systems of images and of containers' writable layers. A runtime that names no file system
-/// of containers keeps both in one place.
+/// File systems of images and of containers' writable layers. A runtime that reports no file system
+/// for containers keeps both in one.
 struct ImageFsReport {
   std::vector<FsUsage> images, containers;
 };
 
-/// A container event is only a hint to inspect the pod.
+/// Only a hint to inspect the pod.
 struct ContainerEvent {
-  /// kStopping: the process has ended; the runtime still cleans up before it reports the end.
+  /// kStopping: the process has ended, but the runtime is still cleaning up and does not report the
+  /// end yet.
   enum class Kind { kCreated, kStarted, kStopping, kStopped, kDeleted };
   Kind kind = Kind::kCreated;
   std::string container_id;
-  std::string pod_uid;  // may be empty: some streams know containers only
+  std::string pod_uid;  // may be empty, because some streams report containers only
 };
 
 class Reader {
@@ -189,34 +190,34 @@ class Reader {
   virtual ~Reader() = default;
   virtual StatusOr<RuntimeInfo> Version(Deadline deadline) = 0;
   virtual StatusOr<RuntimeReport> RuntimeStatus(Deadline deadline) = 0;
-  /// All sandboxes, ready or not, newest first. `pod_uid` empty: of all pods. Without sandboxes the
-  /// result is an empty vector.
+  /// All sandboxes, ready or not, newest first. An empty `pod_uid` selects all pods.
   virtual StatusOr<std::vector<Sandbox>> ListPodSandbox(const std::string& pod_uid,
                                                         Deadline deadline) = 0;
-  /// NOT_FOUND if it was removed.
+  /// NOT_FOUND if the sandbox was removed.
   virtual StatusOr<Sandbox> PodSandboxStatus(const SandboxId& id, Deadline deadline) = 0;
   /// All containers in any state, newest first.
   virtual StatusOr<std::vector<Container>> ListContainers(const ContainerFilter& filter,
                                                           Deadline deadline) = 0;
-  /// NOT_FOUND if it was removed.
+  /// NOT_FOUND if the container was removed.
   virtual StatusOr<Container> ContainerStatus(const ContainerId& id, Deadline deadline) = 0;
 };
 
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// ALREADY_EXISTS if the runtime has or reserves a sandbox of this name, namespace, UID and
-  /// attempt.
+  /// ALREADY_EXISTS if a sandbox of this name, namespace, UID and attempt exists or is being
+  /// created.
   virtual StatusOr<SandboxId> RunPodSandbox(const runtime::v1::PodSandboxConfig& config,
                                             const std::string& handler, Deadline deadline) = 0;
   virtual Status StopPodSandbox(const SandboxId& id, Deadline deadline) = 0;
-  /// ALREADY_EXISTS if the sandbox has or reserves a container of this name and attempt.
+  /// ALREADY_EXISTS if a container of this name and attempt exists in the sandbox or is being
+  /// created.
   virtual StatusOr<ContainerId> CreateContainer(const SandboxId& sandbox,
                                                 const runtime::v1::ContainerConfig& config,
                                                 const runtime::v1::PodSandboxConfig& sandbox_config,
                                                 Deadline deadline) = 0;
   virtual Status StartContainer(const ContainerId& id, Deadline deadline) = 0;
-  /// Sends TERM, then KILL after `grace_seconds`. OK if the container is dead or removed. The
+  /// Sends TERM, then KILL after `grace_seconds`. OK if the container has ended or was removed. The
   /// deadline must be later than the grace period.
   virtual Status StopContainer(const ContainerId& id, int64_t grace_seconds, Deadline deadline) = 0;
 };
@@ -224,9 +225,9 @@ class Runner {
 class Exec {
  public:
   virtual ~Exec() = default;
-  /// Runs a command in a running container to its end; the exit code is right whatever the amount
-  /// of output. DEADLINE_EXCEEDED: the runtime killed the command for its timeout, so the deadline
-  /// must be later.
+  /// Runs a command in a running container to its end; the exit code is right for any amount of
+  /// output. DEADLINE_EXCEEDED: the runtime killed the command at its timeout, so the deadline must
+  /// be later than that.
   virtual StatusOr<ExecResult> ExecSync(const ContainerId& id, const ExecCommand& command,
                                         Deadline deadline) = 0;
 };
@@ -239,9 +240,9 @@ class Remover {
   virtual Status RemoveImage(const std::string& id, Deadline deadline) = 0;
 };
 
-/// A question about an image.
+/// Selects an image for ImageStatus.
 struct ImageQuery {
-  std::string image;           // name or id
+  std::string image;           // name or id of the image
   StringMap annotations = {};  // of the pod that needs the image
 };
 
@@ -258,7 +259,7 @@ class Images {
                                           const runtime::v1::PodSandboxConfig& sandbox_config,
                                           Deadline deadline) = 0;
   virtual StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) = 0;
-  /// The runtime's configured image of sandboxes; empty if unknown. Some runtimes pin it instead
+  /// The runtime's configured sandbox image; empty if unknown. Some runtimes pin that image instead
   /// (Image::pinned).
   virtual StatusOr<std::string> SandboxImage(Deadline deadline) = 0;
 };
@@ -266,7 +267,7 @@ class Images {
 class Logs {
  public:
   virtual ~Logs() = default;
-  /// Moves the container's output to a new file under its log path. An error without effect if the
+  /// Moves the container's output to a new file at its log path. An error without effect if the
   /// container does not run.
   virtual Status ReopenContainerLog(const ContainerId& id, Deadline deadline) = 0;
 };
@@ -277,7 +278,8 @@ class Stats {
   virtual StatusOr<std::vector<ContainerStats>> ListContainerStats(Deadline deadline) = 0;
 };
 
-/// A stream of container events. The caller reconnects (pleg then chooses the source again).
+/// A stream of container events. After its end the caller connects again; pleg then chooses the
+/// source again.
 class EventStream {
  public:
   virtual ~EventStream() = default;

@@ -18,7 +18,7 @@ class EventSource {
   struct Callbacks {
     std::function<void()> on_open;
     std::function<void(const ContainerEvent&)> on_event;
-    std::function<void(const Status&)> on_end;  // once, also if the stream never opened
+    std::function<void(const Status&)> on_end;  // called once, even if the stream never opened
   };
   virtual ~EventSource() = default;
   /// The callbacks run on any thread, `on_open` and `on_end` possibly before Start returns.

@@ -16,11 +16,11 @@ namespace {
 
 namespace ctrd = containerd::services::events::v1;
 
-// grpc-go sends nothing before the first event. A stream that has not failed by then counts as
+// grpc-go sends nothing before the first event, so a stream that has not failed by then counts as
 // open.
 constexpr Duration kSettle = 300ms;
 
-// CRI-O's answer without enable_pod_events is a stream that ends with OK.
+// CRI-O without enable_pod_events answers with a stream that ends with OK.
 constexpr const char* kNoEvents =
     "the runtime ended the stream immediately: it publishes no events. CRI-O does with "
     "enable_pod_events = true in [crio.runtime] of its configuration";
@@ -51,7 +51,7 @@ class StreamRun {
   }
 
  private:
-  static inline void* const kStep = nullptr;  // one operation is under way at a time
+  static inline void* const kStep = nullptr;  // tag of each operation: only one runs at a time
 
   Status Begin() {
     void* tag = nullptr;
@@ -60,8 +60,8 @@ class StreamRun {
     if (got == grpc::CompletionQueue::TIMEOUT) {
       context_.TryCancel();
       queue_.Next(&tag, &ok);
-      Finish(/*was_open=*/false).IgnoreError();  // it is the cancellation just made
-      return DeadlineExceeded("the stream does not open");
+      Finish(/*was_open=*/false).IgnoreError();  // the result is the cancellation made just before
+      return DeadlineExceeded("the event stream does not open");
     }
     return ok ? OkStatus() : Finish(/*was_open=*/false);
   }
@@ -97,7 +97,8 @@ class StreamRun {
     queue_.Shutdown();
     while (queue_.Next(&tag, &ok)) {
     }
-    if (status.ok()) return was_open ? Unavailable("the stream ended") : Unimplemented(kNoEvents);
+    if (status.ok())
+      return was_open ? Unavailable("the event stream ended") : Unimplemented(kNoEvents);
     return rpc::FromGrpc(status);
   }
 
@@ -159,7 +160,7 @@ class CriEventStream final : public EventStream {
 
 template <class Message>
 std::optional<Message> Parse(const ctrd::Envelope& envelope) {
-  // The type URL is a bare message name, which UnpackTo refuses.
+  // UnpackTo refuses the type URL, because it is a bare message name.
   Message message;
   if (!message.ParseFromString(envelope.event().value())) return std::nullopt;
   return message;
@@ -173,7 +174,7 @@ std::optional<ContainerEvent> FromTask(const ctrd::Envelope& envelope) {
     if (start) return ContainerEvent{Kind::kStarted, start->container_id(), ""};
   } else if (topic == "/tasks/exit") {
     const auto exit = Parse<containerd::events::TaskExit>(envelope);
-    // Any other id is a command in the container, such as a probe.
+    // Any other id belongs to a command in the container, such as a probe.
     if (exit && exit->id() == exit->container_id())
       return ContainerEvent{Kind::kStopping, exit->container_id(), ""};
   } else if (topic == "/tasks/delete") {
@@ -206,7 +207,8 @@ class ContainerdEventStream final : public EventStream {
     StreamRun<ctrd::Envelope> run(clock_, deadline);
     run.context().AddMetadata("containerd-namespace", "k8s.io");
     ctrd::SubscribeRequest request;
-    // The events that FromTask and ToEvent use: the start of a pod has twice as many other events.
+    // The events that FromTask and ToEvent use. Subscribing to all would triple the events of a
+    // pod's start.
     request.add_filters(R"(namespace==k8s.io,topic~="^/tasks/(start|exit|delete)$")");
     request.add_filters(R"(namespace==k8s.io,topic=="/containers/delete")");
     return run.Read(

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Container events: CRI's own or containerd's, on an own thread; late, lost or doubled.
+/// Container events, from CRI's own stream or containerd's, on a thread of its own. Events may come
+/// late, twice or never.
 /// Threads: see each function.
 /// Errors: UNIMPLEMENTED: the runtime has no such stream, or ends it immediately without an error;
 /// otherwise the reason of the end.
@@ -25,8 +26,8 @@ namespace splitlet::cri {
 /// GetContainerEvents: containerd 1.7 and later, CRI-O with `enable_pod_events`.
 std::unique_ptr<EventStream> MakeCriEventStream(const std::shared_ptr<grpc::Channel>& channel,
                                                 const Clock& clock);
-/// containerd's event service, for versions whose CRI has no events. Names container ids only;
-/// leaves out exits of exec'd commands, and kCreated.
+/// containerd's event service, for versions whose CRI has no events. It reports container ids only,
+/// and neither exits of exec'd commands nor kCreated.
 std::unique_ptr<EventStream> MakeContainerdEventStream(
     const std::shared_ptr<grpc::Channel>& channel, const Clock& clock);
 

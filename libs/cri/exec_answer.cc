@@ -55,8 +55,8 @@ StatusOr<ExecResult> ReadExecAnswer(google::protobuf::io::ZeroCopyInputStream& m
   CodedInputStream in(&message);
   ExecResult result;
   while (const uint32_t tag = in.ReadTag())
-    if (!ReadOne(in, tag, keep, result)) return Internal("the answer to ExecSync is cut off");
-  if (!in.ConsumedEntireMessage()) return Internal("the answer to ExecSync is none");
+    if (!ReadOne(in, tag, keep, result)) return Internal("the answer to ExecSync is truncated");
+  if (!in.ConsumedEntireMessage()) return Internal("the answer to ExecSync is malformed");
   return result;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Reads a runtime's answer to ExecSync from the wire. A pod decides its length, so only the kept
-/// part is copied.
+/// Reads a runtime's answer to ExecSync from the wire. The pod decides its length, so only the part
+/// to keep is copied.
 /// Threads: any.
 /// Errors:  INTERNAL: malformed answer.
 /// Source:  CRI v1, ExecSyncResponse.

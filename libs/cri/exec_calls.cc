@@ -59,12 +59,13 @@ void AnswerTurns::Leave() {
 
 struct ExecCalls::Stub {
   explicit Stub(const std::shared_ptr<grpc::Channel>& channel) : generic(channel) {}
-  const std::string method = "/runtime.v1.RuntimeService/ExecSync";  // calls point to it
+  // declared here because calls point to it
+  const std::string method = "/runtime.v1.RuntimeService/ExecSync";
   grpc::TemplatedGenericStub<v1::ExecSyncRequest, grpc::ByteBuffer> generic;
 };
 
-/// A stream of messages to gRPC, so that nothing is read before it is requested. Deletes itself
-/// after its answer.
+/// Reads messages from gRPC one by one, so that nothing is read before it is requested. Deletes
+/// itself after the answer.
 class ExecCalls::Call final
     : public grpc::ClientBidiReactor<v1::ExecSyncRequest, grpc::ByteBuffer> {
  public:
@@ -82,8 +83,8 @@ class ExecCalls::Call final
         begin_(calls.deps_.clock.Now()),
         client_(calls.deps_.clock, order.deadline, TraceScope::Current()) {}
 
-  /// Two holds keep this object: that of the start, and that of the answer, which another call
-  /// requests.
+  /// Two holds keep this object alive: that of the start, and that of the answer, which another
+  /// call requests.
   void Start() {
     calls_.stub_->generic.PrepareBidiStreamingCall(&client_.context(), calls_.stub_->method, {},
                                                    this);
@@ -95,7 +96,7 @@ class ExecCalls::Call final
     RemoveHold();
   }
 
-  /// A runtime sends the metadata together with the answer, when the command has ended.
+  /// A runtime sends the metadata with the answer, when the command has ended.
   void OnReadInitialMetadataDone(bool ok) override {
     steps_.Next();
     if (!ok) return RemoveHold();
@@ -142,7 +143,7 @@ class ExecCalls::Call final
   rpc::ClientCall client_;
   grpc::ByteBuffer answer_;
   StatusOr<ExecResult> result_ = Internal("the runtime has not answered to ExecSync");
-  int cancel_id_ = 0;  // of `given_up`
+  int cancel_id_ = 0;  // id in `given_up`
   bool has_turn_ = false;
   rpc::CallSteps steps_;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-/// ExecSync over gRPC. Any number of commands run at the same time, but only a few answers arrive
-/// at the same time: a pod may send 32 MiB, of which little is kept. A finished answer waits in the
-/// runtime for its turn; HTTP/2 lets 64 KiB of it through before.
+/// ExecSync over gRPC. Any number of commands run at the same time, but only a few answers are read
+/// at the same time, because a pod may send 32 MiB, of which little is kept. A finished answer
+/// waits in the runtime for its turn; HTTP/2 lets 64 KiB of it through before that.
 /// In:      Begin; gRPC's callbacks of each call.
 /// Owns:    the calls under way, each until its answer.
 /// Out:     ExecSync through the channel.
@@ -29,8 +29,8 @@ class Channel;
 
 namespace splitlet::cri {
 
-/// A limited number of turns; waiting calls get theirs in order. The next call may start on the
-/// thread of the call that leaves.
+/// A limited number of turns, which waiting calls get in order. The next call may start on the
+/// thread of the call that ends.
 class AnswerTurns {
  public:
   explicit AnswerTurns(size_t at_once) : free_(at_once) {}
@@ -46,14 +46,14 @@ class AnswerTurns {
 
 class ExecCalls {
  public:
-  /// Each answer may take 32 MiB of memory until it is read.
+  /// Each answer may use 32 MiB of memory until it is read.
   static constexpr size_t kAnswersAtOnce = 2;
 
   struct Deps {
     std::shared_ptr<grpc::Channel> channel;
     const Clock& clock;
     CriMetrics& metrics;
-    CancelToken& given_up;  // of all calls
+    CancelToken& given_up;  // ends all calls
   };
   explicit ExecCalls(Deps deps);
   ~ExecCalls();
@@ -63,7 +63,7 @@ class ExecCalls {
   using Done = std::function<void(StatusOr<ExecResult>)>;
   void Begin(const ContainerId& id, const ExecCommand& command, const Deadline& deadline,
              Done done);
-  /// Returns when no answer is on its way.
+  /// Returns when no answer is pending.
   void WaitEnded();
 
  private:

@@ -32,7 +32,7 @@ namespace splitlet::cri {
 namespace {
 
 StatusOr<ExecResult> ReadWire(const std::string& wire, const OutputLimit& keep) {
-  // In pieces, as they come from the network.
+  // In pieces, as the network delivers them.
   google::protobuf::io::ArrayInputStream stream(wire.data(), static_cast<int>(wire.size()), 7);
   return ReadExecAnswer(stream, keep);
 }
@@ -69,10 +69,10 @@ TEST(ExecAnswer, KeepsOfTheOutputsWhatIsAskedForAndTheCode) {
 
 TEST(ExecAnswer, FieldsComeInAnyOrderAndUnknownOnesArePassedOver) {
   const std::string wire = std::string("\x18\x05", 2) +                // exit code 5
-                           std::string("\x20\x96\x01", 3) +            // 4: a number
-                           std::string("\x29\1\2\3\4\5\6\7\x08", 9) +  // 5: eight bytes
-                           std::string("\x32\x02xy", 4) +              // 6: bytes
-                           std::string("\x3d\1\2\3\4", 5) +            // 7: four bytes
+                           std::string("\x20\x96\x01", 3) +            // field 4: a number
+                           std::string("\x29\1\2\3\4\5\6\7\x08", 9) +  // field 5: eight bytes
+                           std::string("\x32\x02xy", 4) +              // field 6: bytes
+                           std::string("\x3d\1\2\3\4", 5) +            // field 7: four bytes
                            std::string(
                                "\x12\x03"
                                "err",
@@ -117,7 +117,7 @@ TEST(AnswerTurnsTest, SoManyAtATimeAndOthersInOrder) {
   EXPECT_EQ(started, "abcde");
 }
 
-/// Stands between one client and a server, and counts what the client takes of what it is sent.
+/// Proxies one client to a server, and counts the bytes that the client has read.
 class CountedWire {
  public:
   CountedWire(const std::string& path, std::string server, std::function<void(size_t)> on_taken)
@@ -131,13 +131,14 @@ class CountedWire {
   }
   CountedWire(const CountedWire&) = delete;
   CountedWire& operator=(const CountedWire&) = delete;
-  /// While held, the wire passes nothing on to the client.
+  /// While true, the proxy passes nothing on to the client.
   void Hold(bool held) {
     const std::lock_guard lock(mutex_);
     held_ = held && !passes_rest_;
     released_.notify_all();
   }
-  /// From now on the wire cannot be held: bytes that are counted late must not hold it again.
+  /// From now on the proxy cannot be held, because bytes that are counted late must not hold it
+  /// again.
   void PassRest() {
     const std::lock_guard lock(mutex_);
     passes_rest_ = true;
@@ -205,7 +206,7 @@ class LongAnswers : public testing::Test {
     runtime_.SetExec("", "", ExecResult{7, std::string(kAnswer - 10, 'x'), "0123456789"});
   }
   Deadline Soon() const { return After(clock_, 60s); }
-  /// All that hang answer in the same moment.
+  /// All hanging calls answer at the same time.
   void HangAll() { runtime_.AddFault({.method = "ExecSync", .kind = Fault::Kind::kHang}); }
   void WaitUntilAllHang() {
     while (runtime_.Hanging() < kCommands) std::this_thread::yield();
@@ -214,7 +215,7 @@ class LongAnswers : public testing::Test {
   harness::TempDir dir_;
   RealClock clock_;
   std::unique_ptr<Waiter> waiter_ = MakeRealWaiter();
-  std::atomic<int> asked_ = 0;  // twice for each that hangs: before and after
+  std::atomic<int> asked_ = 0;  // twice for each hanging call: before and after
   FakeRuntime runtime_{
       clock_, {.waiter = waiter_.get(), .intercept = [this](std::string_view method, const auto&) {
                  asked_ += method == "ExecSync";
@@ -244,15 +245,15 @@ TEST_F(LongAnswers, OfManyAtOnceFewAreInMemory) {
                                     result->out == "xxxx" && result->err == "0123";
                            ++ended;
                          });
-  WaitUntilAllHang();  // they run at a time
+  WaitUntilAllHang();  // limit of calls at a time
   wire.Hold(true);
   runtime_.ClearFaults();
   while (asked_ < 2 * kCommands) std::this_thread::yield();
-  wire.Hold(false);  // all have answered
+  wire.Hold(false);  // all calls have answered
   while (ended < kCommands) std::this_thread::yield();
   client.EndLongCalls();
   EXPECT_EQ(right, kCommands);
-  // A stream's window, and what frames and headers add.
+  // A stream's window, and the size of frames and headers.
   constexpr int64_t kBefore = 68 << 10;
   constexpr auto kTurns = static_cast<int64_t>(ExecCalls::kAnswersAtOnce * (kAnswer + (8u << 10)));
   EXPECT_LE(most, kTurns + kCommands * kBefore);

@@ -1,4 +1,4 @@
-// The controls of FakeRuntime: what a test sets, moves and inspects.
+// The part of FakeRuntime with which a test sets, changes and inspects state.
 
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ void FakeRuntime::SetEvents(bool available) {
   {
     const std::lock_guard lock(mutex_);
     world_->events_available = available;
-    if (!available) world_->EndStreams(Unavailable("the stream ended"));
+    if (!available) world_->EndStreams(Unavailable("the event stream ended"));
   }
   Deliver();
 }
@@ -213,7 +213,7 @@ void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
                       {"io.kubernetes.pod.namespace", pod.name_space},
                       {"io.kubernetes.pod.uid", pod.uid}};
     const auto made = world_->AddSandbox(sandbox, "/var/log/pods/" + pod.uid);
-    if (!made.ok()) return;  // the pod exists already
+    if (!made.ok()) return;  // error: the pod exists already
     for (const auto& name : pod.containers) {
       Container container;
       container.name = name;
@@ -221,7 +221,7 @@ void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
       container.labels = sandbox.labels;
       container.labels["io.kubernetes.container.name"] = name;
       const auto id = world_->AddContainer(*made, container, {});
-      CHECK(id.ok() && world_->Start(*id).ok(), "a unmanaged container");
+      CHECK(id.ok() && world_->Start(*id).ok(), "an unmanaged container");
     }
   }
   Deliver();

@@ -21,7 +21,7 @@ class FakeNetworkConfig final : public NetworkConfig {
     return OkStatus();
   }
   bool Connected() override { return connected_; }
-  /// A restart: the runtime's memory is empty.
+  /// Simulates a restart: the runtime's memory is empty.
   void Restart() {
     connected_ = false;
     ranges.clear();
@@ -29,7 +29,7 @@ class FakeNetworkConfig final : public NetworkConfig {
 
   Status error;
   int calls = 0;
-  std::vector<std::string> ranges;  // since its start
+  std::vector<std::string> ranges;  // ranges received since the runtime's start
 
  private:
   bool connected_ = false;

@@ -15,9 +15,10 @@ namespace splitlet::cri {
 namespace {
 
 constexpr Duration kRound = 10ms;
-constexpr Duration kLongestRound = 160ms;  // of hundreds that wait, none may take the machine
+constexpr Duration kLongestRound = 160ms;  // hundreds of waiting calls must not use the whole
+                                           // machine
 
-/// By label, as a runtime filters; "" is every pod.
+/// Matches by label, as a runtime does; "" matches every pod.
 bool IsOfPod(const StringMap& labels, const std::string& uid) {
   if (uid.empty()) return true;
   const auto label = labels.find(std::string(kPodUidLabel));
@@ -91,7 +92,7 @@ FakeRuntime::FakeRuntime(const Clock& clock, Options options)
       world_(std::make_unique<World>(clock_, options_)) {}
 FakeRuntime::~FakeRuntime() = default;
 
-// How a call is served.
+// Serves a call: faults, delays, then the effect.
 
 Status FakeRuntime::Wait(const Deadline& deadline, Clock::Time until,
                          const std::function<bool()>& done) {

@@ -1,10 +1,10 @@
 #pragma once
 
 /// A container runtime in memory for tests and the simulation: sandboxes, attempts, containers,
-/// images, reserved names and exits are real state; containers end by the clock. It has faults by
-/// method and pod, programmed containers, unmanaged pods, and late, lost or doubled events.
-/// Threads: any. A call that takes time (grace, delay, hang, pull) passes it through the Waiter.
-/// Without a Waiter the wait is over immediately, and a hang ends in DEADLINE_EXCEEDED.
+/// images, reserved names and exits are real state; containers end by the clock. It offers faults
+/// by method and pod, programmed containers, unmanaged pods, and late, lost or duplicate events.
+/// Threads: any. A call that takes time (grace, delay, hang, pull) waits through the Waiter.
+/// Without a Waiter each wait ends immediately, and a hang ends in DEADLINE_EXCEEDED.
 /// Errors: containerd's, after the client's translation (cri.h).
 /// Source: CRI v1; docs/design.md, "Simulation".
 
@@ -25,16 +25,16 @@
 
 namespace splitlet::cri {
 
-/// Lets time pass for a call.
+/// Lets time pass during a call.
 class Waiter {
  public:
   virtual ~Waiter() = default;
-  /// Returns when `max` has passed or `done` holds. The fake's lock is not held.
+  /// Returns after `max`, or when `done` holds. The fake's lock is not held.
   virtual void WaitFor(Duration max, const std::function<bool()>& done) = 0;
 };
-/// Moves the fake clock forward: for tests of one thread.
+/// Moves the fake clock forward, for single-threaded tests.
 std::unique_ptr<Waiter> MakeAdvancingWaiter(FakeClock& clock);
-/// Waits on the machine's clock: for a server on RealClock.
+/// Waits on the machine's clock, for a server on RealClock.
 std::unique_ptr<Waiter> MakeRealWaiter();
 
 /// Behaviour of a container before and after its start.
@@ -43,7 +43,7 @@ struct ContainerBehaviour {
   int32_t exit_code = 0;
   std::string reason;                                // empty: "Completed" for 0, else "Error"
   std::string message;                               // in the runtime's report
-  std::string termination_message;                   // written to its termination log
+  std::string termination_message;                   // message in the runtime's report
   std::optional<Duration> term_after = Duration{0};  // from TERM to its exit; unset: ignores TERM
   int32_t term_code = 143;
   Status create_error, start_error;
@@ -52,25 +52,25 @@ struct ContainerBehaviour {
 struct Fault {
   enum class Kind {
     kFail,          // answers `code`, no effect
-    kDelay,         // takes `delay` longer
-    kHang,          // until the fault is removed, or the deadline
-    kLoseResponse,  // takes effect, answers `code`
+    kDelay,         // takes longer by `delay`
+    kHang,          // blocks until the fault is removed, or the deadline
+    kLoseResponse,  // takes effect, but answers `code`
   };
   std::string method;  // "RunPodSandbox"; empty: every method
-  /// UID, name, or name without "-<node>" of a pod; empty: every pod and the calls about none.
+  /// UID, name, or name without "-<node>" of a pod; empty: every pod, and calls about no pod.
   std::string pod;
   Kind kind = Kind::kFail;
   StatusCode code = StatusCode::kUnavailable;
   std::string message = "injected";
   Duration delay{0};
-  int times = -1;  // how often it acts; negative: until it is removed
+  int times = -1;  // number of calls that it affects; negative: until the fault is removed
 };
 
 struct PullBehaviour {
   Status error;
   Duration takes{0};
   uint64_t size_bytes = 1 << 20;
-  std::string login = {};  // "user:password" for the registry; empty: no login needed
+  std::string login = {};  // "user:password" for the registry; empty: no login
 };
 
 /// A pod made by another program.
@@ -92,7 +92,8 @@ class FakeRuntime final : public Reader,
   struct Options {
     RuntimeInfo info{"containerd", "1.6.20~fake", "v1"};
     Waiter* waiter = nullptr;  // outlives the runtime
-    /// Called before each call; an error is the answer (a dead process in the simulation).
+    /// Called before each call; its error becomes the answer, as for a dead process in the
+    /// simulation.
     std::function<Status(std::string_view method, const std::string& pod_uid)> intercept;
     /// Writes termination messages and log lines, if set.
     std::function<void(const std::string& path, const std::string& content)> append_file;
@@ -154,8 +155,8 @@ class FakeRuntime final : public Reader,
   StatusOr<int> Subscribe(Subscriber subscriber);
   void Unsubscribe(int id);
 
-  // Containers as programmed, by UID or name of the pod. Empty stands for all; the more exact entry
-  // wins. The n-th start of a container takes the n-th behaviour, the last one repeats.
+  // Programs containers, by UID or name of the pod. Empty matches all; the more specific entry
+  // wins. The n-th start of a container takes the n-th behaviour, and the last one repeats.
   void SetBehaviour(const std::string& pod, const std::string& container,
                     std::vector<ContainerBehaviour> behaviours);
   void SetExec(const std::string& pod_uid, const std::string& container,
@@ -163,9 +164,10 @@ class FakeRuntime final : public Reader,
   void SetPull(const std::string& image, PullBehaviour behaviour);
   void AddImage(const std::string& image, uint64_t size_bytes = 1 << 20);
   void SetImageFs(FsUsage usage);
-  /// From now on containers write to another file system than images.
+  /// From now on containers write to another file system than that of images.
   void SetContainerFs(FsUsage usage);
-  /// Answer of SandboxImage; at first "registry.k8s.io/pause:3.9". The store need not hold it.
+  /// Sets the answer of SandboxImage; initially "registry.k8s.io/pause:3.9". The image need not
+  /// exist in the store.
   void SetSandboxImage(const std::string& image);
   void PinImage(const std::string& image);
   void SetStats(const ContainerId& id, ContainerStats stats);
@@ -177,7 +179,7 @@ class FakeRuntime final : public Reader,
   size_t Hanging() const;   ///< calls that hang now
   void SetDown(bool down);  ///< every call is UNAVAILABLE, streams end
   void SetConditions(std::vector<RuntimeCondition> conditions);
-  /// All but the conditions; a new fake names no handler and enforces nothing.
+  /// Sets the status except the conditions; a new fake has no handlers and no features.
   void SetFeatures(RuntimeReport features);
 
   // Events.
@@ -188,43 +190,45 @@ class FakeRuntime final : public Reader,
   void EndStreams(const Status& status);
   size_t Streams() const;  ///< that are followed now
 
-  // The world moves.
-  /// The newest running container of that name exits now. NOT_FOUND if there is none.
+  // Changes outside the agent. The newest running container of that name exits now. NOT_FOUND if
+  // there is none.
   Status ExitContainer(const std::string& pod, const std::string& name, int32_t code,
                        const std::string& reason = {});
   Status ExitContainer(const ContainerId& id, int32_t code, const std::string& reason = {});
   void BreakSandbox(
       const std::string& pod_uid);  ///< its ready sandboxes are not, their containers are killed
   Status SetUnknown(const ContainerId& id);  ///< state UNKNOWN from now on
-  /// Sets a reason that the runtime learns after the exit; no event reports it.
+  /// Sets an exit reason that the runtime learns later; no event reports it.
   Status SetReason(const ContainerId& id, const std::string& reason);
   void SetIps(const SandboxId& id, std::vector<std::string> ips);
   void AddUnmanagedPod(const UnmanagedPod& pod);
   void Reboot();  ///< nothing runs any more, records stay
-  /// Another program removes the newest container of that name, running or not. NOT_FOUND if there
-  /// is none.
+  /// As if another program removed the newest container of that name, running or not. NOT_FOUND if
+  /// there is none.
   Status Vanish(const std::string& pod, const std::string& name);
   void Wipe();  ///< its store is lost: no sandboxes and no containers any more
-  /// Applies what is due by the clock; each call does so first. For a simulation without calls.
+  /// Applies events that are due by the clock; each call does so first. For a simulation without
+  /// calls.
   void Tick();
-  /// Number of exits since the start: changes without a call.
+  /// Number of exits since the start, to notice changes without a call.
   uint64_t Exits() const;
-  /// Time of the next exit; nullopt if none is due.
+  /// Time of the next exit; nullopt if none is scheduled.
   std::optional<Clock::Time> NextDue() const;
 
-  // The true state, without faults and lag.
+  // The true state, without faults or delays.
   std::vector<Sandbox> Sandboxes() const;
   std::optional<Sandbox> NewestSandbox(const std::string& pod_uid) const;
   std::vector<Container> Containers() const;
   /// Names of running containers of a pod, sorted.
   std::vector<std::string> Running(const std::string& pod_uid) const;
   size_t Calls(std::string_view method) const;
-  /// Annotations of the last ImageStatus.
+  /// Annotations of the last ImageStatus call.
   StringMap ImageAnnotations() const;
-  /// Violations by an agent: two running containers of one name in a pod, removal of a running one.
+  /// Violations by an agent: two running containers of one name in a pod, or removal of a running
+  /// container.
   std::vector<std::string> Violations() const;
 
-  /// State that outlives a restart of a runtime: for a server's state file.
+  /// State that survives a restart of a runtime, for a server's state file.
   std::string Save() const;
   Status Restore(const std::string& saved);
 
@@ -233,13 +237,13 @@ class FakeRuntime final : public Reader,
   struct Call {
     std::string method, pod_uid;
     Deadline deadline;
-    const Sandbox* sandbox = nullptr;  // the one to be made
+    const Sandbox* sandbox = nullptr;  // the sandbox to be made
   };
   template <class R, class F>
   R Serve(const Call& call, F effect);
   struct Admission {
-    Status refused;  // the answer, without effect
-    Status lost;     // the answer after the effect
+    Status refused;  // answer of a refused call, which has no effect
+    Status lost;     // answer in place of the true one, after the effect
   };
   Admission Admit(const Call& call);
   Status Hang(const Call& call, int fault);
@@ -255,7 +259,7 @@ class FakeRuntime final : public Reader,
   std::unique_ptr<World> world_;
 };
 
-/// "busybox" is "docker.io/library/busybox:latest".
+/// Expands "busybox" to "docker.io/library/busybox:latest".
 std::string NormalImageName(const std::string& image);
 
 }  // namespace splitlet::cri

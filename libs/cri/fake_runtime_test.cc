@@ -46,7 +46,8 @@ TEST_F(FakeRuntimeTest, AContainerExitsWhenTheClockSaysSo) {
   EXPECT_EQ(dead.reason, "Error");
   EXPECT_EQ(dead.message, "bad");
   EXPECT_EQ(dead.finished_at_ns, started + Duration{10s}.count());
-  const ContainerId next = StartOne(runtime_, pod_, "app", 1);  // takes the second behaviour
+  // the second start takes the second behaviour
+  const ContainerId next = StartOne(runtime_, pod_, "app", 1);
   clock_.Advance(1h);
   EXPECT_EQ(runtime_.ContainerStatus(next, Soon())->state, ContainerState::kRunning);
 }
@@ -192,7 +193,7 @@ TEST_F(FakeRuntimeTest, ImagesArePulledAndMissed) {
 }
 
 TEST_F(FakeRuntimeTest, APullIsLostWithTheRuntimeThatDoesIt) {
-  /// Half of each wait passes, then the runtime is restarted.
+  /// After half of each wait the runtime is restarted.
   class Restarting final : public Waiter {
    public:
     explicit Restarting(FakeClock& clock) : clock_(clock) {}

@@ -1,4 +1,4 @@
-// State of FakeRuntime over a restart, as CRI messages: one PodSandboxStatusResponse for each
+// Saves and restores FakeRuntime's state as CRI messages: one PodSandboxStatusResponse for each
 // sandbox with its containers, then the images.
 
 #include <google/protobuf/io/coded_stream.h>
@@ -65,7 +65,7 @@ Sandbox FromProto(const runtime::v1::PodSandboxStatus& from) {
   return to;
 }
 
-// Equal states have equal bytes: maps have no order of their own.
+// Equal states give equal bytes, although maps have no order.
 void Append(const google::protobuf::MessageLite& message, std::string& out) {
   google::protobuf::io::StringOutputStream stream(&out);
   google::protobuf::io::CodedOutputStream coded(&stream);

@@ -30,7 +30,7 @@ std::string FakeRuntime::World::NameOf(const std::string& uid, const Container& 
 }
 
 int64_t FakeRuntime::World::NewTimestamp() {
-  // A test may set the wall clock back, by more than the distance of two records.
+  // A test may set the wall clock back further than the distance of two records.
   const int64_t wall = ToNanos(clock.WallNow());
   const bool stepped = wall + Duration{1s}.count() < last_timestamp;
   last_timestamp = stepped ? wall : std::max(last_timestamp + 1, wall);

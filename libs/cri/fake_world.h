@@ -32,7 +32,7 @@ struct FakeRuntime::World {
     std::optional<Clock::Time> exit_due;
     int32_t due_code = 0;
     std::string due_reason;
-    std::optional<Clock::Time> shown_from;  // calls show the exit from then on
+    std::optional<Clock::Time> shown_from;  // from then on calls show the exit
   };
   struct FaultEntry {
     Fault fault;
@@ -45,14 +45,14 @@ struct FakeRuntime::World {
 
   World(const Clock& c, const Options& o) : clock(c), options(o) {}
 
-  /// The name that the runtime reserves.
+  /// The unique name that the runtime reserves.
   static std::string NameOf(const Sandbox& sandbox);
   static std::string NameOf(const std::string& pod_uid, const Container& container);
 
   // Time.
   void Tick();
   std::optional<Clock::Time> NextDue() const;
-  int64_t NewTimestamp();  // wall, nanoseconds; no two alike until the clock is set back
+  int64_t NewTimestamp();  // wall time in ns; unique until the clock is set back
 
   // Sandboxes.
   StatusOr<SandboxId> AddSandbox(Sandbox record, const std::string& log_directory);
@@ -71,9 +71,9 @@ struct FakeRuntime::World {
   bool IsRunning(const ContainerId& id) const;
   const ContainerBehaviour& BehaviourOf(const std::string& uid, const std::string& name);
   std::string PodUidOf(const Container& record) const;
-  /// UID, name, and name without "-<node>" of a pod; `sandbox` where it has none yet.
+  /// UID, name, and name without "-<node>" of a pod; `sandbox` if it has none yet.
   std::vector<std::string> AliasesOf(const std::string& uid, const Sandbox* sandbox) const;
-  /// True if the call is about the pod that `pod` (UID, name, name without node) means.
+  /// True if the call concerns the pod that `pod` (UID, name, name without node) names.
   bool IsAbout(const std::string& pod, const std::string& uid, const Sandbox* sandbox) const;
 
   // Images.
@@ -101,14 +101,14 @@ struct FakeRuntime::World {
   std::map<PodAndName, std::vector<ContainerBehaviour>> behaviours;
   std::map<PodAndName, size_t> starts;
   std::map<PodAndName, StatusOr<ExecResult>> execs;
-  std::map<std::string, PullBehaviour> pulls;  // by normal name
+  std::map<std::string, PullBehaviour> pulls;  // by normalised name
 
   bool down = false;
-  uint64_t downs = 0;  // how often it went
+  uint64_t downs = 0;  // number of times that the runtime went down
   int last_fault = 0;
   std::map<int, FaultEntry> faults;
   std::map<std::string, size_t, std::less<>> calls;
-  StringMap image_annotations;  // of the last ImageStatus
+  StringMap image_annotations;  // annotations of the last ImageStatus
 
   bool events_available = true;
   int drop_events = 0, double_events = 0;
@@ -117,13 +117,13 @@ struct FakeRuntime::World {
   std::map<int, Stream> streams;
   struct Outgoing {
     Subscriber to;
-    std::optional<ContainerEvent> event;  // unset: the end
+    std::optional<ContainerEvent> event;  // unset: end of the stream
     Status end;
   };
   std::deque<Outgoing> outbox;
 
   std::vector<std::string> violations;
-  uint64_t exits = 0;  // of containers, ever
+  uint64_t exits = 0;  // exits of containers since the start
   int64_t last_timestamp = 0;
   uint64_t last_id = 0;
 };

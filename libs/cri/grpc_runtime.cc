@@ -52,7 +52,7 @@ StatusOr<std::string> PullAnswer(const std::string& image, const Status& status,
   FAIL_POINT("cri.pull-image.after");
   if (!status.ok()) return status;
   if (response.image_ref().empty())
-    return Internal("the runtime pulled {} and names no reference", image);
+    return Internal("the runtime pulled {} but reported no reference", image);
   return response.image_ref();
 }
 
@@ -73,7 +73,7 @@ struct GrpcRuntime::Impl {
         images(v1::ImageService::NewStub(channel)),
         execs({channel, clock, metrics, given_up}) {}
 
-  /// `call` gets the context. The label is one of the closed set of operation types.
+  /// `call` receives the context. The label is an operation type of the closed set.
   template <class F>
   Status Invoke(const char* operation, const Deadline& deadline, Duration limit, F call) {
     const Clock::Time begin = clock.Now();
@@ -96,7 +96,7 @@ struct GrpcRuntime::Impl {
     const Deadline& deadline;
     Duration limit;
   };
-  /// A call without a thread: its state exists until the answer, and then deletes itself.
+  /// A call without a thread: its state lives until the answer, then deletes itself.
   template <class Request, class Response>
   struct LongCall {
     using Done = std::function<void(const Status&, const Response&)>;
@@ -127,14 +127,14 @@ struct GrpcRuntime::Impl {
     const Done done;
     const Clock::Time begin;
     rpc::ClientCall client;
-    int cancel_id = 0;  // of `given_up`
+    int cancel_id = 0;  // id in `given_up`
   };
   /// The callback for gRPC. It fits into a std::function without an allocation, so that gRPC frees
   /// nothing of it.
   template <class Call>
   struct Answered {
     void operator()(const grpc::Status& answer) const {
-      // Orders this thread after the thread that started the call.
+      // Orders this thread after the thread that started the call, for ThreadSanitizer.
       { const std::lock_guard begun(impl->mutex); }
       call->End(answer);
     }
@@ -142,7 +142,7 @@ struct GrpcRuntime::Impl {
     Call* call;
   };
 
-  /// `start` gets context, request, response and the callback for the end.
+  /// `start` receives context, request, response and the callback for the end.
   template <class Response, class Request, class Start>
   void Begin(const LongKind& kind, Request request, Start start,
              typename LongCall<Request, Response>::Done done) {
@@ -150,7 +150,7 @@ struct GrpcRuntime::Impl {
     Call* call = std::make_unique<Call>(*this, kind, std::move(request), std::move(done)).release();
     grpc::ClientContext* context = &call->client.context();
     call->cancel_id = given_up.Add([context] { context->TryCancel(); });
-    // Held while gRPC makes the call's state, which the other thread deletes. Taken twice if the
+    // Held while gRPC creates the call's state, which another thread deletes. Locked twice if the
     // call ends on this thread.
     const std::lock_guard lock(mutex);
     ++long_calls;
@@ -162,7 +162,7 @@ struct GrpcRuntime::Impl {
   CancelToken given_up;
   std::recursive_mutex mutex;
   std::condition_variable_any none_left;
-  size_t long_calls = 0;  // without an answer yet
+  size_t long_calls = 0;  // number of long calls without an answer
   CriMetrics metrics;
   std::unique_ptr<v1::RuntimeService::Stub> runtime;
   std::unique_ptr<v1::ImageService::Stub> images;
@@ -303,7 +303,7 @@ StatusOr<SandboxId> GrpcRuntime::RunPodSandbox(const v1::PodSandboxConfig& confi
   FAIL_POINT("cri.run-pod-sandbox.after");
   if (status.ok()) return SandboxId(response.pod_sandbox_id());
   if (status.code() != StatusCode::kUnknown) return status;
-  // Each name can be created once, so a listed one is the reason of the refusal.
+  // Each name can be created once, so an existing one is the reason of the refusal.
   const auto listed = ListPodSandbox(config.metadata().uid(), deadline);
   if (!listed.ok()) return status;
   for (const Sandbox& other : *listed) {

@@ -27,14 +27,14 @@ class Registry;
 
 namespace splitlet::cri {
 
-/// Limits of calls: runtimeRequestTimeout and values derived from it.
+/// Timeouts of calls: runtimeRequestTimeout and values derived from it.
 struct CallLimits {
   Duration request = std::chrono::minutes{2};
   Duration RunPodSandbox() const { return 2 * request; }
   Duration StopContainer(int64_t grace_seconds) const {
     return request + std::chrono::seconds{grace_seconds};
   }
-  /// A runtime ends a stuck pull itself; this limit only avoids a call without end.
+  /// A runtime ends a stuck pull itself; this limit only prevents an endless call.
   Duration PullImage() const { return std::chrono::hours{24}; }
   Duration ExecSync(Duration timeout) const {
     return timeout > Duration{0} ? request + timeout : std::chrono::hours{24};
@@ -55,9 +55,9 @@ class GrpcRuntime final : public Reader,
   GrpcRuntime(const std::shared_ptr<grpc::Channel>& channel, const Clock& clock,
               prometheus::Registry& registry, CallLimits limits);
   ~GrpcRuntime() override;
-  /// From now on every call is CANCELLED, running ones too.
+  /// From now on every call fails with CANCELLED, including running ones.
   void GiveUp();
-  /// GiveUp, then waits until no answer of a long call is on its way.
+  /// Calls GiveUp, then waits until no long call awaits an answer.
   void EndLongCalls();
 
   /// FAILED_PRECONDITION: the runtime has another version of CRI.
@@ -93,7 +93,7 @@ class GrpcRuntime final : public Reader,
                                   const runtime::v1::PodSandboxConfig& sandbox_config,
                                   Deadline deadline) override;
   StatusOr<ImageFsReport> ImageFsInfo(Deadline deadline) override;
-  /// From the verbose part of containerd's Status.
+  /// Reads the verbose part of containerd's Status.
   StatusOr<std::string> SandboxImage(Deadline deadline) override;
 
   Status ReopenContainerLog(const ContainerId& id, Deadline deadline) override;

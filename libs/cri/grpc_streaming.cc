@@ -10,13 +10,13 @@ namespace {
 
 namespace v1 = runtime::v1;
 
-/// A stream without a client is useless.
+/// Without a client a stream is useless.
 constexpr Duration kLimit = 15s;
 
 template <class Response>
 StatusOr<std::string> UrlOf(const grpc::Status& status, const Response& response) {
   if (!status.ok()) return rpc::FromGrpc(status);
-  if (response.url().empty()) return Internal("the runtime names no URL of the stream");
+  if (response.url().empty()) return Internal("the runtime returned no URL for the stream");
   return response.url();
 }
 

@@ -24,7 +24,7 @@ bool HasBegun(const StartedAttempts& begun, const v1::ObservedPod& seen, const s
   return begun.contains(name) || Newest(seen, name) != nullptr;
 }
 
-/// Init containers that a later started init container has followed.
+/// Init containers that were followed by a later started init container.
 std::vector<std::string> Passed(const kube::Pod& pod, const StartedAttempts& begun,
                                 const v1::ObservedPod& seen) {
   const auto& spec = pod.spec();

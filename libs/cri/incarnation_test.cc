@@ -37,7 +37,7 @@ v1::ObservedPod Seen(const std::vector<Record>& records) {
   return seen;
 }
 
-/// "a#1? b#0": lost ones with a question mark.
+/// "a#1? b#0": a question mark marks a lost container.
 std::string Say(const v1::ObservedPod& seen) {
   std::string text;
   for (const auto& record : seen.containers())

@@ -14,7 +14,7 @@
 
 namespace splitlet::cri {
 
-/// Read before BeginPullImage returns. `auth` null: no credentials.
+/// The request is read before BeginPullImage returns. A null `auth` means no credentials.
 struct PullOrder {
   const std::string& image;
   const runtime::v1::PodSandboxConfig& sandbox_config;

@@ -21,7 +21,7 @@ std::string Find(const StringMap& map, std::string_view key) {
   return found == map.end() ? "" : ToText(found->second);
 }
 
-// 0 when absent or not a number.
+// 0 if absent or not a number.
 int64_t FindNumber(const StringMap& map, std::string_view key) {
   const std::string text = Find(map, key);
   int64_t value = 0;
@@ -62,11 +62,10 @@ const v1::SandboxRecord* FindEnded(const v1::ObservedPod* known, const Sandbox& 
   return nullptr;
 }
 
-/// Most groups of a user in a record.
+/// Limit of a user's groups in a record.
 constexpr size_t kMaxGroups = 1024;
 
-/// The runtime may learn the reason of an exit a moment later: OOM comes by another way than the
-/// exit.
+/// The runtime may learn the reason of an exit late: OOM events and exits arrive separately.
 constexpr Duration kReasonSettles = std::chrono::seconds{10};
 
 const v1::ContainerRecord* FindUnchanged(const v1::ObservedPod* known, const Container& listed,
@@ -161,7 +160,7 @@ StatusOr<std::string> Observer::RuntimeName(const Deadline& deadline) {
 }
 
 StatusOr<PodListing> Observer::List(const std::string& uid, const Deadline& deadline) {
-  // Before the questions: the time must never be later than the answers.
+  // Taken before the calls, because the time must not be later than the answers.
   PodListing listing{.listed_at = deps_.clock.Now()};
   ASSIGN_OR_RETURN(listing.sandboxes, deps_.reader.ListPodSandbox(uid, deadline), "ListPodSandbox");
   ASSIGN_OR_RETURN(listing.containers, deps_.reader.ListContainers({.pod_uid = uid}, deadline),
@@ -200,7 +199,7 @@ StatusOr<v1::ObservedPod> Observer::Observe(const std::string& uid, const Deadli
 Status Observer::AddSandboxes(const std::vector<Sandbox>& listed, const Look& look,
                               v1::ObservedPod& pod) {
   for (const Sandbox& sandbox : listed) {
-    // The known record of an older sandbox may hold addresses that it has lost.
+    // The known record of an older sandbox may hold addresses that the sandbox has lost.
     const auto* unchanged = pod.sandboxes().empty() ? FindUnchanged(look.known, sandbox) : nullptr;
     if (unchanged != nullptr) {
       *pod.add_sandboxes() = *unchanged;

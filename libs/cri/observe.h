@@ -24,32 +24,32 @@ class SandboxRecord;
 
 namespace splitlet::cri {
 
-/// A listing of one pod or all, newest first.
+/// A listing of one or all pods, newest first.
 struct PodListing {
-  Clock::Time listed_at;  // before the listing began
+  Clock::Time listed_at;  // time before the listing began
   std::vector<Sandbox> sandboxes;
   std::vector<Container> containers;
 };
 
-/// The newest sandbox names the pod, else the newest container's labels. A pod without objects has
-/// its uid and `listed_at` only.
+/// The newest sandbox gives the pod's name, else the newest container's labels. A pod without
+/// objects has only its uid and `listed_at`.
 class Observer {
  public:
   struct Deps {
     Reader& reader;
     const Clock& clock;
-    TailReader read_tail;  // unset: termination messages stay as in the runtime's answer
+    TailReader read_tail;  // unset: termination messages stay as the runtime reported them
   };
   explicit Observer(Deps deps) : deps_(std::move(deps)) {}
-  /// `known` may be null: an earlier record of this pod. An object whose listed state equals the
-  /// known one and that cannot change in it (a ready sandbox with its addresses, a running or
-  /// exited container) is taken from `known` without a question; so is a sandbox listed as not
-  /// ready, which has no addresses. `listing` may be null: then the pod is listed. Otherwise it
-  /// began after the request.
+  /// `known` may be null: an earlier record of this pod. An object in its listed state is copied
+  /// from `known` without a call if that state cannot change: a ready sandbox with addresses, a
+  /// running or exited container. A sandbox listed as not ready is copied too, because it has no
+  /// addresses. `listing` may be null: then the pod is listed. Otherwise it began after the
+  /// request.
   StatusOr<v1::ObservedPod> Observe(const std::string& uid, const Deadline& deadline,
                                     const v1::ObservedPod* known = nullptr,
                                     const PodListing* listing = nullptr);
-  /// Empty uid: all pods.
+  /// An empty uid selects all pods.
   StatusOr<PodListing> List(const std::string& uid, const Deadline& deadline);
 
  private:
@@ -64,14 +64,14 @@ class Observer {
 
   Deps deps_;
   std::mutex mutex_;
-  std::string runtime_name_;  // of the first answer; guarded by mutex_
+  std::string runtime_name_;  // name from the first answer; guarded by mutex_
 };
 
-/// Observe for one inspection, without termination messages.
+/// Observe for a single inspection, without termination messages.
 StatusOr<v1::ObservedPod> ObservePod(Reader& reader, const std::string& uid, const Clock& clock,
                                      const Deadline& deadline);
 
-/// The record of a sandbox or container. Sandboxes: IPs as reported.
+/// The record of a sandbox or container, with the IPs as reported.
 v1::SandboxRecord ToRecord(const Sandbox& sandbox);
 v1::ContainerRecord ToRecord(const Container& container);
 
@@ -79,13 +79,13 @@ v1::ContainerRecord ToRecord(const Container& container);
 enum class SandboxCheck {
   kUsable,
   kAbsent,
-  kNotReady,      // or an older one is ready too
+  kNotReady,      // the newest is not ready, or an older one is ready too
   kOtherNetwork,  // host network and pod network differ
   kNoAddress,
 };
 SandboxCheck CheckSandbox(const kube::Pod& pod, const v1::ObservedPod& observed);
 
-/// True if this end of the container ends all other containers of the pod too.
+/// True if this exit also ends all other containers of the pod.
 bool RestartsAll(const kube::Container& container, const v1::ContainerRecord& record);
 
 }  // namespace splitlet::cri

@@ -27,7 +27,7 @@
 namespace splitlet::cri {
 namespace {
 
-/// A runtime under test with its roles.
+/// A runtime under test, with its roles.
 struct Subject {
   virtual ~Subject() = default;
   Reader* reader = nullptr;
@@ -39,7 +39,7 @@ struct Subject {
   Stats* stats = nullptr;
   LongCalls* long_calls = nullptr;
   std::unique_ptr<EventStream> cri_events, containerd_events;
-  FakeRuntime* fake = nullptr;  // what is behind it, when it is known
+  FakeRuntime* fake = nullptr;  // the fake behind it, if there is one
 
   template <class T>
   void SetRoles(T& runtime) {
@@ -371,7 +371,7 @@ TEST_P(RuntimeContract, RunningContainersAreMeasured) {
   ASSERT_TRUE(all.ok()) << all.status();
   const auto own = std::ranges::find(*all, id, &ContainerStats::id);
   ASSERT_NE(own, all->end());
-  // The root of the layer is one; containerd counts some seconds after the start.
+  // The layer's root counts as one inode; containerd starts counting some seconds after the start.
   EXPECT_GT(own->writable_layer_inodes.value_or(1), 0u);
 }
 
@@ -422,7 +422,7 @@ TEST(Convert, SharesAndQuotaAreThousandthsOfACpu) {
   }
 }
 
-// The client alone.
+// Tests of the client only.
 
 class ClientTest : public ::testing::Test {
  protected:
@@ -434,7 +434,7 @@ TEST_F(ClientTest, ADeadlineEndsAHangAndOtherCodesPass) {
   subject.fake->AddFault({.method = "Version", .kind = Fault::Kind::kHang, .times = 1});
   EXPECT_EQ(subject.reader->Version(After(clock_, 100ms)).status().code(),
             StatusCode::kDeadlineExceeded);
-  subject.fake->ClearFaults();  // not used up, if all of the time went into connecting
+  subject.fake->ClearFaults();  // the fault is still unused if connecting took all the time
   subject.fake->AddFault({.method = "Version", .code = StatusCode::kPermissionDenied, .times = 1});
   EXPECT_EQ(subject.reader->Version(After(clock_, 10s)).status().code(),
             StatusCode::kPermissionDenied);
@@ -516,7 +516,7 @@ TEST_F(ClientTest, CallsAreCounted) {
   EXPECT_EQ(text.find("errors_total{operation_type=\"version\"}"), std::string::npos);
 }
 
-/// The callbacks of a stream, gathered from its thread.
+/// The callbacks of a stream, recorded from its thread.
 class Gathered {
  public:
   EventSource::Callbacks Callbacks() {
@@ -563,7 +563,7 @@ TEST_F(ClientTest, EventStreamsTellUntilTheyEndOrAreStopped) {
     Gathered gathered;
     stream.Start(gathered.Callbacks(), 10s);
     ASSERT_TRUE(gathered.WaitFor("open"));
-    // A stream counts as open when nothing was heard for a while; the server may be that slow.
+    // A stream counts as open after a silent while, and the server may be that slow.
     const Deadline soon = After(clock_, 20s);
     while (subject.fake->Streams() == 0 && Remaining(clock_, soon) > 0ms) std::this_thread::yield();
     subject.fake->AddUnmanagedPod({"uid-1", "web", "default", {"app"}, {}});

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Long calls over a blocking runtime, for tests and the simulation: each runs on a fake strand of
-/// the calling process, so that the process can die between Begin and the answer.
+/// Long calls over a blocking runtime, for tests and the simulation: each call runs on a fake
+/// strand of the calling process, so that the process can be killed before the answer.
 /// Threads: any.
 /// Errors: as LongCalls.
 
@@ -20,11 +20,11 @@ namespace splitlet::cri {
 
 class StrandedCalls final : public LongCalls {
  public:
-  /// For a runtime that has all roles.
+  /// For a runtime with all roles.
   template <class Runtime>
   StrandedCalls(Runtime& runtime, exec::Strands& strands)
       : StrandedCalls(runtime, runtime, strands) {}
-  /// Another runner in front of the runtime.
+  /// With another runner in front of the runtime.
   template <class Runtime>
   StrandedCalls(Runner& runner, Runtime& runtime, exec::Strands& strands)
       : runner_(runner), images_(runtime), exec_(runtime), strands_(strands) {}

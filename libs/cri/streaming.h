@@ -1,7 +1,7 @@
 #pragma once
 
-/// Streams into containers and sandboxes: the runtime serves them, and these calls return their
-/// URLs. A role of its own, since its holder can run anything in any pod.
+/// Requests streams into containers and sandboxes. The runtime serves the streams; these calls
+/// return their URLs. A role of its own, because its holder can run anything in any pod.
 /// Threads: any; each call blocks until its answer or its deadline.
 /// Errors: gRPC codes, unchanged; INTERNAL: an answer without a URL.
 /// Source: CRI v1.

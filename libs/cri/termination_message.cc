@@ -12,7 +12,7 @@
 namespace splitlet::cri {
 namespace {
 
-constexpr uint64_t kLogWindowBytes = 256 << 10;  // holds 80 lines of any sensible length
+constexpr uint64_t kLogWindowBytes = 256 << 10;  // room for 80 lines of normal length
 
 std::string Annotation(const Container& container, std::string_view key) {
   const auto found = container.annotations.find(std::string(key));
@@ -38,7 +38,7 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
   if (path.empty()) return otherwise();
   const auto mount =
       std::find_if(container.mounts.begin(), container.mounts.end(), [&path](const Mount& m) {
-        // A relative path is mounted below the root.
+        // A relative path counts from the container's root.
         return m.container_path == path || m.container_path == "/" + path;
       });
   if (mount == container.mounts.end()) return otherwise();
@@ -49,7 +49,7 @@ std::string OwnMessage(const Container& container, const TailReader& read_tail) 
   }
   if (!text.ok() || text->empty()) return otherwise();
   std::string_view bytes = *text;
-  // A text of this length may be the end of a longer one, cut inside a character.
+  // A text of exactly this length may be the end of a longer one, cut inside a character.
   if (bytes.size() == kMaxTerminationMessageBytes) bytes = SkipCutCharacter(bytes);
   return TailText(bytes, kMaxTerminationMessageBytes);
 }

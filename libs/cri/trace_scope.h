@@ -1,13 +1,13 @@
 #pragma once
 
-/// The trace that CRI calls of a thread belong to.
+/// The trace of the CRI calls of a thread.
 /// Threads: each has its own scopes.
 
 #include <string>
 
 namespace splitlet::cri {
 
-/// While the object exists, CRI calls of this thread carry this traceparent. Scopes nest.
+/// During the object's lifetime, CRI calls of this thread carry its traceparent. Scopes nest.
 class TraceScope {
  public:
   explicit TraceScope(std::string traceparent);

@@ -569,6 +569,13 @@ TEST(Recorder, AnEventNamesItsContainerAsAKubeletDoes) {
             "spec.ephemeralContainers{e}");
 }
 
+TEST(Events, TheStepOfAStartIsInTheRecord) {
+  using Step = PodEvent::Step;
+  EXPECT_EQ(RecordOf({}).step(), v1::EventRecord::OTHER) << "so that a reader sees it is known";
+  EXPECT_EQ(RecordOf({.step = Step::kPullBegan}).step(), v1::EventRecord::PULL_BEGAN);
+  EXPECT_EQ(RecordOf({.step = Step::kPullEnded}).step(), v1::EventRecord::PULL_ENDED);
+}
+
 TEST(Events, OneOfTheNodeStandsInDefaultAndNamesItTwice) {
   const auto event = NodeEvent("node-a", {.reason = "Rebooted", .message = "m", .warning = true});
   const auto record = RecordOf(event);

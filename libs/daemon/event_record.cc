@@ -12,6 +12,15 @@ namespace {
 constexpr const char* kComponent = "kubelet";
 constexpr const char* kNamespaceOfNodeEvents = "default";
 
+v1::EventRecord::Step ToProto(PodEvent::Step step) {
+  switch (step) {
+    case PodEvent::Step::kOther: return v1::EventRecord::OTHER;
+    case PodEvent::Step::kPullBegan: return v1::EventRecord::PULL_BEGAN;
+    case PodEvent::Step::kPullEnded: return v1::EventRecord::PULL_ENDED;
+  }
+  UNREACHABLE();
+}
+
 }  // namespace
 
 std::string FieldPathOf(const PodEvent& event) {
@@ -44,6 +53,7 @@ v1::EventRecord RecordOf(const PodEvent& event) {
   record.set_uid(event.uid);
   if (const auto path = FieldPathOf(event); !path.empty()) record.set_field_path(path);
   record.set_count(1);
+  record.set_step(ToProto(event.step));
   record.mutable_annotations()->insert(event.annotations.begin(), event.annotations.end());
   return record;
 }

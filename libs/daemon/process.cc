@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "libs/base/fail_point.h"
@@ -30,13 +32,20 @@ namespace splitlet::daemon {
 namespace {
 
 constexpr Duration kTickPeriod = 1s;
-constexpr uint64_t kTicksPerTrim = 10, kTicksPerForget = 30, kTicksPerPort = 3;
+constexpr uint64_t kTicksPerPort = 3;
 constexpr size_t kKeptFree = 64 << 10;
 constexpr Duration kSendLimit = 2s;
 constexpr Duration kRpcGrace = 300ms;
 constexpr Duration kDiscardLimit = 10s;
 constexpr int kMaxRpcThreads = 64, kMaxOtherCalls = 40;  // of which: those without a reserve
 constexpr Duration kLongestCall = 60s;
+
+/// CPU time of all threads since the start.
+Duration CpuTime() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+}
 
 /// All processes of a node read the same file; one of them reports its errors.
 bool LogsConfigFile(std::string_view process) {
@@ -290,11 +299,12 @@ void Process::Stop() {
 }
 
 void Process::Tick() {
-  // Gives memory that a burst left free back to the machine.
-  if (++ticks_ % kTicksPerTrim == 0) malloc_trim(kKeptFree);
-  if (ticks_ % kTicksPerForget == 0) ForgetPagesOfFiles();
+  if (ticks_.trim.IsDue(CpuTime())) {
+    malloc_trim(kKeptFree);
+    ForgetPagesOfFiles();
+  }
   strands_.Retry();
-  if (ticks_ % kTicksPerPort == 0 && !port_.listens())
+  if (++ticks_.count % kTicksPerPort == 0 && !port_.listens())
     strands_.Run("metrics-port", [this] { port_.Retry(); });
   health_.Set({.turned_at = clock_.Now(),
                .health = service_->GetHealth(),

@@ -19,6 +19,7 @@
 #include "libs/daemon/access.h"
 #include "libs/daemon/event_recorder.h"
 #include "libs/daemon/flags.h"
+#include "libs/daemon/idle_trim.h"
 #include "libs/daemon/lock_file.h"
 #include "libs/daemon/log_sink.h"
 #include "libs/daemon/metrics.h"
@@ -118,7 +119,10 @@ class Process final : public ServiceContext {
   std::unique_ptr<bus::NatsBus> bus_;     // used and destroyed on the loop
   std::unique_ptr<Service> service_;      // used and destroyed on the loop
   std::unique_ptr<exec::Periodic> tick_;  // used and destroyed on the loop
-  uint64_t ticks_ = 0;                    // of the loop
+  struct {
+    uint64_t count = 0;
+    IdleTrim trim;
+  } ticks_;  // used on the loop
   std::unique_ptr<grpc::Service> admin_;
   std::vector<std::unique_ptr<grpc::Service>> guarded_;  // what is served
   std::unique_ptr<rpc::Server> rpc_;

@@ -21,6 +21,7 @@
 #include "libs/daemon/process.h"
 #include "libs/daemon/service.h"
 #include "libs/daemon/supervisor.h"
+#include "libs/rpc/library.h"
 
 namespace splitlet::daemon {
 namespace {
@@ -35,10 +36,10 @@ StatusOr<config::KubeletConfig> ReadConfig(const std::string& path, config::Read
   return config::KubeletConfig::Load(path, content, reading);
 }
 
-/// Many threads come and go. With an arena for each, memory of a burst would be spread over all
-/// arenas and never freed. Two arenas are enough for the few allocations at the same time.
+/// Many threads come and go. Each further arena would keep pages of a burst that other threads
+/// could use. A single arena is enough for the few allocations at the same time.
 void BoundArenas() {
-  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);  // fixed: it would grow with the largest block freed
 }
 
@@ -104,6 +105,7 @@ Status Run(CommandLine line, const MakeService& make, const sigset_t& stop_signa
   if (line.check_only) return OkStatus();
   RETURN_IF_ERROR(Access(line.flags.process, config.splitlet.users, geteuid()).Check(),
                   "configuration: {}", line.flags.config_file);
+  rpc::SetUpLibrary();
   Process process(std::move(line.flags), std::move(config), tracing);
   RETURN_IF_ERROR(process.Start(make), "start");
   process.log().LogIfError(NotifySupervisor("READY=1"), "notify the supervisor");

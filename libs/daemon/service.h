@@ -97,6 +97,7 @@ class Service {
 
 /// An event for `kubectl describe` (kept by status). Best effort; never blocks.
 struct PodEvent {
+  enum class Step { kOther, kPullBegan, kPullEnded };  // of a start that status measures
   bool warning = false;
   std::string reason, message;        // "Pulled", "Successfully pulled ..."
   std::string name_space, name, uid;  // of the pod
@@ -105,6 +106,7 @@ struct PodEvent {
   bool init_container = false;        // `container` is one
   bool ephemeral_container = false;   // `container` is an ephemeral container
   std::map<std::string, std::string> annotations;
+  Step step = Step::kOther;
 };
 
 class EventRecorder {

@@ -1,9 +1,10 @@
 #pragma once
 
-/// A client's D-Bus: method calls, signals, and a callback for its loss. A lost bus stays lost; its
-/// user connects again. Real: connection.h; in memory: fake_bus.h.
-/// Threads: any, except that nothing here is called in a callback. Calls block; callbacks run on a
-///          thread of the bus and must not block: post to your loop (OnLoop).
+/// A client's connection to D-Bus: method calls, signals, and a callback for the loss of the bus. A
+/// lost bus stays lost; its user connects again. connection.h has the real bus, fake_bus.h one in
+/// memory.
+/// Threads: any, but callbacks must not call these functions. Calls block; callbacks run
+///          on a thread of the bus and must not block: post to your loop (OnLoop).
 /// Errors:  the peer's D-Bus error (errors.h), with name and text; UNAVAILABLE: the bus or the peer
 ///          is missing; DEADLINE_EXCEEDED.
 /// Source:  sd-bus(3).
@@ -35,7 +36,7 @@ struct Signal {
 
 /// Selects signals; an empty field matches any.
 struct SignalMatch {
-  std::string sender;  // a name of the bus, well-known or unique
+  std::string sender;  // a well-known or unique bus name
   ObjectPath path = {};
   std::string interface = {}, member = {};
 };
@@ -43,7 +44,7 @@ struct SignalMatch {
 using OnSignal = std::function<void(const Signal& signal)>;
 using OnLost = std::function<void(const Status& why)>;
 
-/// Signals come while the object exists; no callback runs after its destructor.
+/// Delivers signals while the object exists; no callback runs after its destructor.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -54,14 +55,14 @@ class Bus {
   virtual ~Bus() = default;
   /// The values of the reply.
   virtual StatusOr<Values> Call(const MethodCall& call, Deadline deadline) = 0;
-  /// OK once the bus has registered the match: from then on no signal is missed until the bus is
+  /// OK once the bus has registered the match. From then on no signal is missed until the bus is
   /// lost. The watch must not outlive the bus.
   virtual StatusOr<std::unique_ptr<Watch>> WatchSignals(const SignalMatch& match, OnSignal callback,
                                                         Deadline deadline) = 0;
 };
 
-/// Makes a bus; tests give a fake. `on_lost` is called once, unless the bus is destroyed before; it
-/// may be empty.
+/// Connects to a bus; tests use a fake. `on_lost` is called once, unless the bus is destroyed
+/// before; it may be empty.
 using Connect = std::function<StatusOr<std::unique_ptr<Bus>>(OnLost on_lost, Deadline deadline)>;
 
 /// Runs `callback` on the loop, which must outlive the watch or the bus.
@@ -76,7 +77,7 @@ inline OnLost LostOnLoop(exec::EventLoop& loop, OnLost callback) {
   };
 }
 
-/// org.freedesktop.DBus.Properties.Get; the value itself, not the variant around it.
+/// Calls org.freedesktop.DBus.Properties.Get; returns the value itself, not the variant around it.
 StatusOr<Value> GetProperty(Bus& bus, MethodCall object, const std::string& name,
                             Deadline deadline);
 

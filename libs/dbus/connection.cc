@@ -46,13 +46,13 @@ const char* OrAny(const std::string& text) { return text.empty() ? nullptr : tex
 
 uint64_t Micros(Duration d) { return static_cast<uint64_t>(std::max(d / 1us, Duration::rep{0})); }
 
-/// Owned by the thread in Run(), once it runs; before that by the connecting caller.
+/// Used by the thread in Run() once it runs; before that by the connecting caller.
 class Link final : public ServiceBus {
  public:
   Link(const SdBus& sd, ConnectOptions options) : sd_(sd), options_(std::move(options)) {}
   ~Link() override;
 
-  /// Waits until the bus has given this client its name.
+  /// Waits until the bus has assigned this client its name.
   Status Open(Deadline deadline);
   Status StartThread();
 
@@ -64,7 +64,7 @@ class Link final : public ServiceBus {
   void EndWatch(uint64_t id);
 
  private:
-  /// Called on the thread of the bus with OK, or with the reason of the loss.
+  /// Called on the thread of the bus, with OK or the reason of the loss.
   using Task = std::function<void(const Status& lost)>;
   struct Pending {
     Link& link;
@@ -75,7 +75,7 @@ class Link final : public ServiceBus {
     Link& link;
     OnSignal callback;
     std::promise<Status> taken;
-    bool answered = false;  // `taken` has its value
+    bool answered = false;  // true: `taken` has its value
     sd_bus_slot* slot = nullptr;
   };
 
@@ -101,7 +101,7 @@ class Link final : public ServiceBus {
   sd_bus* bus_ = nullptr;
   fs::Fd wake_{-1};
 
-  // Used by the thread alone.
+  // Used by the bus's thread only.
   std::map<Pending*, std::shared_ptr<Pending>> pending_;
   std::map<uint64_t, std::unique_ptr<Watched>> watched_;
   OnCall answer_;
@@ -109,7 +109,7 @@ class Link final : public ServiceBus {
   std::mutex mutex_;
   std::deque<Task> tasks_;
   bool stopping_ = false;
-  Status lost_;  // an error once no thread takes tasks
+  Status lost_;  // an error once the thread accepts no more tasks
 
   std::atomic<uint64_t> last_watch_ = 0;
   std::thread thread_;
@@ -136,11 +136,11 @@ Link::~Link() {
   sd_.bus_unref(bus_);
 }
 
-/// Makes one step, or waits for the next one.
+/// Processes one message, or waits for the next one.
 Status Link::Turn(std::optional<Deadline> until) const {
   const int done = sd_.process(bus_, nullptr);
   if (done < 0) return SdError(done);
-  if (done > 0) return OkStatus();  // there may be more
+  if (done > 0) return OkStatus();  // more messages may be waiting
   uint64_t timer_us = 0;
   const int events = sd_.get_events(bus_), fd = sd_.get_fd(bus_);
   if (events < 0) return SdError(events);
@@ -179,7 +179,7 @@ Status Link::StartThread() {
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error& e) {
-    return ResourceExhausted("no thread: {}", e.what());
+    return ResourceExhausted("cannot start a thread: {}", e.what());
   }
   return OkStatus();
 }
@@ -197,10 +197,10 @@ void Link::Post(Task task) {
   static_cast<void>(::write(wake_.get(), &one, sizeof(one)) == sizeof(one));
 }
 
-/// False: the thread is to end.
+/// False: the thread must end.
 bool Link::RunTasks() {
   uint64_t count = 0;
-  // An empty counter is fine.
+  // An empty counter is no error.
   static_cast<void>(::read(wake_.get(), &count, sizeof(count)) == sizeof(count));
   while (true) {
     Task task;
@@ -226,7 +226,7 @@ void Link::Run() {
   End(Cancelled("the connection to {} ends", options_.address));
 }
 
-/// Answers waiting and later calls with the error.
+/// Fails waiting and later calls with the error.
 void Link::End(const Status& why) {
   std::deque<Task> tasks;
   {
@@ -260,7 +260,7 @@ int Link::OnReply(sd_bus_message* reply, void* pending, sd_bus_error*) noexcept 
   if (found == key->link.pending_.end()) return 0;
   const auto held = found->second;
   held->link.pending_.erase(found);
-  // For a lost bus sd-bus makes up the answer of a timeout.
+  // For a lost bus sd-bus reports a timeout.
   held->done.set_value(held->link.sd_.is_open(held->link.bus_) > 0
                            ? held->link.ValuesOf(reply)
                            : StatusOr<Values>(Unavailable("the bus is lost")));
@@ -281,7 +281,8 @@ Status Link::Send(const MethodCall& call, uint64_t timeout_us, Pending& pending)
 }
 
 StatusOr<Values> Link::Call(const MethodCall& call, Deadline deadline) {
-  CHECK(thread_.get_id() != std::this_thread::get_id(), "{}: no call in a callback", call.member);
+  CHECK(thread_.get_id() != std::this_thread::get_id(), "{}: calls in a callback are not allowed",
+        call.member);
   const std::string what = fmt::format("{}.{}", call.interface, call.member);
   const auto pending = std::make_shared<Pending>(Pending{*this, {}});
   Post([this, &call, deadline, pending](const Status& lost) {
@@ -300,13 +301,13 @@ int Link::OnTaken(sd_bus_message* reply, void* watched, sd_bus_error*) noexcept 
   if (w.answered) return 0;
   w.answered = true;
   w.taken.set_value(w.link.ValuesOf(reply).status());
-  return 1;  // otherwise sd-bus closes the connection if the bus refuses
+  return 1;  // otherwise sd-bus would close the connection after a refusal by the bus
 }
 
 int Link::OnSignalMessage(sd_bus_message* signal, void* watched, sd_bus_error*) noexcept {
   const auto& w = *static_cast<Watched*>(watched);
   auto values = ReadValues(w.link.sd_, signal);
-  if (!values.ok()) return 0;  // a signal with types that Value lacks
+  if (!values.ok()) return 0;  // a signal with types that Value does not support
   w.callback({{Text(w.link.sd_.get_path(signal))},
               Text(w.link.sd_.get_interface(signal)),
               Text(w.link.sd_.get_member(signal)),
@@ -327,7 +328,7 @@ StatusOr<std::unique_ptr<Watch>> Link::WatchSignals(const SignalMatch& match, On
   const uint64_t id = ++last_watch_;
   auto made = std::make_unique<Watched>(Watched{*this, std::move(callback), {}});
   auto taken = made->taken.get_future();
-  // Shared, since a task is copied.
+  // Shared, because a task is copied.
   const auto held = std::make_shared<std::unique_ptr<Watched>>(std::move(made));
   Post([this, match, id, held](const Status& lost) {
     Watched& watched = **held;
@@ -345,7 +346,7 @@ StatusOr<std::unique_ptr<Watch>> Link::WatchSignals(const SignalMatch& match, On
 
 void Link::DropWatch(uint64_t id) {
   const auto found = watched_.find(id);
-  if (found == watched_.end()) return;  // the bus refused it
+  if (found == watched_.end()) return;  // the bus refused the match
   sd_.slot_unref(found->second->slot);
   watched_.erase(found);
 }
@@ -383,7 +384,7 @@ int Link::OnMessage(sd_bus_message* message, void* link, sd_bus_error*) noexcept
   const auto& self = *static_cast<const Link*>(link);
   uint8_t type = 0;
   if (self.sd_.get_type(message, &type) < 0 || type != SD_BUS_MESSAGE_METHOD_CALL) return 0;
-  // A caller without an answer has its deadline.
+  // The deadline ends a call without an answer.
   self.Reply(message).IgnoreError();
   return 1;
 }

@@ -24,7 +24,7 @@ MethodCall CallOf(const std::string& member, Values arguments = {}) {
   return {kName, {"/org/example"}, kInterface, member, std::move(arguments)};
 }
 
-/// A real bus, and a service on it that gives back what it gets.
+/// A real bus, and a service on it that echoes its arguments.
 class DbusConnection : public testing::Test {
  protected:
   Deadline Soon() const { return After(clock, 20s); }
@@ -37,7 +37,7 @@ class DbusConnection : public testing::Test {
       EXPECT_TRUE(service->Emit({{"/org/example"}, kInterface, "Told", call.arguments}).ok());
       return Values{};
     }
-    // "Hang": until the test is over; the bus of the service stands still.
+    // "Hang" blocks the service's bus until the test is over.
     released.get_future().wait();
     return Values{};
   }
@@ -104,7 +104,7 @@ TEST_F(DbusConnection, AFileDescriptorIsTheCallersOwn) {
     EXPECT_EQ(::write((*handle)->get(), "x", 1), 1);
     EXPECT_NE(::fcntl((*handle)->get(), F_GETFD) & FD_CLOEXEC, 0);
   }
-  // An echo through the same thread: what the messages held is closed by now.
+  // An echo through the same thread shows that all earlier messages are released.
   ASSERT_TRUE(bus->Call(CallOf("Echo"), Soon()).ok());
   char byte = 0;
   EXPECT_EQ(::read(reader.get(), &byte, 1), 1);
@@ -145,7 +145,7 @@ TEST_F(DbusConnection, SignalsComeWhileTheyAreWatched) {
   ASSERT_TRUE(bus->Call(CallOf("Tell", {Value(true)}), Soon()).ok());
   EXPECT_EQ(told.get_future().get(), Values{Value(true)});
   watch->reset();
-  // A second one would be a promise that is kept twice, which throws.
+  // A second call would fulfil a promise twice, which throws.
   ASSERT_TRUE(bus->Call(CallOf("Tell", {Value(false)}), Soon()).ok());
   ASSERT_TRUE(bus->Call(CallOf("Echo"), Soon()).ok());
 }

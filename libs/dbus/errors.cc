@@ -12,7 +12,7 @@ struct Named {
   StatusCode code;
 };
 
-/// ErrorNameOf returns the first name of a code.
+/// ErrorNameOf returns the first name for each code.
 constexpr Named kNames[] = {
     {"org.freedesktop.DBus.Error.ServiceUnknown", StatusCode::kUnavailable},
     {"org.freedesktop.DBus.Error.NameHasNoOwner", StatusCode::kUnavailable},

@@ -1,6 +1,6 @@
 #pragma once
 
-/// D-Bus errors as Status, and back for tests that answer calls.
+/// D-Bus errors as Status, and the reverse for tests that answer calls.
 /// Threads: pure functions, any.
 /// Source:  sd_bus_error(3); org.freedesktop.systemd1(5).
 

@@ -14,7 +14,7 @@
 
 namespace splitlet::dbus {
 
-/// Outlives the buses that are connected to it.
+/// Outlives the buses connected to it.
 class FakeDaemon {
  public:
   using OnCall = std::function<StatusOr<Values>(const MethodCall& call)>;
@@ -24,7 +24,7 @@ class FakeDaemon {
   void Emit(const Signal& signal);
   /// Loses all buses; the next connection is a new one.
   void LoseAll();
-  /// Result of connecting from now on; OK: a bus.
+  /// Result of each further connection; OK: a bus.
   void FailConnect(const Status& why) { connect_error_ = why; }
   Connect MakeConnect();
   StatusOr<std::unique_ptr<Bus>> Open(OnLost on_lost);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The functions of libsystemd that we use, loaded at first use and never unloaded. Linked, the
+/// The functions of libsystemd that we use, loaded at first use and never unloaded. Linking the
 /// library and its dependencies would cost memory in each process. Any thread.
 /// Errors: FAILED_PRECONDITION: the library or a function is missing.
 /// Source: sd-bus(3); docs/decisions/one-program.md.
@@ -51,7 +51,7 @@ struct SdBus {
   decltype(&sd_bus_message_exit_container) exit_container = nullptr;
 };
 
-/// The same object for the whole process, once it is loaded.
+/// One object for the whole process, once loaded.
 StatusOr<const SdBus*> LoadSdBus();
 
 }  // namespace splitlet::dbus

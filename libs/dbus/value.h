@@ -42,12 +42,12 @@ struct Fields {
 };
 
 struct Items {
-  std::string element;  // type of each: "s", "(sv)", "{sv}"
+  std::string element;  // type of each element: "s", "(sv)", "{sv}"
   Values values;
   bool operator==(const Items&) const;
 };
 
-/// Types y b i u x t d s o h v () a of the wire, without 16-bit integers and signatures.
+/// Supports the wire types y b i u x t d s o h v () a, without 16-bit integers and signatures.
 struct Value {
   std::variant<uint8_t, bool, int32_t, uint32_t, int64_t, uint64_t, double, std::string, ObjectPath,
                Handle, AnyValue, Fields, Items>

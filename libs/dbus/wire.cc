@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxValues = 100'000;
 
-/// Maps the result of an append or of a container.
+/// Converts the result of appending a value or opening a container.
 Status Checked(int result, const char* what) {
   return result >= 0 ? OkStatus() : Annotate(SdError(result), what);
 }
@@ -29,7 +29,7 @@ class Writer {
   }
   Status PutHeld(uint8_t held) const { return Basic(SD_BUS_TYPE_BYTE, &held); }
   Status PutHeld(bool held) const {
-    const int wide = held ? 1 : 0;  // sd-bus reads an int
+    const int wide = held ? 1 : 0;  // sd-bus reads a boolean as int
     return Basic(SD_BUS_TYPE_BOOLEAN, &wide);
   }
   Status PutHeld(int32_t held) const { return Basic(SD_BUS_TYPE_INT32, &held); }

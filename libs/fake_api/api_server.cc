@@ -53,12 +53,12 @@ Response FaultResponse(const FakeApiServer::Fault& fault, const Request& request
 
 class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  /// A request on its way.
+  /// A pending request.
   struct Pending {
     FakeUser user;
     Request request;
     Deadline deadline;
-    OnData on_data;  // empty: no stream
+    OnData on_data;  // empty: not a stream
     Done done;
   };
 
@@ -134,7 +134,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
     pending.done(std::move(answer));
   }
 
-  /// The answer, or nothing and `waiting`.
+  /// The answer, or none and `waiting` is set.
   std::optional<StatusOr<Response>> Take(const Pending& pending, Watches::WatchPtr& waiting) {
     if (pending.deadline.cancel != nullptr && pending.deadline.cancel->cancelled())
       return Cancelled("given up");
@@ -151,12 +151,12 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
     auto watch = handler.OpenWatch(pending.request);
     if (watch->end && watch->frames.empty()) return *watch->end;
     Fill(pending, *watch);
-    watch->frames.emplace_front();  // the head of the answer
+    watch->frames.emplace_front();  // empty frame: the head of the answer
     waiting = std::move(watch);
     return std::nullopt;
   }
 
-  /// Without a stream, the answer's body holds all frames of the watch.
+  /// Without streaming, the body holds all frames of the watch.
   static void Fill(const Pending& pending, Watches::Watch& watch) {
     watch.deadline = pending.deadline;
     watch.on_data = pending.on_data;
@@ -201,7 +201,7 @@ class FakeApiServer::Impl : public std::enable_shared_from_this<Impl> {
     return std::nullopt;
   }
 
-  /// Ends the watch when the client gives up, and at its deadline.
+  /// Ends the watch when the client cancels, and at its deadline.
   void Guard(const Watches::WatchPtr& watch) {
     const std::weak_ptr<Impl> weak = weak_from_this();
     const auto tick = [weak] {

@@ -27,7 +27,7 @@ constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kWeb = "/api/v1/namespaces/default/pods/web";
 constexpr const char* kStrategic = "application/strategic-merge-patch+json";
 
-/// A watch and what it has said.
+/// A watch and its events so far.
 struct Heard {
   std::vector<std::string> types, names, versions;
   std::string raw;
@@ -35,7 +35,7 @@ struct Heard {
 
   void Take(std::string_view data) {
     raw += data;
-    if (data.empty()) return;  // the head
+    if (data.empty()) return;  // an empty piece reports the head
     const auto event = ParseJson(data);
     CHECK(event.ok(), "{}", data);
     types.push_back(event->TextOf("type"));
@@ -67,7 +67,7 @@ class FakeApi : public ::testing::Test {
   std::string MetaOf(const std::string& path, const std::string& field) {
     return JsonOf(Ask("GET", path)).Find("metadata")->TextOf(field);
   }
-  /// "409 Conflict"; the code alone for what is no error.
+  /// "409 Conflict" for an error; the bare code otherwise.
   static std::string Outcome(const Response& response) {
     const std::string code = std::to_string(response.code);
     if (response.code == 0 || response.code / 100 == 2) return code;
@@ -654,7 +654,7 @@ TEST_F(FakeApi, WhatATestPutsIsTaken) {
   const std::string path = "/api/v1/namespaces/new/pods/web";
   const auto heard = Watch("/api/v1/namespaces/new/pods?watch=1");
   api.Put(path, pod);
-  api.Put(path, pod);  // the same once more is nothing
+  api.Put(path, pod);  // storing the same object again is no change
   pod.mutable_metadata()->set_uid("u2");
   api.Put(path, pod);
   EXPECT_THAT(heard->types, ElementsAre("ADDED", "DELETED", "ADDED"));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A certificate authority in memory, for the fake API server and the programs of tests.
+/// A certificate authority in memory, for the fake API server and for test programs.
 /// Threads: any; the keys never change.
 /// Errors:  INVALID_ARGUMENT: unreadable PEM, or a request with a wrong signature.
 /// Units:   wall times.
@@ -31,7 +31,7 @@ class FakeAuthority {
   };
   struct SigningRequest {
     Subject subject;
-    bool other_names = false;  // mail addresses or URIs
+    bool other_names = false;  // true: also has mail addresses or URIs
   };
 
   FakeAuthority(const std::string& name, WallTime now);
@@ -41,7 +41,7 @@ class FakeAuthority {
 
   const std::string& certificate() const { return certificate_; }
   std::string Key() const;
-  /// Makes a new key for the certificate.
+  /// Creates a new key for the certificate.
   Issued Issue(const Subject& subject, const Terms& terms) const;
   static StatusOr<SigningRequest> Read(const std::string& request);
   StatusOr<std::string> Sign(const std::string& request, const Terms& terms) const;

@@ -27,7 +27,7 @@ template <class T, auto Free>
 using Owned = std::unique_ptr<T, Freer<Free>>;
 using Certificate = Owned<X509, X509_free>;
 
-/// PEM of a request with a key of its own. `names`: "DNS:n1,IP:10.0.0.1".
+/// PEM of a signing request with a new key. `names`: "DNS:n1,IP:10.0.0.1".
 std::string MakeRequest(const std::string& organization, const std::string& common_name,
                         const std::string& names) {
   const Owned<EVP_PKEY, EVP_PKEY_free> key(EVP_EC_gen("P-256"));
@@ -61,7 +61,7 @@ Certificate ReadCertificate(const std::string& pem) {
   return Certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
-/// By a chain to the authority, at `now`, for that purpose.
+/// Verifies a certificate against the authority, at `now`, for that purpose.
 bool Verifies(const std::string& ca, const std::string& pem, int purpose, WallTime now) {
   const Certificate root = ReadCertificate(ca), leaf = ReadCertificate(pem);
   const Owned<X509_STORE, X509_STORE_free> store(X509_STORE_new());

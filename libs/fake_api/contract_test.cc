@@ -3,7 +3,8 @@
 //
 //     KUBE_APISERVER=/path/kube-apiserver ETCD=/path/etcd build/asan/tests/fake_api_contract_test
 //
-// A difference in the second run is a fault of the fake server, or of the table.
+// A failure of the second run alone is a bug of the table; other failures are bugs of the fake
+// server.
 
 #include <gtest/gtest.h>
 
@@ -222,7 +223,7 @@ TEST_P(Contract, RealServer) {
   const char *const apiserver = std::getenv("KUBE_APISERVER"), *const etcd = std::getenv("ETCD");
   if (apiserver == nullptr || etcd == nullptr)
     GTEST_SKIP() << "KUBE_APISERVER and ETCD do not name the programs of an API server";
-  static RealSubject subject({.kube_apiserver = apiserver, .etcd = etcd});  // of all cases
+  static RealSubject subject({.kube_apiserver = apiserver, .etcd = etcd});  // shared by all cases
   Check(subject);
 }
 

@@ -77,7 +77,7 @@ std::vector<std::string> VerbsOf(const Kind& kind, const std::string& subresourc
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
-/// The kind of a subresource's body, where it differs from the object's.
+/// The kind of a subresource's body, if it differs from the object's.
 void SetKind(const std::string& subresource, const Kind& kind, Json& resource) {
   std::string group, version, name = kind.kind;
   if (subresource == "binding") name = "Binding";
@@ -136,8 +136,8 @@ Json OpenApiIndex() {
   return JsonObject({{"paths", std::move(paths)}});
 }
 
-/// Declares for each kind that the server validates fields. kubectl checks nothing else before
-/// it sends an object.
+/// Declares server-side field validation for each kind. kubectl checks only this before it sends an
+/// object.
 std::optional<Json> OpenApiOf(const std::string& root) {
   Json parameter = JsonObject({{"name", Json::String("fieldValidation")},
                                {"in", Json::String("query")},

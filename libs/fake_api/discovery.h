@@ -1,7 +1,7 @@
 #pragma once
 
-/// Discovery documents of the fake API server: versions, groups, resources, health; as many as
-/// kubectl reads.
+/// Discovery documents of the fake API server: versions, groups, resources and health, as far as
+/// kubectl reads them.
 /// Threads: pure functions, any; nothing fails.
 /// Source: Kubernetes API, "Discovery API", "Kubernetes API health endpoints".
 
@@ -14,7 +14,7 @@ namespace splitlet::fake_api {
 
 inline constexpr std::string_view kFakeVersion = "v1.36.0";
 
-/// nullopt if the path is no discovery document.
+/// nullopt if the path is not a discovery document.
 std::optional<apiclient::Response> Discover(const std::string& path);
 
 }  // namespace splitlet::fake_api

@@ -19,7 +19,7 @@ using apiclient::Reflector;
 using k8s::io::api::core::v1::Node;
 using k8s::io::api::core::v1::NodeList;
 
-/// Client and reflector against the server in memory, which keeps a real one's promises.
+/// Client and reflector against the server in memory, which behaves like a real one.
 class FollowFake : public testing::TestWithParam<ContentType> {
  protected:
   void Follow() {

@@ -83,7 +83,7 @@ void SetCondition(core::Pod& pod, const core::PodCondition& condition) {
   *pod.mutable_status()->add_conditions() = condition;
 }
 
-/// Binds a pod to a node, with the condition that a scheduler sets.
+/// Binds a pod to a node, and sets the scheduler's condition.
 std::unique_ptr<Message> Bound(const core::Pod& pod, const std::string& node, WallTime now) {
   auto bound = std::make_unique<core::Pod>(pod);
   bound->mutable_spec()->set_node_name(node);
@@ -288,7 +288,7 @@ StatusOr<Response> Handler::Create(const Call& call, std::unique_ptr<Message> ob
   if (Status checked = CheckNamespace(place); !checked.ok()) return checked;
   const Status prepared = PrepareCreate(place, *object, Rules());
   place.name = MetaOf(*object).name();
-  // The path of a creation has no name, but its refusal has.
+  // The path of a creation lacks the name, but a refusal contains it.
   if (!prepared.ok()) return ErrorResponse(prepared, &place, call.format);
   if (place.kind->resource == "pods") AddPullSecrets(place, *object);
   if (store_.Find(*place.kind, place.key()) != nullptr)
@@ -572,7 +572,7 @@ void Handler::Certify(const Place& place, const Message& object) {
   const bool decided = HasCondition(*csr, "Approved") || HasCondition(*csr, "Denied");
   if (!decided && IsKubeletRequest(*csr)) {
     AddCondition(*csr, "Approved", "AutoApproved", clock_.WallNow());
-    Write(place, std::move(csr));  // calls Certify again, which signs it
+    Write(place, std::move(csr));  // calls Certify again, which then signs the request
     return;
   }
   if (!HasCondition(*csr, "Approved") || HasCondition(*csr, "Failed") ||

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Answers one request of the fake API server, and then does the work of a cluster's controllers:
-/// accounts of namespaces, certificates, binding.
+/// Answers one request of the fake API server, then acts as the cluster's controllers: service
+/// accounts, certificates, binding.
 /// Threads: one at a time.
 /// Errors:  Status objects in the answers.
 /// Source:  Kubernetes API, reference and concepts.
@@ -35,10 +35,10 @@ class Handler {
   Response Serve(const Request& request, const FakeUser& user);
   /// True: call OpenWatch instead of Serve.
   static bool IsWatch(const Request& request);
-  /// The watch holds the frames that are due immediately. A refused watch has `end` set.
+  /// The watch contains the frames that are due immediately. A refused watch has `end` set.
   Watches::WatchPtr OpenWatch(const Request& request);
 
-  /// Writes without the rules for users: the server neither fills in nor refuses fields.
+  /// Writes without validation: the server neither fills in nor refuses fields.
   void Put(const Place& place, const Message& object);
   /// False if the object does not exist.
   bool Remove(const Place& place);
@@ -85,7 +85,7 @@ class Handler {
   Status CheckNamespace(const Place& place) const;
   Object Write(const Place& place, std::unique_ptr<Message> object);
   void Erase(const Place& place);
-  /// Does the controllers' work for an object that was written.
+  /// Acts as the controllers for an object that was written.
   void React(const Place& place, const Message& object);
   void EnsureNamespace(const std::string& name);
   /// Gives a pod without pull secrets those of its service account, as admission does.
@@ -98,10 +98,10 @@ class Handler {
   Store store_;
   Reviews reviews_;
   Settings settings_;
-  std::unique_ptr<FakeAuthority> authority_;  // made at first use
+  std::unique_ptr<FakeAuthority> authority_;  // created at first use
 };
 
-/// "limit=500&watch=1", unescaped.
+/// Parses "limit=500&watch=1" and unescapes its values.
 std::map<std::string, std::string> ParseQuery(std::string_view path);
 
 }  // namespace splitlet::fake_api

@@ -11,7 +11,7 @@
 namespace splitlet::fake_api {
 namespace {
 
-/// "REVISION PATH JSON"; a line without JSON is a deletion.
+/// "REVISION PATH JSON"; a line without JSON records a deletion.
 std::string LineOf(int64_t revision, const Kind& kind, const Object& object, bool gone) {
   const auto& meta = MetaOf(*object);
   std::string line =
@@ -39,7 +39,7 @@ Status ReadLine(const std::string& line, Store::Objects& objects, int64_t& revis
   return OkStatus();
 }
 
-/// Drops a last line without a newline: no client has the answer of that change.
+/// Drops a last line without a newline, because no client received an answer to that change.
 Status Read(const std::string& file, Store& store) {
   std::ifstream in(file, std::ios::binary);
   if (!in) return OkStatus();
@@ -62,7 +62,7 @@ StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& file, Store&
   std::error_code error;
   std::filesystem::remove(fresh, error);
   std::unique_ptr<Journal> journal(new Journal(fresh));
-  // The file holds secrets.
+  // Mode 0600, because the file holds secrets.
   std::filesystem::permissions(
       fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
   if (error) return Unavailable("{} cannot be written", file);

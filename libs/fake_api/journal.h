@@ -1,7 +1,8 @@
 #pragma once
 
 /// Keeps the objects of the fake API server in a file, so that a restart continues with them. Each
-/// change is in the file before its client gets the answer; a reboot may lose changes.
+/// change is written before its client gets the answer, but without fsync, so a reboot may lose
+/// changes.
 /// Threads: one at a time.
 /// Errors:  DATA_LOSS: the file is no journal. The program ends if a change cannot be written.
 /// Source:  Kubernetes API, "Resource versions".
@@ -16,8 +17,8 @@ namespace splitlet::fake_api {
 
 class Journal {
  public:
-  /// Restores the store from the file, if it exists; no watch can start before that. Then rewrites
-  /// the file with the store's objects alone.
+  /// Restores the store from the file, if it exists, before the first watch. Then rewrites the file
+  /// with only the store's objects.
   static StatusOr<std::unique_ptr<Journal>> Open(const std::string& file, Store& store);
 
   void OnChange(const Store::Change& change);

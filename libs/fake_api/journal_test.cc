@@ -55,7 +55,8 @@ TEST_F(JournalTest, AServerGoesOnFromWhatWasAnswered) {
     web = first.GetJson(kWebMap);
     account = Ask(first, "/api/v1/namespaces/default/serviceaccounts");
   }
-  Append(std::string("999999 ") + kWebMap + R"( {"data":)");  // killed while it wrote
+  // a kill during the write leaves half a line
+  Append(std::string("999999 ") + kWebMap + R"( {"data":)");
   for (uint64_t seed = 2; seed < 4; ++seed) {
     FakeApiServer next = Start(seed);
     EXPECT_EQ(next.GetJson(kWebMap), web) << "its UID and resourceVersion, too";

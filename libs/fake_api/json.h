@@ -17,7 +17,7 @@ namespace splitlet::fake_api {
 struct Json {
   enum class Kind { kNull, kPlain, kString, kMap, kList };
   Kind kind = Kind::kNull;
-  std::string text;  // plain: a number, true or false as JSON writes it; string: itself
+  std::string text;  // plain: a number, true or false in JSON's spelling; string: the string itself
   std::map<std::string, Json> members;
   std::vector<Json> items;
 
@@ -28,7 +28,7 @@ struct Json {
   bool is_null() const { return kind == Kind::kNull; }
   bool is_map() const { return kind == Kind::kMap; }
   bool is_list() const { return kind == Kind::kList; }
-  /// nullptr if this is no map or has no such member.
+  /// nullptr if this is not a map or lacks the member.
   Json* Find(const std::string& key);
   const Json* Find(const std::string& key) const;
   /// Text of a string or plain member; "" if absent.

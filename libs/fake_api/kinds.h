@@ -16,11 +16,11 @@ class Message;
 namespace splitlet::fake_api {
 
 struct Kind {
-  std::string group, version;  // "" and "v1" for the core
+  std::string group, version;  // "" and "v1" for the core group
   std::string resource, singular, kind;
   bool namespaced = false;
   const google::protobuf::Message* item = nullptr;
-  const google::protobuf::Message* list = nullptr;  // nullptr: never stored, as a review
+  const google::protobuf::Message* list = nullptr;  // nullptr: never stored, like a review
   bool has_status = false;
   bool has_generation = false;
   bool unconditional_update = true;  // accepts a PUT without resourceVersion
@@ -30,11 +30,11 @@ struct Kind {
   std::vector<std::string> short_names;
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
-  /// The name in errors: "pods", "leases.coordination.k8s.io".
+  /// The resource's name in errors: "pods", "leases.coordination.k8s.io".
   std::string full_name() const { return group.empty() ? resource : resource + "." + group; }
 };
 
-/// By group and then resource; never changes.
+/// Sorted by group, then resource; constant.
 const std::vector<Kind>& Kinds();
 const Kind& PodKind();
 const Kind& FindKind(std::string_view resource);
@@ -49,7 +49,7 @@ struct Place {
 std::optional<Place> ParsePath(std::string_view path);
 std::string PathOf(const Place& place);
 
-/// A part of a query or path, with %xx and + resolved.
+/// Unescapes a part of a query or path: %xx and +.
 std::string Unescaped(std::string_view text);
 
 }  // namespace splitlet::fake_api

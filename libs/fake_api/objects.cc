@@ -53,7 +53,7 @@ std::string ScalarText(const Message& holder, const kube::FieldInfo& info) {
   return "";
 }
 
-/// The API's reason for each of our status codes.
+/// The API's reason for each status code.
 struct Reason {
   StatusCode status;
   int code;
@@ -94,7 +94,7 @@ meta::Status StatusObject(const Status& status, const Place* place) {
     auto& details = *object.mutable_details();
     if (!place->name.empty()) details.set_name(place->name);
     if (!place->kind->group.empty()) details.set_group(place->kind->group);
-    // Validation names the kind, all other refusals the resource.
+    // Validation errors name the kind, all other refusals the resource.
     const bool invalid = reason.status == StatusCode::kFailedPrecondition;
     details.set_kind(invalid ? place->kind->kind : place->kind->resource);
   }

@@ -50,7 +50,7 @@ std::string Encode(const google::protobuf::Message& object, const TypeName& type
 std::string EncodeList(const Kind& kind,
                        const k8s::io::apimachinery::pkg::apis::meta::v1::ListMeta& meta,
                        const std::vector<Object>& items, Format format);
-/// A frame of a watch. `type`: "ADDED"...
+/// A frame of a watch. `type`: "ADDED" and so on.
 std::string EncodeEvent(std::string_view type, const google::protobuf::Message& object,
                         const TypeName& name, Format format);
 

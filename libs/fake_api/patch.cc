@@ -15,11 +15,11 @@ namespace {
 constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
 
-/// The rule by which a field merges a patch.
+/// How a patch merges into a field.
 struct Merging {
-  const kube::TypeInfo* type = nullptr;  // of the value, or of the list's items
+  const kube::TypeInfo* type = nullptr;  // type of the value, or of the list's items
   bool merges_list = false, replaces_map = false;
-  std::string key;  // identifies items of a merged list; "" for plain values
+  std::string key;  // field that identifies items of a merged list; "" for plain values
 };
 
 Merging MergingOf(const kube::TypeInfo* type, const std::string& name) {
@@ -36,7 +36,7 @@ Merging MergingOf(const kube::TypeInfo* type, const std::string& name) {
 
 bool IsDirective(const std::string& key) { return key.starts_with("$"); }
 
-/// The value of a patch where there was none: the patch without its directives.
+/// The value that a patch sets where none existed: the patch without its directives.
 Json WithoutDirectives(const Json& patch) {
   Json plain{patch.kind, patch.text, {}, {}};
   for (const auto& [key, value] : patch.members) {
@@ -133,7 +133,7 @@ void DeleteFromPlainLists(Json& document, const Json& patch) {
   }
 }
 
-/// A merged list without an explicit order takes the order of the patch.
+/// A merged list without an explicit order gets the order of the patch.
 void SetOrders(Json& document, const Json& before, const Json& patch, const kube::TypeInfo* type) {
   const Json nothing;
   for (const auto& [key, value] : patch.members) {
@@ -157,7 +157,7 @@ StatusOr<Json> MergeMember(const Json& before, const Json& patch, const Merging&
   return WithoutDirectives(patch);
 }
 
-// JSON patches.
+// JSON patches (RFC 6902).
 
 std::vector<std::string> PartsOf(std::string_view pointer) {
   std::vector<std::string> parts;

@@ -17,7 +17,7 @@ struct TypeInfo;
 namespace splitlet::fake_api {
 
 Json MergePatch(Json document, const Json& patch);
-/// `type` is the document's; nullptr: a map of plain values.
+/// `type` is the document's type; nullptr: a map of plain values.
 StatusOr<Json> StrategicMergePatch(Json document, const Json& patch, const kube::TypeInfo* type);
 StatusOr<Json> JsonPatch(Json document, const Json& operations);
 

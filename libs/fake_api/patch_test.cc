@@ -91,7 +91,7 @@ TEST(FakePatch, MergePatch) {
 
 TEST(FakePatch, JsonPatch) {
   const struct {
-    const char *name, *patch, *after;  // after: "" when it is refused
+    const char *name, *patch, *after;  // after: "" if the patch is refused
   } kCases[] = {
       {"add a member", R"([{"op":"add","path":"/b","value":1}])", R"({"a":[1,2],"b":1,"x/y":"z"})"},
       {"add an item", R"([{"op":"add","path":"/a/1","value":9}])", R"({"a":[1,9,2],"x/y":"z"})"},

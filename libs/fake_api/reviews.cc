@@ -239,7 +239,7 @@ void SignRequest(certificates::CertificateSigningRequest& request, const FakeAut
   const auto& usages = request.spec().usages();
   const int64_t lasts =
       request.spec().has_expiration_seconds() ? request.spec().expiration_seconds() : 365 * 86400;
-  // A short certificate starts now: backdating would take too much of its validity.
+  // A short-lived certificate starts now, because backdating would use up too much of its validity.
   const WallTime from = now - std::chrono::minutes{5};
   const auto signed_by =
       authority.Sign(request.spec().request(),

@@ -3,8 +3,8 @@
 /// Authentication and authorization of the fake API server: TokenReview, SubjectAccessReview,
 /// TokenRequest, and the signing of certificates.
 /// Threads: one at a time.
-/// Errors:  NOT_FOUND, ABORTED: the object that a token is bound to is missing or another one;
-///          FAILED_PRECONDITION: validation refuses the request.
+/// Errors:  NOT_FOUND, ABORTED: the object that a token is bound to is missing or was
+///          replaced; FAILED_PRECONDITION: validation refuses the request.
 /// Source:  Kubernetes API, "Authenticating", "Authorization", "Certificates and Certificate
 ///          Signing Requests".
 
@@ -34,11 +34,11 @@ struct FakeUser {
 
 /// "*" matches everything.
 struct AccessRule {
-  std::string who;  // a user, or "group:NAME"
+  std::string who;  // a user's name, or "group:NAME"
   std::string verb = "*", group = "*";
-  std::string resource = "*";  // with its subresource: "nodes/log"
+  std::string resource = "*";  // resource with subresource: "nodes/log"
   std::string name = "*";
-  std::string path;  // a URL that is no resource: "/healthz"; then the other fields do not count
+  std::string path;  // a URL that is no resource: "/healthz"; then the other fields are ignored
 };
 
 struct Access {
@@ -80,7 +80,7 @@ class Reviews {
   bool all_ = false;
 };
 
-/// True if one of the two kubelet signers signs the request; then it is approved automatically.
+/// True if one of the two kubelet signers signs the request, which is then approved automatically.
 bool IsKubeletRequest(const k8s::io::api::certificates::v1::CertificateSigningRequest& request);
 bool HasCondition(const k8s::io::api::certificates::v1::CertificateSigningRequest& request,
                   std::string_view type);

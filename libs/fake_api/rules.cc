@@ -180,7 +180,7 @@ void TakeConditions(const certificates::CertificateSigningRequest& given, bool d
   }
 }
 
-/// Copies the fields of `given` that may change into `after`, a copy of the stored object.
+/// Copies the changeable fields of `given` into `after`, a copy of the stored object.
 void UpdateSubresource(const std::string& subresource, const Message& given, Message& after) {
   if (auto* request = dynamic_cast<certificates::CertificateSigningRequest*>(&after)) {
     const auto& from = static_cast<const certificates::CertificateSigningRequest&>(given);
@@ -231,7 +231,7 @@ int64_t GraceOf(const Message& object, const DeleteRequest& request) {
   return grace < 0 ? 1 : grace;
 }
 
-/// Another deletion may only shorten the grace period of an object that is being deleted.
+/// A second deletion may only shorten the grace period of an object that is already being deleted.
 Deletion Shorten(const Message& before, const DeleteRequest& request) {
   const auto& meta = MetaOf(before);
   const int64_t old_grace = meta.deletion_grace_period_seconds();
@@ -273,7 +273,7 @@ Status PrepareCreate(const Place& place, Message& object, const RulesContext& co
   }
   Place named = place;
   named.name = meta.name();
-  // Names of certificate requests are not checked: kubelets use base64.
+  // Names of certificate requests are not validated, because kubelets use base64 in them.
   const bool free_name = place.kind->resource == "certificatesigningrequests";
   const std::string wrong = free_name ? std::string() : kube::CheckDnsSubdomain(meta.name());
   if (!wrong.empty())

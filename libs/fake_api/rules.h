@@ -20,7 +20,7 @@ struct RulesContext {
   Random& random;
 };
 
-/// Fills in the server's fields, the name too.
+/// Fills in the server's fields, including the name.
 Status PrepareCreate(const Place& place, google::protobuf::Message& object,
                      const RulesContext& context);
 
@@ -31,11 +31,11 @@ StatusOr<std::unique_ptr<google::protobuf::Message>> PrepareUpdate(
 
 struct DeleteRequest {
   std::optional<int64_t> grace_period_seconds;
-  std::string uid, resource_version;  // preconditions; "": none
+  std::string uid, resource_version;  // preconditions; "": no condition
 };
 struct Deletion {
   bool remove = false;
-  std::unique_ptr<google::protobuf::Message> updated;  // nullptr: unchanged
+  std::unique_ptr<google::protobuf::Message> updated;  // nullptr: the object stays unchanged
 };
 StatusOr<Deletion> PrepareDelete(const Place& place, const google::protobuf::Message& before,
                                  const DeleteRequest& request, WallTime now);
@@ -44,7 +44,7 @@ StatusOr<Deletion> PrepareDelete(const Place& place, const google::protobuf::Mes
 bool EndsWithUpdate(const google::protobuf::Message& object);
 
 std::string MakeUid(Random& random);
-/// The random part after generateName.
+/// The random suffix after generateName.
 std::string MakeSuffix(Random& random);
 
 }  // namespace splitlet::fake_api

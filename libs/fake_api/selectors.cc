@@ -36,7 +36,7 @@ struct Comparison {
   bool equal = true;
 };
 
-/// "a=b", "a==b", "a!=b".
+/// Parses "a=b", "a==b", "a!=b".
 std::optional<Comparison> ParseComparison(std::string_view text) {
   const size_t at = text.find('=');
   if (at == std::string_view::npos) return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kUnrecorded = 1000;
 
-/// The token of the next page: which list, and where it continues.
+/// The token of the next page: the list, and the key where it continues.
 struct Token {
   uint64_t snapshot = 0;
   size_t offset = 0;
@@ -136,7 +136,7 @@ void Store::Compact() {
 
 void Store::Restore(Objects objects, int64_t revision) {
   objects_ = std::move(objects);
-  // A revision can be used without a change, so the changes may have gaps.
+  // A revision may be used without a change, so the change numbers may have gaps.
   revision_ = std::max(revision_, revision) + kUnrecorded;
   Compact();
 }

@@ -42,14 +42,14 @@ class Store {
   struct Page {
     std::vector<Object> items;
     int64_t revision = 0;
-    std::string next;  // "": this is the last page
+    std::string next;  // "": this page is the last
     size_t remaining = 0;
   };
   struct PageQuery {
     const Kind& kind;
     std::string name_space;
     const Selector& selector;
-    size_t limit = 0;  // 0: all
+    size_t limit = 0;  // 0: no limit
     std::string next;
   };
   StatusOr<Page> ListPage(const PageQuery& query);
@@ -59,8 +59,8 @@ class Store {
   void Compact();
   /// By kind, then by key.
   using Objects = std::map<const Kind*, std::map<std::string, Object>>;
-  /// Replaces all objects without events; no watch can start before that. The next revision is
-  /// above `revision`.
+  /// Replaces all objects without events, before the first watch. The next revision is above
+  /// `revision`.
   void Restore(Objects objects, int64_t revision);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A kube-apiserver with an etcd of its own, for the contract test. It runs without controllers.
+/// Runs a kube-apiserver with its own etcd, without controllers, for the contract test.
 /// Owns:    two processes and their folder; both die with the test.
 /// Threads: one. The transport is a Transport of libs/apiclient.
 /// Errors:  a program that cannot be started, or is not ready within two minutes, fails the test.
@@ -31,7 +31,7 @@ class RealApiServer {
     std::string kube_apiserver, etcd;  // paths
   };
   explicit RealApiServer(Programs programs) : programs_(std::move(programs)) {
-    ::signal(SIGPIPE, SIG_IGN);  // as HttpsTransport asks
+    ::signal(SIGPIPE, SIG_IGN);  // HttpsTransport requires this
     WriteKeys();
     etcd_ = harness::Spawn(
         {.argv = {programs_.etcd, "--data-dir", folder_ / "etcd", "--listen-client-urls", etcd_url_,
@@ -51,7 +51,7 @@ class RealApiServer {
   RealApiServer& operator=(const RealApiServer&) = delete;
 
   apiclient::Transport& transport() { return *transport_; }
-  /// The watch cache of the new process begins now: older resourceVersions are too old for it.
+  /// The watch cache of a new process starts now, so older resourceVersions are too old for it.
   void Restart() {
     Kill(apiserver_);
     Start();
@@ -63,7 +63,7 @@ class RealApiServer {
     ::kill(pid, SIGKILL);
     ::waitpid(std::exchange(pid, 0), nullptr, 0);
   }
-  /// The port is free now; another program may take it before ours does.
+  /// The port is free now, but another program may take it before the server does.
   static int FreePort() {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -108,18 +108,19 @@ class RealApiServer {
   void Start() {
     transport_ = nullptr;
     apiserver_ = harness::Spawn(
-        {.argv =
-             {programs_.kube_apiserver, "--etcd-servers=" + etcd_url_, "--bind-address=127.0.0.1",
-              "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
-              fmt::format("--secure-port={}", port_), "--tls-cert-file=" + (folder_ / "server.crt"),
-              "--tls-private-key-file=" + (folder_ / "server.key"),
-              "--client-ca-file=" + (folder_ / "ca.crt"), "--authorization-mode=RBAC",
-              "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-              "--service-account-key-file=" + (folder_ / "server.key"),
-              "--service-account-signing-key-file=" + (folder_ / "server.key"),
-              "--service-cluster-ip-range=10.96.0.0/16",
-              // ServiceAccount needs accounts that a controller makes, and no controller runs here.
-              "--disable-admission-plugins=ServiceAccount"},
+        {.argv = {programs_.kube_apiserver, "--etcd-servers=" + etcd_url_,
+                  "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+                  "--endpoint-reconciler-type=none", fmt::format("--secure-port={}", port_),
+                  "--tls-cert-file=" + (folder_ / "server.crt"),
+                  "--tls-private-key-file=" + (folder_ / "server.key"),
+                  "--client-ca-file=" + (folder_ / "ca.crt"), "--authorization-mode=RBAC",
+                  "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                  "--service-account-key-file=" + (folder_ / "server.key"),
+                  "--service-account-signing-key-file=" + (folder_ / "server.key"),
+                  "--service-cluster-ip-range=10.96.0.0/16",
+                  // The admission plugin ServiceAccount needs accounts from a controller, and no
+                  // controller runs here.
+                  "--disable-admission-plugins=ServiceAccount"},
          .env = {},
          .output = folder_ / "kube-apiserver.log"});
     auto connected = apiclient::Connect({.clock = clock_,

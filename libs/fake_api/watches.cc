@@ -21,7 +21,8 @@ bool Covers(const Watch& watch, const google::protobuf::Message& object) {
   return watch.selector.Matches(object);
 }
 
-/// A watch gets ADDED when an object begins to match its selector, DELETED when it stops.
+/// A watch gets ADDED when an object begins to match its selector, and DELETED when it stops
+/// matching.
 std::optional<std::string_view> EventFor(const Watch& watch, const Store::Change& change) {
   if (watch.kind != change.kind || watch.end) return std::nullopt;
   const bool was = change.before != nullptr && Covers(watch, *change.before);
@@ -46,7 +47,8 @@ void Watches::Send(Watch& watch, const Store::Change& change) {
 }
 
 void Watches::OnChange(const Store::Change& change) {
-  std::map<std::pair<std::string_view, Format>, std::string> frames;  // shared by watches
+  // encoded frames, shared by watches
+  std::map<std::pair<std::string_view, Format>, std::string> frames;
   for (const auto& watch : watches_) {
     const auto type = EventFor(*watch, change);
     if (!type) continue;

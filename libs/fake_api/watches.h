@@ -20,17 +20,17 @@ namespace splitlet::fake_api {
 
 class Watches {
  public:
-  /// A watch of one collection. With `kind` null: an answer that hangs.
+  /// A watch of one collection. A null `kind` marks a hanging answer.
   struct Watch {
     const Kind* kind = nullptr;
     std::string name_space, name;  // "": all
     Selector selector;
     Format format = Format::kJson;
     bool bookmarks = false;
-    std::optional<Clock::Time> until;  // its timeoutSeconds
+    std::optional<Clock::Time> until;  // end of its timeoutSeconds
     Deadline deadline;
     int cancel_id = 0;
-    std::function<void()> go_on;  // of a hanging answer: serves the request after all
+    std::function<void()> go_on;  // for a hanging answer: serves the request after all
     apiclient::Transport::OnData on_data;
     apiclient::Transport::Done done;
 
@@ -42,7 +42,7 @@ class Watches {
 
   void Add(WatchPtr watch) { watches_.push_back(std::move(watch)); }
   void OnChange(const Store::Change& change);
-  /// Send and SendAll reach one watch alone: a change, or the objects of a list.
+  /// Send and SendAll reach only one watch: a change, or the objects of a list.
   static void Send(Watch& watch, const Store::Change& change);
   static void SendAll(Watch& watch, const std::vector<Object>& objects);
   static void Bookmark(Watch& watch, int64_t revision, bool initial_end = false);

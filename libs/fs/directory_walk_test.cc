@@ -21,7 +21,7 @@ class DirectoryWalk : public testing::Test {
     std::ofstream(dir_ / "a/file") << "x";
     std::filesystem::create_directory_symlink("../a", dir_ / "d/link");
   }
-  /// Names of the entries; each directory named in `removed` goes when it is visited.
+  /// Names of the entries; each directory named in `removed` is removed while it is visited.
   std::vector<std::string> Walk(int depth, const std::string& removed = "none") {
     std::vector<std::string> names;
     ForEachEntryBelow(dir_.path(), depth, [&](const std::filesystem::directory_entry& entry) {

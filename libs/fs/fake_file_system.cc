@@ -49,6 +49,15 @@ void FakeFileSystem::SetFull(const std::string& prefix, bool full) {
   full_[prefix] = full;
 }
 
+void FakeFileSystem::MakeSocket(const std::string& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    CHECK(nodes_.contains(ParentOf(path)), "no directory for {}", path);
+    nodes_[path] = NewNode(FileInfo::Kind::kSocket, "");
+  }
+  Changed(path);
+}
+
 void FakeFileSystem::SetMountPoint(const std::string& path) {
   const std::lock_guard lock(mutex_);
   mounts_.push_back(path);

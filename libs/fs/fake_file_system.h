@@ -22,21 +22,25 @@ class FakeFileSystem final : public FileSystem {
  public:
   explicit FakeFileSystem(const Clock& clock);
 
-  /// Every operation on `prefix` or below gives this error; OK heals.
+  /// Every operation at `prefix` or below returns this error; OK removes the fault.
   void Fail(const std::string& prefix, const Status& status);
-  /// Runs before each operation ("replace", "read", ...), without a lock; an error is what the
-  /// operation gives. For delays (Scheduler::Charge), crashed processes (CANCELLED) and counting.
+  /// Runs before each operation ("replace", "read", ...), without a lock; an error becomes the
+  /// operation's result. For delays (Scheduler::Charge), crashed processes (CANCELLED) and
+  /// counting.
   void SetHook(std::function<Status(std::string_view operation, const std::string& path)> hook);
-  /// Nothing grows at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs, MakeDirsBelow and
-  /// MakeSymlink give RESOURCE_EXHAUSTED; ReplaceFrom does not.
+  /// Simulates a full disk at `prefix` or below: Replace, Overwrite, Allocate, MakeDirs,
+  /// MakeDirsBelow and MakeSymlink return RESOURCE_EXHAUSTED; ReplaceFrom does not.
   void SetFull(const std::string& prefix, bool full);
+  /// A socket in an existing directory, in the place of what was there; each has another inode.
+  void MakeSocket(const std::string& path);
   void SetMountPoint(const std::string& path);
   /// Unmounts the path; the files there are gone.
   void EndMountPoint(const std::string& path);
   /// Sets owner and mode of an existing file. A file that replaces it belongs to this process.
   void SetOwner(const std::string& path, uint32_t owner, uint32_t mode);
   void SetUsage(const std::string& prefix, const DiskUsage& usage);
-  /// Files go back to their last synced content; those never synced are gone.
+  /// Simulates a power cut: files return to their last synced content, and files never synced
+  /// disappear.
   void PowerCut();
 
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
@@ -62,15 +66,15 @@ class FakeFileSystem final : public FileSystem {
   friend class FakeFileWatcher;
   struct Node {
     FileInfo::Kind kind = FileInfo::Kind::kDirectory;
-    std::string content;  // of a symlink: its target
+    std::string content;  // for a symlink: its target
     uint64_t inode = 0;
     WallTime modified;
-    uint64_t allocated = 0;  // of a spare: its reserved blocks, which are not filled here
+    uint64_t allocated = 0;  // for a spare file: its reserved blocks, which the fake does not fill
     uint32_t owner = ::geteuid(), mode = 0600;
   };
   using Nodes = std::map<std::string, Node>;
   Status Enter(std::string_view operation, const std::string& path);
-  /// The path with every symlink on the way followed; the last one only with `last`.
+  /// The path with all symlinks resolved; the last component only with `last`.
   StatusOr<std::string> Resolve(const std::string& path, bool last, int depth = 0) const;
   Status MakeDirsAt(const std::string& path);
   Status CheckRoom(const std::string& path) const;
@@ -96,7 +100,7 @@ class FakeFileSystem final : public FileSystem {
 };
 
 /// Reports changes at the path and below it, and its creation and removal, on the thread that makes
-/// the change. A test may mute it, as if events were lost, or end its watch.
+/// the change. A test may mute the watcher, as if events were lost, or end its watch.
 class FakeFileWatcher final : public FileWatcher {
  public:
   explicit FakeFileWatcher(FakeFileSystem& files) : files_(files) {}
@@ -105,7 +109,7 @@ class FakeFileWatcher final : public FileWatcher {
   void Mute(bool muted) { muted_ = muted; }
   /// Result of Start from now on.
   void FailStart(const Status& why) { start_error_ = why; }
-  /// Nothing is watched from now on, until the next Start.
+  /// Stops watching until the next Start.
   void Lose(const Status& why);
   int starts() const { return starts_; }
 

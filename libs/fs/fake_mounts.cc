@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxLinks = 40;
 
-/// The path itself may not leave the root, whatever its links do.
+/// The path itself must not leave the root, whatever its links do.
 bool StepsOut(const std::vector<std::string>& names) {
   int depth = 0;
   return std::ranges::any_of(
@@ -36,7 +36,7 @@ StatusOr<std::string> ResolveBeneath(FakeFileSystem& files, const std::string& r
       reached += "/" + name;
       continue;
     }
-    if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
+    if (++links > kMaxLinks) return OutOfRange("its links are dangling");
     if (target->starts_with("/")) reached.clear();
     const auto names = NamesOf(*target);
     left.insert(left.begin(), names.begin(), names.end());

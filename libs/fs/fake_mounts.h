@@ -1,6 +1,6 @@
 #pragma once
 
-/// Mounts over files in memory. Files written at a mount point go away with the mount.
+/// Mounts over files in memory. Unmounting removes the files written at the mount point.
 /// Threads: one.
 
 #include <map>
@@ -15,10 +15,10 @@ class FakeMounts final : public Mounts {
  public:
   explicit FakeMounts(FakeFileSystem& files) : files_(files) {}
 
-  /// Result of Mount, or Unmount, from now on.
+  /// Result of further calls to Mount or Unmount.
   void FailMount(const Status& why) { mount_error_ = why; }
   void FailUnmount(const Status& why) { unmount_error_ = why; }
-  /// The topmost mount, by path. A bind mount has the type "bind" and its source as options.
+  /// The topmost mount at each path. A bind mount has the type "bind" and its source as options.
   const std::map<std::string, MountRequest>& mounted() const { return mounted_; }
 
   StatusOr<bool> IsMountPoint(const std::string& path) override {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Groups of files in memory; a renamed file keeps its group.
+/// Owners and groups of files in memory; a renamed file keeps them.
 /// Threads: one.
 
 #include <functional>
@@ -18,11 +18,11 @@ class FakeOwnership final : public Ownership {
  public:
   explicit FakeOwnership(FakeFileSystem& files) : files_(files) {}
 
-  /// Result of each entry from now on.
+  /// Result for each further entry.
   void Fail(const Status& why) { error_ = why; }
-  /// Before each entry of a group.
+  /// Called before each entry of a group change.
   void SetOnEach(std::function<void()> on_each) { on_each_ = std::move(on_each); }
-  /// Unset: no call gave the file to a group.
+  /// Unset: no call set the file's group.
   std::optional<GroupAccess> AccessOf(const std::string& path) {
     const auto info = files_.Stat(path, false);
     const auto found = info.ok() ? given_.find(info->inode) : given_.end();
@@ -30,7 +30,7 @@ class FakeOwnership final : public Ownership {
     return found->second;
   }
 
-  /// Unset: no call gave the file to a user.
+  /// Unset: no call set the file's owner.
   std::optional<uint32_t> UserOf(const std::string& path) {
     const auto info = files_.Stat(path, true);
     const auto found = info.ok() ? users_.find(info->inode) : users_.end();

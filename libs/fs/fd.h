@@ -1,6 +1,7 @@
 #pragma once
 
-/// A file descriptor that is closed with its owner, used by one thread; and what is read from it.
+/// A file descriptor that is closed with its owner, for one thread; and functions that read from
+/// it.
 
 #include <unistd.h>
 
@@ -31,12 +32,13 @@ class Fd {
   int fd_;
 };
 
-/// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. A folder, pipe or device
-/// is an error.
+/// Reads the whole file; RESOURCE_EXHAUSTED if it is longer than `max_bytes`. A folder, pipe or
+/// device is an error.
 StatusOr<std::string> ReadFile(const Fd& fd, uint64_t max_bytes);
 
-/// Opens for reading a file that the descriptor only names (O_PATH). A folder, pipe or device is an
-/// error and is not opened: some devices act on being opened, as a watchdog does.
+/// Opens a file for reading that the descriptor only names (O_PATH). A folder, pipe or device is an
+/// error and is not opened, because opening a device may have an effect, such as starting a
+/// watchdog.
 StatusOr<Fd> OpenRegularFile(const Fd& named);
 
 }  // namespace splitlet::fs

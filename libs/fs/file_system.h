@@ -1,7 +1,7 @@
 #pragma once
 
-/// Files behind one interface: bounded reads, atomic replacement, listing, statfs. The real one and
-/// the fake in memory pass one contract test; file_watcher.h watches.
+/// Files behind one interface: bounded reads, atomic replacement, listing, statfs. The real file
+/// system and the fake one pass the same contract test. file_watcher.h reports changes.
 /// Threads: any; calls block on the disk, so not on a loop thread.
 /// Errors: by errno (ErrnoStatus), the reason only.
 /// Units: bytes; wall times for people only.
@@ -30,12 +30,12 @@ struct DirEntry {
 
 struct DiskUsage {
   uint64_t capacity_bytes = 0;
-  uint64_t available_bytes = 0;  // to a user who is not root
+  uint64_t available_bytes = 0;  // space for users other than root
   uint64_t inodes = 0;
   uint64_t inodes_free = 0;
 };
 
-/// A file's content, and who may have written it.
+/// A file's content, its owner and its mode.
 struct OwnedText {
   std::string text;
   uint32_t owner = 0;  // user id
@@ -45,13 +45,14 @@ struct OwnedText {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  /// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`. Follows symlinks; a
+  /// Reads the whole file; RESOURCE_EXHAUSTED if it is longer than `max_bytes`. Follows symlinks; a
   /// loop is INVALID_ARGUMENT.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
-  /// The same, with owner and mode of the very file that was read.
+  /// Like Read, with owner and mode of the same opened file.
   virtual StatusOr<OwnedText> ReadOwned(const std::string& path, uint64_t max_bytes) = 0;
-  /// Replaces the file whole: written beside it, renamed over it. With `fsync`, file and folder are
-  /// on disk on return. Makes missing folders. Mode 0600 unless given.
+  /// Replaces the whole file: writes a temporary file in the same folder, then renames it. With
+  /// `fsync`, file and folder are on disk on return. Creates missing folders. The default mode is
+  /// 0600.
   struct WriteOptions {
     bool fsync = false;
     uint32_t mode = 0600;
@@ -60,13 +61,13 @@ class FileSystem {
                          WriteOptions options) = 0;
   /// Sorted by name; NOT_FOUND if the directory does not exist.
   virtual StatusOr<std::vector<DirEntry>> List(const std::string& path) = 0;
-  /// `follow`: of the target of a symlink.
+  /// `follow`: stats the target of a symlink.
   virtual StatusOr<FileInfo> Stat(const std::string& path, bool follow) = 0;
-  /// Makes the missing directories, with exactly this mode whatever the umask. Follows links in the
-  /// existing part of the path; a link in the place of a directory that it makes is an error.
+  /// Creates the missing directories, with exactly this mode whatever the umask. Follows links in
+  /// the existing part of the path; a link in place of a new directory is an error.
   virtual Status MakeDirs(const std::string& path, uint32_t mode) = 0;
-  /// Makes the folder `below` in the folder `root`, with its parents, as MakeDirs does. Below the
-  /// root no link is followed. ALREADY_EXISTS if something on the way is no directory.
+  /// Creates the folder `below` in the folder `root`, with its parents, like MakeDirs, but follows
+  /// no link below the root. ALREADY_EXISTS if a component of the path is no directory.
   virtual Status MakeDirsBelow(const std::string& root, const std::string& below,
                                uint32_t mode) = 0;
   virtual Status MakeSymlink(const std::string& target, const std::string& path) = 0;
@@ -82,12 +83,12 @@ class FileSystem {
   /// the new content. A kill during the write may leave the end of the old content. NOT_FOUND if
   /// the file does not exist, INVALID_ARGUMENT for a link or no regular file.
   virtual Status Overwrite(const std::string& path, std::string_view content) = 0;
-  /// Makes a file with so many bytes reserved on the disk and arbitrary content. Makes missing
-  /// folders. Only the owner may read it.
+  /// Creates a file with this many bytes reserved on the disk and arbitrary content. Creates
+  /// missing folders. Only the owner can read it.
   virtual Status Allocate(const std::string& path, uint64_t bytes) = 0;
-  /// Replaces the file at `path` as Replace does, by a file that Allocate made: the content goes
-  /// into reserved blocks, so it succeeds on a full disk. Both are on one file system; the folder
-  /// exists; the content fits into the reserved bytes.
+  /// Replaces the file at `path` like Replace, by a file that Allocate made. The content goes into
+  /// reserved blocks, so it succeeds on a full disk. Both files must be on one file system, the
+  /// folder must exist, and the content must fit into the reserved bytes.
   virtual Status ReplaceFrom(const std::string& spare, const std::string& path,
                              std::string_view content, WriteOptions options) = 0;
   virtual Status Rename(const std::string& from, const std::string& to) = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Reports that something below a path changed, and for a directory the names of its entries. A
-/// report is a hint: the reader reads the files itself.
+/// Reports that something below a path changed, and for a directory the names of its changed
+/// entries. A report is a hint: the caller reads the files itself.
 /// Threads: the callbacks run on a thread of the watcher; post to your loop.
 /// Errors: by errno, at Start and later; the caller starts the watcher again.
 
@@ -16,7 +16,7 @@ namespace splitlet::fs {
 /// Possible changes: entries of the watched directory by name, or anything at or below the path.
 class Hint {
  public:
-  /// At most so many names; with more changes the reader reads the whole directory.
+  /// Limit of the number of names; with more changes the caller reads the whole directory.
   static constexpr size_t kMostNames = 64;
   static Hint Anything() {
     Hint hint;
@@ -45,7 +45,7 @@ class FileWatcher {
   virtual ~FileWatcher() = default;
   struct Callbacks {
     std::function<void(const Hint& hint)> on_change;
-    std::function<void(const Status& why)> on_lost;  // the watch has ended
+    std::function<void(const Status& why)> on_lost;  // called when the watch has ended
   };
   /// Watches a directory, or the directory of a file. While it does not exist, its nearest existing
   /// parent is watched. Call again only after an error or on_lost.

@@ -32,7 +32,7 @@ namespace {
 
 using harness::TempDir;
 
-/// The contract of every FileSystem, real or fake.
+/// Contract of every FileSystem, real or fake.
 class FileSystemContract : public testing::TestWithParam<bool> {
  protected:
   FileSystemContract() {
@@ -377,7 +377,7 @@ TEST_P(FileSystemContract, TheReserveIsMadeOnceAndComesBackAsFarAsItWasSpent) {
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles - 1);
   ASSERT_TRUE(reserve.Keep().ok());
   EXPECT_EQ(Names("reserve").size(), Reserve::kFiles);
-  // A record that is too long for one file gets all files of the reserve.
+  // A record that is too long for one reserve file uses all of them.
   const std::string all(Reserve::kFileBytes + 1, 'x');
   EXPECT_TRUE(reserve.Write(At("facts/a"), all, {}).ok());
   EXPECT_EQ(files_->Stat(At("facts/a"), false)->size, all.size());
@@ -447,7 +447,7 @@ TEST(RealFiles, APipeIsNotOverwritten) {
 INSTANTIATE_TEST_SUITE_P(Real, FileSystemContract, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(Fake, FileSystemContract, testing::Values(false));
 
-/// Takes from this thread the right to read files of other users.
+/// Takes from this thread the capability to read files of other users.
 class WithoutRights {
  public:
   WithoutRights() : before_(::setfsuid(65534)) {}
@@ -497,13 +497,14 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
-/// Trees that pods may leave: very deep, very wide, closed, and full of links to files of others.
+/// Trees that pods may leave behind: very deep, very wide, unreadable, or full of links to others'
+/// files.
 class RemoveTree : public testing::Test {
  protected:
   RemoveTree() { EXPECT_EQ(::mkdir(tree().c_str(), 0755), 0); }
   std::string tree() const { return dir_.path() + "/tree"; }
-  /// A chain of folders below the tree, with a file in each. Names are short, the path is far above
-  /// what a path may be.
+  /// A chain of folders below the tree, with a file in each. Names are short, but the path is far
+  /// longer than the kernel allows.
   void MakeChain(int depth) const {
     Fd at(::open(tree().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (int i = 0; i < depth; ++i) {
@@ -525,7 +526,7 @@ class RemoveTree : public testing::Test {
   RealFileSystem files_;
 };
 
-/// Few descriptors for the rest of a test.
+/// Leaves few free descriptors for the rest of a test.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {
@@ -584,11 +585,11 @@ TEST_F(RemoveTree, AFolderIsMadeInWhatWasThereAndNotInALinkThatTookItsPlace) {
   struct stat info {};
   ASSERT_EQ(::stat((tree() + "/new/deeper").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777u, 0777u);
-  // A folder that exists keeps its mode, through a link too.
+  // An existing folder keeps its mode, also through a link.
   EXPECT_TRUE(files_.MakeDirs(tree() + "/link", 0777).ok());
   ASSERT_EQ(::stat((dir_.path() + "/victim").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777u, 0700u);
-  // A link to nothing is no folder, and none is made where it points.
+  // A dangling link is no folder, and no folder is created at its target.
   ASSERT_EQ(::symlink((dir_.path() + "/nothing").c_str(), (tree() + "/dangling").c_str()), 0);
   EXPECT_FALSE(files_.MakeDirs(tree() + "/dangling", 0777).ok());
   EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/nothing"));
@@ -631,7 +632,7 @@ TEST(Gzip, AFileIsCompressedWithItsModeAndReadsBack) {
 TEST(Gzip, WhatCannotBeWrittenLeavesNothing) {
   const TempDir dir;
   RealFileSystem files;
-  // A pseudo-random text does not get smaller, so that zlib's output reaches the limit below.
+  // A pseudo-random text does not compress, so that zlib's output reaches the limit below.
   std::string noise(1 << 20, '\0');
   std::generate(noise.begin(), noise.end(), [x = 1u]() mutable {
     x = x * 1664525u + 1013904223u;

@@ -35,7 +35,7 @@ Status Copy(int from, Gzip to) {
     if (::gzwrite(to.get(), buffer.data(), static_cast<unsigned>(n)) != n) return ErrorOf(to.get());
   }
   errno = 0;
-  // gzclose writes the last bytes.
+  // gzclose writes the last bytes, so its result counts.
   const int closed = ::gzclose(to.release());
   if (closed == Z_OK) return OkStatus();
   return closed == Z_ERRNO && errno != 0 ? LastError() : Internal("zlib: error {}", closed);

@@ -8,8 +8,8 @@
 
 namespace splitlet::fs {
 
-/// Compresses `from` into `to`, with the mode of `from`, piece by piece. Replaces `to`; removes it
-/// after an error. Follows no link at either.
+/// Compresses `from` into `to` in pieces, and keeps the mode of `from`. Replaces `to`; removes it
+/// after an error. Follows no link at either path.
 Status GzipFile(const std::string& from, const std::string& to);
 
 }  // namespace splitlet::fs

@@ -64,8 +64,8 @@ class InotifyWatcher final : public FileWatcher {
     inotify_ = stop_ = target_ = parent_ = kNone;
   }
 
-  /// Watches the path if it is a directory, and always its name in the nearest existing parent,
-  /// whose events report creation, removal and replacement of the path.
+  /// Watches the path if it is a directory, and in any case its name in the nearest existing
+  /// parent, whose events report creation, removal and replacement of the path.
   Status Arm() {
     Forget(target_);
     Forget(parent_);
@@ -75,7 +75,7 @@ class InotifyWatcher final : public FileWatcher {
       name_ = NameOf(below);
       if (below != "/") {
         parent_ = ::inotify_add_watch(inotify_, ParentOf(below).c_str(), kMask | IN_ONLYDIR);
-        if (parent_ < 0 && errno == ENOENT) continue;  // gone since it was seen
+        if (parent_ < 0 && errno == ENOENT) continue;  // removed since it was listed
         if (parent_ < 0) return ErrnoStatus(errno);
       }
       if (IsDirectory(path_)) {
@@ -135,7 +135,7 @@ class InotifyWatcher final : public FileWatcher {
   int stop_ = kNone;
   int target_ = kNone;
   int parent_ = kNone;
-  std::string name_;  // of the entry in the parent that leads to the path
+  std::string name_;  // name, in the watched parent, of the entry that leads to the path
   std::thread thread_;
 };
 

@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint64_t kMaxTable = 16u << 20;
 
-/// "\040" is a blank: the kernel writes characters that would end a field or line as three octal
-/// digits.
+/// Decodes "\040" to a blank: the kernel writes characters that would end a field or line as three
+/// octal digits.
 std::string Unescaped(const std::string& field) {
   std::string text;
   for (size_t i = 0; i < field.size(); ++i) {
@@ -36,7 +36,7 @@ std::vector<std::string> ParseMountPoints(std::string_view mountinfo) {
   std::vector<std::string> points;
   std::istringstream lines{std::string(mountinfo)};
   for (std::string line; std::getline(lines, line);) {
-    // 36 35 98:0 /root /mount/point options...
+    // A line has the form: 36 35 98:0 /root /mount/point options...
     std::istringstream fields(line);
     std::string field;
     for (int i = 0; i < 5 && fields >> field; ++i) {

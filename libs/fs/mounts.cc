@@ -34,7 +34,7 @@ Status MakeTarget(const std::string& path, bool directory) {
 
 StatusOr<bool> RealMounts::IsMountPoint(const std::string& path) {
   struct statx info {};
-  // No question to the server of a network mount: it may not answer.
+  // Does not contact the server of a network mount, which may not answer.
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (::statx(AT_FDCWD, path.c_str(), kFlags, 0, &info) != 0) return ErrnoStatus(errno);
   if ((info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
@@ -56,7 +56,8 @@ Status RealMounts::Unmount(const std::string& path) {
   // EINVAL: nothing is mounted there.
   if (::umount2(path.c_str(), UMOUNT_NOFOLLOW) != 0 && errno != EINVAL && errno != ENOENT) {
     const int why = errno;
-    // Without the right to unmount the kernel answers EPERM whether or not something is mounted.
+    // Without the capability to unmount the kernel answers EPERM whether or not something is
+    // mounted.
     if (why != EPERM) return ErrnoStatus(why);
     const auto mounted = IsMountPoint(path);
     if (!mounted.ok() && mounted.status().code() != StatusCode::kNotFound) return mounted.status();

@@ -15,14 +15,14 @@ namespace splitlet::fs {
 struct MountRequest {
   std::string type;     // "tmpfs"
   std::string path;     // an existing directory
-  std::string options;  // "size=1024"; of the file system, not flags
+  std::string options;  // options of the file system, not mount flags: "size=1024"
 };
 
-/// A part of a volume that becomes visible at another path too.
+/// A part of a volume to bind at another path.
 struct BindRequest {
-  std::string root;    // of the volume
-  std::string path;    // below the root; links that stay in the root are followed
-  std::string target;  // a directory or file like the part; made in an existing folder
+  std::string root;    // root of the volume
+  std::string path;    // path below the root; links that stay in the root are followed
+  std::string target;  // a directory or file like the part; created in an existing folder
 };
 
 class Mounts {
@@ -30,16 +30,16 @@ class Mounts {
   virtual ~Mounts() = default;
   /// True if exactly this path is a mount point; false for a link. NOT_FOUND: no such path.
   virtual StatusOr<bool> IsMountPoint(const std::string& path) = 0;
-  /// Mounts over whatever is at the path.
+  /// Mounts over existing content of the path.
   virtual Status Mount(const MountRequest& request) = 0;
-  /// Makes missing directories of `path` below `root`, with the mode of the root. Links cannot lead
-  /// the call out of the root.
+  /// Creates missing directories of `path` below `root`, with the mode of the root. No link can
+  /// lead the call out of the root.
   virtual Status MakeWithin(const std::string& root, const std::string& path) = 0;
-  /// Binds the part that is at the path now to the target; later changes of the path do not matter.
-  /// Replaces another part that was bound there. Makes missing directories as above. A hostile
+  /// Binds what `path` names now to the target; later changes of the path have no effect. Replaces
+  /// another part that was bound at the target. Creates missing directories as above. A hostile
   /// program may change the volume during the call: nothing outside of the root is made or bound.
   virtual Status BindWithin(const BindRequest& request) = 0;
-  /// Unmounts the topmost mount. OK if nothing is mounted there or the path does not exist.
+  /// Unmounts the topmost mount. Also OK if nothing is mounted there or the path does not exist.
   virtual Status Unmount(const std::string& path) = 0;
 };
 

@@ -23,7 +23,7 @@
 namespace splitlet::fs {
 namespace {
 
-/// A file system of memory comes and goes with what was written to it.
+/// Unmounting a memory file system removes its files.
 void CheckMount(FileSystem& files, Mounts& mounts, const std::string& dir) {
   ASSERT_TRUE(files.MakeDirs(dir + "/v", 0755).ok());
   EXPECT_FALSE(mounts.IsMountPoint(dir + "/v").value());
@@ -45,7 +45,7 @@ void CheckMount(FileSystem& files, Mounts& mounts, const std::string& dir) {
   ASSERT_TRUE(files.RemoveTree(dir).ok());
 }
 
-/// Parts of a volume are bound where they are asked for, and nothing outside of it is.
+/// Parts of a volume are bound at their targets, and nothing outside of the volume is.
 void CheckBind(FileSystem& files, Mounts& mounts, const std::string& dir) {
   const std::string v = dir + "/v";
   ASSERT_TRUE(files.MakeDirs(v + "/sub", 0777).ok());
@@ -168,7 +168,7 @@ TEST_F(BindWithin, WhatTakesItsPlaceLaterIsNotSeenBeforeTheNextTime) {
   EXPECT_EQ(files_.Stat(target_, false)->inode, files_.Stat(volume_ + "/a", false)->inode);
 }
 
-/// As a block device is named.
+/// A name like that of a block device.
 TEST_F(BindWithin, FromTheRootOfTheMachineEveryLinkLeadsToAPlaceWithin) {
   ASSERT_TRUE(files_.MakeDirs(volume_ + "/d/sub", 0777).ok());
   ASSERT_TRUE(files_.MakeDirs(dir_.path() + "/t", 0750).ok());
@@ -213,7 +213,7 @@ TEST_F(BindWithin, LinksThatAreSwappedMeanwhileNeverLeadOut) {
   EXPECT_EQ(files_.List(dir_.path() + "/secret")->size(), 1u) << "nothing is made outside";
 }
 
-/// A pod that makes links gets no information on their targets, and no server is asked.
+/// A pod that makes links learns nothing about their targets, and no network server is contacted.
 TEST(OpenOrMakeWithin, OfALinkThatLeadsOutOneAnswerWhateverIsThere) {
   const harness::TempDir dir;
   RealFileSystem files;
@@ -237,7 +237,7 @@ TEST(OpenOrMakeWithin, OfALinkThatLeadsOutOneAnswerWhateverIsThere) {
   EXPECT_TRUE(files.List(volume)->empty());
 }
 
-/// The root may be named through a link, as the kubelet's directory on another disk is.
+/// The root's path may contain a link, as when the kubelet's directory is on another disk.
 TEST(OpenOrMakeWithin, AbsoluteLinksNameTheRootAsTheCallerDoesOrWithoutALink) {
   const harness::TempDir dir;
   RealFileSystem files;
@@ -272,7 +272,7 @@ TEST(OpenOrMakeWithin, AbsoluteLinksNameTheRootAsTheCallerDoesOrWithoutALink) {
   EXPECT_EQ(files.List(real)->size(), 1u);
 }
 
-/// In a process of its own that has lost the right to mount. 0: it went well.
+/// Runs in a child process without the capability to mount. 0: success.
 int UnmountWithoutRights(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Creates empty files; a file that another program creates at the same time stays.
+/// Creates empty files; a file that another program creates at the same time is kept.
 /// Threads: any; it blocks on the disk.
 /// Errors:  by errno (ErrnoStatus), the reason only.
 
@@ -12,7 +12,8 @@
 
 namespace splitlet::fs {
 
-/// In an existing folder, with exactly this mode. OK if the path exists already, also as a link.
+/// Creates the file in an existing folder, with exactly this mode. Also OK if the path exists, even
+/// as a link.
 Status MakeNewFile(const std::string& path, uint32_t mode);
 
 /// MakeNewFile, or a test's.

@@ -26,7 +26,7 @@ constexpr uint64_t kNoLinks = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
 
 struct Part {
   const Fd& top;
-  std::vector<std::string> names;  // from the top on
+  std::vector<std::string> names;  // names from the top down
   uint64_t resolve;
 };
 
@@ -38,7 +38,7 @@ StatusOr<Fd> OpenBeneath(const Part& part, size_t count, uint64_t flags) {
   return OpenAt2(part.top, fmt::format("./{}", fmt::join(part.names.begin(), end, "/")), how);
 }
 
-/// Sets the mode despite the umask. A directory that another program made stays as it is.
+/// Sets the mode whatever the umask. A directory that another program made keeps its mode.
 StatusOr<Fd> MakeDirectory(const Fd& parent, const std::string& name, mode_t mode) {
   if (::mkdirat(parent.get(), name.c_str(), mode) != 0) return LastError();
   Fd fd(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -46,8 +46,8 @@ StatusOr<Fd> MakeDirectory(const Fd& parent, const std::string& name, mode_t mod
   return fd;
 }
 
-/// Looks up each step from the top again: the opened directory was below the top at that moment,
-/// and the next one is made inside of it.
+/// Resolves each step from the top again: the opened directory was below the top at that moment,
+/// and the next one is created inside of it.
 StatusOr<Fd> MakeBeneath(const Part& part) {
   struct stat info {};
   if (::fstat(part.top.get(), &info) != 0) return LastError();
@@ -75,7 +75,7 @@ StatusOr<Fd> OpenOrMake(const Part& part) {
 
 Status LeadsOut() { return OutOfRange("it leads out"); }
 
-/// The kernel's path of an open descriptor; asks no file system but /proc.
+/// The kernel's path of an open descriptor; reads only /proc.
 StatusOr<std::string> NameOfOpen(const Fd& fd) {
   std::string name(PATH_MAX, '\0');
   const std::string link = fmt::format("/proc/self/fd/{}", fd.get());
@@ -86,19 +86,19 @@ StatusOr<std::string> NameOfOpen(const Fd& fd) {
 }
 
 /// Follows links as this machine resolves them, name by name from the root on. Outside of the root
-/// it only compares names with the root's path: it touches no file there, so that the maker of the
-/// links learns nothing and no mount can delay it.
+/// it only compares names with the root's path: it accesses no file there, so that the maker of the
+/// links learns nothing and no mount can delay the call.
 class Walk {
  public:
   /// `given` and `real` name the root; `real` contains no link.
   Walk(const Fd& top, std::vector<std::string> given, std::vector<std::string> real)
       : top_(top), given_(std::move(given)), real_(std::move(real)) {}
 
-  /// Names below the root, with those of missing directories at the end. The tree may change right
-  /// after; the caller opens the names without following links.
+  /// Names below the root, including those of missing directories at the end. The tree may change
+  /// right after, so the caller opens the names without following links.
   StatusOr<std::vector<std::string>> Resolve(const std::vector<std::string>& names) {
     left_.assign(names.begin(), names.end());
-    size_t own = names.size();  // names of the path; those before them come from a link
+    size_t own = names.size();  // names of the path itself; names before them come from a link
     for (int links = 0; !left_.empty();) {
       const bool of_link = left_.size() > own;
       const std::string name = std::move(left_.front());
@@ -113,7 +113,7 @@ class Walk {
       if (target.status().code() == StatusCode::kNotFound && !of_link) break;
       if (!target.ok()) return target.status();
       if (!*target) continue;
-      if (++links > kMaxLinks) return OutOfRange("its links lead nowhere");
+      if (++links > kMaxLinks) return OutOfRange("its links are dangling");
       if (!Follow(**target)) return LeadsOut();
     }
     if (above_ > 0) return LeadsOut();
@@ -170,7 +170,7 @@ class Walk {
   const std::vector<std::string> given_, real_;
   std::deque<std::string> left_;
   std::vector<std::string> inside_;  // current position, below the root
-  size_t above_ = 0;                 // steps above the root; `inside_` is empty then
+  size_t above_ = 0;                 // number of steps above the root; `inside_` is empty then
 };
 
 }  // namespace
@@ -181,7 +181,7 @@ StatusOr<Fd> OpenOrMakeWithin(const std::string& root, const std::string& path_b
   const std::vector<std::string> names = NamesOf(path_below);
   auto part = OpenOrMake({top, names, kLinksWithin});
   if (part.ok() || std::ranges::find(names, "..") != names.end()) return part;
-  // openat2 refuses absolute links, and links that leave the root on the way back into it.
+  // openat2 refuses absolute links, and links that leave the root and return to it.
   ASSIGN_OR_RETURN(const auto real, NameOfOpen(top), "name of the root");
   auto resolved = Walk(top, NamesOf(root), NamesOf(real)).Resolve(names);
   if (!resolved.ok()) return resolved.status();

@@ -15,8 +15,8 @@
 
 namespace splitlet::fs {
 
-/// A descriptor that only names the path (O_PATH). Missing directories are made, with the mode of
-/// the root whatever the umask. A path with ".." must stay below the root at each step.
+/// A descriptor that only names the path (O_PATH). Missing directories are created, with the mode
+/// of the root whatever the umask. A path with ".." must stay below the root at each step.
 StatusOr<Fd> OpenOrMakeWithin(const std::string& root, const std::string& path_below);
 
 }  // namespace splitlet::fs

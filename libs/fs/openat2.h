@@ -1,8 +1,8 @@
 #pragma once
 
-/// openat2(2), repeated while something on the way is being renamed. There is no replacement where
-/// the kernel or a sandbox lacks the call: no other call stays on one mount and below one folder
-/// without asking the server of a mount.
+/// openat2(2), repeated while something on the way is being renamed. Where the kernel or a sandbox
+/// lacks the call there is no replacement: no other call stays on one mount and below one folder
+/// without contacting a mount's server.
 /// Threads: any; blocks on the disk.
 /// Errors:  by errno; UNIMPLEMENTED if this process cannot use the call.
 
@@ -18,7 +18,7 @@
 
 namespace splitlet::fs {
 
-/// For an errno of the call. Filters of system calls answer with one of these two.
+/// True for an errno of a missing call. Filters of system calls answer with one of these two.
 inline Status OpenAt2Error(int error) {
   if (error != ENOSYS && error != EPERM) return ErrnoStatus(error);
   return Unimplemented("openat2: {}: it needs Linux 5.6, and a sandbox that lets it through",

@@ -22,8 +22,8 @@ namespace {
 /// Directories that stay open on the way down. Below them one directory is open at a time: the walk
 /// closes it to enter a child, and returns by "..".
 constexpr size_t kMaxKept = 64;
-/// The walk remembers its position in this many directories. Further up it searches the entry that
-/// it entered, which costs one reading of the directory.
+/// The walk remembers its position in this many directories. Further up it searches for the entry
+/// that it entered, which costs one reading of the directory.
 constexpr size_t kMaxPlaces = 1024;
 constexpr mode_t kRead = 0440, kWrite = 0660, kDirectoryMode = S_ISGID | 0110;
 
@@ -59,8 +59,8 @@ StatusOr<mode_t> GiveEntry(const Fd& fd, GroupAccess access, bool top) {
   if (S_ISLNK(*found)) return found;
   mode_t mode = (*found & 07777) | (access.read_only ? kRead : kWrite);
   if (S_ISDIR(*found)) mode |= kDirectoryMode;
-  // fchmod does not work on an O_PATH descriptor. A change of group clears bits, so always set
-  // them.
+  // fchmod does not work on an O_PATH descriptor. A change of group clears bits, so the mode is
+  // always set.
   if (::chmod(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), mode) != 0)
     return ErrnoStatus(errno);
   return found;
@@ -78,7 +78,7 @@ bool IsDots(const char* name) {
   return std::string_view(name) == "." || std::string_view(name) == "..";
 }
 
-/// Reads until this entry. False: the entry is gone.
+/// Reads until this entry. False: the entry no longer exists.
 bool ReadUntil(const Dir& dir, const FileId& id) {
   while (const dirent* entry = ::readdir(dir.get())) {
     if (IsDots(entry->d_name) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
@@ -112,7 +112,7 @@ class GroupWalk {
   GroupChange change() && { return std::move(change_); }
 
  private:
-  /// A directory that the walk left, and its position there.
+  /// A directory that the walk has left, and the position in it.
   struct Place {
     FileId id;
     long next = 0;
@@ -200,8 +200,8 @@ class GroupWalk {
   const Ownership::OnEntry& on_entry_;
   std::vector<Dir> kept_;
   Dir deep_;                // the innermost directory below `kept_`; null: none
-  uint64_t depth_ = 0;      // of `deep_` below the last of `kept_`
-  std::deque<Place> left_;  // above `deep_`, the nearest last
+  uint64_t depth_ = 0;      // depth of `deep_` below the last of `kept_`
+  std::deque<Place> left_;  // directories above `deep_`, the nearest last
   GroupChange change_;
 };
 
@@ -211,7 +211,7 @@ StatusOr<GroupChange> RealOwnership::GiveToGroup(const std::string& path, GroupA
                                                  const OnEntry& on_entry) {
   GroupWalk walk(access, on_entry);
   const bool entered = walk.GiveBelow(path);
-  // The top comes last: a top that belongs to the group proves that everything below it does.
+  // The top is changed last: a top that belongs to the group proves that everything below it does.
   FAIL_POINT("fs.give-to-group.top");
   if (entered) walk.GiveTop(path);
   GroupChange change = std::move(walk).change();

@@ -20,7 +20,7 @@ struct GroupAccess {
   bool operator==(const GroupAccess&) const = default;
 };
 
-/// Result of the walk: an entry that cannot be changed does not stop it.
+/// Result of the walk; an entry that cannot be changed does not stop it.
 struct GroupChange {
   uint64_t entries = 0, failed = 0;
   Status first_failure;

@@ -98,7 +98,8 @@ TEST(Ownership, AnotherGroupAndTheLinkItself) {
   RealFileSystem files;
   RealOwnership ownership;
   CheckWalk({dir.path(), files, ownership});
-  // A program that may change its group is not to run as the new one's by accident of the order.
+  // The group is set before the mode, so that a set-group-id program never runs as the new group by
+  // accident.
   ASSERT_EQ(::chmod((dir.path() + "/v/a").c_str(), 04755), 0);
   ASSERT_TRUE(ownership.GiveToGroup(dir.path() + "/v", {.group = 2000}).ok());
   EXPECT_EQ(GroupOf(dir.path() + "/v/sub/c"), 2000u);
@@ -107,7 +108,7 @@ TEST(Ownership, AnotherGroupAndTheLinkItself) {
   EXPECT_EQ(ModeOf(dir.path() + "/v/a"), 04775u);
 }
 
-/// After a kill on the way, the tree's top shows that it is not given yet.
+/// After a kill during the walk, the top shows that the tree does not belong to the group yet.
 TEST(Ownership, TheTopIsGivenLast) {
   const harness::TempDir dir;
   RealFileSystem files;
@@ -137,7 +138,7 @@ mode_t ModeIn(const Fd& parent, const char* name) {
   return info.st_mode & 07777;
 }
 
-/// While it exists, little more can be opened than is open.
+/// While this object exists, only a few more files can be opened.
 class FewDescriptors {
  public:
   FewDescriptors() {
@@ -152,7 +153,7 @@ class FewDescriptors {
 };
 
 TEST(Ownership, ATreeIsGivenHoweverDeepItIsWithFewDescriptors) {
-  constexpr int kDepth = 2000;  // more than the walk remembers the way back of
+  constexpr int kDepth = 2000;  // deeper than the walk remembers the way back
   const std::vector<const char*> kFiles = {"a", "m", "z"};
   const harness::TempDir dir;
   RealFileSystem files;

@@ -8,7 +8,7 @@
 
 namespace splitlet::fs {
 
-/// "/a/b" for "/a/b/c", "/" for "/a" and "/".
+/// Returns "/a/b" for "/a/b/c", "/" for "/a" and "/".
 inline std::string ParentOf(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
@@ -16,14 +16,14 @@ inline std::string ParentOf(std::string_view path) {
   return std::string(path.substr(0, slash == 0 ? 1 : slash));
 }
 
-/// "c" for "/a/b/c" and "/a/b/c/"; "" for "/".
+/// Returns "c" for "/a/b/c" and "/a/b/c/"; "" for "/".
 inline std::string NameOf(std::string_view path) {
   while (!path.empty() && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-/// {"b", "c"} for "b/c", "/b//c" and "./b/c/"; ".." is an ordinary name.
+/// Returns {"b", "c"} for "b/c", "/b//c" and "./b/c/"; ".." is an ordinary name.
 inline std::vector<std::string> NamesOf(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
@@ -35,14 +35,13 @@ inline std::vector<std::string> NamesOf(std::string_view path) {
   return names;
 }
 
-/// The name beside `path` under which new content is written before it is renamed; starts with a
-/// dot.
+/// The temporary name, in the same folder, for new content before it is renamed; starts with a dot.
 inline std::string NewContentPath(const std::string& path) {
   const std::string parent = ParentOf(path);
   return parent + (parent == "/" ? "" : "/") + "." + NameOf(path) + ".new";
 }
 
-/// "b" for ".b.new", the result of NewContentPath; "" for any other name.
+/// The reverse of NewContentPath: "b" for ".b.new"; "" for any other name.
 inline std::string_view NameOfNewContent(std::string_view name) {
   constexpr std::string_view kDot = ".", kNew = ".new";
   if (!name.starts_with(kDot) || !name.ends_with(kNew)) return "";

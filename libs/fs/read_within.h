@@ -1,7 +1,7 @@
 #pragma once
 
-/// Reads files below a folder that a hostile program may fill: no link leads out of it. Paths and
-/// link targets are resolved as if `root` were "/".
+/// Reads files below a folder that a hostile program may fill; no link can lead out of the folder.
+/// Paths and link targets are resolved as if `root` were "/".
 /// Threads: any; blocks on the disk alone: pipes and devices are not opened.
 /// Errors:  by errno; RESOURCE_EXHAUSTED if the file is longer than `max_bytes`.
 /// Source:  docs/behaviour/runtime-config.md, "Environment and command".

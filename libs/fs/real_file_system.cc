@@ -35,7 +35,7 @@ FileInfo::Kind KindOf(mode_t mode) {
 
 bool IsDotDir(std::string_view name) { return name == "." || name == ".."; }
 
-/// Unset: the directory does not name the kind.
+/// Unset: the directory does not report the kind.
 std::optional<FileInfo::Kind> KindOf(const dirent& entry) {
   if (entry.d_type == DT_UNKNOWN) return std::nullopt;
   return KindOf(static_cast<mode_t>(DTTOIF(entry.d_type)));
@@ -86,7 +86,7 @@ Status AllocateNew(const std::string& path, uint64_t bytes) {
   return error == 0 ? OkStatus() : ErrnoStatus(error);
 }
 
-/// Writes over the blocks that the file has, and then cuts the file to its length.
+/// Overwrites the blocks of the file, then cuts the file to its length.
 Status WriteInPlace(const std::string& path, std::string_view content,
                     const FileSystem::WriteOptions& options) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -107,7 +107,7 @@ Status CheckRegular(const Fd& fd) {
 
 /// Opens an existing regular file; follows no link.
 StatusOr<Fd> OpenToChange(const std::string& path) {
-  // O_NONBLOCK: a pipe in the place of the file must not block the call.
+  // O_NONBLOCK, because a pipe in place of the file must not block the call.
   Fd fd(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.ok()) return LastError();
   if (Status is = CheckRegular(fd); !is.ok()) return is;
@@ -120,8 +120,8 @@ Status SyncFolder(const std::string& path) {
   return OkStatus();
 }
 
-/// Gives a new folder its mode whatever the umask. The setgid bit stays: a process under systemd
-/// may lack the right to change it.
+/// Gives a new folder its mode whatever the umask. The setgid bit stays, because a process under
+/// systemd may lack the capability to change it.
 Status SetMode(const Fd& fd, mode_t mode) {
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return LastError();
@@ -129,7 +129,7 @@ Status SetMode(const Fd& fd, mode_t mode) {
   return ::fchmod(fd.get(), mode | (info.st_mode & S_ISGID)) == 0 ? OkStatus() : LastError();
 }
 
-/// Opens one folder in another; follows no link.
+/// Opens a folder in another one; follows no link.
 StatusOr<Fd> MakeFolderIn(const Fd& parent, const std::string& name, mode_t mode) {
   if (name == "..") return InvalidArgument("it leads out");
   const bool made = ::mkdirat(parent.get(), name.c_str(), mode) == 0;
@@ -143,8 +143,8 @@ StatusOr<Fd> MakeFolderIn(const Fd& parent, const std::string& name, mode_t mode
   return fd;
 }
 
-/// Opens the folder; makes every missing one on the way with `mode`. Each new folder stays open
-/// while the next is made in it, so that no program can put a link in its place.
+/// Opens the folder, and creates every missing one on the way with `mode`. Each new folder stays
+/// open while the next is made in it, so that no program can put a link in its place.
 StatusOr<Fd> MakeFolder(const std::string& path, mode_t mode) {
   std::vector<std::string> missing;
   std::string there = path;
@@ -228,7 +228,7 @@ Status RealFileSystem::Replace(const std::string& path, std::string_view content
   return OkStatus();
 }
 
-/// Does not stat entries whose kind the directory names: a mount on one of them may hang.
+/// Does not stat entries whose kind the directory reports, because a mount on one of them may hang.
 StatusOr<std::vector<DirEntry>> RealFileSystem::List(const std::string& path) {
   const Dir dir(::opendir(path.c_str()));
   if (dir == nullptr) return LastError();

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The files of this machine. See file_system.h for the contract.
-/// Threads: any; calls block. Two writers of one path must take turns, since new content of a path
-/// has one name.
+/// Threads: any; calls block. Two writers of one path must take turns, because both use the same
+/// temporary name.
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@ namespace splitlet::fs {
 namespace {
 
 constexpr uint64_t kMaxRecordBytes = 32u << 20;
-constexpr std::string_view kMagic = "splitlet-fact";  // on disk
+constexpr std::string_view kMagic = "splitlet-fact";  // part of the format on disk
 
 struct Header {
   uint64_t schema = 0, boot = 0, checksum = 0;
@@ -28,7 +28,7 @@ bool IsKey(std::string_view key) {
          });
 }
 
-/// Takes " <number>" off the front of `text`.
+/// Reads " <number>" from the front of `text`.
 bool TakeNumber(std::string_view& text, int base, uint64_t& number) {
   if (!text.starts_with(' ')) return false;
   text.remove_prefix(1);
@@ -38,7 +38,7 @@ bool TakeNumber(std::string_view& text, int base, uint64_t& number) {
   return true;
 }
 
-/// "splitlet-fact <schema> <boot> <checksum>\n", the last two in hex; leaves the record in
+/// Parses "splitlet-fact <schema> <boot> <checksum>\n", the last two in hex; leaves the record in
 /// `content`.
 bool TakeHeader(std::string_view& content, Header& header) {
   const size_t end = content.find('\n');
@@ -49,17 +49,17 @@ bool TakeHeader(std::string_view& content, Header& header) {
          TakeNumber(line, 16, header.checksum) && line.empty();
 }
 
-/// True if the file can never be read as a record: too long, or no regular file.
+/// True if the file can never be read as a record, because it is too long or not a regular file.
 bool IsNoRecord(FileSystem& files, const std::string& path, const Status& why) {
   if (why.code() == StatusCode::kInvalidArgument || why.code() == StatusCode::kFailedPrecondition)
     return true;
   if (why.code() != StatusCode::kResourceExhausted) return false;
-  // Either the file is too long, or this process has too many files open.
+  // Either the file is too long, or this process has too many open files.
   const auto info = files.Stat(path, true);
   return info.ok() && info->size > kMaxRecordBytes;
 }
 
-/// A path in `directory` that is free.
+/// A free path in `directory`.
 StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
                                const std::string& name) {
   constexpr int kMost = 1000;
@@ -69,7 +69,7 @@ StatusOr<std::string> FreePath(FileSystem& files, const std::string& directory,
     if (taken.status().code() == StatusCode::kNotFound) return path;
     RETURN_IF_ERROR(taken, "stat {}", path);
   }
-  return ResourceExhausted("{} holds {} files of {} already", directory, kMost, name);
+  return ResourceExhausted("{} already has {} files of {}", directory, kMost, name);
 }
 
 }  // namespace
@@ -91,14 +91,14 @@ StatusOr<RecordStore::All> RecordStore::ReadAll() const {
     if (!IsKey(entry.name)) continue;
     const std::string path = options_.directory + "/" + entry.name;
     const auto content = files_.Read(path, kMaxRecordBytes);
-    if (content.status().code() == StatusCode::kNotFound) continue;  // forgotten since the listing
+    if (content.status().code() == StatusCode::kNotFound) continue;  // removed since the listing
     if (!content.ok() && IsNoRecord(files_, path, content.status())) {
       all.unreadable.push_back({entry.name, Message(content.status())});
       continue;
     }
     RETURN_IF_ERROR(content, "read {}", path);
     if (content->empty()) {
-      // Saved without fsync before a power cut: the disk kept the name and lost the content.
+      // Saved without fsync before a power cut: the disk kept the name but lost the content.
       RETURN_IF_ERROR(Forget(entry.name), "record emptied by a power cut");
       continue;
     }
@@ -132,7 +132,7 @@ RecordStore::Writing::~Writing() {
   store_.writing_.erase(store_.writing_.find(key_));
 }
 
-/// Holds the lock, so that a write of the same key begins after the removal.
+/// Holds the lock, so that a write of the same key starts after the removal.
 Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   if (writing_.contains(key)) return OkStatus();
@@ -141,7 +141,7 @@ Status RecordStore::RemoveUnfinishedOf(std::string_view key) const {
 }
 
 std::string RecordStore::PathOf(const std::string& key) const {
-  CHECK(IsKey(key), "{} cannot be the key of a record", key);
+  CHECK(IsKey(key), "{} is not a valid key of a record", key);
   return options_.directory + "/" + key;
 }
 
@@ -190,7 +190,7 @@ Status RecordStore::Forget(const std::string& key) const {
 
 StatusOr<std::string> RecordStore::PutAside(const std::string& key) const {
   FAIL_POINT("fs.put-fact-aside.before");
-  CHECK(IsKey(key), "{} cannot be the key of a record", key);
+  CHECK(IsKey(key), "{} is not a valid key of a record", key);
   const std::string from = options_.directory + "/" + key;
   RETURN_IF_ERROR(files_.Stat(from, false), "{}", from);
   const std::string aside = options_.directory + "-discarded";

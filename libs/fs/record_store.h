@@ -1,10 +1,10 @@
 #pragma once
 
 /// Records on disk, a small file for each pod, replaced atomically (docs/safety.md, rule 3). A file
-/// is a header line (format, schema level, boot, checksum) and the serialised record. A directory
-/// belongs to one store.
+/// is a header line (format, schema level, boot, checksum) and the serialised record. Each
+/// directory belongs to one store.
 /// Threads: any; calls block.
-/// Errors: an empty file is a save that a power cut undid: ReadAll removes it. A file that is
+/// Errors: an empty file is a save that a power cut undid, so ReadAll removes it. A file that is
 /// broken or of a higher schema level is listed as unreadable and stays, until PutAside moves it to
 /// "<directory>-discarded". A file that cannot be read now (descriptors, disk, permission) fails
 /// ReadAll as a whole, so that no caller takes its record for absent. ReadAll removes new content
@@ -26,20 +26,20 @@ class RecordStore {
  public:
   struct Options {
     std::string directory;
-    bool this_boot_only = false;  // ReadAll removes records of another boot
+    bool this_boot_only = false;  // true: ReadAll removes records of another boot
     uint32_t schema = 1;          // a file of a higher level is unreadable
-    /// Used by SaveForEnd, on the same file system; empty: no reserve.
+    /// Reserve for SaveForEnd, on the same file system; empty: no reserve.
     std::string reserve_directory;
   };
   struct Record {
-    std::string key;    // [A-Za-z0-9._-], for instance a pod UID
+    std::string key;    // characters [A-Za-z0-9._-], for instance a pod UID
     std::string bytes;  // the serialised record
-    uint64_t boot = 0;  // boot of the write
+    uint64_t boot = 0;  // boot in which the record was written
   };
   struct Unreadable {
     std::string key;
     std::string reason;  // "schema level 3 is above 1", "checksum does not match"
-    bool newer = false;  // the schema level is higher; otherwise the file is broken
+    bool newer = false;  // true: the schema level is higher; false: the file is broken
   };
   struct All {
     std::vector<Record> records;
@@ -47,19 +47,19 @@ class RecordStore {
   };
   RecordStore(FileSystem& files, const Clock& clock, Options options);
 
-  /// The caller tries again after an error.
+  /// After an error the caller tries again.
   StatusOr<All> ReadAll() const;
-  /// A saved record survives SIGKILL; with `fsync` a power cut too. Without `fsync` a power cut
+  /// A saved record survives SIGKILL, and with `fsync` a power cut too. Without `fsync` a power cut
   /// leaves the earlier record or none.
   Status Save(const std::string& key, std::string_view bytes, bool fsync) const;
   /// Save for a record that the end of a pod needs: on a full disk it uses the reserve.
   Status SaveForEnd(const std::string& key, std::string_view bytes, bool fsync) const;
   /// Frees half of the reserve, on a full disk.
   Status GiveRoom() const;
-  /// Makes the directory and the reserve if they are missing and the disk has room. Call it now and
-  /// then.
+  /// Creates the directory and the reserve if they are missing and the disk has space. Call it
+  /// regularly.
   Status KeepRoom() const;
-  /// OK if the record does not exist.
+  /// Also OK if the record does not exist.
   Status Forget(const std::string& key) const;
   /// The file's new path; NOT_FOUND if the file does not exist. Overwrites nothing.
   StatusOr<std::string> PutAside(const std::string& key) const;

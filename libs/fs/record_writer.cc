@@ -26,8 +26,8 @@ void RecordWriter::Save(const std::string& key, std::string bytes, OnSaved on_sa
   entry.version = ++last_version_;
   entry.bytes = std::make_shared<const std::string>(std::move(bytes));
   if (on_saved) entry.waiting.push_back({entry.version, asker_.Guard(std::move(on_saved))});
-  // A failed write waits for its next attempt, which takes these bytes: a full disk is not asked
-  // more often because of them.
+  // A failed write waits for its next attempt, which uses these bytes, so that a full disk gets no
+  // additional writes.
   if (entry.writing == 0 && !retries_.Contains(key)) Write(key);
 }
 
@@ -56,7 +56,7 @@ void RecordWriter::Write(const std::string& key) {
 
 void RecordWriter::OnWritten(const std::string& key, uint64_t version, const Status& status) {
   const auto it = entries_.find(key);
-  if (it == entries_.end() || it->second.writing != version) return;  // forgotten since
+  if (it == entries_.end() || it->second.writing != version) return;  // removed in between
   it->second.writing = 0;
   if (!status.ok()) return OnFailure(key, status);
   backoff_.Reset(key);
@@ -72,7 +72,7 @@ void RecordWriter::OnWritten(const std::string& key, uint64_t version, const Sta
   } else {
     Write(key);
   }
-  // The last act: a callback may destroy this object.
+  // The last step, because a callback may destroy this object.
   for (const Waiting& one : saved) one.on_saved();
 }
 
@@ -83,7 +83,7 @@ void RecordWriter::OnFailure(const std::string& key, const Status& status) {
   failure.repeated = last == error;
   last = std::move(error);
   retries_.Add(key, failure.retry_in);
-  const OnFailed on_failed = on_failed_;  // a copy, since the call may destroy this object
+  const OnFailed on_failed = on_failed_;  // a copy, because the call may destroy this object
   on_failed(key, failure);
 }
 

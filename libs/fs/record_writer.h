@@ -1,7 +1,7 @@
 #pragma once
 
-/// Saves records until it works. Writes of a key run one at a time; a newer value replaces the
-/// value that waits. A write that fails is repeated, with the newest value then.
+/// Saves records, repeating a failed write until it succeeds. Writes of a key run one at a time; a
+/// newer value replaces a waiting one, and a repeated write uses the newest value.
 /// In:      Save and Forget.
 /// Owns:    the values that are not on disk yet.
 /// Out:     the files of a RecordStore; `on_saved` of each Save, once its value or a newer one is
@@ -29,14 +29,14 @@ class RecordWriter {
   struct Failure {
     Status status;
     Duration retry_in{0};
-    bool repeated = false;  // the attempt before failed with the same error
+    bool repeated = false;  // true: the previous attempt failed with the same error
   };
   /// Both block and run on the strand of the key. `forget` succeeds if the file does not exist.
   struct Files {
     std::function<Status(const std::string& key, const std::string& bytes)> save;
     std::function<Status(const std::string& key)> forget;
   };
-  /// Save without fsync, or with.
+  /// Save without fsync, or with it.
   static Files FilesOf(const RecordStore& store, bool fsync);
 
   struct Options {
@@ -47,16 +47,16 @@ class RecordWriter {
   using OnSaved = std::function<void()>;
   using OnFailed = std::function<void(const std::string& key, const Failure& failure)>;
 
-  /// What `files` uses outlives the strands.
+  /// Objects that `files` uses must outlive the strands.
   RecordWriter(const exec::Env& env, Files files, Options options, OnFailed on_failed);
 
-  /// `on_saved` may be empty. The callbacks of a key run in the order of the calls. A callback may
-  /// call this object again, or destroy it.
+  /// `on_saved` may be empty. Callbacks of a key run in the order of the calls. A callback may call
+  /// this object, or destroy it.
   void Save(const std::string& key, std::string bytes, OnSaved on_saved = nullptr);
-  /// Removes the file, after the write that is under way. Callbacks of the key that still wait are
-  /// dropped. A file that cannot be removed stays: `on_failed`, without another attempt.
+  /// Removes the file after the running write, if any. Waiting callbacks of the key are dropped. If
+  /// the file cannot be removed, it stays and `on_failed` is called, without another attempt.
   void Forget(const std::string& key);
-  /// The newest value of the key is not on disk yet.
+  /// True if the newest value of the key is not on disk yet.
   bool IsSaving(const std::string& key) const { return entries_.contains(key); }
 
  private:
@@ -65,11 +65,11 @@ class RecordWriter {
     exec::Task on_saved;
   };
   struct Entry {
-    uint64_t version = 0;  // of `bytes`; each Save gets a new one
+    uint64_t version = 0;  // version of `bytes`; each Save gets a new one
     std::shared_ptr<const std::string> bytes;
-    uint64_t writing = 0;  // version of the write that is under way; 0: none
+    uint64_t writing = 0;  // version that is being written; 0: none
     std::vector<Waiting> waiting = {};
-    std::string error = {};  // of the last attempt
+    std::string error = {};  // error of the last attempt
   };
   void Write(const std::string& key);
   void OnWritten(const std::string& key, uint64_t version, const Status& status);
@@ -83,7 +83,7 @@ class RecordWriter {
   std::map<std::string, Entry> entries_;
   uint64_t last_version_ = 0;
   exec::WorkQueue retries_;
-  exec::Asker asker_;  // the last member: its end stops all callbacks
+  exec::Asker asker_;  // the last member, because its destructor stops all callbacks
 };
 
 }  // namespace splitlet::fs

@@ -18,10 +18,11 @@
 namespace splitlet::fs {
 namespace {
 
-/// Directories open at a time. Each holds a descriptor and the kernel's last batch of entries.
+/// Limit of directories open at a time. Each holds a descriptor and the kernel's last batch of
+/// entries.
 constexpr size_t kMaxOpen = 8;
 
-/// Names of pods appear in messages: control characters are replaced.
+/// Names of pods appear in messages, so control characters are replaced.
 std::string Shown(const char* name) {
   std::string shown = name;
   for (char& c : shown) {
@@ -56,7 +57,7 @@ StatusOr<Dir> Open(int parent, const char* name) {
 
 class TreeRemoval {
  public:
-  /// Empties the directory and leaves it.
+  /// Empties the directory, then leaves it.
   Status Empty(int parent, const char* name) {
     RETURN_IF_ERROR(Push(parent, name), "open");
     while (true) {
@@ -72,7 +73,7 @@ class TreeRemoval {
   struct Level {
     std::string name;
     Dir dir;
-    bool changed = false;  // since the last rewind
+    bool changed = false;  // entries changed since the last rewind
   };
 
   int top_fd() const { return ::dirfd(levels_.back().dir.get()); }
@@ -90,9 +91,9 @@ class TreeRemoval {
     return OkStatus();
   }
 
-  /// Works until the innermost directory is empty; that may be a deeper one than at the call. A
-  /// directory that changes while it is read may skip entries: it is read again until a whole
-  /// reading removes nothing.
+  /// Works until the innermost directory is empty, which may be a deeper one than at the call. A
+  /// directory that changes while it is read may skip entries, so reading repeats until a full pass
+  /// removes nothing.
   Status EmptyTop() {
     while (true) {
       Level& level = levels_.back();

@@ -12,7 +12,7 @@
 
 namespace splitlet::fs {
 
-/// Removes a file or link as well. OK if it does not exist.
+/// Also removes a file or link. OK if the path does not exist.
 Status RemoveTreeAt(const std::string& path);
 
 }  // namespace splitlet::fs

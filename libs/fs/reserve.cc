@@ -26,7 +26,7 @@ StatusOr<std::vector<std::string>> Reserve::Files() const {
 Status Reserve::Keep() const {
   ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
   if (present.size() >= kFiles) return OkStatus();
-  // Also if the disk had no room for the file that it was to become.
+  // Also when the disk had no space to complete the file.
   RETURN_IF_ERROR(RemoveUnfinished(files_, directory_), "reserve");
   RETURN_IF_ERROR(files_.MakeDirs(directory_, 0750), "make {}", directory_);
   ASSIGN_OR_RETURN(const auto usage, files_.Usage(directory_), "room at {}", directory_);
@@ -36,7 +36,7 @@ Status Reserve::Keep() const {
     const std::string path = fmt::format("{}/{:02}", directory_, i);
     if (std::find(present.begin(), present.end(), path) != present.end()) continue;
     const Status made = files_.Allocate(path, kFileBytes);
-    // Another program took the room first.
+    // Another program took the space first.
     if (made.code() == StatusCode::kResourceExhausted) return OkStatus();
     RETURN_IF_ERROR(made, "allocate {}", path);
   }
@@ -58,7 +58,7 @@ Status Reserve::GiveHalf() const {
 Status Reserve::Write(const std::string& path, std::string_view content,
                       FileSystem::WriteOptions options) const {
   ASSIGN_OR_RETURN(const auto present, Files(), "reserve");
-  if (present.empty()) return ResourceExhausted("the disk is full, and so is what was kept of it");
+  if (present.empty()) return ResourceExhausted("the disk is full, and its reserve is used up");
   FAIL_POINT("fs.spend-reserve.before");
   if (content.size() <= kFileBytes) {
     const Status written = files_.ReplaceFrom(present.back(), path, content, options);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A reserve on the disk in a state directory, so that records that end a pod can be written when a
-/// pod has filled the disk: small files with allocated blocks. A write puts its content into such a
-/// file and renames it, so that no other program can take the room in between.
+/// A reserve on the disk in a state directory, so that records that end a pod can be written after
+/// a pod has filled the disk. It consists of small files with allocated blocks. A write puts its
+/// content into such a file and renames it, so that no other program can take the space in between.
 /// Threads: any, Keep one at a time; calls block on the disk.
 /// Errors: by errno.
 /// Killed at any line: at most one file of the reserve is damaged or unnamed; the next Keep makes
@@ -19,20 +19,21 @@ namespace splitlet::fs {
 
 class Reserve {
  public:
-  /// 1 MiB in all. A record of a pod has a few KiB; a longer one gets the whole reserve.
+  /// 1 MiB in all. A record of a pod has a few KiB; a longer one uses the whole reserve.
   static constexpr uint64_t kFiles = 32;
   static constexpr uint64_t kFileBytes = 32 << 10;
 
-  /// `directory` is on the file system that it reserves; no other object uses it.
+  /// `directory` must be on the file system to reserve; no other object uses it.
   Reserve(FileSystem& files, std::string directory);
 
-  /// Makes missing files if twice the size of the reserve is free. Otherwise OK, and the next call
-  /// tries again.
+  /// Creates missing files if twice the size of the reserve is free. Otherwise returns OK, and the
+  /// next call tries again.
   Status Keep() const;
-  /// Frees half of the reserve for other writers if less is free than the reserve is large. The
-  /// other half stays for Write.
+  /// Frees half of the reserve for other writers if less space is free than the size of the
+  /// reserve. The other half stays for Write.
   Status GiveHalf() const;
-  /// FileSystem::Replace out of the reserve. RESOURCE_EXHAUSTED if the reserve is used up.
+  /// Like FileSystem::Replace, with space of the reserve. RESOURCE_EXHAUSTED if the reserve is used
+  /// up.
   Status Write(const std::string& path, std::string_view content,
                FileSystem::WriteOptions options) const;
 

@@ -1,4 +1,4 @@
-// The part of a disk that is reserved for the time when the disk is full.
+// Tests the reserve for a full disk.
 
 #include "libs/fs/reserve.h"
 
@@ -24,7 +24,7 @@ TEST(RecordStore, WhatEndsAPodIsSavedOnAFullDiskAndNothingElse) {
   EXPECT_EQ(store.ReadAll()->records.at(0).bytes, "end 31");
   EXPECT_EQ(store.SaveForEnd("a", "more", true).code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(store.ReadAll()->records.at(0).bytes, "end 31");
-  // Not while it would take the last of the disk.
+  // Makes no reserve if that would use up the disk.
   files.SetFull("/s", false);
   files.SetUsage("/s", {.capacity_bytes = 1 << 30, .available_bytes = (2 << 20) - 1});
   ASSERT_TRUE(store.KeepRoom().ok());

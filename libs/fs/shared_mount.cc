@@ -17,7 +17,8 @@ bool Holds(const std::string& point, const std::string& directory) {
   return point == "/" || point == directory || directory.starts_with(point + "/");
 }
 
-/// 36 35 98:0 /root /mount/point options [optional fields] - type source options
+/// A line has the form: 36 35 98:0 /root /mount/point options [optional fields] - type source
+/// options
 bool IsShared(const std::string& line) {
   std::istringstream fields(line);
   std::string field;
@@ -61,8 +62,7 @@ Status MakeShared(const std::string& directory) {
   switch (SharingOf(text.str(), path)) {
     case Sharing::kShared: return OkStatus();
     case Sharing::kOccupied:
-      return FailedPrecondition("{} is of a private mount, and something is mounted below it",
-                                path);
+      return FailedPrecondition("{} is on a private mount, and other mounts are below it", path);
     case Sharing::kPlain:
       if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
         return Annotate(ErrnoStatus(errno), fmt::format("bind {} to itself", path));

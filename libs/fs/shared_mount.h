@@ -1,8 +1,7 @@
 #pragma once
 
-/// Makes a directory a shared mount: mounts below it appear in the mount namespaces of containers
-/// that have the directory, and the other way round (mountPropagation HostToContainer and
-/// Bidirectional).
+/// Makes a directory a shared mount, so that mounts below it propagate to containers that use the
+/// directory, and back (mountPropagation HostToContainer and Bidirectional).
 /// Threads: any; calls block in the kernel.
 /// Errors:  FAILED_PRECONDITION: something is mounted below the directory already, and a new mount
 ///          on the directory would hide it. Others by errno; PERMISSION_DENIED if the process may
@@ -26,7 +25,7 @@ enum class Sharing {
 Sharing SharingOf(std::string_view mountinfo, const std::string& directory);
 
 /// OK if the directory is shared already. On a machine with a private root, as without systemd, the
-/// directory becomes a mount of itself, which stays.
+/// directory is bound to itself, and this mount stays.
 Status MakeShared(const std::string& directory);
 
 }  // namespace splitlet::fs

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The identity of a state directory, which sandboxes carry in the annotation splitlet.dev/node.
-/// The id is the target of a symlink, which only one of several starting processes can create.
+/// The id is the target of a symlink, which only one of several starting processes succeeds in
+/// creating.
 /// Threads: any; calls block, and fail as the file system does.
 /// Source: docs/safety.md, rule 10.
 
@@ -11,7 +12,7 @@
 
 namespace splitlet::fs {
 
-/// The id of this state directory; `fresh` becomes the id if there is none.
+/// Returns the id of this state directory; if there is none, `fresh` becomes the id.
 StatusOr<std::string> EnsureStateId(FileSystem& files, const std::string& state_dir,
                                     const std::string& fresh);
 

@@ -23,7 +23,7 @@ StatusOr<Fd> NameNext(const Fd& folder, const std::string& name) {
   if (!next.ok()) return LastError();
   struct stat info {};
   if (::fstat(next.get(), &info) != 0) return LastError();
-  if (S_ISLNK(info.st_mode)) return FailedPrecondition("{} is a link, none is followed here", name);
+  if (S_ISLNK(info.st_mode)) return FailedPrecondition("{} is a link, which is not followed", name);
   return next;
 }
 
@@ -56,7 +56,7 @@ bool IsBelow(const Names& folder, const Names& path) {
 
 class Reader {
  public:
-  /// If folders are nested, the innermost folder that holds the file counts.
+  /// If folders are nested, the innermost folder that contains the file counts.
   explicit Reader(const std::vector<std::string>& folders) {
     for (const auto& folder : folders) folders_.push_back(NamesOf(folder));
     std::ranges::sort(folders_, std::ranges::greater(),
@@ -66,7 +66,7 @@ class Reader {
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) const {
     Names names = NamesOf(path);
     if (!path.starts_with('/') || std::ranges::find(names, "..") != names.end())
-      return InvalidArgument("not a path of a file");
+      return InvalidArgument("not the path of a file");
     Names folder;
     for (const auto& each : folders_)
       if (folder.empty() && IsBelow(each, names)) folder = each;

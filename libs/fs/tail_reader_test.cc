@@ -18,8 +18,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// <dir>/pods -> <dir>/disk, the folder that is root's own; <dir>/host is what a pod has mounted of
-/// the machine.
+/// <dir>/pods -> <dir>/disk, root's own folder; <dir>/host is a host path that a pod has mounted.
 class TailReaderTest : public testing::Test {
  protected:
   TailReaderTest() {
@@ -32,7 +31,7 @@ class TailReaderTest : public testing::Test {
   void Link(const std::string& target, const std::string& name) const {
     stdfs::create_symlink(target, dir_ / name);
   }
-  /// The text, or the code.
+  /// Returns the text, or the code.
   std::string Read(const std::string& path, uint64_t max_bytes = 100) const {
     const auto text = read_(dir_ / path, max_bytes);
     return text.ok() ? *text : std::string(CodeName(text.status().code()));
@@ -75,8 +74,8 @@ TEST_F(TailReaderTest, NoLinkOfAPodIsFollowed) {
   EXPECT_EQ(read_("", 10).status().code(), StatusCode::kInvalidArgument);
 }
 
-/// Some devices do something as soon as they are opened. A pipe stands for them: the kernel reports
-/// whether a pipe was opened.
+/// Opening some devices has an effect. A pipe stands for them, because the kernel reports whether a
+/// pipe was opened.
 TEST_F(TailReaderTest, OnlyARegularFileIsOpened) {
   const std::string pipe = dir_ / "host/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// New content of a file whose writer was killed between writing it beside the file and renaming
-/// it. The writer's next start removes it, before it writes anything there.
+/// Temporary files of a writer that was killed before it renamed them. The writer's next start
+/// removes them, before it writes there.
 /// Threads: any; blocks on the disk.
 /// Errors:  by errno, with the path.
 /// Source:  docs/safety.md, rule 1.
@@ -13,8 +13,8 @@
 
 namespace splitlet::fs {
 
-/// Removes unfinished files of this folder, not below it, whose names begin with `prefix`. All of
-/// them belong to the caller, who writes none now. OK if the folder does not exist.
+/// Removes temporary files of this folder, without its subfolders, whose names begin with `prefix`.
+/// The caller owns them all and must not be writing any. OK if the folder does not exist.
 Status RemoveUnfinished(FileSystem& files, const std::string& folder, std::string_view prefix = "");
 
 }  // namespace splitlet::fs

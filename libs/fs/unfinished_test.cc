@@ -17,7 +17,7 @@ namespace {
 
 using harness::TempDir;
 
-/// As a process that is killed there: what it wrote is beside the file, and stays.
+/// Imitates a writer killed between write and rename: the temporary file stays.
 class Killed : public testing::Test {
  protected:
   explicit Killed(const char* point = "fs.replace.before-rename") {

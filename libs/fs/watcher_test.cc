@@ -66,7 +66,7 @@ TEST(Hint, OfTooManyNamesIsOneOfAnything) {
   EXPECT_TRUE(both.names().empty());
 }
 
-/// Counts changes; tests wait for one more than they saw, or for the watch to be lost.
+/// Counts changes; tests wait for one more than before, or for the loss of the watch.
 class Changes {
  public:
   FileWatcher::Callbacks Callbacks() {
@@ -86,7 +86,7 @@ class Changes {
     const std::lock_guard lock(mutex_);
     return count_;
   }
-  /// OK when it is not lost in time.
+  /// OK if the watch is not lost in time.
   Status Lost() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return !lost_.ok(); });
@@ -102,7 +102,7 @@ class Changes {
     told_ = {};
     return told;
   }
-  /// The watcher reported a change without a name.
+  /// True if the watcher reported a change without a name.
   bool anything() {
     const std::lock_guard lock(mutex_);
     return anything_ || told_.anything();
@@ -121,11 +121,11 @@ class Changes {
   Status lost_;
 };
 
-/// The real one, for a folder whose parent is missing too; each test starts it.
+/// The real watcher, for a folder whose parent is missing too; each test starts it.
 class InotifyWatcher : public testing::Test {
  protected:
   Status Start(const std::string& path) { return watcher_->Start(path, changes_.Callbacks()); }
-  /// Whether the watcher reports a change after `act`.
+  /// True if the watcher reports a change after `act`.
   bool Tells(const std::function<Status()>& act) {
     const int before = changes_.count();
     const Status done = act();
@@ -197,7 +197,7 @@ TEST_F(InotifyWatcher, WatchesStillWhenItsFolderCameAndWentQuickly) {
       ASSERT_TRUE(files_.MakeDirs(path_, 0750).ok());
       ASSERT_TRUE(files_.RemoveTree(parent_).ok());
     }
-    // Several times, since reports about the folder itself may come late.
+    // Tries several times, because reports about the folder itself may come late.
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(TellsOfFile(path_ + "/a.yaml")) << "round " << round;
   }
 }
@@ -206,7 +206,7 @@ TEST_F(InotifyWatcher, SaysThatItsWatchIsLostAndWatchesWhenStartedAgain) {
   ASSERT_TRUE(files_.MakeDirs(path_, 0750).ok());
   ASSERT_TRUE(Start(path_).ok());
   ASSERT_TRUE(files_.RemoveTree(parent_).ok());
-  // A file where the directory was cannot be watched as one.
+  // A file in place of the directory cannot be watched as a directory.
   ASSERT_TRUE(files_.Replace(parent_, "x", {}).ok());
   const Status lost = changes_.Lost();
   ASSERT_FALSE(lost.ok());

@@ -14,7 +14,7 @@ Status WriteInPlace(const std::string& path, std::string_view value) {
   if (!fd.ok()) return ErrnoStatus(errno);
   const ssize_t wrote = ::write(fd.get(), value.data(), value.size());
   if (wrote < 0) return ErrnoStatus(errno);
-  if (static_cast<size_t>(wrote) != value.size()) return DataLoss("written in part");
+  if (static_cast<size_t>(wrote) != value.size()) return DataLoss("only partly written");
   return OkStatus();
 }
 

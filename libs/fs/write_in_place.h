@@ -1,9 +1,9 @@
 #pragma once
 
-/// Writes files whose content is a setting of the kernel: in place, by one call, since the kernel
+/// Writes files whose content is a kernel setting: in place and in one call, because the kernel
 /// takes each write as a whole value.
 /// Threads: any; it blocks in the kernel.
-/// Errors:  by errno (ErrnoStatus), the reason only; DATA_LOSS: written in part.
+/// Errors:  by errno (ErrnoStatus), the reason only; DATA_LOSS: only a part was written.
 
 #include <functional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace splitlet::fs {
 
-/// The file exists and is no symlink.
+/// The file must exist and not be a symlink.
 Status WriteInPlace(const std::string& path, std::string_view value);
 
 /// WriteInPlace, or a test's.

@@ -32,7 +32,7 @@ class AsyncClient::Engine {
   void Wake() const {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written =
-        ::write(wake_, &one, sizeof(one));  // or it is set already
+        ::write(wake_, &one, sizeof(one));  // fails only if the event is set already
   }
   void Run() {
     const auto curl = LoadCurl();
@@ -64,7 +64,7 @@ class AsyncClient::Engine {
   struct Active {
     Call call;
     std::unique_ptr<Transfer> transfer;
-    int cancel_id = 0;  // of the deadline's token
+    int cancel_id = 0;  // id in the deadline's token
   };
   using Multi = std::unique_ptr<CURLM, decltype(CurlLibrary::multi_cleanup)>;
 
@@ -99,7 +99,7 @@ class AsyncClient::Engine {
     return 0;
   }
 
-  /// Waits for an event and handles it. False: the engine is to end.
+  /// Waits for an event and handles it. False: the engine must end.
   bool Step() {
     std::array<epoll_event, 64> events{};
     const int count =
@@ -203,7 +203,7 @@ class AsyncClient::Engine {
         lingering_.push_back(client_.clock_.Now() + client_.options_.lookup_limit);
     }
     Detach(active);
-    // No lock is held here, since the token holds its own lock while it runs callbacks.
+    // Holds no lock here, because the token holds its own lock while it runs callbacks.
     if (active.cancel_id != 0) active.call.deadline.cancel->Remove(active.cancel_id);
     client_.OnAnswered();
     active.call.done(active.transfer->TakeOutcome());
@@ -245,11 +245,11 @@ class AsyncClient::Engine {
   std::optional<Clock::Time> timer_;
   std::map<uint64_t, Active> active_;
   std::map<CURL*, uint64_t> ids_;
-  size_t names_ = 0;                   // calls that name their host
-  std::deque<Clock::Time> lingering_;  // ends of lookup threads of finished calls
+  size_t names_ = 0;                   // number of calls with a host name
+  std::deque<Clock::Time> lingering_;  // end times of lookup threads that outlive their calls
 };
 
-/// False: the machine has no descriptor or thread for it.
+/// False: the machine has no free descriptor or thread.
 bool AsyncClient::EnsureEngine() {
   if (engine_ != nullptr) return true;
   auto engine = std::make_shared<Engine>(*this);

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Calls to servers in pods by libcurl on one thread, which the first call makes.
+/// Calls servers in pods by libcurl, on one thread that the first call starts.
 /// Owns:    the calls under way.
 /// Threads: Begin from any; `done` runs on the client's thread.
-/// Errors:  those of Caller; ABORTED above its bounds.
+/// Errors:  those of Caller; ABORTED: too many calls.
 /// Source:  docs/behaviour/probes.md, "One run".
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace splitlet::http {
 class AsyncClient final : public Caller {
  public:
   struct Options {
-    size_t max_calls = 512;  // each takes a descriptor; of 1,024 that a process has by default
-    /// Calls with a host name. libcurl looks up each name in a thread that cannot be ended: such a
-    /// thread may outlive its call and still counts for lookup_limit.
+    size_t max_calls = 512;  // each call takes a descriptor, and a process has 1,024 by default
+    /// Limit of calls with a host name. libcurl looks up each name in a thread that cannot be
+    /// ended. Such a thread may outlive its call, and then still counts for lookup_limit.
     size_t max_names = 16;
     Duration lookup_limit = std::chrono::seconds{30};
   };
@@ -35,7 +35,7 @@ class AsyncClient final : public Caller {
   void Stop();
 
  private:
-  class Engine;  // the thread's
+  class Engine;  // used by the thread only
   struct Call {
     uint64_t id = 0;
     Exchange exchange;
@@ -55,7 +55,7 @@ class AsyncClient final : public Caller {
 
   const Clock& clock_;
   const Options options_;
-  std::mutex mutex_;  // of the members below
+  std::mutex mutex_;  // guards the members below
   Inbox inbox_;
   std::shared_ptr<Engine> engine_;  // null before the first call
   uint64_t last_id_ = 0;

@@ -9,7 +9,7 @@
 
 namespace splitlet::http {
 
-// libcurl's macros of these names check arguments, which pointers cannot.
+// libcurl's macros of these names check arguments, which does not work for pointers.
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
@@ -38,7 +38,7 @@ struct CurlLibrary {
   decltype(&curl_url_set) url_set = nullptr;
 };
 
-/// The same object for the whole process, once it is loaded.
+/// One object for the whole process, once loaded.
 StatusOr<const CurlLibrary*> LoadCurl();
 
 }  // namespace splitlet::http

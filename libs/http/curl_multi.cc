@@ -12,9 +12,9 @@
 namespace splitlet::http {
 namespace {
 
-/// For one connection; a server may allow fewer.
+/// Limit for one connection; a server may allow fewer.
 constexpr long kMaxStreams = 1000;
-/// So many steps in a row are more than one answer.
+/// More steps in a row than one answer needs.
 constexpr int kSpeaksWithoutAPause = 32;
 
 int MaskOf(uint32_t events) {
@@ -51,7 +51,7 @@ CurlMulti::CurlMulti(const CurlLibrary& curl, const Clock& clock)
 }
 
 CurlMulti::~CurlMulti() {
-  multi_.reset();  // calls back for its sockets
+  multi_.reset();  // destroyed first, because it calls back for its sockets
   if (wake_ >= 0) ::close(wake_);
   if (epoll_ >= 0) ::close(epoll_);
 }
@@ -64,7 +64,8 @@ void CurlMulti::Set(CURLMoption option, Value value) {
 
 void CurlMulti::Wake() const {
   const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));  // or it is set
+  // fails only if the event is set already
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
 }
 
 void CurlMulti::Add(CURL* transfer) {
@@ -120,7 +121,7 @@ void CurlMulti::Rest(Duration rest) const {
   ::ppoll(&wake, 1, &limit, nullptr);
 }
 
-/// A pause is a silence longer than the rest.
+/// A silence longer than the rest counts as a pause.
 void CurlMulti::NoteSpeech(Duration rest) {
   const Clock::Time now = clock_.Now();
   without_a_pause_ = now - spoke_at_ < 2 * rest ? without_a_pause_ + 1 : 0;

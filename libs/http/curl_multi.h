@@ -24,15 +24,15 @@ class CurlMulti {
 
   /// False: the machine has no descriptor, or libcurl no memory.
   bool IsUsable() const { return epoll_ >= 0 && wake_ >= 0 && multi_ != nullptr; }
-  /// Ends the wait of Step.
+  /// Makes Step return.
   void Wake() const;
   void Add(CURL* transfer);
-  /// Also for a finished transfer.
+  /// Also allowed for a finished transfer.
   void Remove(CURL* transfer);
   using Ended = std::vector<std::pair<CURL*, CURLcode>>;
   /// Waits for an event or `until`, and lets the transfers proceed. Returns the finished ones.
-  /// `rest`: busy sockets are read at most once per rest, which is cheaper for many small pieces;
-  /// Wake ends a rest. 0: reads immediately.
+  /// `rest`: busy sockets are read at most once in this time, which is cheaper for many small
+  /// pieces; Wake ends the rest. 0: reads immediately.
   Ended Step(std::optional<Clock::Time> until, Duration rest = {});
 
  private:
@@ -53,8 +53,8 @@ class CurlMulti {
   const int epoll_;
   const int wake_;
   std::optional<Clock::Time> timer_;
-  Clock::Time spoke_at_;     // when a socket last had something
-  int without_a_pause_ = 0;  // steps in a row
+  Clock::Time spoke_at_;     // when a socket was last ready
+  int without_a_pause_ = 0;  // steps without a pause in between
   Multi multi_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers calls to servers in pods with a test's outcomes.
+/// Answers calls to servers in pods with outcomes that a test sets.
 /// Threads: one.
 
 #include <utility>

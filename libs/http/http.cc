@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxRedirects = 10;
 
-/// The state of libcurl's callbacks.
+/// State for libcurl's callbacks.
 struct Sink {
   uint64_t max_bytes = 0;
   const CancelToken* cancel = nullptr;
@@ -33,7 +33,7 @@ size_t OnBody(const char* data, size_t size, size_t count, void* user) {
   return bytes;
 }
 
-/// Keeps the text after the version in the last status line, of the answer after all redirects.
+/// Keeps the text after the version in the last status line, after all redirects.
 size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
   const std::string_view line(data, size * count);
   Sink& sink = *static_cast<Sink*>(user);
@@ -49,7 +49,7 @@ size_t OnHeader(const char* data, size_t size, size_t count, void* user) {
   return line.size();
 }
 
-// Called at least once a second, with what has come and gone so far.
+// libcurl calls this at least once a second, with the bytes transferred so far.
 template <class... Amounts>
 int OnProgress(void* user, Amounts... /*unused*/) {
   const auto* cancel = static_cast<Sink*>(user)->cancel;
@@ -88,7 +88,7 @@ struct Client::Connection {
     Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body->size()));
   }
 
-  /// Target of the last answer's redirect; empty: none.
+  /// Target of a redirect in the last answer; empty: none.
   std::string Redirect() {
     const char* target = nullptr;
     curl.easy_getinfo(handle.get(), CURLINFO_REDIRECT_URL, &target);
@@ -140,7 +140,7 @@ StatusOr<Answer> Client::Call(const Request& request, const Deadline& deadline) 
     if (redirects == kMaxRedirects) return Unavailable("more than {} redirects", kMaxRedirects);
     const std::string from = PlaceOf(step.url), to = PlaceOf(target);
     if (from.starts_with("https:") && !to.starts_with("https:"))
-      return FailedPrecondition("redirected from https to {}, which is not followed", to);
+      return FailedPrecondition("redirected from https to {}, not following", to);
     if (from != to) step.headers.clear();
     step.url = target;
   }
@@ -163,7 +163,9 @@ StatusOr<Answer> Client::CallOnce(const Request& request, const Deadline& deadli
     headers.reset(longer);
   };
   for (const auto& line : request.headers) add(line);
-  if (request.body) add("Expect:");  // curl would wait a second for a 100 that few servers send
+  if (request.body)
+    add("Expect:");  // curl would wait a second for a "100 Continue", which few
+                     // servers send
   Sink sink{.max_bytes = request.max_bytes, .cancel = deadline.cancel.get()};
   c.Prepare(request, headers.get(), sink);
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(Remaining(clock_, deadline));

@@ -1,7 +1,7 @@
 #pragma once
 
-/// HTTP and HTTPS calls by libcurl, which the first call loads (30 libraries, 0.7 MB), with the
-/// system's TLS roots and one kept connection.
+/// HTTP and HTTPS calls by libcurl, with the system's TLS roots and one kept connection. The first
+/// call loads libcurl (30 libraries, 0.7 MB).
 /// Threads: one call of a client at a time; it blocks until the answer or the deadline.
 /// Errors: UNAVAILABLE and DEADLINE_EXCEEDED from the transport; CANCELLED by the token;
 /// RESOURCE_EXHAUSTED: the answer is too long; FAILED_PRECONDITION: no libcurl; UNIMPLEMENTED: the
@@ -21,10 +21,10 @@ namespace splitlet::http {
 struct Request {
   std::string url;
   std::vector<std::string> headers;  // "Name: value", or "Name;" for an empty value
-  /// Posts this body. Without a body: GET, with up to 10 redirects, never from https to http, and
-  /// without the headers to another scheme, host or port, since headers may hold a secret.
+  /// Sends this body by POST. Without a body: GET, with up to 10 redirects, never from https to
+  /// http. Another scheme, host or port gets no headers, because headers may hold a secret.
   std::optional<std::string_view> body;
-  uint64_t max_bytes = 0;  // of the answer's body; reaching it is an error
+  uint64_t max_bytes = 0;  // limit of the answer's body; reaching the limit is an error
 };
 
 struct Answer {

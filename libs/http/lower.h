@@ -1,6 +1,7 @@
 #pragma once
 
-/// Names of headers, schemes and hosts, which compare without case. Any thread; nothing fails.
+/// Lower-cases names of headers, schemes and hosts, which compare without case. Any thread; nothing
+/// fails.
 
 #include <algorithm>
 #include <cctype>

@@ -18,7 +18,7 @@
 
 namespace splitlet::http {
 
-/// Reads the head of each request and has `serve` answer it; one connection at a time.
+/// Reads the head of each request and calls `serve` to answer it; one connection at a time.
 class Server {
  public:
   using Serve = std::function<void(const std::string& request, int connection)>;
@@ -70,7 +70,7 @@ inline Server::Serve Says(const std::string& head) {
   };
 }
 
-/// Until the client goes.
+/// Reads until the client closes.
 inline void WaitForEnd(int connection) {
   char byte = 0;
   while (::recv(connection, &byte, 1, 0) > 0) {

@@ -26,7 +26,7 @@ std::shared_ptr<SSL_CTX> ExpiredIdentity() {
   return context;
 }
 
-/// Answers one request; `first`: what was read of the connection before. The request.
+/// Answers one request; `first`: bytes already read from the connection. Returns the request.
 std::string ServeTls(SSL_CTX* context, const std::string& first, int connection) {
   const std::unique_ptr<SSL, void (*)(SSL*)> tls(SSL_new(context), SSL_free);
   BIO* const in = BIO_new(BIO_s_mem());

@@ -128,7 +128,8 @@ void Transfer::SetConnection(Duration left) {
   Set(CURLOPT_BUFFERSIZE, kBuffer);
   Set(CURLOPT_SSL_VERIFYPEER, 0L);
   Set(CURLOPT_SSL_VERIFYHOST, 0L);
-  // Nothing is verified, and reading the machine's CAs takes longer than a handshake.
+  // Nothing is verified, so the machine's CAs are not read, which would take longer than a
+  // handshake.
   Set(CURLOPT_CAINFO, static_cast<const char*>(nullptr));
   Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
 }
@@ -146,7 +147,7 @@ void Transfer::SetRequest() {
   };
   for (const auto& line : exchange_.headers) add(line);
   if (exchange_.body) {
-    add("Expect:");  // curl would wait a second for a 100 that few servers send
+    add("Expect:");  // curl would wait a second for a "100 Continue", which few servers send
     Set(CURLOPT_UPLOAD_BUFFERSIZE, kUploadBuffer);
     Set(CURLOPT_POSTFIELDSIZE, static_cast<long>(exchange_.body->size()));
     Set(CURLOPT_POSTFIELDS, exchange_.body->data());
@@ -182,7 +183,7 @@ size_t Transfer::BodyCallback(const char* data, size_t size, size_t count, void*
 
 size_t Transfer::OnHeader(std::string_view line) {
   const bool first = line.starts_with("HTTP/") && outcome_.stage != Outcome::Stage::kReadingBody;
-  if (first) {  // of the answer, or of a "100 Continue" before it
+  if (first) {  // status line of the answer, or of a "100 Continue" before it
     outcome_.code = CodeOf(line);
     location_.clear();
   }
@@ -250,7 +251,7 @@ bool Transfer::Follow() {
     outcome_.status = Unavailable("unsupported protocol scheme \"{}\"", next.scheme);
     return false;
   }
-  // A host name given with the request is for the first server only.
+  // A host name given with the request applies to the first server only.
   if (location_.find("://") != std::string::npos)
     std::erase_if(exchange_.headers,
                   [](const std::string& line) { return ValueOf(line, "host").has_value(); });
@@ -302,7 +303,7 @@ Status Transfer::StatusOf(CURLcode code) const {
     case CURLE_GOT_NOTHING: return Unavailable("EOF");
     case CURLE_PARTIAL_FILE: return Unavailable("unexpected EOF");
     case CURLE_URL_MALFORMAT: return InvalidArgument("invalid URL: {}", why);
-    case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl's code for what looks like HTTP/0.9
+    case CURLE_UNSUPPORTED_PROTOCOL:  // libcurl's code for an answer that looks like HTTP/0.9
     case CURLE_WEIRD_SERVER_REPLY: return Unavailable("malformed HTTP response");
     default: break;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// An exchange by libcurl: a request, and the requests of its redirects.
+/// An exchange over libcurl: a request, and the requests that its redirects cause.
 /// Threads: one.
 /// Errors:  those of Outcome.
 /// Source:  docs/behaviour/probes.md, "httpGet".
@@ -18,15 +18,15 @@ class Transfer {
  public:
   Transfer(const CurlLibrary& curl, Exchange exchange);
 
-  /// Makes the next request ready to be performed.
+  /// Prepares the next request.
   Status Prepare(Duration left);
   CURL* handle() const { return handle_.get(); }
-  /// The request has ended. False: a redirect needs another request; call Prepare again.
+  /// Ends the request. False: a redirect needs another request; call Prepare again.
   bool OnEnded(CURLcode code);
   /// Ends the exchange without libcurl.
   void Fail(Status status) { outcome_.status = std::move(status); }
   Outcome TakeOutcome();
-  /// True if the host must be looked up, in a thread that libcurl makes and cannot end.
+  /// True if the host must be looked up, in a thread that libcurl starts and cannot end.
   bool has_name() const { return has_name_; }
   /// True if that thread may still run.
   bool MayLookUpStill() const;
@@ -39,12 +39,12 @@ class Transfer {
   void Set(CURLoption option, Value value);
   void SetConnection(Duration left);
   void SetRequest();
-  /// A URL relative to the requested one; empty: malformed.
+  /// Resolves a URL relative to the requested one; empty: malformed.
   struct Place {
     std::string url, scheme, host;
   };
   Place Resolve(const std::string& target) const;
-  /// True: there is another request.
+  /// True: another request follows.
   bool Follow();
   Status StatusOf(CURLcode code) const;
   std::string HostAndPort() const;
@@ -58,7 +58,7 @@ class Transfer {
 
   const CurlLibrary& curl_;
   Exchange exchange_;
-  std::string host_;  // of the first URL
+  std::string host_;  // host of the first URL
   bool has_name_ = false;
   int requests_ = 0;
   Easy handle_;

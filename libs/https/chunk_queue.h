@@ -1,10 +1,10 @@
 #pragma once
 
-/// Bytes that a stream has written and the connection has not sent yet. The stream fills one
-/// buffer while the connection sends the other. Both keep their memory, so that a long stream
-/// allocates nothing.
+/// Bytes that a stream has written but the connection has not sent yet. The stream fills one buffer
+/// while the connection sends the other. Both keep their memory, so that a long stream allocates
+/// nothing.
 /// Threads: any.
-/// Errors:  none; bytes are refused once the reader is gone.
+/// Errors:  none; bytes are refused once the reader has left.
 
 #include <atomic>
 #include <condition_variable>
@@ -22,7 +22,7 @@ class ChunkQueue {
   /// Bytes reserved before a buffer's content for the head of a chunk: digits and a line break.
   static constexpr size_t kHead = 16 + 2;
 
-  enum class Put { kGone, kQueued, kWakes };  // kWakes: wake the connection
+  enum class Put { kGone, kQueued, kWakes };  // kWakes: the caller must wake the connection
   Put Add(std::string_view bytes, bool last) {
     const std::lock_guard lock(mutex_);
     if (gone_ || ended_) return Put::kGone;
@@ -32,18 +32,18 @@ class ChunkQueue {
     ended_ = last;
     return std::exchange(told_, true) ? Put::kQueued : Put::kWakes;
   }
-  /// Waits until the buffer that is filled holds fewer bytes.
+  /// Waits until the filling buffer holds fewer bytes than that.
   bool WaitForRoom(size_t below) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return gone_ || buffer_.size() < below; });
     return !gone_;
   }
-  bool gone() const { return gone_; }  // asked for each line
+  bool gone() const { return gone_; }  // called for each line
 
   // Used by the connection.
 
-  /// Exchanges `buffer` for the filled one, which is empty or begins with kHead bytes. True:
-  /// nothing comes after it.
+  /// Swaps `buffer`, which is empty or begins with kHead bytes, for the filled one. True: it is the
+  /// last.
   bool Take(std::string& buffer) {
     const std::lock_guard lock(mutex_);
     buffer.clear();
@@ -58,7 +58,7 @@ class ChunkQueue {
     buffer_ = {};
     changed_.notify_all();
   }
-  /// Makes a chunk of the taken, non-empty buffer in place. Returns the offset of its start.
+  /// Turns the taken, non-empty buffer into a chunk in place. Returns the offset of its start.
   static size_t MakeChunk(std::string& buffer) {
     const std::string head = fmt::format("{:x}\r\n", buffer.size() - kHead);
     const size_t begin = kHead - head.size();
@@ -72,7 +72,7 @@ class ChunkQueue {
   std::condition_variable changed_;
   std::string buffer_;
   bool told_ = false, ended_ = false;
-  std::atomic<bool> gone_{false};  // set by mutex
+  std::atomic<bool> gone_{false};  // written under mutex
 };
 
 }  // namespace splitlet::https

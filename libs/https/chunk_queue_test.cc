@@ -5,7 +5,7 @@
 namespace splitlet::https {
 namespace {
 
-/// As a client gets it.
+/// The bytes as a client gets them.
 std::string ChunkOf(ChunkQueue& queue, std::string& buffer, bool last = false) {
   EXPECT_EQ(queue.Take(buffer), last);
   if (buffer.empty()) return "";

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kUidAttribute = "1.3.6.1.4.1.57683.2";
 
-/// 112 bits of security: RSA of 2048 bits, curves of 224, no signature by MD5 or SHA-1.
+/// 112 bits of security: RSA keys of 2048 bits, curves of 224 bits, no signature by MD5 or SHA-1.
 constexpr int kAuthLevel = 2;
 
 using Store = std::unique_ptr<X509_STORE, OpenSslFree<&X509_STORE_free>>;
@@ -96,7 +96,7 @@ StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem) {
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   const std::string error = TakeOpenSslError();
   if (!at_end) return InvalidArgument("a certificate cannot be read: {}", error);
-  if (all.empty()) return InvalidArgument("there is no certificate in it");
+  if (all.empty()) return InvalidArgument("it contains no certificate");
   return all;
 }
 
@@ -117,7 +117,7 @@ StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate) {
   }
   if (who.common_name.empty()) return std::optional<ClientCertificate>();
   if (uids > 1 || (uids == 1 && who.uid.empty()))
-    return Unauthenticated("client certificate: its uid is no single text");
+    return Unauthenticated("client certificate: its uid is not a single text");
   who.sha256 = Sha256Of(certificate);
   return std::optional(std::move(who));
 }
@@ -126,7 +126,7 @@ StatusOr<std::shared_ptr<const ClientAuthority>> MakeClientAuthority(const std::
   ASSIGN_OR_RETURN(const auto certificates, ReadCertificates(ca_pem), "client CA");
   Store store(X509_STORE_new());
   for (const auto& certificate : certificates) X509_STORE_add_cert(store.get(), certificate.get());
-  // Each certificate of the list is trusted itself, also one that another authority signed.
+  // Each certificate of the list is trusted itself, even if another authority signed it.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   ERR_clear_error();
   return std::make_shared<const StoreAuthority>(std::move(store));

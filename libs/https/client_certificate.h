@@ -1,8 +1,8 @@
 #pragma once
 
-/// The owner in a certificate, and lists of certificates.
+/// Reads the owner of a certificate, and lists of certificates.
 /// Threads: any.
-/// Errors:  INVALID_ARGUMENT: the text holds no certificate.
+/// Errors:  INVALID_ARGUMENT: the text contains no certificate.
 /// Source:  docs/behaviour/node-api.md, "Authentication".
 
 #include <openssl/x509.h>
@@ -28,7 +28,7 @@ using Certificate = std::unique_ptr<X509, OpenSslFree<&X509_free>>;
 /// All certificates of a file, at least one.
 StatusOr<std::vector<Certificate>> ReadCertificates(const std::string& pem);
 
-/// nullopt: the certificate names no user. UNAUTHENTICATED: its uid is not a single text.
+/// nullopt: the certificate names no user. UNAUTHENTICATED: the certificate has several uids.
 StatusOr<std::optional<ClientCertificate>> Describe(X509& certificate);
 
 /// The last error of OpenSSL on this thread, as text; clears the queue.

@@ -14,7 +14,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr size_t kMaxAhead =
-    8 << 10;  // bytes read ahead of a client that does not wait for its answer
+    8 << 10;  // limit of bytes read ahead from a client that does not wait for its answer
 constexpr size_t kPieceBytes = 64 << 10;
 constexpr Duration kCloseLimit = std::chrono::seconds{2};
 
@@ -269,20 +269,22 @@ void Connection::Handle() {
   Charge();
   if (state_ == State::kCut) return;
   auto responder = std::make_shared<ConnectionResponder>(core_, shared_from_this(), ++request_);
-  if (pending_.size() < kMaxAhead) Read();  // keep reading, so that a client's end is noticed
+  if (pending_.size() < kMaxAhead) Read();  // keep reading, to notice when the client closes
   core_->handler(std::move(request), std::move(responder));
 }
 
-/// Called after each change of the bytes that this connection holds. May cut the connection.
+/// Called after each change of the number of bytes that this connection holds. May cut the
+/// connection.
 void Connection::Charge() {
   const bool waits = state_ == State::kReading || (state_ == State::kAnswering && !answered_);
   const size_t now =
       waits ? pending_.size() + (parser_ ? parser_->held() : 0) + asked_bytes_ : size_t{0};
-  core_->unread_bytes += now - std::exchange(charged_, now);  // modulo 2^64, so also downward
+  // modulo 2^64, so the difference may be negative
+  core_->unread_bytes += now - std::exchange(charged_, now);
   if (core_->unread_bytes > core_->options.max_unread_bytes) MakeRoomForRequest();
 }
 
-/// Any client of the port may send, so unfinished requests of many clients must not add up.
+/// Any client may send, so unfinished requests of many clients must not add up.
 void Connection::MakeRoomForRequest() {
   const auto& all = core_->connections;
   const auto most = std::ranges::max_element(all, {}, [](const auto& connection) {
@@ -293,7 +295,7 @@ void Connection::MakeRoomForRequest() {
   cut->Cut();
 }
 
-/// Slow readers must not add up either.
+/// Unsent answers to slow readers must not add up either.
 void Connection::HoldBody(std::shared_ptr<const std::string> body) {
   body_ = std::move(body);
   body_begun_ = false;
@@ -310,7 +312,7 @@ void Connection::HoldBody(std::shared_ptr<const std::string> body) {
   }
 }
 
-/// The body counts no longer. A write on its way may still read it.
+/// The body no longer counts. A running write may still read it.
 void Connection::DropBody() {
   if (std::exchange(body_number_, 0) != 0) core_->unsent.Remove(*body_);
 }
@@ -349,7 +351,7 @@ void Connection::Send(uint64_t request, Answer answer) {
   WriteRest(outgoing_);
 }
 
-/// Writes `outgoing_` or `body_` piece by piece: each piece has its own time limit.
+/// Writes `outgoing_` or `body_` in pieces, each with its own time limit.
 void Connection::WriteRest(std::string_view rest) {
   writing_ = true;
   Arm(queue_ == nullptr ? core_->options.write_limit : core_->options.stream_limit);
@@ -438,7 +440,7 @@ void Connection::PassTo(uint64_t request, Backend backend) {
   on_gone_ = nullptr;
   tunnel_ = std::make_shared<Tunnel>(core_->context, std::move(backend),
                                      core_->options.stream_limit, shared_from_this());
-  const std::shared_ptr<Tunnel> started = tunnel_;  // it may end immediately
+  const std::shared_ptr<Tunnel> started = tunnel_;  // the tunnel may end immediately
   started->Start();
 }
 

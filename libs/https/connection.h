@@ -1,6 +1,6 @@
 #pragma once
 
-/// A connection: requests in sequence; each is answered before the next is read.
+/// A connection, which handles requests in sequence: each is answered before the next is read.
 /// Owns:    its wire, its place in the list, one timer for the current wait.
 /// Threads: the server's; Responder and Stream post their work there.
 /// Errors:  a client that breaks the rules is answered 4xx, or cut.
@@ -30,20 +30,20 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
  public:
   Connection(std::shared_ptr<Core> core, std::unique_ptr<Wire> wire, std::string peer);
 
-  /// `place`: the connection's entry in the list of all.
+  /// `place`: the connection's entry in the list of connections.
   void Start(std::list<std::shared_ptr<Connection>>::iterator place);
   /// Closes immediately and leaves all lists.
   void Cut();
   bool known() const { return known_; }
   bool idle() const { return state_ == State::kIdle || state_ == State::kHandshake; }
 
-  // For the request with this number; other requests have had their answer.
+  // Answers the request with this number. Ignored if that request is already answered.
   void SetKnown() { known_ = true; }
   void OnGone(uint64_t request, std::function<void()> gone);
   void Send(uint64_t request, Answer answer);
   void Begin(uint64_t request, Answer head, std::shared_ptr<ChunkQueue> queue);
   void PassTo(uint64_t request, Backend backend);
-  /// The queue has new bytes.
+  /// Called when the queue has new bytes.
   void Pump(const std::shared_ptr<ChunkQueue>& queue);
 
   void ReadBytes(std::function<void(std::string bytes)> done) override;
@@ -86,19 +86,19 @@ class Connection final : public TunnelClient, public std::enable_shared_from_thi
 
   bool reading_ = false, client_gone_ = false, continued_ = false;
   std::array<char, 8 << 10> incoming_{};
-  std::string pending_;  // read and not yet used
+  std::string pending_;  // bytes read but not yet used
   std::optional<RequestParser> parser_;
-  size_t asked_bytes_ = 0;  // of the request that is with the handler
-  size_t charged_ = 0;      // of Core::unread_bytes
+  size_t asked_bytes_ = 0;  // size of the request that the handler has
+  size_t charged_ = 0;      // this connection's share of Core::unread_bytes
 
-  uint64_t request_ = 0;  // the number of the one that is answered
+  uint64_t request_ = 0;  // number of the request that is being answered
   bool answered_ = false, keep_alive_ = false, head_only_ = false, chunked_ = false;
   std::function<void()> on_gone_;
   std::string outgoing_;
   bool writing_ = false;
-  std::shared_ptr<const std::string> body_;  // to be sent after `outgoing_`; null: none
+  std::shared_ptr<const std::string> body_;  // sent after `outgoing_`; null: none
   bool body_begun_ = false;
-  uint64_t body_number_ = 0;  // 0: it does not count
+  uint64_t body_number_ = 0;  // number in `unsent`; 0: the body does not count
   std::shared_ptr<ChunkQueue> queue_;
   std::shared_ptr<Tunnel> tunnel_;
   std::function<void(std::string)> tunnel_read_;

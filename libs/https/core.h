@@ -1,6 +1,6 @@
 #pragma once
 
-/// State that a server shares with its connections, until the last of them is gone.
+/// State that a server shares with its connections, until the last connection is gone.
 /// Threads: Post and the counters from any, the rest on the server's.
 /// Errors:  none.
 
@@ -43,18 +43,18 @@ struct Core {
   const ServerOptions options;
   const Handler handler;
   boost::asio::io_context context{1};
-  boost::asio::steady_timer grace{context};            // while it stops
+  boost::asio::steady_timer grace{context};            // runs while the server stops
   std::list<std::shared_ptr<Connection>> connections;  // the oldest first
   std::shared_ptr<const ClientAuthority> authority;
-  size_t unread_bytes = 0;  // of requests that are not answered yet, on all connections
+  size_t unread_bytes = 0;  // bytes of unanswered requests, on all connections
   UnsentBodies unsent;
-  uint64_t last_body = 0;  // numbers those of `unsent` in the order in which they began
+  uint64_t last_body = 0;  // last number in `unsent`; numbers follow the order of their start
   size_t tunnels = 0;
   bool stopping = false;
-  std::atomic<size_t> count{0};  // of connections
+  std::atomic<size_t> count{0};  // number of connections
   std::atomic<uint64_t> displaced{0};
   std::mutex mutex;
-  bool ended = false;  // by mutex
+  bool ended = false;  // guarded by mutex
 };
 
 }  // namespace splitlet::https

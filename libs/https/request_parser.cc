@@ -31,7 +31,7 @@ size_t RequestParser::Take(std::string_view bytes) {
   if (error && error != http::error::need_more) {
     Refuse(CodeFor(error), error.message());
   } else if (has_head() && !done() && bytes.size() - used > kMaxChunkLine) {
-    // The parser takes such a line, and all trailers, only as a whole.
+    // The parser consumes such a line, and all trailers, only as a whole.
     Refuse(400, "the line before a chunk is too long");
   }
   return used;
@@ -52,12 +52,12 @@ void RequestParser::on_request_impl(http::verb /*verb*/, string_view method, str
   head_bytes_ += method.size() + target.size();
 }
 
-/// The parser's own limit covers only bytes that it has not taken yet: it takes line by line.
+/// The parser's own limit covers only bytes that it has not consumed, and it consumes line by line.
 void RequestParser::on_field_impl(http::field /*field*/, string_view name, string_view value,
                                   error_code& error) {
   const size_t bytes = name.size() + value.size();
   if (has_head()) {
-    Refuse(400, "trailers are not taken");
+    Refuse(400, "trailers are not supported");
     error = http::error::bad_field;
   } else if (++fields_ > kMaxFields || head_bytes_ + bytes > bounds_.header_bytes) {
     error = http::error::header_limit;

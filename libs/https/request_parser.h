@@ -1,10 +1,10 @@
 #pragma once
 
-/// Reads one HTTP/1.1 request from the bytes of a connection. Its memory is bounded, for unfinished
-/// lines too: it counts fields and refuses trailers.
+/// Reads one HTTP/1.1 request from the bytes of a connection. Its memory is bounded, even for
+/// unfinished lines: it counts fields and refuses trailers.
 /// Owns:    what has been read of the request.
 /// Threads: one.
-/// Errors:  refusal(), the code of the answer; give it no bytes afterwards.
+/// Errors:  refusal(), the code of the answer; do not call Take afterwards.
 /// Source:  RFC 9112; docs/behaviour/node-api.md, "Listeners".
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -20,14 +20,14 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   struct Bounds {
     size_t header_bytes = 64 << 10, body_bytes = 1 << 20;
   };
-  /// Each field takes far more memory than its bytes.
+  /// A field takes far more memory than its bytes.
   static constexpr size_t kMaxFields = 256, kFieldOverhead = 64;
-  /// Lines before chunks: all extensions of a request, and an unfinished line.
+  /// Limit for lines before chunks: all extensions of a request, and an unfinished line.
   static constexpr size_t kMaxChunkLine = 16 << 10;
 
   explicit RequestParser(const Bounds& bounds);
 
-  /// Takes usable bytes from the front of `bytes`, which begin with the rest of the last call.
+  /// Consumes usable bytes from the front of `bytes`, which begin with the rest of the last call.
   /// Returns their number. Do not call it after the end or a refusal.
   size_t Take(std::string_view bytes);
 
@@ -40,7 +40,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   bool is_http11() const { return version_ >= 11; }
   /// Approximate memory, in bytes.
   size_t held() const { return head_bytes_ + fields_ * kFieldOverhead + request_.body.size(); }
-  /// Method, target, headers and body, once.
+  /// Moves out method, target, headers and body; call once.
   Request Release() { return std::move(request_); }
 
  private:

@@ -9,14 +9,14 @@ namespace {
 using testing::HasSubstr;
 
 struct Outcome {
-  int refusal = 0;  // 0: it is whole, or waits for more
+  int refusal = 0;  // 0: the request is complete, or needs more bytes
   bool done = false;
   size_t most_held = 0, taken = 0;
   std::string why;
   Request request;
 };
 
-/// Gives `bytes` in pieces, as a connection reads them, until the end of the request.
+/// Feeds `bytes` in pieces, as a connection reads them, until the end of the request.
 Outcome Parse(const std::string& bytes, size_t piece = 8192, RequestParser::Bounds bounds = {}) {
   RequestParser parser(bounds);
   Outcome out;
@@ -94,7 +94,8 @@ TEST(RequestParser, WhateverIsSentLittleIsKept) {
        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx", 400},
   };
   for (const auto& c : kCases) {
-    for (const size_t piece : {size_t{4}, size_t{8192}}) {  // 4: each ends where a short line does
+    for (const size_t piece : {size_t{4}, size_t{8192}}) {  // a piece of 4 bytes ends where a short
+                                                            // line does
       SCOPED_TRACE(fmt::format("{}, in pieces of {}", c.name, piece));
       const Outcome got = Parse(c.sent, piece, {.header_bytes = 64 << 10, .body_bytes = 64 << 10});
       EXPECT_EQ(got.refusal, c.refusal) << got.why;
@@ -116,7 +117,7 @@ TEST(RequestParser, WhatIsWithinTheBoundsIsTaken) {
 }
 
 TEST(RequestParser, ARefusalSaysWhy) {
-  EXPECT_EQ(Parse(kChunked + std::string("0\r\na: b\r\n\r\n")).why, "trailers are not taken");
+  EXPECT_EQ(Parse(kChunked + std::string("0\r\na: b\r\n\r\n")).why, "trailers are not supported");
   EXPECT_THAT(Parse("GET / HTTP/1.1\r\na b\r\n\r\n").why, HasSubstr("field"));
 }
 

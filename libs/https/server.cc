@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-/// "10.0.0.7", also of one that came to a socket of IPv6.
+/// "10.0.0.7", also for an IPv4 client of an IPv6 socket.
 std::string TextOf(const asio::ip::address& peer) {
   const bool mapped = peer.is_v6() && peer.to_v6().is_v4_mapped();
   if (!mapped) return peer.to_string();
@@ -72,7 +72,7 @@ Status AsioServer::Listen() {
   if (error) return InvalidArgument("\"{}\" is not an IP address", core_->options.address);
   const uint16_t port = core_->options.port;
   if (address.is_unspecified()) error = Open({asio::ip::address_v6::any(), port});
-  // A machine may lack IPv6; a taken port is an error for both.
+  // A machine may lack IPv6, but a taken port is an error for both families.
   const bool alone = error && error != asio::error::address_in_use;
   if (!address.is_unspecified() || (alone && address.is_v4())) error = Open({address, port});
   if (error) return ErrnoStatus(error.value());
@@ -82,7 +82,7 @@ Status AsioServer::Listen() {
   return OkStatus();
 }
 
-/// IPv6's "any" accepts IPv4 as well.
+/// IPv6's "any" address accepts IPv4 too.
 error_code AsioServer::Open(const tcp::endpoint& endpoint) {
   error_code error, ignored;
   acceptor_.close(ignored);
@@ -106,7 +106,7 @@ void AsioServer::Accept() {
   });
 }
 
-/// For errors such as missing descriptors: an immediate retry would spin.
+/// After errors such as missing descriptors an immediate retry would spin.
 void AsioServer::AcceptLater() {
   pause_.expires_after(std::chrono::milliseconds(100));
   pause_.async_wait([this](error_code error) {
@@ -115,7 +115,7 @@ void AsioServer::AcceptLater() {
 }
 
 void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
-  if (core_->options.tls && tls_ == nullptr) return;  // the handshake fails: no certificate yet
+  if (core_->options.tls && tls_ == nullptr) return;  // no certificate yet: the handshake fails
   if (!MakeRoom()) return;
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
@@ -126,12 +126,12 @@ void AsioServer::Take(tcp::socket socket, const tcp::endpoint& peer) {
   const auto place = all.insert(
       all.end(), std::make_shared<Connection>(core_, std::move(wire), TextOf(peer.address())));
   ++core_->count;
-  // A copy: a connection that fails immediately leaves the list while it starts.
+  // A copy, because a connection that fails immediately leaves the list while it starts.
   const std::shared_ptr<Connection> connection = *place;
   connection->Start(place);
 }
 
-/// Any client of the port may connect: the oldest unauthenticated connection gives way.
+/// Any client may connect, so the oldest unauthenticated connection is cut.
 bool AsioServer::MakeRoom() {
   auto& all = core_->connections;
   if (all.size() < core_->options.max_connections) return true;

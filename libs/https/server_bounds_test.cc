@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 constexpr size_t kMiB = 1 << 20;
 
-/// Bounds of the memory that clients may make a server keep, over TLS and without.
+/// Bounds of the memory that clients can make a server use, over TLS and plain.
 class ServerBounds : public testing::TestWithParam<bool> {
  protected:
   void Serve(ServerOptions options, Handler handler) {
@@ -129,7 +129,7 @@ TEST_P(ServerBounds, RequestsThatWaitForTheirAnswersCountToo) {
 }
 
 TEST_P(ServerBounds, AnswersThatAreReadSlowlyDoNotAddUp) {
-  const std::string body(20 * kMiB, 'b');  // more than sockets take
+  const std::string body(20 * kMiB, 'b');  // more than the socket buffers hold
   Serve({.max_unsent_bytes = 50 * kMiB},
         [&body](const Request&, const std::shared_ptr<Responder>& responder) {
           responder->SetKnown();
@@ -161,7 +161,7 @@ TEST_P(ServerBounds, ABodyThatManyGetIsKeptOnce) {
   EXPECT_EQ(server_->displaced(), 0u);
 }
 
-/// A backend that agrees to each upgrade and takes nothing until Go is called.
+/// A backend that accepts each upgrade and reads nothing until Go is called.
 class SilentBackend {
  public:
   uint16_t port() const { return server_.port; }
@@ -190,7 +190,7 @@ TEST_P(ServerBounds, FramesOfAStreamWaitAtTheClientUntilTheBackendTakesThem) {
     const std::string frame = "\x82\x7e\x40\x01" + std::string(16 << 10, 'w');
     while (client->Write(frame)) sent += frame.size();
   });
-  for (size_t before = 1; before != sent;) {  // until nothing takes any more
+  for (size_t before = 1; before != sent;) {  // until all buffers are full
     before = sent;
     ::poll(nullptr, 0, 200);
   }
@@ -211,7 +211,7 @@ TEST_P(ServerBounds, StreamsLeaveConnectionsForAnswers) {
         });
   auto first = Connect();
   EXPECT_THAT(first->Ask(kUpgrade, "\r\n\r\n"), HasSubstr(" 101 "));
-  const auto second = Connect(), third = Connect();  // the backend has one at a time
+  const auto second = Connect(), third = Connect();  // the backend serves one at a time
   for (const auto& client : {second.get(), third.get()})
     client->Write(std::string(kUpgrade) + "\r\n\r\n");
   Wait([&] { return passed == 3; });

@@ -58,7 +58,7 @@ TEST(Server, AnswersOneRequestAfterTheOther) {
   EXPECT_THAT(client.ReadAll(), IsEmpty());
 }
 
-/// So many short ones.
+/// Sends this many short requests.
 std::string Lines(int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) lines += "a:\r\n";
@@ -178,7 +178,7 @@ TEST(Server, StreamsWithBackPressureAndSeesTheClientGo) {
       written += 64 << 10;
   });
   size_t before = 1;
-  while (before != written) {  // until neither side takes any more
+  while (before != written) {  // until the buffers of both sides are full
     before = written;
     ::poll(nullptr, 0, 200);
   }
@@ -216,7 +216,7 @@ TEST(Server, StrangersMakeRoomAndKnownOnesStay) {
   known.Ask("GET / HTTP/1.1", "]\n");
   std::vector<std::unique_ptr<TestClient>> idle;
   for (int i = 0; i < 2000; ++i) idle.push_back(std::make_unique<TestClient>(server->port()));
-  // The server displaces a connection before the next one has its place.
+  // The server closes one connection before it accepts the next.
   WaitUntil([&] { return server->displaced() == 1801 && server->connections() == 200; });
   EXPECT_THAT(known.Ask("GET /still HTTP/1.1", "]\n"), HasSubstr("/still"));
   EXPECT_EQ(idle.front()->Read(), "");
@@ -236,11 +236,10 @@ TEST(Server, StopsWithGraceForWhatIsUnderWay) {
   responder->Send({.code = 200, .headers = {}, .body = "late"});
   EXPECT_THAT(busy.ReadAll(), AllOf(HasSubstr("Connection: close\r\n"), EndsWith("late")));
   stopping.join();
-  responder->Send({});  // the client has gone
+  responder->Send({});  // the client has closed
 }
 
-/// Answers with `answer`; over a connection that it upgrades it sends back what it gets until `end`
-/// has come.
+/// Answers with `answer`; over an upgraded connection it echoes bytes until `end` has come.
 http::Server::Serve Answers(const std::string& answer) {
   return [answer](const std::string&, int connection) {
     http::Send(connection, answer);
@@ -255,7 +254,7 @@ http::Server::Serve Answers(const std::string& answer) {
   };
 }
 
-/// Passes every request on to `port`.
+/// Forwards every request to `port`.
 Handler PassesTo(uint16_t port) {
   return [port](const Request&, const std::shared_ptr<Responder>& responder) {
     responder->PassTo({.address = "127.0.0.1", .port = port, .head = "POST /x HTTP/1.1\r\n\r\n"});
@@ -302,7 +301,7 @@ TEST(Server, AnUpgradedConnectionMayBeQuiet) {
   client.Ask("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade", "\r\n\r\n");
   client.Write("a");
   EXPECT_EQ(client.Read(), "a");
-  ::poll(nullptr, 0, 120);  // longer than either
+  ::poll(nullptr, 0, 120);  // longer than either limit
   client.Write("end");
   EXPECT_EQ(client.ReadAll(), "end");
   WaitUntil([&] { return server->connections() == 0; });
@@ -333,8 +332,7 @@ uint16_t PortOf(const sockaddr_in6& address) {
                    : reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-/// Sockets of this process whose other end, or own end, has this port, and that ask a quiet peer
-/// whether it is there after so many seconds.
+/// Number of sockets with this local or remote port whose keepalive starts after this many seconds.
 size_t CountKeptAlive(uint16_t port, int after_seconds) {
   size_t count = 0;
   for (int fd = 0; fd < 1024; ++fd) {

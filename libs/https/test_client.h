@@ -45,13 +45,13 @@ class TestClient {
   TestClient& operator=(const TestClient&) = delete;
 
   struct Tls {
-    const TestIdentity* identity = nullptr;  // null: none is shown
-    int max_version = 0;                     // 0: the newest
-    const char* suites = nullptr;            // of TLS 1.2, as OpenSSL names them; null: all
+    const TestIdentity* identity = nullptr;  // null: sends no certificate
+    int max_version = 0;                     // 0: the newest version
+    const char* suites = nullptr;            // TLS 1.2 suites by OpenSSL's names; null: all
   };
   /// False: the handshake failed.
   bool Handshake(const Tls& wanted) {
-    signal(SIGPIPE, SIG_IGN);  // as every process of ours does; OpenSSL has no MSG_NOSIGNAL
+    signal(SIGPIPE, SIG_IGN);  // as every process does, because OpenSSL has no MSG_NOSIGNAL
     context_.reset(SSL_CTX_new(TLS_client_method()));
     SSL_CTX_set_security_level(context_.get(), 0);
     SSL_CTX_set_max_proto_version(context_.get(), wanted.max_version);
@@ -74,7 +74,7 @@ class TestClient {
     }
     return SSL_write(tls_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
   }
-  /// The next bytes; empty: the end, or nothing came.
+  /// The next bytes; empty: the connection ended, or nothing came.
   std::string Read() {
     char buffer[16384];
     const ssize_t n = tls_ == nullptr ? ::recv(socket_, buffer, sizeof(buffer), 0)

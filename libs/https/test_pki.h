@@ -1,7 +1,7 @@
 #pragma once
 
 /// Certificates and keys in memory, for tests.
-/// Threads: any; what fails is a CHECK.
+/// Threads: any; a failure is a CHECK.
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -24,12 +24,12 @@ class TestIdentity {
   struct Wanted {
     std::string common_name = "localhost";
     std::vector<std::string> organizations;
-    std::string usage = "serverAuth";           // or clientAuth; "CA": it may sign
+    std::string usage = "serverAuth";           // or clientAuth; "CA": may sign certificates
     long not_before = -3600, not_after = 3600;  // seconds from now
-    int rsa_bits = 0;                           // 0: a key of P-256
+    int rsa_bits = 0;                           // 0: a key on curve P-256
     const EVP_MD* signed_by = EVP_sha256();
   };
-  /// `issuer` null: signed by itself.
+  /// A null `issuer` means self-signed.
   explicit TestIdentity(const Wanted& wanted, const TestIdentity* issuer = nullptr)
       : key_(wanted.rsa_bits == 0 ? EVP_EC_gen("P-256")
                                   : EVP_RSA_gen(static_cast<unsigned>(wanted.rsa_bits)),

@@ -18,19 +18,19 @@ namespace asio = boost::asio;
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
 
-/// Go's older names of suites.
+/// Go's older names of cipher suites.
 constexpr auto kOldNames = std::to_array<std::pair<std::string_view, const char*>>({
     {"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"},
     {"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"},
 });
-/// TLS 1.2 suites by default: forward secrecy and authenticated encryption. OpenSSL's default also
-/// has RSA key exchange and CBC.
+/// Default TLS 1.2 suites: forward secrecy and authenticated encryption. OpenSSL's default also has
+/// RSA key exchange and CBC.
 constexpr const char* kDefaultSuites =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
     "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
-constexpr long kMaxClientChain = 64 << 10;  // bytes of the certificates that a client shows
-/// TLS 1.3; a configuration cannot choose among them.
+constexpr long kMaxClientChain = 64 << 10;  // limit of a client's certificate chain, in bytes
+/// TLS 1.3 suites; a configuration cannot choose among them.
 constexpr auto kNewSuites = std::to_array<std::string_view>(
     {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"});
 
@@ -55,7 +55,7 @@ StatusOr<std::string> SuiteList(const std::vector<std::string>& names) {
   return list.empty() ? kDefaultSuites : list;
 }
 
-/// Position of http/1.1 in a list of length-prefixed names; HTTP/2 is not offered.
+/// Position of http/1.1 in a list of length-prefixed names, because HTTP/2 is not offered.
 std::optional<size_t> FindProtocol(std::string_view offered) {
   static constexpr std::string_view kOurs = "http/1.1";
   for (size_t at = 0; at < offered.size(); at += 1U + static_cast<unsigned char>(offered[at]))
@@ -77,7 +77,8 @@ void ChooseProtocol(SSL_CTX* context) {
       nullptr);
 }
 
-/// Accepts any certificate in the handshake; each request verifies it by the current authority.
+/// Accepts any certificate in the handshake; each request verifies it against the current
+/// authority.
 int AcceptAny(X509_STORE_CTX*, void*) { return 1; }
 
 Status AskForCertificates(SSL_CTX* context, const std::string& ca_pem) {
@@ -121,7 +122,7 @@ StatusOr<std::shared_ptr<const TlsContext>> MakeTlsContext(const TlsSettings& se
   context.use_private_key(asio::buffer(key_pem), ssl::context::pem, error);
   if (error) return InvalidArgument("private key: {}", error.message());
   if (SSL_CTX_check_private_key(context.native_handle()) != 1)
-    return InvalidArgument("the key is not the certificate's: {}", TakeOpenSslError());
+    return InvalidArgument("the key does not match the certificate: {}", TakeOpenSslError());
   if (!client_ca_pem.empty())
     RETURN_IF_ERROR(AskForCertificates(context.native_handle(), client_ca_pem), "TLS");
   ERR_clear_error();

@@ -1,7 +1,7 @@
 #pragma once
 
 /// The server's view of TLS: how a connection gets its wire. The server itself links no TLS
-/// library, so processes without TLS have none.
+/// library, so that processes without TLS load none.
 /// Threads: as tls.h says; nothing fails.
 
 #include <boost/asio/ip/tcp.hpp>

@@ -31,7 +31,7 @@ Status TlsFiles::LookAtAuthority(Found& found) {
   if (pem == authority_pem_) return OkStatus();
   ASSIGN_OR_RETURN(authority_, MakeClientAuthority(pem), "{}", places_.client_ca);
   authority_pem_ = std::move(pem);
-  certificate_.clear();  // handshakes show the list of authorities
+  certificate_.clear();  // the handshake shows the list of authorities
   found.changed = true;
   return OkStatus();
 }

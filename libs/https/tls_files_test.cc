@@ -8,7 +8,7 @@
 namespace splitlet::https {
 namespace {
 
-/// A server's files, which change.
+/// The files of a server, which change.
 class TlsFilesTest : public testing::Test {
  protected:
   TlsFilesTest() { WriteAll(); }
@@ -50,7 +50,7 @@ TEST_F(TlsFilesTest, WhatMayNotBeReloadedStaysAsItWasFirst) {
     const auto second = tls.Look();
     EXPECT_EQ(second.problem, OkStatus());
     EXPECT_EQ(second.authority != first.authority, c.client_ca);
-    // The list of authorities is in the context.
+    // The list of authorities is part of the context.
     EXPECT_EQ(second.context != first.context, c.pair || c.client_ca);
     EXPECT_EQ(second.changed, c.pair || c.client_ca);
     EXPECT_FALSE(tls.Look().changed);

@@ -19,7 +19,7 @@ const TestIdentity& Authority() {
   return authority;
 }
 
-/// Says who the client is.
+/// Answers with the client's identity.
 std::unique_ptr<Server> WhoAmI() {
   auto server = StartServer({}, [](const Request& request, std::shared_ptr<Responder> responder) {
     std::string text = request.bad_client.empty() ? "nobody" : "refused";
@@ -81,7 +81,7 @@ TEST_F(TlsServer, KnowsClientsByTheirCertificates) {
 }
 
 TEST_F(TlsServer, HasNoOldVersions) {
-  EXPECT_EQ(Ask({}), "no handshake");  // there is no certificate yet
+  EXPECT_EQ(Ask({}), "no handshake");  // no certificate yet
   Serve();
   EXPECT_EQ(Ask({.max_version = TLS1_1_VERSION}), "no handshake");
   EXPECT_EQ(Ask({.max_version = TLS1_2_VERSION}), "nobody\n");
@@ -143,7 +143,8 @@ TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
   EXPECT_EQ(name(), "localhost");
   const TestIdentity next({.common_name = "next", .organizations = {}});
   files_.Replace("/s.crt", next.certificate_pem(), {}).IgnoreError();
-  EXPECT_EQ(found_->Apply(*server_).code(), StatusCode::kInvalidArgument);  // key of the old one
+  // the key does not fit the certificate
+  EXPECT_EQ(found_->Apply(*server_).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(name(), "localhost");
   files_.Replace("/s.key", next.key_pem(), {}).IgnoreError();
   EXPECT_EQ(found_->Apply(*server_), OkStatus());
@@ -154,13 +155,13 @@ TEST_F(TlsServer, TakesNewFilesAndKeepsGoodOnes) {
                            &other_ca);
   EXPECT_EQ(Ask({.identity = &carol}), "refused\n");
   files_.Replace("/ca.crt", "nothing", {}).IgnoreError();
-  EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: there is no"));
+  EXPECT_THAT(Message(found_->Apply(*server_)), HasSubstr("/ca.crt: client CA: it contains no"));
   files_.Replace("/ca.crt", other_ca.certificate_pem(), {}).IgnoreError();
   EXPECT_EQ(found_->Apply(*server_), OkStatus());
   EXPECT_EQ(Ask({.identity = &carol}), "carol of none\n");
 }
 
-/// The bytes that the chunks of an answer carry.
+/// Joins the bytes of an answer's chunks.
 std::string Joined(std::string_view answer) {
   answer.remove_prefix(std::min(answer.find("\r\n\r\n") + 4, answer.size()));
   std::string all;

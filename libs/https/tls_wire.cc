@@ -26,7 +26,7 @@ class TlsWire final : public Wire {
   }
   void Write(asio::const_buffer bytes, Done done) override {
     if (bytes.size() <= kRecordBytes) return asio::async_write(stream_, bytes, std::move(done));
-    // Each record is an own write to the socket: send them together.
+    // Each record is a separate write to the socket, so gather them.
     SetCork(1);
     asio::async_write(stream_, bytes, [this, done = std::move(done)](error_code error, size_t n) {
       SetCork(0);
@@ -35,8 +35,9 @@ class TlsWire final : public Wire {
   }
   void ShutDown(std::function<void()> done) override {
     error_code ignored;
-    stream_.next_layer().cancel(ignored);  // a waiting read would take the end for its own
-    // With a client that still sends, a shutdown that waits for the client's would fail.
+    stream_.next_layer().cancel(ignored);  // a waiting read would mistake the shutdown for its own
+                                           // end
+    // A shutdown that waits for the peer's would fail while the peer still sends.
     SSL_set_shutdown(ssl(), SSL_RECEIVED_SHUTDOWN);
     stream_.async_shutdown(
         [this, done = std::move(done)](error_code) { Drain(stream_.next_layer(), done); });
@@ -48,7 +49,7 @@ class TlsWire final : public Wire {
   SSL* ssl() override { return stream_.native_handle(); }
 
  private:
-  static constexpr size_t kRecordBytes = 16 << 10;  // the most that one takes
+  static constexpr size_t kRecordBytes = 16 << 10;  // maximum of one record
 
   void SetCork(int value) {
     ::setsockopt(stream_.next_layer().native_handle(), IPPROTO_TCP, TCP_CORK, &value,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The wire of TLS, by OpenSSL.
-/// Threads: the server's; the context is immutable once it is set up.
+/// A connection's wire over TLS, by OpenSSL.
+/// Threads: the server's; the context is immutable once set up.
 /// Errors:  as those of Wire.
 
 #include <openssl/ssl.h>
@@ -16,7 +16,7 @@ namespace splitlet::https {
 class SslContext final : public TlsContext, public std::enable_shared_from_this<SslContext> {
  public:
   std::unique_ptr<Wire> MakeWire(boost::asio::ip::tcp::socket socket) const override;
-  /// Asio takes it as one that it may change; it does not, for streams.
+  /// Asio wants a mutable context, but streams do not change it.
   boost::asio::ssl::context& context() const { return context_; }
 
  private:

@@ -14,10 +14,10 @@ using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
 constexpr Duration kDialLimit = std::chrono::seconds{30};
-constexpr Duration kErrorLimit = std::chrono::seconds{10};  // of the body of a refusal
+constexpr Duration kErrorLimit = std::chrono::seconds{10};  // for the body of a refusal
 constexpr size_t kMaxAnswerHead = 64 << 10;
 
-/// 101 of "HTTP/1.1 101 Switching Protocols"; 0: another line.
+/// Parses 101 out of "HTTP/1.1 101 Switching Protocols"; 0: another line.
 int CodeOf(const std::string& answer) {
   const auto space = answer.find(' ');
   int code = 0;

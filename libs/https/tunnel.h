@@ -1,9 +1,10 @@
 #pragma once
 
-/// Bytes both ways between a client and a backend, after the backend has agreed to an upgrade.
+/// Forwards bytes both ways between a client and a backend, after the backend has accepted an
+/// upgrade.
 /// Owns:    the connection to the backend.
 /// Threads: the server's.
-/// Errors:  reported to the client's end.
+/// Errors:  reported when the tunnel ends.
 /// Source:  docs/behaviour/node-api.md, "Streams".
 
 #include <array>
@@ -18,23 +19,23 @@
 
 namespace splitlet::https {
 
-/// The connection of the client, which outlives the tunnel's use of it.
+/// The client's connection, which stays alive while the tunnel uses it.
 class TunnelClient {
  public:
   virtual ~TunnelClient() = default;
-  /// The bytes that have come, or come next; empty: the end.
+  /// Delivers the bytes that have come, or come next; empty: the end.
   virtual void ReadBytes(std::function<void(std::string bytes)> done) = 0;
   virtual void WriteBytes(std::string bytes, std::function<void(bool written)> done) = 0;
-  /// Answers instead of the backend.
+  /// Answers in place of the backend.
   virtual void FailTunnel(const std::string& why) = 0;
-  /// The last call of a tunnel.
+  /// Called last by a tunnel.
   virtual void EndTunnel() = 0;
 };
 
 class Tunnel : public std::enable_shared_from_this<Tunnel> {
  public:
   /// Keeps `client` until the end. After the upgrade silence has no limit: the keepalive of the
-  /// sockets finds dead peers. A peer that takes no bytes for `write_limit` is cut.
+  /// sockets finds dead peers. A peer that reads nothing for `write_limit` is cut.
   Tunnel(boost::asio::io_context& context, Backend backend, Duration write_limit,
          std::shared_ptr<TunnelClient> client);
   void Start();

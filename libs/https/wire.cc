@@ -33,7 +33,7 @@ class PlainWire final : public Wire {
   }
   void ShutDown(std::function<void()> done) override {
     error_code ignored;
-    socket_.cancel(ignored);  // a waiting read would take the end for its own
+    socket_.cancel(ignored);  // a waiting read would mistake the shutdown for its own end
     Drain(socket_, std::move(done));
   }
   void Close() override {

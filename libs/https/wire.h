@@ -20,10 +20,11 @@ class Wire {
   virtual ~Wire() = default;
   virtual void Handshake(std::function<void(boost::system::error_code)> done) = 0;
   virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
-  /// Writes all bytes. `bytes` stay valid until `done`.
+  /// Writes all bytes, which must stay valid until `done`.
   virtual void Write(boost::asio::const_buffer bytes, Done done) = 0;
-  /// Announces the end of our bytes, then reads and drops the peer's: with unread bytes the kernel
-  /// would discard our last ones. `done`: the peer has closed too. A running read gets nothing.
+  /// Announces the end of our bytes, then reads and drops the peer's, because with unread bytes the
+  /// kernel would discard our last ones. `done`: the peer has closed too. A running read gets
+  /// nothing.
   virtual void ShutDown(std::function<void()> done) = 0;
   virtual void Close() = 0;
   /// Null for a plain connection.

@@ -6,8 +6,8 @@
 #include "libs/kube/test_spec.h"
 #include "libs/kube/validation.h"
 
-/// Pods that an API server refuses, beyond the rules of rules_test.cc: selectors, annotations,
-/// values that are far out of range, and manifests of an extreme size.
+/// Pods that an API server refuses, in addition to rules_test.cc: selectors, annotations, values
+/// far out of range, and manifests of extreme size.
 
 namespace splitlet::kube {
 namespace {
@@ -23,7 +23,7 @@ StatusOr<Pod> Decoded(const std::string& spec, const std::string& metadata) {
   return pod;
 }
 
-/// The first error; empty for a good pod.
+/// The first error; empty for a valid pod.
 std::string FirstError(const std::string& spec, const std::string& metadata = "") {
   const auto pod = Decoded(spec, metadata);
   if (!pod.ok()) return Message(pod.status());
@@ -33,7 +33,7 @@ std::string FirstError(const std::string& spec, const std::string& metadata = ""
 
 struct Case {
   const char* name;
-  std::string spec, want;  // the beginning of the first error
+  std::string spec, want;  // want: the beginning of the first error
 };
 void Check(const Case& c) {
   SCOPED_TRACE(c.name);

@@ -14,7 +14,7 @@ namespace {
 
 using google::protobuf::Message;
 
-/// apiVersion and kind of a document; stops as soon as both are known.
+/// apiVersion and kind of a document; stops as soon as both are found.
 class HeaderScan final : public TokenSink {
  public:
   std::string api_version, kind;
@@ -51,7 +51,7 @@ class HeaderScan final : public TokenSink {
   std::string* wanted_ = nullptr;
 };
 
-/// The line of one path, or of as much of it as there is.
+/// Finds the line of a path, or of the longest part of it that exists.
 class PathFinder final : public TokenSink {
  public:
   explicit PathFinder(std::string_view path) : path_(path) {}
@@ -89,7 +89,7 @@ class PathFinder final : public TokenSink {
     frames_.push_back({list, frames_.empty() ? std::string() : frames_.back().name, {}});
     return true;
   }
-  /// Keeps the longest start of the path that ends at a boundary; stops at the whole.
+  /// Remembers the longest prefix of the path that ends at a boundary; stops at the full path.
   bool Compare(const std::string& name, size_t position) {
     const bool prefix = path_.substr(0, name.size()) == name;
     const bool boundary =

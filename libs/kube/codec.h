@@ -1,6 +1,6 @@
 #pragma once
 
-/// YAML and JSON to Kubernetes messages and back, by reflection. Any thread.
+/// Converts YAML and JSON to Kubernetes messages and back, by reflection. Any thread.
 /// Errors: INVALID_ARGUMENT that names file, field, reason and line:
 ///   web.yaml: spec.containers[1].ports[0].hostPort: expected a number, found "x" (line 12)
 /// Limits: those of tokens.h. Quantities are kept in their canonical text.
@@ -25,7 +25,7 @@ enum class Strictness { kStrict, kLenient };
 
 struct Decoded {
   std::string api_version, kind;
-  std::shared_ptr<google::protobuf::Message> object;  // of the prototype's type
+  std::shared_ptr<google::protobuf::Message> object;  // an object of the prototype's type
   std::vector<std::string> warnings;  // "web.yaml: spec.foo: unknown field (line 3)"
 
   /// nullptr if the object has another type: decoded.As<kube::Pod>().
@@ -43,11 +43,11 @@ struct KnownKind {
 /// v1 Pod and PodList.
 const std::vector<KnownKind>& PodKinds();
 
-/// By apiVersion and kind of the document. `file` only appears in errors.
+/// Decodes by the document's apiVersion and kind. `file` appears only in errors.
 StatusOr<Decoded> Decode(std::string_view text, const std::string& file, Strictness strictness,
                          const std::vector<KnownKind>& kinds = PodKinds());
 
-/// Decodes any kind into `message`, which is cleared first and unspecified after an error.
+/// Decodes any kind into `message`, which is cleared first, and is unspecified after an error.
 StatusOr<std::vector<std::string>> DecodeInto(std::string_view text, const std::string& file,
                                               Strictness strictness,
                                               google::protobuf::Message& message);

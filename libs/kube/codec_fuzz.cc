@@ -1,6 +1,6 @@
-// Entry point of a fuzzer over the codec: whatever the bytes are, decoding ends in an error or in a
-// message that survives a round trip through bytes, JSON and YAML. tests/fuzz drives it over
-// mutations of a corpus.
+// Entry point of a fuzzer over the codec: for any bytes, decoding ends in an error or in a message
+// that survives a round trip through bytes, JSON and YAML. tests/fuzz drives it over mutations of a
+// corpus.
 
 #include <cstddef>
 #include <cstdint>

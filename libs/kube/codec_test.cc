@@ -83,22 +83,22 @@ TEST(Decode, AStringThatIsNoTextIsRefusedWithItsPlace) {
   } kCases[] = {
       {"a lone low surrogate, which the parser lets pass",
        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","annotations":{"a":"\udc00"}}})",
-       "metadata.annotations[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line 1)"},
+       "metadata.annotations[a]: has invalid UTF-8, a lone surrogate or NUL (line 1)"},
       {"NUL", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"w\u0000"}})",
-       "metadata.name: has bytes that are no UTF-8"},
+       "metadata.name: has invalid UTF-8"},
       {"a byte in JSON",
        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\n\"metadata\":{\"name\":\"\xFF\"}}",
        "web.yaml: not UTF-8 (line 2)"},
       {"a key of a map",
        R"({"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"good":"x","a\udc00":"b"}}})",
-       "metadata.labels: the key \"a\uFFFD\uFFFD\uFFFD\" has bytes"},
+       "metadata.labels: the key \"a\uFFFD\uFFFD\uFFFD\" has invalid UTF-8"},
       {"a name of a field", R"({"apiVersion":"v1","kind":"Pod","meta\u0000":{}})",
-       "the key \"meta\uFFFD\" has bytes"},
+       "the key \"meta\uFFFD\" has invalid UTF-8"},
       {"what is kept as it is",
        R"({"apiVersion":"v1","kind":"Pod","metadata":{"managedFields":[{"fieldsV1":{"f:a":["\udc00"]}}]}})",
-       "has bytes that are no UTF-8"},
+       "has invalid UTF-8"},
       {"a quoted scalar of YAML", "apiVersion: v1\nkind: Pod\nmetadata:\n  name: \"a\\0b\"\n",
-       "metadata.name: has bytes that are no UTF-8, a lone surrogate or NUL (line 4)"},
+       "metadata.name: has invalid UTF-8, a lone surrogate or NUL (line 4)"},
       {"a kind", R"({"apiVersion":"v1","kind":"Po\udc00"})", "no kind \"Po\uFFFD\uFFFD\uFFFD\""},
   };
   for (const auto& c : kCases) {
@@ -124,7 +124,7 @@ TEST(Decode, AQuoteInAnErrorIsCutBetweenCharacters) {
   EXPECT_TRUE(IsText(splitlet::Message(ParseTime(letters).status())));
 }
 
-/// As the kubelet's reader of YAML does, gopkg.in/yaml.v2.
+/// As in gopkg.in/yaml.v2, the kubelet's YAML parser.
 TEST(Decode, ScalarsOfYamlThatAreText) {
   const struct {
     const char *name, *scalar, *want;
@@ -238,7 +238,7 @@ TEST(Decode, ErrorsNameFileFieldReasonAndLine) {
       {"a number where a string belongs", head + "metadata: {name: 1}\n",
        "web.yaml: metadata.name: expected a string, found the number 1; quote it (line 3)"},
       {"a bad quantity", head + "spec: {overhead: {cpu: 1x}}\n",
-       "web.yaml: spec.overhead[cpu]: \"1x\" is not a quantity: \"x\" is no unit of quantities "
+       "web.yaml: spec.overhead[cpu]: \"1x\" is not a quantity: \"x\" is not a unit of quantities "
        "(line 3)"},
       {"a huge number", head + "spec: {priority: 99999999999}\n",
        "web.yaml: spec.priority: 99999999999 is not a whole number of 32 bits (line 3)"},
@@ -286,17 +286,17 @@ TEST(Decode, ErrorsShowScalarsAsTheyAreWritten) {
       {"a number with underscores", head + "spec: {priority: 1_0.5}\n",
        "web.yaml: spec.priority: 10.5 (written 1_0.5) is not a whole number of 32 bits (line 3)"},
       {"a number that is infinite", head + "spec: {priority: -.inf}\n",
-       "web.yaml: -.inf is no number of JSON; quote it (line 3)"},
+       "web.yaml: -.inf is not a number in JSON; quote it (line 3)"},
       {"a number that is none", head + "metadata: {labels: {a: .NaN}}\n",
-       "web.yaml: .NaN is no number of JSON; quote it (line 3)"},
+       "web.yaml: .NaN is not a number in JSON; quote it (line 3)"},
       {"one by its tag", head + "metadata: {labels: {a: !!float .Inf}}\n",
-       "web.yaml: .Inf is no number of JSON; quote it (line 3)"},
+       "web.yaml: .Inf is not a number in JSON; quote it (line 3)"},
       {"a tag that its text is not of", head + "spec: {priority: !!int x}\n",
        "web.yaml: \"x\" is no !!int (line 3)"},
       {"base64 that is none", head + "metadata: {labels: {a: !!binary a*}}\n",
        "web.yaml: !!binary value contains invalid base64 data (line 3)"},
       {"NUL in base64", head + "metadata: {labels: {a: !!binary AA==}}\n",
-       "web.yaml: metadata.labels[a]: has bytes that are no UTF-8, a lone surrogate or NUL (line "
+       "web.yaml: metadata.labels[a]: has invalid UTF-8, a lone surrogate or NUL (line "
        "3)"},
   };
   for (const auto& c : kCases) ExpectRefused(c.name, c.text, c.want);
@@ -346,7 +346,7 @@ TEST(Decode, HostileDocumentsAreRefused) {
     std::string text, want;
   } kCases[] = {
       {"aliases of aliases of aliases", bomb, "too many values"},
-      {"merge keys of merge keys", merges, "merge keys unfold"},
+      {"merge keys of merge keys", merges, "merge keys expand"},
       {"an alias of itself", "a: &a [*a]\n", "nested more than 100 levels"},
       {"nesting in YAML", "a: " + std::string(5000, '['), "nested more than 100 levels"},
       {"nesting in JSON", "{\"a\":" + std::string(1'000'000, '['), "nested more than 100 levels"},

@@ -52,7 +52,7 @@ void DefaultEnv(core::EnvVar& env) {
     from.mutable_file_key_ref()->set_optional(false);
 }
 
-/// Containers of all three lists.
+/// The containers of all three lists.
 template <class C>
 Status DefaultContainer(C& container) {
   if (container.image_pull_policy().empty())
@@ -77,7 +77,7 @@ Status DefaultContainer(C& container) {
   return OkStatus();
 }
 
-/// Requests from limits, host ports from the host network.
+/// Defaults that depend on others: requests from limits, host ports with the host network.
 void DefaultRunContainer(Container& container, bool host_network) {
   auto& resources = *container.mutable_resources();
   for (const auto& [name, limit] : resources.limits())
@@ -159,7 +159,7 @@ void DefaultVolume(Volume& volume) {
   DefaultLegacyDisks(source);
 }
 
-/// spec.resources, where a manifest sets a part of them.
+/// Completes spec.resources, if a manifest sets a part of them.
 Status DefaultPodLevel(Pod& pod) {
   if (!pod.spec().has_resources()) return OkStatus();
   auto& own = *pod.mutable_spec()->mutable_resources();
@@ -227,7 +227,7 @@ std::string_view DefaultPullPolicy(std::string_view image) {
   const bool tagged =
       colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
   const std::string_view tag = tagged ? name.substr(colon + 1) : std::string_view();
-  // An image that cannot be a reference is left to the runtime, which says so.
+  // An invalid image reference is left to the runtime, which reports it.
   if (name.empty() || (tagged && tag.empty()) ||
       name.find_first_of(" \t") != std::string_view::npos)
     return "IfNotPresent";

@@ -21,7 +21,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-/// JSON that a message holds as bytes, written in the style of the whole.
+/// Writes JSON that a message holds as bytes, in the style of the surrounding text.
 class Rewriter final : public TokenSink {
  public:
   explicit Rewriter(TextWriter& writer) : writer_(writer) {}
@@ -43,7 +43,7 @@ class Rewriter final : public TokenSink {
   TextWriter& writer_;
 };
 
-/// Checks that bytes are JSON, so that nothing half is written.
+/// Checks first that the bytes are JSON, so that no output is half written.
 class Ignore final : public TokenSink {
  public:
   bool OnScalar(const Scalar&, size_t) override { return true; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubernetes messages as JSON and YAML, by reflection. Any thread; nothing fails.
+/// Writes Kubernetes messages as JSON and YAML, by reflection. Any thread; nothing fails.
 
 #include <string>
 

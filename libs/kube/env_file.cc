@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-/// Names that an environment can hold at all.
+/// Checks names that no environment can hold.
 bool IsVariableName(std::string_view key) {
   return !key.empty() && std::ranges::none_of(key, [](char c) { return c <= ' ' || c > '~'; });
 }
@@ -31,7 +31,7 @@ StatusOr<std::map<std::string, std::string>> ParseEnvFile(std::string_view text)
     }
     const size_t equals = here.find('=');
     if (equals == std::string_view::npos || !IsVariableName(here.substr(0, equals)))
-      return InvalidArgument("line {}: no KEY='value'", line);
+      return InvalidArgument("line {}: expected KEY='value'", line);
     if (equals + 1 >= here.size() || here[equals + 1] != '\'')
       return InvalidArgument("line {}: the value is not in single quotes", line);
     const size_t begin = equals + 2;
@@ -42,8 +42,8 @@ StatusOr<std::map<std::string, std::string>> ParseEnvFile(std::string_view text)
     const size_t rest = std::min(text.find('\n', close), text.size());
     if (text.substr(close + 1, rest - close - 1).find_first_not_of(kBlanks) !=
         std::string_view::npos)
-      return InvalidArgument("line {}: something stands behind the value", line);
-    if (!IsText(value)) return InvalidArgument("line {}: the value is no text", line);
+      return InvalidArgument("line {}: unexpected text after the value", line);
+    if (!IsText(value)) return InvalidArgument("line {}: the value is not valid text", line);
     variables.insert_or_assign(std::string(here.substr(0, equals)), std::string(value));
     line += static_cast<int>(std::ranges::count(value, '\n'));
     text.remove_prefix(std::min(rest + 1, text.size()));

@@ -20,13 +20,13 @@ const struct {
     {"A=", "line 1: the value is not in single quotes"},
     {"A=\"1\"", "line 1: the value is not in single quotes"},
     {"A= '1'", "line 1: the value is not in single quotes"},
-    {"A ='1'", "line 1: no KEY='value'"},
-    {" A='1'", "line 1: no KEY='value'"},
-    {"='1'", "line 1: no KEY='value'"},
-    {"A", "line 1: no KEY='value'"},
+    {"A ='1'", "line 1: expected KEY='value'"},
+    {" A='1'", "line 1: expected KEY='value'"},
+    {"='1'", "line 1: expected KEY='value'"},
+    {"A", "line 1: expected KEY='value'"},
     {"A='1\n2'\nB='", "line 3: the value does not end"},
-    {"A='1' B='2'", "line 1: something stands behind the value"},
-    {"A='1'# no comment", "line 1: something stands behind the value"},
+    {"A='1' B='2'", "line 1: unexpected text after the value"},
+    {"A='1'# no comment", "line 1: unexpected text after the value"},
 };
 
 TEST(ParseEnvFile, Lines) {

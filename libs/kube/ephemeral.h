@@ -15,7 +15,7 @@ namespace splitlet::kube {
 /// In the order of the spec.
 std::vector<Container> EphemeralContainersOf(const PodSpec& spec);
 
-/// Container whose processes it sees; empty: none, or no such ephemeral container.
+/// Container whose processes it can see; empty: none, or not an ephemeral container.
 std::string TargetOf(const PodSpec& spec, const std::string& ephemeral);
 
 }  // namespace splitlet::kube

@@ -8,7 +8,7 @@
 namespace splitlet::kube {
 namespace {
 
-/// `take` says whether there was something.
+/// `take` returns whether it removed something.
 template <class Take>
 bool FromEach(google::protobuf::RepeatedPtrField<Container>& containers, const Take& take) {
   bool any = false;
@@ -34,7 +34,7 @@ bool TakePolicy(Container& container) {
   return any;
 }
 
-/// A sidecar stays one: it has a feature of its own.
+/// Sidecars are not affected, because they are a feature of their own.
 bool TakeRestartRules(Pod& pod) {
   const bool rules = FromContainers(pod, TakeRules);
   const bool regular = FromEach(*pod.mutable_spec()->mutable_containers(), TakePolicy);
@@ -55,7 +55,7 @@ bool TakeRestartAll(Container& container) {
   return any;
 }
 
-/// The variable stays, empty.
+/// The variable stays, with an empty value.
 template <class Variables>
 bool TakeFileKeys(Variables& variables) {
   bool any = false;

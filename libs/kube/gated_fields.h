@@ -1,7 +1,7 @@
 #pragma once
 
 /// Fields of a pod without effect on this node, because their feature gates are off. They are
-/// removed where a pod enters, so that no other code needs the gates.
+/// removed where a pod enters splitlet, so that no other code needs the gates.
 /// Threads: pure functions, any; nothing fails.
 /// Source: docs/configuration.md, "Feature gates"; kubelet's own use of each gate.
 
@@ -21,7 +21,8 @@ struct GatesOff {
   bool stop_signals = false;       // ContainerStopSignals
 };
 
-/// Removes the fields from `pod`. Returns a line for each kind of removed field, with its gate.
+/// Removes the fields from `pod`. Returns a line for each kind of removed field, which names its
+/// gate.
 std::vector<std::string> TakeOutGatedFields(Pod& pod, const GatesOff& off);
 
 }  // namespace splitlet::kube

@@ -79,7 +79,7 @@ TEST(GatedFields, EachGateTakesItsOwn) {
         .hostname_override = true,
         .stop_signals = true},
        " Always/0  /0  /0 A= B=b ",
-       4},  // the rules of the whole pod went with the others
+       4},  // the rules of all containers were removed
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);

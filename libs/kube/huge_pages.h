@@ -1,6 +1,6 @@
 #pragma once
 
-/// Resource names of huge pages of one size. Any thread; nothing fails.
+/// Resource names of huge pages. Any thread; nothing fails.
 
 #include <string_view>
 

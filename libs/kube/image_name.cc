@@ -35,7 +35,7 @@ ImageParts SplitImage(const std::string& image) {
   return parts;
 }
 
-/// "[a-z0-9]+" pieces, separated inside by ".", "_", "__" or dashes.
+/// Matches "[a-z0-9]+" pieces, separated by ".", "_", "__" or dashes.
 bool IsPathComponent(std::string_view text) {
   if (text.empty() || !IsLowerAlnum(text.front()) || !IsLowerAlnum(text.back())) return false;
   for (size_t i = 0; i < text.size();) {
@@ -139,7 +139,7 @@ std::string NormalImageName(const std::string& image) {
     name = "docker.io/" + name;
   }
   if (const size_t at = name.find('@'); at != std::string::npos) {
-    // With a digest the tag says nothing.
+    // With a digest the tag does not matter.
     const size_t colon = name.rfind(':', at - 1);
     if (colon != std::string::npos && colon > name.rfind('/', at)) name.erase(colon, at - colon);
     return name;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Names of images as people write them and as runtimes keep them.
+/// Names of images in the form that users write and the form that runtimes keep.
 /// Threads: pure functions, any.
 /// Errors: INVALID_ARGUMENT with the reason only.
 /// Source: docs/behaviour/images.md.
@@ -16,13 +16,13 @@ namespace splitlet::kube {
 /// The name for the runtime: as written, with ":latest" if there is neither tag nor digest.
 StatusOr<std::string> WithDefaultTag(const std::string& image);
 
-/// True without digest and tag, or with the tag `latest`.
+/// True for a name without tag and digest, or with the tag `latest`.
 bool IsLatest(const std::string& image);
 
-/// "busybox" is "docker.io/library/busybox:latest"; a digest stays.
+/// Expands "busybox" to "docker.io/library/busybox:latest"; keeps a digest.
 std::string NormalImageName(const std::string& image);
 
-/// As written: images of all kinds of containers and of volumes.
+/// The images of all containers and volumes, as written.
 std::vector<std::string> ImagesOf(const PodSpec& spec);
 
 }  // namespace splitlet::kube

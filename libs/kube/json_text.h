@@ -1,13 +1,13 @@
 #pragma once
 
-/// Strings as JSON (RFC 8259) writes them. Any thread; nothing fails.
+/// Writes strings as JSON (RFC 8259). Any thread; nothing fails.
 
 #include <string>
 #include <string_view>
 
 namespace splitlet::kube {
 
-/// With quotes. Also escapes <, > and &, as Kubernetes does.
+/// Adds quotes. Also escapes <, > and &, as Kubernetes does.
 void AppendJsonString(std::string& out, std::string_view text);
 
 }  // namespace splitlet::kube

@@ -1,6 +1,6 @@
 #pragma once
 
-/// JSON as tokens. Threads, errors and limits: those of tokens.h.
+/// Splits JSON into tokens. Threads, errors and limits: those of tokens.h.
 
 #include <memory>
 #include <string_view>

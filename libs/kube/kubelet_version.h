@@ -1,6 +1,7 @@
 #pragma once
 
-/// The kubelet whose behaviour this node has, as a Node object and an API server's logs name it.
+/// Version of the kubelet whose behaviour this node implements, for the Node object and the API
+/// server's logs.
 
 #include <string_view>
 
@@ -8,7 +9,7 @@ namespace splitlet::kube {
 
 inline constexpr std::string_view kKubeletVersion = "v1.36.0";
 
-/// "1.36.0", as /flagz and /statusz write it.
+/// "1.36.0", as on /flagz and /statusz.
 inline constexpr std::string_view kKubeletVersionNumber = kKubeletVersion.substr(1);
 
 }  // namespace splitlet::kube

@@ -14,10 +14,10 @@ namespace splitlet::kube {
 namespace {
 
 constexpr size_t kMaxWarnings = 100;
-// An invalid string makes a whole message unreadable, also in the runtime that echoes it.
-constexpr const char* kNoText = "has bytes that are no UTF-8, a lone surrogate or NUL";
+// One invalid string makes a whole message unreadable, also for the runtime that echoes it.
+constexpr const char* kNoText = "has invalid UTF-8, a lone surrogate or NUL";
 
-/// Also as it is written in the document, so that a reader can search for it there.
+/// Quotes the value as the document spells it, so that a reader can search for it.
 std::string BothTexts(const Scalar& scalar) {
   const std::string text(scalar.text.substr(0, 40));
   if (scalar.written.empty() || scalar.written == scalar.text) return text;
@@ -34,7 +34,7 @@ std::string Describe(const Scalar& scalar) {
   UNREACHABLE();
 }
 
-/// A whole number, also written like 1.0 or 1e3.
+/// A whole number, which may be written like 1.0 or 1e3.
 template <class Int>
 bool ParseWhole(std::string_view text, Int& value) {
   const char* end = text.data() + text.size();
@@ -50,7 +50,7 @@ bool ParseWhole(std::string_view text, Int& value) {
   return static_cast<double>(whole) == real && static_cast<int64_t>(value) == whole;
 }
 
-/// Raw bytes: the only field of the types that hold them.
+/// Raw bytes, the only field of the types that hold them.
 void SetRaw(google::protobuf::Message& message, std::string value) {
   const auto& type = TypeInfoOf(*message.GetDescriptor());
   type.reflection->SetString(&message, type.parts[0], std::move(value));
@@ -104,7 +104,7 @@ google::protobuf::Message& MessageBuilder::NewMapEntry(Frame& frame) {
       frame.entries.try_emplace(frame.key, reflection->FieldSize(*frame.message, field));
   Message* entry = added ? reflection->AddMessage(frame.message, field)
                          : reflection->MutableRepeatedMessage(frame.message, field, at->second);
-  if (!added) entry->Clear();  // the last of a key counts, and is the only one
+  if (!added) entry->Clear();  // of duplicate keys the last one counts
   entry->GetReflection()->SetString(entry, field->message_type()->map_key(), frame.key);
   return *entry;
 }
@@ -152,7 +152,7 @@ bool MessageBuilder::OnScalar(const Scalar& scalar, size_t position) {
     return null || SetFormed(*value, *target.type, scalar, position);
   }
   if (!null) return SetScalar(target, scalar, position);
-  // In a list null stands for the empty value; an entry of a map has it already.
+  // In a list null means the empty value; an entry of a map is empty already.
   if (target.add && target.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
     target.reflection->AddString(target.message, target.field, "");
   return true;
@@ -210,7 +210,7 @@ bool MessageBuilder::SetNumber(const Target& target, const Scalar& scalar, size_
     const auto [end, error] =
         std::from_chars(scalar.text.data(), scalar.text.data() + scalar.text.size(), value);
     if (error != std::errc() || end != scalar.text.data() + scalar.text.size())
-      return bad("a number that can be kept");
+      return bad("a number in range");
     target.add ? reflection->AddDouble(target.message, target.field, value)
                : reflection->SetDouble(target.message, target.field, value);
     return true;
@@ -319,8 +319,8 @@ bool MessageBuilder::OpenContainer(const FieldInfo& field, Message& holder, bool
   if (field.is_list != list)
     return Fail(position, fmt::format("expected {}, found {}", field.is_list ? "a list" : "a map",
                                       list ? "a list" : "a map"));
-  // A second list of the same name replaces the first, a second map is added to it, as in
-  // Kubernetes.
+  // As in Kubernetes, a second list of the same name replaces the first, and a second map is merged
+  // into it.
   if (list) field.reflection->ClearField(&holder, field.field);
   const bool items = frames_.size() == 1 && field.json_name == "items";
   Push({.kind = list ? Frame::Kind::kList : Frame::Kind::kMap,

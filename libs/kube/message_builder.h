@@ -2,7 +2,7 @@
 
 /// Fills a message from the tokens of a document, by reflection.
 /// Threads: one.
-/// Errors: the first is kept as a Problem and stops the stream.
+/// Errors: the first error is kept as a Problem and stops the stream.
 /// Source: docs/behaviour/manifests.md, "Decoding".
 
 #include <google/protobuf/message.h>
@@ -22,8 +22,8 @@ namespace splitlet::kube {
 
 class MessageBuilder final : public TokenSink {
  public:
-  /// `message` is the root. apiVersion and kind are accepted there and in the items of a list, and
-  /// ignored.
+  /// `message` is the root. apiVersion and kind are accepted, but ignored, in the root and in the
+  /// items of a list.
   MessageBuilder(google::protobuf::Message& message, Strictness strictness);
 
   struct Found {
@@ -48,20 +48,22 @@ class MessageBuilder final : public TokenSink {
   /// An open map or list. `field` is the target of the next value.
   struct Frame {
     enum class Kind { kObject, kMap, kList, kSkip, kRaw } kind = Kind::kObject;
-    Message* message = nullptr;      // object: itself; map, list: what holds the field
+    Message* message = nullptr;      // object: the message itself; map, list: the message with the
+                                     // field
     const TypeInfo* type = nullptr;  // object
     const FieldInfo* field =
-        nullptr;  // object: of the last key, nullptr: passed over; map, list: itself
-    const FieldDescriptor* plain = nullptr;        // list of a kStringList message
-    bool allows_type_meta = false;                 // object: apiVersion and kind; list: its items
-    size_t item = 0;                               // list: index of the next one
+        nullptr;  // object: field of the last key, nullptr: skipped; map, list: the field itself
+    const FieldDescriptor* plain = nullptr;        // list in a kStringList message
+    bool allows_type_meta = false;                 // object: accepts apiVersion and kind; list: its
+                                                   // items do
+    size_t item = 0;                               // list: index of the next item
     std::string key;                               // map: the last key
-    std::unordered_map<std::string, int> entries;  // map: where the entry of a key is
+    std::unordered_map<std::string, int> entries;  // map: index of each key's entry
     std::bitset<kMaxFields> seen;                  // object
   };
   struct Target {
     Message* message;
-    const google::protobuf::Reflection* reflection;  // of message
+    const google::protobuf::Reflection* reflection;  // reflection of `message`
     const FieldDescriptor* field;                    // nullptr: the message itself is the value
     const TypeInfo* type;
     bool add;
@@ -70,7 +72,7 @@ class MessageBuilder final : public TokenSink {
   bool Fail(size_t position, std::string reason);
   bool Warn(size_t position, std::string path, std::string reason);
   std::string Path() const;
-  /// Target of the next value; makes list items and map entries. Not for skipped values.
+  /// Target of the next value; creates list items and map entries. Not for skipped values.
   Target NextTarget();
   bool Skipping() const;
   bool SetScalar(const Target& target, const Scalar& scalar, size_t position);
@@ -83,7 +85,7 @@ class MessageBuilder final : public TokenSink {
   Message& NewMapEntry(Frame& frame);
   void Push(Frame frame) { frames_.push_back(std::move(frame)); }
 
-  // Raw parts: written again as JSON until they are closed.
+  // Raw values, which are written as JSON again until they are closed.
   void RawSeparate();
   void RawScalar(const Scalar& scalar);
   void RawOpen(bool list);

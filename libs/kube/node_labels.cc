@@ -23,14 +23,14 @@ constexpr auto kOwn = std::to_array<std::string_view>({
     "topology.kubernetes.io/zone",
 });
 
-/// `domain` itself or one below it.
+/// True for `domain` itself and its subdomains.
 bool IsIn(std::string_view name_space, std::string_view domain) {
   return name_space == domain ||
          (name_space.size() > domain.size() && name_space.ends_with(domain) &&
           name_space[name_space.size() - domain.size() - 1] == '.');
 }
 
-/// A node could give itself what only the cluster may give.
+/// Labels that a node must not give itself, because only the cluster may set them.
 bool IsUnmanaged(std::string_view key) {
   const auto slash = key.find('/');
   if (slash == std::string_view::npos) return false;
@@ -41,7 +41,7 @@ bool IsUnmanaged(std::string_view key) {
   return std::ranges::find(kOwn, key) == kOwn.end();
 }
 
-/// Why it may not be; empty: it may.
+/// Why the label is forbidden; empty: it is allowed.
 std::string Trouble(const std::string& key, const std::string& value) {
   if (std::string why = CheckQualifiedName(key); !why.empty()) return why;
   if (std::string why = CheckLabelValue(value); !why.empty()) return why;

@@ -25,7 +25,7 @@ struct Taint {
   std::string key, value, effect;
 };
 
-/// Checks the node selector and the required part of the node affinity.
+/// True if the node matches the node selector and the required part of the node affinity.
 bool MatchesNode(const PodSpec& spec, const Labels& labels, const std::string& node_name);
 
 /// True if one of the terms matches.

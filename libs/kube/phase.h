@@ -13,7 +13,7 @@ inline constexpr std::string_view kRunning = "Running";
 inline constexpr std::string_view kSucceeded = "Succeeded";
 inline constexpr std::string_view kFailed = "Failed";
 
-/// No container of the pod runs or will run again.
+/// True if no container of the pod runs or will run again.
 inline bool IsTerminalPhase(std::string_view phase) {
   return phase == kSucceeded || phase == kFailed;
 }

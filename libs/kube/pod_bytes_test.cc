@@ -43,6 +43,28 @@ TEST(PodBytes, CopiesShareTheBytes) {
   EXPECT_EQ(copy.bytes().data(), bytes.bytes().data());
 }
 
+TEST(PodBytes, ACheckMayKeepWhatItHasParsed) {
+  const uint64_t before = PodBytes::parses();
+  auto checked = PodBytes::CheckAndParse(PodBytes::Of(Named("web")).bytes());
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->Get(), checked->pod);
+  EXPECT_EQ(checked->pod->metadata().name(), "web");
+  EXPECT_EQ(PodBytes::parses() - before, 1u);
+  checked->pod.reset();
+  EXPECT_EQ(checked->Get()->metadata().name(), "web");
+  EXPECT_EQ(PodBytes::parses() - before, 2u);
+  EXPECT_EQ(PodBytes::CheckAndParse("\xff\xff").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(PodBytes, ARecordIsParsedWithoutACopyOfItsBytes) {
+  const uint64_t before = PodBytes::parses();
+  const auto pod = ParsePod(PodBytes::Of(Named("web")).bytes());
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  EXPECT_EQ(pod->metadata().name(), "web");
+  EXPECT_EQ(ParsePod("\xff\xff").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(PodBytes::parses() - before, 2u);
+}
+
 TEST(PodBytes, DoNotDependOnTheOrderInWhichMapsWereFilled) {
   Pod one = Named("web"), other = Named("web");
   for (int i = 0; i < 50; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Identity of pods, keys of labels and annotations, sources: shared by all processes. The messages
+/// Identity of pods, keys of labels and annotations, and sources, for all processes. The messages
 /// are only declared here; code that reads fields includes the generated header.
 /// Threads: values, any; nothing fails.
 /// Source: docs/behaviour/runtime-config.md, "Labels and annotations".
@@ -49,7 +49,7 @@ inline constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
 inline constexpr std::string_view kConfigSeen = "kubernetes.io/config.seen";
 inline constexpr std::string_view kConfigMirror = "kubernetes.io/config.mirror";
 inline constexpr std::string_view kDefaultContainer = "kubectl.kubernetes.io/default-container";
-/// Annotation of sandboxes: "<state id>/<node name>" of the splitlet that made it.
+/// Annotation of sandboxes: "<state id>/<node name>" of the splitlet node that made the sandbox.
 inline constexpr std::string_view kNodeAnnotation = "splitlet.dev/node";
 
 // Labels of sandboxes and containers in the runtime.
@@ -89,7 +89,7 @@ constexpr bool IsStaticSource(std::string_view source) {
   return source == kFileSource || source == kHttpSource;
 }
 
-/// "web_default": unique among the running static pods.
+/// "web_default"; only one running static pod may have a full name.
 inline std::string FullName(std::string_view name, std::string_view name_space) {
   return std::string(name).append("_").append(name_space);
 }
@@ -106,17 +106,17 @@ PodUid UidOf(const Pod& pod);
 /// Value of the annotation; empty if absent.
 std::string AnnotationOf(const Pod& pod, std::string_view key);
 
-/// Value of the annotation config.source; without it the pod is from the API.
+/// Value of the annotation config.source; a pod without the annotation comes from the API.
 std::string SourceOf(const Pod& pod);
 bool IsStatic(const Pod& pod);
 
-/// True for the API's image of a static pod, with the annotation config.mirror.
+/// True for a mirror pod, which has the annotation config.mirror.
 bool IsMirror(const Pod& pod);
 
 /// True for a static or mirror pod, or a priority of at least system-cluster-critical.
 bool IsCritical(const Pod& pod);
 
-/// True for an init container that keeps running beside the others (restartPolicy: Always).
+/// True for a sidecar: an init container with restartPolicy: Always.
 bool IsSidecar(const Container& init_container);
 
 }  // namespace splitlet::kube

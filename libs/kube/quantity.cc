@@ -14,7 +14,7 @@ namespace {
 __extension__ using Int128 = __int128;
 
 constexpr Int128 kNano = 1'000'000'000;
-constexpr Int128 kMicroOfNano = 1'000'000;  // one thousandth in billionths
+constexpr Int128 kMicroOfNano = 1'000'000;  // a micro-unit, in billionths
 constexpr int64_t kMaxValue = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxText = 4096;
 
@@ -40,7 +40,7 @@ constexpr std::array<Suffix, 16> kSuffixes{{{"n", -9, 0},
                                             {"Pi", 0, 50},
                                             {"Ei", 0, 60}}};
 
-/// Digits before and after the point, and what multiplies them.
+/// Digits before and after the point, and their multiplier.
 struct Parts {
   bool negative = false;
   std::string whole, fraction;
@@ -59,23 +59,23 @@ Status ParseSuffix(std::string_view suffix, Parts& parts) {
     return OkStatus();
   }
   const bool exponent = suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E');
-  if (!exponent) return InvalidArgument("\"{}\" is no unit of quantities", suffix);
+  if (!exponent) return InvalidArgument("\"{}\" is not a unit of quantities", suffix);
   std::string_view digits = suffix.substr(1);
   if (digits[0] == '+') {
     digits.remove_prefix(1);
-    if (digits.starts_with('-')) digits = {};  // from_chars would take it for the sign
+    if (digits.starts_with('-')) digits = {};  // from_chars would take a second minus for the sign
   }
   int value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value > 1000 || value < -1000)
-    return InvalidArgument("\"{}\" is no exponent of quantities", suffix);
+    return InvalidArgument("\"{}\" is not an exponent of quantities", suffix);
   parts.decimal_exponent = value;
   parts.format = Quantity::Format::kExponent;
   return OkStatus();
 }
 
 StatusOr<Parts> Split(std::string_view text) {
-  if (text.empty()) return InvalidArgument("a quantity is needed, found nothing");
+  if (text.empty()) return InvalidArgument("expected a quantity, found nothing");
   if (text.size() > kMaxText) return InvalidArgument("a quantity of {} characters", text.size());
   Parts parts;
   size_t at = 0;
@@ -95,7 +95,7 @@ StatusOr<Parts> Split(std::string_view text) {
   return parts;
 }
 
-/// Moves the decimal point, so that only the power of two is left.
+/// Shifts the decimal point, so that only the power of two is left.
 void ApplyDecimalExponent(Parts& parts) {
   for (; parts.decimal_exponent > 0; --parts.decimal_exponent) {
     parts.whole += parts.fraction.empty() ? '0' : parts.fraction.front();
@@ -172,7 +172,7 @@ StatusOr<Quantity> Quantity::Parse(std::string_view text) {
 }
 
 bool Quantity::IsSurelyCanonical(std::string_view text) {
-  constexpr size_t kMaxDigits = 9;  // far from every limit with any unit below
+  constexpr size_t kMaxDigits = 9;  // no overflow with any unit
   uint64_t value = 0;
   size_t digits = 0;
   for (; digits < text.size() && IsDigit(text[digits]); ++digits) {
@@ -210,7 +210,7 @@ std::string Quantity::FormatDecimal(bool exponent) const {
   for (; power % 3 != 0; --power) mantissa *= 10;
   std::string text = Digits(mantissa);
   if (exponent) return power == 0 ? text : fmt::format("{}e{}", text, power);
-  // The value is at most 2^63-1, so that a power above 18 cannot be left.
+  // The value is at most 2^63-1, so no power above 18 can be left.
   const auto* suffix = std::find_if(kSuffixes.begin(), kSuffixes.end(), [&](const Suffix& s) {
     return s.binary_exponent == 0 && s.decimal_exponent == power;
   });

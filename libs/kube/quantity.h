@@ -2,7 +2,7 @@
 
 /// Amounts as Kubernetes writes them ("500m", "1.5Gi", "1e3"), in whole billionths. Values.
 /// Errors: INVALID_ARGUMENT from Parse, the reason only.
-/// Units: the text's; finer ones are rounded away from zero, above 2^63-1 is that value.
+/// Units: the text's. Finer amounts are rounded away from zero; larger ones become 2^63-1.
 /// Source: Kubernetes API conventions, quantities.
 
 #include <compare>
@@ -21,15 +21,15 @@ class Quantity {
 
   Quantity() = default;
   static StatusOr<Quantity> Parse(std::string_view text);
-  /// True only for a text that ToString would return unchanged; false proves nothing. Cheap.
+  /// True only for a text that ToString would return unchanged; false is inconclusive. Cheap.
   static bool IsSurelyCanonical(std::string_view text);
   static Quantity FromInt(int64_t value, Format format = Format::kDecimal);
   static Quantity FromMilli(int64_t milli, Format format = Format::kDecimal);
 
-  /// The text that Kubernetes prints for this value and format: "1000m" is "1", "1024Mi" is "1Gi".
+  /// The canonical text for this value and format: "1000m" becomes "1", "1024Mi" becomes "1Gi".
   std::string ToString() const;
 
-  /// Rounded away from zero.
+  /// Rounds away from zero.
   int64_t Value() const;
   int64_t MilliValue() const;
   bool IsZero() const { return nano_ == 0; }
@@ -38,7 +38,7 @@ class Quantity {
   Format format() const { return format_; }
   Quantity RoundedUpToMilli() const;
 
-  /// Saturates. A sum that starts from zero takes the format of the first summand.
+  /// Saturates. A sum that starts from zero gets the format of the first summand.
   Quantity& operator+=(const Quantity& other);
   Quantity& operator-=(const Quantity& other);
   friend Quantity operator+(Quantity a, const Quantity& b) { return a += b; }
@@ -46,7 +46,7 @@ class Quantity {
   std::strong_ordering operator<=>(const Quantity& other) const { return nano_ <=> other.nano_; }
   bool operator==(const Quantity& other) const { return nano_ == other.nano_; }
 
-  /// True for a whole multiple of `unit`, which is not zero.
+  /// True for a whole multiple of `unit`, which must not be zero.
   bool IsMultipleOf(const Quantity& unit) const { return nano_ % unit.nano_ == 0; }
 
  private:

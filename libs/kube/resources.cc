@@ -18,8 +18,8 @@ StatusOr<Resources> Parse(const Map& amounts) {
 
 using Part = StatusOr<Resources> (*)(const ResourceRequirements&);
 
-/// The most that is in use at one time: all containers with all sidecars, or one init container
-/// with the sidecars before it.
+/// The highest use at any time: all containers with all sidecars, or one init container with the
+/// sidecars before it.
 StatusOr<Resources> Aggregate(const PodSpec& spec, Part part) {
   Resources running, sidecars, most;
   for (const Container& container : spec.containers()) {

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Sums of requests and limits of containers and pods. Any thread.
-/// Errors: INVALID_ARGUMENT: malformed quantity (a valid pod has none).
+/// Errors: INVALID_ARGUMENT: malformed quantity, which a valid pod does not have.
 /// Source: docs/behaviour/resources.md.
 
 #include <map>
@@ -38,11 +38,11 @@ StatusOr<Resources> PodLimits(const Pod& pod);
 /// Without pod-level values and overhead.
 StatusOr<Resources> ContainersRequests(const Pod& pod);
 
-/// True for cpu, memory and huge pages, which a pod may set as a whole.
+/// True for cpu, memory and huge pages, which a pod may set at pod level.
 bool IsPodLevelResource(std::string_view name);
 
 enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
-std::string_view Name(QosClass qos);  // "BestEffort", ...
+std::string_view Name(QosClass qos);  // "BestEffort" and so on
 
 /// status.qosClass if set, else computed from the spec.
 StatusOr<QosClass> QosOf(const Pod& pod);

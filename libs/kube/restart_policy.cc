@@ -18,7 +18,7 @@ bool Matches(const k8s::io::api::core::v1::ContainerRestartRule& rule, int32_t e
 
 const k8s::io::api::core::v1::ContainerRestartRule* FirstMatch(const Container& container,
                                                                int32_t exit_code) {
-  // Rules count only beside a policy of the container's own.
+  // Rules apply only with a restartPolicy of the container itself.
   if (!container.has_restart_policy()) return nullptr;
   for (const auto& rule : container.restart_policy_rules())
     if (Matches(rule, exit_code)) return &rule;

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Whether a container restarts after its end: the policies of pod and container, and the
-/// container's rules. pod-worker acts by them, status reports by them.
+/// container's rules. pod-worker and status share this decision.
 /// Threads: pure functions, any; nothing fails.
 /// Source: kubelet ShouldContainerBeRestarted, podutil.ContainerShouldRestart.
 

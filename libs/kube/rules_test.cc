@@ -13,7 +13,7 @@
 namespace splitlet::kube {
 namespace {
 
-/// A pod from the inside of its spec and metadata, in YAML flow style.
+/// A pod from the fields of its spec and metadata, in YAML flow style.
 Pod PodOf(const std::string& spec, const std::string& metadata = "name: web") {
   Pod pod;
   const auto warnings = DecodeInto(fmt::format("metadata: {{{}}}\nspec: {{{}}}\n", metadata, spec),

@@ -15,13 +15,13 @@ namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// 32 bits hold it where the kernel or a runtime takes it.
+/// Kernel and runtime take these values as 32 bits.
 void CheckNumber(int64_t number, const std::string& path, FieldErrors& errors) {
   if (number < 0 || number > kMost)
     errors.Invalid(path, number, fmt::format("must be between 0 and {}, inclusive", kMost));
 }
 
-/// `names`: of its like before it. Two of one name would share a directory.
+/// `names`: earlier names of the same kind. Two equal names would share a directory.
 void CheckPart(const std::string& name, const std::string& path, std::set<std::string>& names,
                FieldErrors& errors) {
   errors.Check(path, name, CheckDnsLabel(name));
@@ -60,7 +60,7 @@ void CheckSeccompFile(const Context& context, const std::string& path, FieldErro
   if (HasParentStep(file)) errors.Invalid(at, file, "must not contain '..'");
 }
 
-/// Context of a pod and of a container.
+/// Security context of a pod and of a container.
 template <class Context>
 void CheckIds(const Context& context, const std::string& path, FieldErrors& errors) {
   if (context.has_run_as_user())
@@ -138,7 +138,7 @@ std::vector<FieldError> CheckRunnable(const Pod& pod) {
   CheckAllResources(spec.resources(), "spec.resources", errors);
   CheckQuantities(spec.overhead(), "spec.overhead", errors);
   CheckPodContext(spec, errors);
-  // Seconds that are added to a time.
+  // Limit of seconds, which are added to a time.
   if (spec.has_active_deadline_seconds())
     CheckNumber(spec.active_deadline_seconds(), "spec.activeDeadlineSeconds", errors);
   return errors.Take();

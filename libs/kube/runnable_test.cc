@@ -24,7 +24,7 @@ Pod Stored(const std::string& spec, const std::string& metadata) {
   return pod;
 }
 
-/// The first error; empty for one that may run.
+/// The first error; empty: the pod may run.
 std::string WhyNot(const Pod& pod) {
   const auto errors = CheckRunnable(pod);
   return errors.empty() ? "" : errors.front().ToString();
@@ -34,8 +34,7 @@ constexpr const char* kMetadata = "name: web, namespace: default, uid: u-1";
 
 std::string Claims(const std::string& spec) { return spec + ", volumes: [{name: v}]"; }
 
-/// Pods that an API server stores but would refuse if they were new, or that a kubelet runs without
-/// a complaint.
+/// Pods that an API server keeps but would refuse as new, or that a kubelet runs.
 const struct {
   const char* name;
   std::string spec;
@@ -153,7 +152,7 @@ TEST(CheckRunnable, WhatWouldHarmTheNodeIsNamed) {
       "spec.containers[0].resources.limits[cpu]: Invalid value: \"many\""));
 }
 
-/// All pods of tests/charts.
+/// Checks all pods of tests/charts.
 std::vector<Pod> Charts() {
   std::set<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(TREE "/tests/charts"))
@@ -173,7 +172,8 @@ std::vector<Pod> Charts() {
 TEST(CheckRunnable, PodsOfTenKindsOfChart) {
   const auto pods = Charts();
   EXPECT_EQ(pods.size(), 30U);
-  // Stored before the rule for addresses: an API server takes no new ones, and they run on.
+  // Pods stored before the rule for addresses: an API server accepts no new ones, but they keep
+  // running.
   const std::set<std::string> old = {"prometheus-0", "mesh-gateway-8d7c6b5a4-j2h9r"};
   for (Pod pod : pods) {
     SCOPED_TRACE(pod.metadata().name());

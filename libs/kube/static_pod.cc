@@ -47,7 +47,7 @@ void AddContainer(const C& container, References& found) {
   }
 }
 
-/// Kinds of which the files are the objects' contents.
+/// Kinds of volumes whose files are contents of API objects.
 void AddObjectVolume(const core::VolumeSource& source, References& found) {
   if (!source.secret().secret_name().empty()) found.secrets = true;
   AddLocal(source.config_map().local_object_reference(), found.config_maps);
@@ -67,7 +67,7 @@ void AddVolume(const core::VolumeSource& source, References& found) {
     AddLocal(*reference, found.secrets);
 }
 
-/// `has_objects`: what variables and files name is there.
+/// `has_objects`: objects for variables and files exist.
 References ReferencesOf(const PodSpec& spec, bool has_objects) {
   References found;
   if (!has_objects) {
@@ -82,7 +82,7 @@ References ReferencesOf(const PodSpec& spec, bool has_objects) {
   return found;
 }
 
-/// The API object that the volume needs; empty: none. `has_objects`: config maps, secrets and
+/// The API object that a volume refers to; empty: none. `has_objects`: config maps, secrets and
 /// claims come from another source.
 std::string_view ApiPartOf(const core::VolumeSource& source, bool has_objects) {
   if (source.has_csi()) return "csidrivers (via CSI volumes)";
@@ -123,7 +123,7 @@ std::string HexHash128(std::string_view text) {
 void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin) {
   auto& metadata = *pod.mutable_metadata();
   if (!metadata.uid().empty()) return;
-  // The JSON text has every field that is set, maps in order of their keys.
+  // The JSON text contains every set field, with maps in the order of their keys.
   std::string content = ToJson(pod);
   content += origin.source == kFileSource
                  ? "host:" + origin.node_name + "file:" + origin.location
@@ -158,7 +158,7 @@ Status CheckStaticReferences(const Pod& pod, bool has_objects) {
 }
 
 Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin) {
-  // Before the defaults: a version that knows one more of them is not to restart every pod.
+  // Computed before the defaults, because a version with more defaults must not restart every pod.
   EnsureStaticUid(pod, origin);
   if (const Status status = ApplyDefaults(pod); !status.ok()) return status;
   if (pod.metadata().name().empty())

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Turns a manifest into a pod of this node: its identity, and forbidden fields. Any thread.
+/// Turns a manifest into a pod of this node: sets its identity, and refuses forbidden fields. Any
+/// thread.
 /// Errors: INVALID_ARGUMENT, with the path of the field.
 /// Source: docs/behaviour/manifests.md, "Static pods".
 
@@ -17,9 +18,9 @@ struct StaticPodOrigin {
   std::string source;  // kFileSource or kHttpSource
   std::string node_name;
   std::string location;      // path of the manifest, or URL without its secrets
-  std::string identity{};    // base of the UID if it differs from the location: the whole URL
-  bool has_objects = false;  // variables may come from config maps and secrets
-  GatesOff gates_off{};      // for the decoder
+  std::string identity{};    // base of the UID if it differs from `location`: the whole URL
+  bool has_objects = false;  // config maps and secrets for variables exist without an API server
+  GatesOff gates_off{};      // passed to the decoder
 };
 
 /// Sets metadata.uid unless the manifest has one: a hash of its origin and of the pod without
@@ -27,18 +28,18 @@ struct StaticPodOrigin {
 void EnsureStaticUid(Pod& pod, const StaticPodOrigin& origin);
 
 /// Sets UID, name with node, namespace, node name, annotation config.hash, toleration, phase. `pod`
-/// already has its defaults, and a UID from before them.
+/// already has its UID, computed before its defaults.
 void ApplyStaticIdentity(Pod& pod, const StaticPodOrigin& origin);
 
-/// Refuses references to objects that only an API server has: "static pods may not reference
-/// secrets". `has_objects`: config maps and secrets for variables exist without a server.
+/// Refuses references to objects of an API server: "static pods may not reference secrets".
+/// `has_objects`: config maps and secrets for variables exist without a server.
 Status CheckStaticReferences(const Pod& pod, bool has_objects);
 
 /// All steps from a decoded manifest to a pod that can run: UID, defaults, a name, identity,
 /// validation, references.
 Status CompleteStaticPod(Pod& pod, const StaticPodOrigin& origin);
 
-/// 32 hex digits, FNV-1a of 128 bits.
+/// FNV-1a of 128 bits, as 32 hex digits.
 std::string HexHash128(std::string_view text);
 
 }  // namespace splitlet::kube

@@ -8,11 +8,11 @@ namespace splitlet::kube {
 
 inline constexpr const char* kGoodSpec = "containers: [{name: a, image: x}]";
 
-/// A spec with one container, which has the fields of `more`.
+/// A spec with one container, which also has the fields of `more`.
 inline std::string One(const std::string& more) {
   return "containers: [{name: a, image: x, " + more + "}]";
 }
-/// The spec says `more` beside its container.
+/// A spec with one container and the fields of `more`.
 inline std::string With(const std::string& more) { return std::string(kGoodSpec) + ", " + more; }
 
 }  // namespace splitlet::kube

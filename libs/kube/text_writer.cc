@@ -10,7 +10,7 @@
 namespace splitlet::kube {
 namespace {
 
-/// Up to `most` digits at the front are passed over; false when there is none.
+/// Skips up to `most` digits at the front; false if there is none.
 bool SkipDigits(std::string_view& text, size_t most) {
   size_t n = 0;
   while (n < text.size() && n < most && IsDigit(text[n])) ++n;
@@ -24,7 +24,7 @@ bool SkipChar(std::string_view& text, char c) {
   return true;
 }
 
-/// 2026-01-02, alone or with a time behind it: a date to YAML 1.1.
+/// 2026-01-02, alone or followed by a time, is a date in YAML 1.1.
 bool LooksLikeTime(std::string_view text) {
   if (text.size() < 8 || !std::all_of(text.begin(), text.begin() + 4, IsDigit)) return false;
   text.remove_prefix(4);
@@ -35,7 +35,7 @@ bool LooksLikeTime(std::string_view text) {
          IsDigit(text[1]);
 }
 
-/// 8080:80 is a number of base 60 to old YAML parsers.
+/// Old YAML parsers read 8080:80 as a number of base 60.
 bool LooksLikeBase60(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   if (text.empty() || !IsDigit(text[0]) || text.find(':') == std::string_view::npos) return false;
@@ -54,7 +54,7 @@ bool HasSpecial(std::string_view text) {
   });
 }
 
-/// Whether the text may stand without quotes in block style.
+/// True if the text needs no quotes in block style.
 bool PlainAllowed(std::string_view text) {
   static constexpr std::string_view kNeverFirst = "#,[]{}&*!|>'\"%@`";
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
@@ -105,7 +105,7 @@ std::string QuotedWhereNeeded(std::string_view text) {
   return PlainAllowed(text) ? std::string(text) : SingleQuoted(text);
 }
 
-/// Several lines may stand as a block: no blanks that a reader would not see.
+/// True if a multi-line text may be a block: it has no invisible blanks.
 bool BlockAllowed(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || HasSpecial(text)) return false;
   return text.back() != ' ' && text.find(" \n") == std::string_view::npos &&

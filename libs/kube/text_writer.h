@@ -1,6 +1,7 @@
 #pragma once
 
-/// Writes JSON or YAML by the same calls, like kubectl; calls out of order make an invalid text.
+/// Writes JSON or YAML through the same calls, in kubectl's style. Calls in a wrong order make an
+/// invalid text.
 /// Threads: one.
 
 #include <string>
@@ -18,7 +19,7 @@ class TextWriter {
   virtual void BeginList() = 0;
   virtual void EndList() = 0;
   virtual void String(std::string_view text) = 0;
-  /// A number, true, false or null.
+  /// Writes a number, true, false or null.
   virtual void Plain(std::string_view text) = 0;
 };
 
@@ -43,7 +44,7 @@ class JsonWriter final : public TextWriter {
 
   size_t indent_;
   std::string out_;
-  std::vector<size_t> counts_;  // values so far in each open map or list
+  std::vector<size_t> counts_;  // number of values so far in each open map or list
   bool after_key_ = false;
 };
 
@@ -69,9 +70,9 @@ class YamlWriter final : public TextWriter {
   };
   void Open(bool list);
   void Close(std::string_view empty);
-  /// Begins a line for the next key or item, unless it continues after a dash.
+  /// Begins a line for the next key or item, unless the line continues after a dash.
   void BeginEntry();
-  /// Writes the dash of a list item, if the value is one.
+  /// Writes the dash if the value is a list item.
   void BeginValue();
   void Value(std::string_view text);
   void Block(std::string_view text);

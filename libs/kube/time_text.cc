@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::sys_days;
 
-/// Takes `count` digits from the front of `text`; -1 when they are not there.
+/// Reads `count` digits from the front of `text`; -1 if there are fewer.
 int TakeDigits(std::string_view& text, size_t count) {
   if (text.size() < count) return -1;
   int value = 0;
@@ -34,7 +34,7 @@ Status NotATime(std::string_view text) {
   return InvalidArgument("\"{}\" is not a time like 2006-01-02T15:04:05Z", ToText(text, 40));
 }
 
-/// Days since the epoch of "2026-01-02", taken from the front.
+/// Reads "2026-01-02" from the front; returns days since the epoch.
 bool TakeDate(std::string_view& text, sys_days& days) {
   const int year = TakeDigits(text, 4);
   if (year < 0 || !TakeChar(text, '-')) return false;
@@ -49,7 +49,7 @@ bool TakeDate(std::string_view& text, sys_days& days) {
   return true;
 }
 
-/// Seconds of "15:04:05", taken from the front; -1 when it is none.
+/// Reads "15:04:05" from the front; returns seconds, or -1.
 int TakeClock(std::string_view& text) {
   const int hour = TakeDigits(text, 2);
   if (hour < 0 || hour > 23 || !TakeChar(text, ':')) return -1;
@@ -69,7 +69,7 @@ bool TakeFraction(std::string_view& text, int32_t& nanos) {
   return digits > 0;
 }
 
-/// Seconds east of UTC of "Z" or "+01:00"; false when it is neither.
+/// Reads "Z" or "+01:00"; gives seconds east of UTC, or returns false.
 bool TakeZone(std::string_view& text, int& offset) {
   if (TakeChar(text, 'Z')) return true;
   const bool west = !text.empty() && text[0] == '-';
@@ -87,7 +87,7 @@ struct DurationUnit {
   std::string_view text;
   int64_t nanoseconds;
 };
-// Longer names first where one begins with another.
+// A unit that begins with another unit comes first.
 constexpr std::array<DurationUnit, 8> kDurationUnits{{{"ns", 1},
                                                       {"us", 1'000},
                                                       {"µs", 1'000},
@@ -100,7 +100,7 @@ constexpr std::array<DurationUnit, 8> kDurationUnits{{{"ns", 1},
 __extension__ using Int128 = __int128;
 constexpr Int128 kMaxDuration = std::numeric_limits<int64_t>::max();
 
-/// Takes one "1.5h" from the front, in nanoseconds; -1 if there is none.
+/// Reads one part such as "1.5h" from the front, in nanoseconds; -1 if there is none.
 Int128 TakeDurationPart(std::string_view& text) {
   Int128 whole = 0, fraction = 0, scale = 1;
   size_t digits = 0;
@@ -124,7 +124,7 @@ Int128 TakeDurationPart(std::string_view& text) {
   return -1;
 }
 
-/// "1.5" of 1500 thousandths: the fraction without trailing zeros.
+/// Formats 1500 thousandths as "1.5", without trailing zeros.
 std::string WithFraction(uint64_t value, uint64_t unit) {
   std::string text = std::to_string(value / unit);
   std::string rest = std::to_string(value % unit + unit).substr(1);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Times, durations and bytes as in the API's JSON; seconds and nanoseconds since the epoch.
+/// Converts times, durations and bytes to and from their form in the API's JSON.
+/// Units: seconds and nanoseconds since the epoch.
 /// Errors: INVALID_ARGUMENT, the reason only.
 /// Source: RFC 3339; RFC 4648; Go's duration notation ("1h2m0.5s").
 
@@ -22,12 +23,12 @@ StatusOr<TimeParts> ParseTime(std::string_view text);
 /// In UTC with `digits` of fraction: 0 or 6. Times outside of the years 0000 to 9999 are clamped.
 std::string FormatTime(TimeParts time, int digits);
 
-/// Nanoseconds of "300ms", "-1.5h", "2h45m", "0".
+/// Parses "300ms", "-1.5h", "2h45m", "0" to nanoseconds.
 StatusOr<int64_t> ParseDuration(std::string_view text);
-/// "1m30s", "1.5s", "100ms", "0s".
+/// Formats "1m30s", "1.5s", "100ms", "0s".
 std::string FormatDuration(int64_t nanoseconds);
 
-/// Standard alphabet with padding; line breaks are skipped.
+/// Uses the standard alphabet with padding; skips line breaks.
 StatusOr<std::string> DecodeBase64(std::string_view text);
 std::string EncodeBase64(std::string_view bytes);
 

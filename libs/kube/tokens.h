@@ -1,7 +1,7 @@
 #pragma once
 
-/// A document as a stream of tokens, the same for JSON and YAML; limits: 10 MB of text, 100 levels,
-/// a million tokens after aliases are followed. A source belongs to one thread.
+/// A document as a stream of tokens, the same for JSON and YAML. Limits: 10 MB of text, 100 levels,
+/// a million tokens after expanding aliases. A source belongs to one thread.
 /// Errors: INVALID_ARGUMENT with "(line n)"; the reason only.
 /// Source: docs/behaviour/manifests.md, "Decoding".
 
@@ -21,9 +21,10 @@ inline constexpr size_t kMaxTokens = 1'000'000;
 struct Scalar {
   enum class Kind { kNull, kBool, kNumber, kString };
   Kind kind = Kind::kNull;
-  /// A string's value; a number in JSON's form; "true" or "false"; else empty.
+  /// A string's value; a number in JSON's form; "true" or "false"; otherwise empty.
   std::string_view text;
-  /// Text in the document, where YAML changes it: "0o17", "yes"; empty: equal to `text`.
+  /// The spelling in the document, if YAML gives it another value ("0o17", "yes"); empty: equal to
+  /// `text`.
   std::string_view written = {};
 };
 
@@ -43,7 +44,7 @@ class TokenSink {
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  /// Sends all tokens, or as many until the sink stops it, which is no error.
+  /// Sends all tokens, or fewer if the sink stops, which is no error.
   virtual Status Replay(TokenSink& sink) = 0;
   /// The first line is 1.
   virtual size_t LineOf(size_t position) const = 0;

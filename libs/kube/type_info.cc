@@ -51,7 +51,7 @@ class Types {
   }
 
  private:
-  /// Entered before its fields are read, because a type may hold itself.
+  /// Entered before its fields are read, because a type may contain itself.
   const TypeInfo& Make(const Descriptor& descriptor) {
     auto& slot = types_[&descriptor];
     if (slot != nullptr) return *slot;

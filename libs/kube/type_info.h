@@ -1,7 +1,7 @@
 #pragma once
 
 /// The JSON form of a message type, computed once from its descriptor: names, order, inlined
-/// structs, and types that are a text or a list instead of an object.
+/// structs, and types written as a text or list instead of an object.
 /// Threads: any; results are immutable and exist as long as the process.
 /// Source: proto/splitlet/v1/options.proto; Kubernetes API conventions.
 
@@ -29,24 +29,24 @@ enum class Form {
   kMicroTime,
   kDuration,
   kIntOrString,
-  kRaw,         // bytes that are JSON already
-  kStringList,  // a message that only holds a list
+  kRaw,         // bytes that already are JSON
+  kStringList,  // a message with only a list
 };
 
 struct TypeInfo;
 
 struct FieldInfo {
   const google::protobuf::FieldDescriptor* field = nullptr;
-  /// Reflection of the message that holds the field, since asking the message for it is slow.
+  /// Cached reflection of the message with the field, because asking the message for it is slow.
   const google::protobuf::Reflection* reflection = nullptr;
   std::string json_name;
   /// Messages between the object and the field without a name in JSON, outermost first.
   std::vector<const google::protobuf::FieldDescriptor*> inlined;
-  /// Type of the message, or of the map's values; or nullptr.
+  /// Type of the message, or of a map's values; nullptr for scalars.
   const TypeInfo* type = nullptr;
   bool is_map = false;
   bool is_list = false;
-  size_t index = 0;  // in TypeInfo::fields
+  size_t index = 0;  // index in TypeInfo::fields
 };
 
 inline constexpr size_t kMaxFields = 128;
@@ -64,7 +64,7 @@ struct TypeInfo {
 
 const TypeInfo& TypeInfoOf(const google::protobuf::Descriptor& descriptor);
 
-/// The message that holds `field`: itself, or an inlined part, which is made if missing.
+/// The message with `field`: itself, or an inlined part, which is created if missing.
 google::protobuf::Message& HolderOf(google::protobuf::Message& message, const FieldInfo& field);
 /// nullptr if an inlined part is not set.
 const google::protobuf::Message* FindHolder(const google::protobuf::Message& message,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whether a pod wants an own user namespace. Any thread.
+/// Whether a pod has its own user namespace. Any thread.
 /// Source: docs/behaviour/runtime-config.md, "User namespaces".
 
 #include "k8s.io/api/core/v1/pod.pb.h"

@@ -26,12 +26,12 @@ constexpr std::array<std::string_view, 9> kPaths = {"metadata.name",
                                                     "status.podIP",
                                                     "status.podIPs"};
 
-/// A file can hold all labels, and not what is known only when the pod runs.
+/// A file can contain all labels, but no values that are unknown before the pod runs.
 constexpr std::array<std::string_view, 5> kVolumePaths = {"metadata.annotations", "metadata.labels",
                                                           "metadata.name", "metadata.namespace",
                                                           "metadata.uid"};
 
-/// The key of "metadata.labels['key']"; nothing: it is none of `base`.
+/// The key in "metadata.labels['key']"; nullopt: not an element of `base`.
 std::optional<std::string> SubscriptOf(std::string_view text, std::string_view base) {
   const bool is = text.size() >= base.size() + 4 && text.substr(0, base.size()) == base &&
                   text.substr(base.size(), 2) == "['" && text.substr(text.size() - 2) == "']";

@@ -41,7 +41,7 @@ bool IsInt32(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
 }
 
-/// In the words of the annotations of old.
+/// With the wording of the deprecated annotations.
 template <class Profile>
 std::string InOldWords(const Profile& profile) {
   if (profile.type() == "RuntimeDefault") return "runtime/default";
@@ -49,7 +49,7 @@ std::string InOldWords(const Profile& profile) {
   return std::string(kLocalhost) + profile.localhost_profile();
 }
 
-/// An annotation and the field that took its place may both be there, and say the same.
+/// An annotation and the field that replaced it may both be set, but must agree.
 template <class Profile>
 void CheckMatch(const std::string& annotation, const Profile& field, const std::string& path,
                 FieldErrors& errors) {
@@ -155,7 +155,7 @@ void ValidateMetadata(const Pod& pod, FieldErrors& errors) {
   for (const auto& [key, value] :
        Sorted(metadata.annotations().begin(), metadata.annotations().end())) {
     errors.Check("metadata.annotations", key, CheckQualifiedName(LowerCase(key)));
-    // Annotations that config-source adds are not the user's.
+    // Skips annotations that config-source adds.
     if (key != kConfigSource && key != kConfigSeen) bytes += key.size() + value.size();
   }
   if (bytes > kMaxAnnotationBytes) errors.TooLong("metadata.annotations", kMaxAnnotationBytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Checks of a pod's names, labels, owners and annotations, deprecated ones too.
+/// Checks a pod's names, labels, owners and annotations, including deprecated ones.
 
 #include <string>
 

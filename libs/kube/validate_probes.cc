@@ -17,7 +17,8 @@ void ValidatePort(const IntOrString& port, const std::string& path, FieldErrors&
   }
 }
 
-/// exec, httpGet and tcpSocket, which probes and hooks share; how many there are.
+/// Checks the handlers that probes and hooks share (exec, httpGet, tcpSocket); returns their
+/// number.
 template <class Handler>
 int ValidateActions(const Handler& handler, const std::string& path, FieldErrors& errors) {
   if (handler.has_exec() && handler.exec().command_size() == 0)

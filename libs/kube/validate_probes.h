@@ -6,11 +6,12 @@
 
 namespace splitlet::kube {
 
-/// A container with properties from its pod.
+/// A container, and properties of its pod.
 struct ContainerInPod {
   const Container& container;
   const PodSpec& spec;
-  /// A regular container or a sidecar: may have probes, lifecycle hooks and restarts.
+  /// True for a regular container or a sidecar, which may have probes, lifecycle hooks and
+  /// restarts.
   bool long_lived;
   const std::string& path;
 };

@@ -13,12 +13,12 @@ bool StartsWith(std::string_view text, std::string_view head) {
   return text.substr(0, head.size()) == head;
 }
 
-/// Kubernetes' own, as kubernetes.io/batch-cpu.
+/// A name in Kubernetes' own domain, like kubernetes.io/batch-cpu.
 bool IsPrefixedNative(std::string_view name) {
   return name.find("kubernetes.io/") != std::string_view::npos;
 }
 
-/// vendor/name outside of kubernetes.io.
+/// An extended resource: vendor/name outside of kubernetes.io.
 bool IsExtended(std::string_view name) {
   return name.find('/') != std::string_view::npos && !IsPrefixedNative(name) &&
          !StartsWith(name, "requests.");
@@ -36,7 +36,7 @@ void CheckName(const std::string& name, const std::string& path, FieldErrors& er
   }
 }
 
-/// Size of the pages in the name of the resource: hugepages-2Mi.
+/// The page size in the name of the resource: hugepages-2Mi.
 Quantity PageSize(const std::string& name) {
   const auto size = Quantity::Parse(std::string_view(name).substr(kHugePagesPrefix.size()));
   return size.ok() ? *size : Quantity();
@@ -57,7 +57,7 @@ void CheckAmount(const std::string& name, const Quantity& amount, const std::str
   }
 }
 
-/// The amounts that parse; the others are errors.
+/// The amounts that parse; malformed ones are reported as errors.
 template <class Map>
 Resources CheckAmounts(const Map& amounts, const std::string& path, FieldErrors& errors) {
   Resources parsed;
@@ -106,9 +106,10 @@ void CheckPairs(const Resources& requests, const Resources& limits, const std::s
   if (huge && !others) errors.Forbidden(path, "HugePages require cpu or memory");
 }
 
-/// Pages are not shared by containers: the pod's have to do for all that run at one time.
+/// Containers do not share huge pages, so the pod's pages must suffice for all containers that run
+/// at the same time.
 void CheckHugePages(const PodSpec& spec, const Resources& limits, FieldErrors& errors) {
-  Pod as_limits;  // sums are those of requests, so limits take their place
+  Pod as_limits;  // summing takes requests, so limits are put in their place
   for (const auto* from : {&spec.containers(), &spec.init_containers()}) {
     const bool regular = from == &spec.containers();
     for (const Container& container : *from) {

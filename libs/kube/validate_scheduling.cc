@@ -14,7 +14,7 @@ using k8s::io::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 constexpr const char* kNoOperator = "not a valid selector operator";
 
-/// How many values an operator needs.
+/// Number of values that an operator needs.
 enum class Values { kSome, kNone, kOne, kUnknown };
 
 Values ValuesOf(const std::string& op, bool of_nodes) {
@@ -23,7 +23,7 @@ Values ValuesOf(const std::string& op, bool of_nodes) {
   return of_nodes && (op == "Lt" || op == "Gt") ? Values::kOne : Values::kUnknown;
 }
 
-/// Owner of the labels. A preferred node may have any value.
+/// Owner of the matched labels. A term for preferred nodes may have any value.
 enum class LabelsOf { kPods, kNodes, kPreferredNodes };
 
 template <class Requirement>
@@ -68,7 +68,7 @@ void ValidateSelector(const LabelSelector& selector, const std::string& path, Fi
 
 using Keys = google::protobuf::RepeatedPtrField<std::string>;
 
-/// Keys whose values the pod's own labels give.
+/// Keys whose values come from the pod's own labels.
 void ValidateLabelKeys(const Keys& keys, bool has_selector, const std::string& path,
                        FieldErrors& errors) {
   if (keys.empty()) return;
@@ -78,8 +78,8 @@ void ValidateLabelKeys(const Keys& keys, bool has_selector, const std::string& p
     errors.Check(At(path, i), keys[i], CheckQualifiedName(keys[i]));
 }
 
-/// An API server writes the values into the selector, once for each key: twice means that a user's
-/// own selector has the key too.
+/// An API server writes the values into the selector, once for each key. A second value means that
+/// the user's own selector has the key too.
 void ValidateMatchedOnce(const Keys& keys, const LabelSelector& selector, const std::string& path,
                          FieldErrors& errors) {
   const auto& rules = selector.match_expressions();
@@ -165,7 +165,7 @@ void ValidatePodTerm(const core::PodAffinityTerm& term, const std::string& path,
                CheckQualifiedName(term.topology_key()));
 }
 
-/// Pods to be near to, or away from: both have the same shape.
+/// Pod affinity and anti-affinity, which have the same form.
 template <class Affinity>
 void ValidatePodAffinity(const Affinity& affinity, const std::string& path, FieldErrors& errors) {
   const auto& required = affinity.required_during_scheduling_ignored_during_execution();

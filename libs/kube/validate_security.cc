@@ -17,7 +17,7 @@ void CheckId(bool set, int64_t id, const std::string& path, FieldErrors& errors)
     errors.Invalid(path, id, "must be between 0 and 2147483647, inclusive");
 }
 
-/// seccomp and AppArmor profiles have the same shape.
+/// Profiles of seccomp and AppArmor, which have the same form.
 template <class Profile>
 void CheckProfile(bool set, const Profile& profile, const std::string& path, FieldErrors& errors) {
   if (!set) return;
@@ -36,7 +36,7 @@ void CheckProfile(bool set, const Profile& profile, const std::string& path, Fie
     errors.Invalid(Field(path, "localhostProfile"), local, "must not contain '..'");
 }
 
-/// Parts of lower-case letters, digits, '-' and '_', with '.' or '/' between them.
+/// Parts of lower-case letters, digits, '-' and '_', separated by '.' or '/'.
 bool IsSysctlName(std::string_view name) {
   const auto alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.empty() || name.size() > 253 || !alnum(name.front()) || !alnum(name.back()))

@@ -16,7 +16,7 @@ void ValidateMode(bool set, int32_t mode, const std::string& path, FieldErrors& 
     errors.Invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive");
 }
 
-/// A path below the volume.
+/// Checks a path that must stay below the volume.
 void ValidateRelative(const std::string& value, const std::string& path, FieldErrors& errors) {
   if (value.empty()) {
     errors.Required(path);
@@ -66,7 +66,7 @@ void ValidateToken(const core::ServiceAccountTokenProjection& token, const PodSp
   if (token.path().empty()) errors.Required(Field(path, "path"));
 }
 
-/// Paths of one projected volume are its own, whatever part they come from.
+/// The paths of one projected volume must be unique across its parts.
 void ClaimPath(const std::string& value, const std::string& path, std::set<std::string>& taken,
                FieldErrors& errors) {
   if (!value.empty() && !taken.insert(value).second) errors.Duplicate(path, value);

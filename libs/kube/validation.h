@@ -1,7 +1,7 @@
 #pragma once
 
-/// The API server's checks of a new pod, for static pods with their defaults. An API server has
-/// checked its own pods (runnable.h). Any thread.
+/// The API server's checks of a new pod, for static pods after defaulting. Pods of an API server
+/// are checked there already (runnable.h). Any thread.
 /// Errors: all violations, in the order of the fields.
 /// Source: docs/behaviour/manifests.md, "Validation".
 
@@ -16,14 +16,14 @@ namespace splitlet::kube {
 
 struct FieldError {
   std::string path;    // spec.containers[0].ports[1].hostPort
-  std::string kind;    // "Required value", "Invalid value", "Duplicate value", ...
-  std::string value;   // as printed; empty for kinds that print none
+  std::string kind;    // "Required value", "Invalid value", "Duplicate value" and so on
+  std::string value;   // as printed; empty for kinds that print no value
   std::string detail;  // may be empty
-  /// "<path>: <kind>[: <value>][: <detail>]".
+  /// Formats "<path>: <kind>[: <value>][: <detail>]".
   std::string ToString() const;
 };
 
-/// Collects violations; `path` is the field's.
+/// Collects violations; `path` is that of the field.
 class FieldErrors {
  public:
   void Required(std::string path, std::string detail = {});
@@ -49,7 +49,7 @@ class FieldErrors {
 /// Empty for a valid pod.
 std::vector<FieldError> ValidatePod(const Pod& pod);
 
-/// "invalid pod: [<e1> <e2>]"; OK without errors.
+/// Returns "invalid pod: [<e1> <e2>]"; OK without errors.
 Status ToStatus(const std::vector<FieldError>& errors);
 
 }  // namespace splitlet::kube

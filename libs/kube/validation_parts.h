@@ -1,6 +1,6 @@
 #pragma once
 
-/// Parts of the checks of a pod; see validation.h. Each adds its violations to `errors`.
+/// Checks of parts of a pod; see validation.h. Each adds its violations to `errors`.
 
 #include <map>
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace splitlet::kube {
 
-/// "spec" + "name" is "spec.name".
+/// Joins "spec" and "name" to "spec.name".
 inline std::string Field(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
@@ -22,10 +22,10 @@ inline std::string AtKey(const std::string& path, std::string_view key) {
   return path + "[" + std::string(key) + "]";
 }
 
-/// The rest of the pod, for the checks of a part.
+/// Properties of the whole pod, for the checks of a part.
 struct ValidationContext {
   const Pod& pod;
-  std::map<std::string, bool> volumes;  // name -> is an emptyDir
+  std::map<std::string, bool> volumes;  // name -> whether the volume is an emptyDir
   std::set<std::string> claims;         // names of resource claims
 };
 

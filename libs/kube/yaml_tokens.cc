@@ -20,19 +20,19 @@
 namespace splitlet::kube {
 namespace {
 
-/// Meaning of an explicit tag. kNone: the scalar's text decides; kText: text, as in quotes.
+/// Meaning of an explicit tag. kNone: the scalar's text decides; kText: a string, as with quotes.
 enum class Tag : uint8_t { kText, kNone, kInt, kFloat, kBool, kNull, kTimestamp, kBinary };
 
 struct Event {
   enum class Kind : uint8_t { kScalar, kAlias, kBeginMap, kEndMap, kBeginList, kEndList };
   Kind kind = Kind::kScalar;
   Tag tag = Tag::kText;
-  uint32_t line = 0;    // from 0
-  uint32_t target = 0;  // alias: its anchored event; begin: its end
+  uint32_t line = 0;    // line, from 0
+  uint32_t target = 0;  // alias: index of its anchored event; begin: index of its end
   std::string text;
 };
 
-/// Ends the parse from inside of yaml-cpp; caught in OpenYaml.
+/// Aborts the parse from inside of yaml-cpp; caught in OpenYaml.
 struct Refused {
   std::string reason;
   size_t line;
@@ -115,7 +115,7 @@ class Collector final : public YAML::EventHandler {
 /// A scalar with a tag, or without quotes.
 StatusOr<ResolvedScalar> Resolve(Tag tag, const std::string& text);
 
-/// Walks the events for one sink; follows aliases and merge keys within the limits.
+/// Walks the events for one sink; expands aliases and merge keys within the limits.
 class Walker {
  public:
   Walker(const std::vector<Event>& events, TokenSink& sink) : events_(events), sink_(sink) {}
@@ -123,11 +123,11 @@ class Walker {
   const std::string& refusal() const { return refusal_; }
   size_t refused_at() const { return refused_at_; }
 
-  /// The value that starts at `at`; false when the sink or a limit stopped the walk.
+  /// Walks the value that starts at `at`; false if the sink or a limit stopped it.
   bool Value(size_t at, int depth) {
     at = Follow(at);
     const Event& event = events_[at];
-    if (++tokens_ > kMaxTokens) return Refuse("aliases unfold to too many values", event.line);
+    if (++tokens_ > kMaxTokens) return Refuse("aliases expand to too many values", event.line);
     if (depth > kMaxNesting)
       return Refuse(fmt::format("nested more than {} levels deep", kMaxNesting), event.line);
     if (event.kind == Event::Kind::kScalar) return EmitScalar(event);
@@ -162,12 +162,12 @@ class Walker {
     const auto resolved = Resolve(event.tag, event.text);
     if (!resolved.ok()) return Refuse(splitlet::Message(resolved.status()), event.line);
     if (resolved->number == ResolvedScalar::Number::kNotFinite)
-      return Refuse(fmt::format("{} is no number of JSON; quote it", event.text), event.line);
+      return Refuse(fmt::format("{} is not a number in JSON; quote it", event.text), event.line);
     return sink_.OnScalar({resolved->kind, resolved->text, event.text}, event.line);
   }
   static bool IsMerge(const Event& key) { return key.tag == Tag::kNone && key.text == "<<"; }
 
-  /// The text of a key; a null or a collection is none.
+  /// The text of a key; nullopt for a null or a collection.
   bool KeyText(size_t at, std::string& text) {
     const Event& key = events_[Follow(at)];
     if (key.kind != Event::Kind::kScalar) return Refuse("a key is not a plain value", key.line);
@@ -180,7 +180,7 @@ class Walker {
     return true;
   }
 
-  /// The entries of a map but those with a name in `hidden`, then what its merge keys bring.
+  /// Walks the entries of a map except names in `hidden`, then those of its merge keys.
   bool Entries(size_t map, const std::vector<std::string>& hidden, int depth) {
     std::vector<size_t> merges;
     std::vector<std::string> names = hidden;
@@ -216,9 +216,9 @@ class Walker {
       if (IsMerge(events_[key])) return true;
     return false;
   }
-  /// `<<: *a` or `<<: [*a, *b]`; the earlier wins.
+  /// Handles `<<: *a` and `<<: [*a, *b]`; the earlier entry wins.
   bool Merge(size_t value, std::vector<std::string>& names, int depth) {
-    if (depth > kMaxNesting) return Refuse("merge keys unfold too deep", events_[value].line);
+    if (depth > kMaxNesting) return Refuse("merge keys expand too deep", events_[value].line);
     const size_t at = Follow(value);
     if (events_[at].kind == Event::Kind::kBeginMap) return MergeMap(at, names, depth);
     if (events_[at].kind != Event::Kind::kBeginList)
@@ -232,7 +232,7 @@ class Walker {
   }
   bool MergeMap(size_t map, std::vector<std::string>& names, int depth) {
     if (++merged_ > kMaxMerged || names.size() > kMaxMergedNames)
-      return Refuse("merge keys unfold to too many values", events_[map].line);
+      return Refuse("merge keys expand to too many values", events_[map].line);
     if (!Entries(map, names, depth + 1)) return false;
     for (size_t key = map + 1; key < events_[map].target; key = After(After(key))) {
       std::string text;
@@ -274,7 +274,7 @@ class YamlSource final : public TokenSource {
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(std::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // a get area is never written to
+    char* begin = const_cast<char*>(text.data());  // the stream buffer never writes to its get area
     setg(begin, begin, begin + text.size());
   }
 };
@@ -283,7 +283,8 @@ bool AllDigits(std::string_view text, std::string_view digits) {
   return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
 }
 
-/// A whole number of YAML 1.1 (hex, octal, binary, underscores) in decimal; empty when it is none.
+/// Converts a whole number of YAML 1.1 (hex, octal, binary, underscores) to decimal; empty for
+/// other text.
 std::string ResolveInteger(std::string_view text) {
   const bool negative = text[0] == '-';
   if (negative || text[0] == '+') text.remove_prefix(1);
@@ -302,16 +303,16 @@ std::string ResolveInteger(std::string_view text) {
   if (base == 10) return sign + std::string(text);
   uint64_t value = 0;
   for (const char c : text) {
-    if (value >> 58U != 0) return {};  // a string, as it is too long for a number
+    if (value >> 58U != 0) return {};  // too long for a number, so it is a string
     const auto digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
     value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
   }
   return sign + std::to_string(value);
 }
 
-constexpr size_t kSurelyInRange = 300;  // digits, of a double
+constexpr size_t kSurelyInRange = 300;  // number of digits that a double always holds
 
-/// The digits at the start of `text`, which loses them.
+/// Cuts the digits off the start of `text`, and returns them.
 std::string_view TakeDecimals(std::string_view& text) {
   const size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view digits = text.substr(0, end);
@@ -319,7 +320,7 @@ std::string_view TakeDecimals(std::string_view& text) {
   return digits;
 }
 
-/// `number` in JSON's form, with this whole part and fraction. Empty if it is too large for a
+/// `number` in JSON's form, from its whole part and fraction. Empty if it is too large for a
 /// double; 0 if it is too small.
 std::string InRange(std::string number, std::string_view whole, std::string_view fraction,
                     std::string_view exponent) {
@@ -340,7 +341,8 @@ std::string InRange(std::string number, std::string_view whole, std::string_view
   return power > 0 ? std::string() : "0";
 }
 
-/// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? as JSON writes it; empty when it is none.
+/// Converts [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? to JSON's form; empty for other
+/// text.
 std::string ResolveFloat(std::string_view text) {
   std::string out = text[0] == '-' ? "-" : "";
   if (text[0] == '-' || text[0] == '+') text.remove_prefix(1);
@@ -367,7 +369,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-/// A number that is infinite or none; empty: another scalar.
+/// ".inf", "-.inf" or ".nan"; empty for other scalars.
 std::string ResolveNotFinite(std::string_view plain) {
   if (IsOneOf(plain, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"})) return ".inf";
   if (IsOneOf(plain, {"-.inf", "-.Inf", "-.INF"})) return "-.inf";
@@ -408,7 +410,7 @@ StatusOr<ResolvedScalar> Resolve(Tag tag, const std::string& text) {
   if (tag == Tag::kBinary) {
     const auto bytes = DecodeBase64(text);
     if (!bytes.ok()) return InvalidArgument("!!binary value contains invalid base64 data");
-    // NUL is left for the sink to refuse.
+    // The sink refuses NUL.
     const bool nul = bytes->find('\0') != std::string::npos;
     return ResolvedScalar{Scalar::Kind::kString, nul ? *bytes : ToText(*bytes, bytes->size() * 3)};
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// YAML, or a document in either format, as tokens. Threads, errors and limits: those of tokens.h.
+/// Splits YAML, or a document in either format, into tokens. Threads, errors and limits: those of
+/// tokens.h.
 
 #include <memory>
 #include <string>
@@ -10,8 +11,8 @@
 
 namespace splitlet::kube {
 
-/// JSON if the first character that is not blank is '{', else YAML 1.1, of which only the first
-/// document counts. `text` outlives the source.
+/// JSON if the first character that is not blank is '{', else YAML 1.1; only the first YAML
+/// document is read. `text` outlives the source.
 StatusOr<std::unique_ptr<TokenSource>> OpenTokens(std::string_view text);
 
 /// `text` outlives the source.

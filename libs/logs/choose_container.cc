@@ -13,7 +13,7 @@ const kube::ContainerStatus* FindStatus(const kube::PodStatus& status, const std
   return nullptr;
 }
 
-/// Why there is nothing to read yet.
+/// Why there is no log to read yet.
 std::string WhyNot(const kube::ContainerStatus& status) {
   if (status.state().has_terminated()) return "is terminated";
   const std::string& reason = status.state().waiting().reason();

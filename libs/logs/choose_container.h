@@ -1,7 +1,7 @@
 #pragma once
 
-/// Chooses the container whose log a name means: the running one, else the last one that ended;
-/// with `previous` the one before.
+/// Chooses the container of a given name whose log to read: the running one, else the last ended
+/// one; with `previous` the one before.
 /// Threads: any.
 /// Errors: NOT_FOUND: no such container; FAILED_PRECONDITION, in a kubelet's words: it has no log
 /// yet, or did not run before.
@@ -15,7 +15,7 @@
 namespace splitlet::logs {
 
 struct ChosenContainer {
-  std::string id;  // as the API shows it: "containerd://..."
+  std::string id;  // as in the API: "containerd://..."
   bool running = false;
 };
 StatusOr<ChosenContainer> ChooseContainer(const kube::Pod& pod, const std::string& container,

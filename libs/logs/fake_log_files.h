@@ -12,7 +12,7 @@
 
 namespace splitlet::logs {
 
-/// Files in memory; a name can go to another file while the old one is open.
+/// Files in memory; a name can move to another file while the old one is open.
 class FakeLogFiles final : public LogFiles {
  public:
   StatusOr<std::unique_ptr<LogFile>> Open(const std::string& path) override {

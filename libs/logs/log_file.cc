@@ -67,7 +67,7 @@ class RealLogFiles final : public LogFiles {
 }  // namespace
 
 StatusOr<fs::Fd> OpenLog(const std::string& path) {
-  // O_NONBLOCK: a pipe in the place of the log must not block.
+  // O_NONBLOCK: a pipe in place of the log must not block.
   fs::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.ok()) return ErrnoStatus(errno);
   return fd;

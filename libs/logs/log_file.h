@@ -21,7 +21,7 @@ class LogFile {
   virtual StatusOr<uint64_t> Size() = 0;
   /// Reads at most `max` bytes from `offset` into `bytes`; empty at the end.
   virtual Status ReadAt(uint64_t offset, size_t max, std::string& bytes) = 0;
-  /// True if `path` names another file now; false if it names none.
+  /// True if `path` now names another file; false if it names the same or no file.
   virtual bool IsReplacedAt(const std::string& path) = 0;
 };
 
@@ -37,8 +37,8 @@ using LogOpener = std::function<StatusOr<fs::Fd>(const std::string& path)>;
 StatusOr<fs::Fd> OpenLog(const std::string& path);
 std::unique_ptr<LogFiles> MakeLogFiles(LogOpener open = OpenLog);
 
-/// Offset of the last `lines` lines, searched from the end in blocks. A last line without a line
-/// break does not count.
+/// Offset of the last `lines` lines, searched from the end in blocks. An unfinished last line does
+/// not count.
 StatusOr<uint64_t> FindTail(LogFile& file, uint64_t lines);
 
 }  // namespace splitlet::logs

@@ -18,7 +18,7 @@ std::optional<Stream> ParseStream(std::string_view text) {
   return std::nullopt;
 }
 
-/// The text before the next space, which is taken away with it; nullopt without a space.
+/// Cuts off the text before the next space, with the space; nullopt without a space.
 std::optional<std::string_view> NextField(std::string_view& line) {
   const size_t space = line.find(' ');
   if (space == std::string_view::npos) return std::nullopt;
@@ -27,7 +27,7 @@ std::optional<std::string_view> NextField(std::string_view& line) {
   return field;
 }
 
-/// nullopt when there is no such string.
+/// The string member `name`; nullopt if it is missing or not a string.
 std::optional<std::string_view> StringOf(const rapidjson::Document& document, const char* name) {
   const auto found = document.FindMember(name);
   if (found == document.MemberEnd() || !found->value.IsString()) return std::nullopt;
@@ -89,14 +89,14 @@ std::optional<LogLine> LineParser::Cri(std::string_view line) {
 std::optional<LogLine> LineParser::Docker(std::string_view line) {
   if (!line.starts_with('{')) return std::nullopt;
   rapidjson::Document document;
-  // Iterative: what is nested deep must not take the stack.
+  // Iterative, because deep nesting must not exhaust the stack.
   document.Parse<rapidjson::kParseIterativeFlag>(line.data(), line.size());
   if (document.HasParseError() || !document.IsObject()) return std::nullopt;
   const auto text = StringOf(document, "log"), stream_text = StringOf(document, "stream"),
              time = StringOf(document, "time");
   const auto stream = stream_text ? ParseStream(*stream_text) : std::nullopt;
   if (!text || !stream || !time) return std::nullopt;
-  decoded_.assign(*time).append(*text);  // the document goes away
+  decoded_.assign(*time).append(*text);  // copied, because the document is destroyed
   const std::string_view kept = decoded_;
   LogLine parsed{.time = {}, .time_text = {}, .stream = *stream, .text = kept.substr(time->size())};
   if (!SetTime(kept.substr(0, time->size()), parsed)) return std::nullopt;

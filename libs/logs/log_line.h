@@ -20,19 +20,20 @@ enum class Format {
   kUnknown,
   kCri,     // "2026-01-02T03:04:05.6Z stdout F text"
   kDocker,  // {"log":"text\n","stream":"stdout","time":"2026-01-02T03:04:05.6Z"}
-  kRaw,     // each line as it is: not a container's log
+  kRaw,     // each line unchanged: not a container's log
 };
 
 /// Points into the parsed line, or into the parser.
 struct LogLine {
   WallTime time;
-  std::string_view time_text;  // as written; of the runtime's zone
+  std::string_view time_text;  // as written, in the runtime's time zone
   Stream stream = Stream::kStdout;
   std::string_view text;
   bool ends = false;  // true: a line break follows; false: the next line continues the text
 };
 
-/// Parses the lines of one log. A result is valid until the next call. `line` has no line break.
+/// Parses the lines of one log. A result is valid until the next call. `line` must have no line
+/// break.
 class LineParser {
  public:
   std::optional<LogLine> Cri(std::string_view line);
@@ -43,18 +44,19 @@ class LineParser {
  private:
   /// False: malformed, or out of the range of nanoseconds since the epoch.
   bool SetTime(std::string_view text, LogLine& line);
-  /// Parses a time that equals the last one up to its fraction: many lines share a second.
+  /// Reuses the last time for a time that equals it up to the fraction, because many lines share a
+  /// second.
   std::optional<WallTime> InLastSecond(std::string_view text) const;
 
-  std::string decoded_;      // text of Docker's
-  std::string last_second_;  // "2026-01-02T03:04:05" of UTC; empty: none yet
+  std::string decoded_;      // decoded text of Docker's format
+  std::string last_second_;  // last second, in UTC: "2026-01-02T03:04:05"; empty: none yet
   int64_t last_seconds_ = 0;
 };
 
-/// Format of a file by its first line; kUnknown: neither.
+/// Detects the format of a file by its first line; kUnknown: neither.
 Format FormatOf(std::string_view first_line);
 
-/// "2026-01-02T03:04:05.600000000Z": nine digits, the same zone. `time_text` is valid for
+/// Formats "2026-01-02T03:04:05.600000000Z": nine digits, same zone. `time_text` must be valid for
 /// ParseTime.
 std::string FixedTime(std::string_view time_text);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kChunk = 64 << 10;
 constexpr size_t kShownOfBadLine = 100;
 
-/// Decides what of the lines is printed.
+/// Decides which lines are printed.
 class LinePrinter {
  public:
   LinePrinter(const LogOptions& options, const LogSink& sink)
@@ -19,7 +19,7 @@ class LinePrinter {
     if (options.limit_bytes) room_ = *options.limit_bytes;
   }
 
-  /// The line break that follows a physical line, if any.
+  /// The line break after a physical line, if any.
   enum class After { kNothing, kBreakBeside, kBreakElsewhere };
   /// Prints one physical line without its line break.
   Status Print(std::string_view line, After after) {
@@ -50,7 +50,7 @@ class LinePrinter {
     return PutLine(parsed->stream, parsed->text, is_last_of_line ? after : After::kBreakElsewhere);
   }
 
-  /// All that was asked for is printed.
+  /// True when the requested number of bytes is printed.
   bool done() const {
     return (options_.limit_bytes && room_ == 0) ||
            (!options_.follow && options_.tail_lines && lines_ >= *options_.tail_lines);
@@ -58,7 +58,7 @@ class LinePrinter {
   uint64_t unreadable() const { return unreadable_; }
 
  private:
-  /// With its line break, in one go where the two lie together.
+  /// Prints a text with its line break, in one write if both are adjacent.
   Status PutLine(Stream stream, std::string_view text, After after) {
     if (after == After::kBreakBeside) return Put(stream, {text.data(), text.size() + 1});
     const Status put = Put(stream, text);
@@ -111,7 +111,7 @@ class LogReader {
     return OkStatus();
   }
 
-  /// Every whole line that is there; what has no line break yet stays in `rest_`.
+  /// Prints every complete line; an unfinished line stays in `rest_`.
   Status ReadLines() {
     while (!IsOver()) {
       if (Status read = file_->ReadAt(offset_, kChunk, chunk_); !read.ok()) return read;
@@ -130,7 +130,7 @@ class LogReader {
       const std::string_view piece = bytes.substr(0, end);
       if (end == std::string_view::npos || !rest_.empty()) Keep(piece);
       if (end == std::string_view::npos) return OkStatus();
-      // Most lines lie whole in what was read.
+      // Fast path: most lines are complete in the read bytes.
       const Status printed = rest_.empty() ? printer_.Print(piece, kBreakBeside)
                                            : printer_.Print(rest_, kBreakElsewhere);
       if (!printed.ok()) return printed;
@@ -144,7 +144,7 @@ class LogReader {
     rest_.append(piece.substr(0, kMaxLineBytes - std::min(rest_.size(), kMaxLineBytes)));
   }
 
-  /// To the end of this file, with a last line that has no line break.
+  /// Reads to the end of this file, including an unfinished last line.
   Status ReadRest() {
     if (Status read = ReadLines(); !read.ok()) return read;
     const std::string line = std::exchange(rest_, {});
@@ -152,12 +152,13 @@ class LogReader {
                                     : printer_.Print(line, LinePrinter::After::kNothing);
   }
 
-  /// Opens the next file of this name, once the runtime has made it, after reading the rest of the
-  /// old one.
+  /// Opens the next file of this name, once the runtime has created it, after reading the rest of
+  /// the old one.
   Status TakeReplacement() {
     if (Status read = ReadRest(); !read.ok()) return read;
     const Status opened = Open();
-    return opened.code() == StatusCode::kNotFound ? OkStatus() : opened;  // replaced once more
+    // it was replaced once more
+    return opened.code() == StatusCode::kNotFound ? OkStatus() : opened;
   }
 
   /// Starts again at the beginning of a truncated file.
@@ -179,7 +180,7 @@ class LogReader {
         continue;
       }
       if (IsOver() || source_.watch.Wait() || source_.is_writing()) continue;
-      // The writer ended before this check, so that all it wrote is in this file, or in one more.
+      // The writer ended before this check, so all its output is in this file, or in one more.
       if (file_->IsReplacedAt(path_))
         if (Status taken = TakeReplacement(); !taken.ok()) return taken;
       return ReadRest();
@@ -193,8 +194,8 @@ class LogReader {
   LinePrinter printer_;
   std::unique_ptr<LogFile> file_;
   uint64_t offset_ = 0;
-  std::string chunk_;  // of the file, as read
-  std::string rest_;   // of an unfinished line
+  std::string chunk_;  // bytes read from the file
+  std::string rest_;   // start of an unfinished line
   bool cancelled_ = false;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kPath = "/log/0.log";
 
-/// At each wait the next thing happens; after the last one the container has ended.
+/// Each wait triggers the next event; after the last one the container has ended.
 class Script final : public LogWatch {
  public:
   bool Wait() override {

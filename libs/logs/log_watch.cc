@@ -31,7 +31,7 @@ class InotifyLogWatch final : public LogWatch {
       .fd = fd_.get(), .events = POLLIN, .revents = 0
     };
     if (::poll(&entry, 1, kIdleMs) <= 0) return false;
-    // Reading the log finds the changes; the events are only drained.
+    // Reading the log finds changes, so events are only drained.
     std::array<char, 4096> events;
     while (::read(fd_.get(), events.data(), events.size()) > 0) {
     }
@@ -39,8 +39,7 @@ class InotifyLogWatch final : public LogWatch {
   }
 
  private:
-  /// Returns false after each second, whether the file has changed or not: the caller reads the
-  /// file anyway.
+  /// Returns false after one second, because the caller then reads the file anyway.
   bool WaitBlind() {
     ::poll(nullptr, 0, kPollMs);
     return ++blind_ % (kIdleMs / kPollMs) != 0;

@@ -33,20 +33,20 @@ std::optional<Ip> Parse(const std::string& text) {
   return std::nullopt;
 }
 
-/// Why others cannot reach a node by it; empty: they can.
+/// Why other machines cannot reach a node by this address; empty: they can.
 std::string_view WhyLocal(const Ip& ip) {
   if (ip.v6) {
     if (IN6_IS_ADDR_LOOPBACK(&ip.v6_address)) return "a loopback address";
     if (IN6_IS_ADDR_MULTICAST(&ip.v6_address)) return "a multicast address";
     if (IN6_IS_ADDR_LINKLOCAL(&ip.v6_address)) return "a link-local address";
-    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "no address of a machine";
+    if (IN6_IS_ADDR_UNSPECIFIED(&ip.v6_address)) return "not an address of a machine";
     return "";
   }
   const uint32_t address = ntohl(ip.v4_address.s_addr);
   if (address >> 24 == 127) return "a loopback address";
   if (address >> 28 == 14) return "a multicast address";
   if (address >> 16 == 0xA9FE) return "a link-local address";
-  if (address == 0 || address == INADDR_BROADCAST) return "no address of a machine";
+  if (address == 0 || address == INADDR_BROADCAST) return "not an address of a machine";
   return "";
 }
 
@@ -65,7 +65,7 @@ bool IsRejected(const std::string& hex_flags) {
   return (flags & RTF_UP) == 0 || (flags & RTF_REJECT) != 0;
 }
 
-/// The first that fits, as text.
+/// The first matching address, as text.
 template <class Fits>
 std::string First(const std::vector<InterfaceAddress>& all, const Fits& fits) {
   const auto found =
@@ -103,12 +103,12 @@ Status CheckWanted(const std::string& text, const std::vector<InterfaceAddress>&
 
 const std::vector<std::string> kAnyV4 = {"0.0.0.0"}, kAnyV6 = {"::"};
 
-/// Not a family alone.
+/// True for an address, not for a family alone.
 bool SaysWhich(const std::vector<std::string>& ips) {
   return !ips.empty() && ips != kAnyV4 && ips != kAnyV6;
 }
 
-/// The first that is there; of the other family if there is no other.
+/// The first address of this family; of the other family if there is none.
 std::string OfName(const std::vector<InterfaceAddress>& all, const std::vector<std::string>& named,
                    bool v6_first) {
   std::string other;
@@ -204,7 +204,7 @@ StatusOr<std::vector<std::string>> ChooseAddresses(const std::vector<InterfaceAd
         all, [v6](const InterfaceAddress& one) { return one.v6 == v6 && one.up && !one.loopback; });
     if (!address.empty()) return std::vector<std::string>{std::move(address)};
   }
-  return NotFound("no interface has an address by which others could reach this node");
+  return NotFound("no interface has an address that other machines can reach");
 }
 
 StatusOr<std::vector<std::string>> ReadAddresses(const AddressSources& sources,

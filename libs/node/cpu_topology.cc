@@ -29,7 +29,7 @@ std::optional<int64_t> ReadNumber(fs::FileSystem& files, int64_t cpu, const char
 
 CpuTopology ReadCpuTopology(fs::FileSystem& files, const std::set<int64_t>& online) {
   std::set<int64_t> sockets;
-  std::set<std::pair<int64_t, int64_t>> cores;  // a core's number counts within its socket
+  std::set<std::pair<int64_t, int64_t>> cores;  // core numbers count within a socket
   for (const int64_t cpu : online) {
     const auto socket = ReadNumber(files, cpu, "physical_package_id");
     const auto core = ReadNumber(files, cpu, "core_id");

@@ -8,7 +8,7 @@
 
 namespace splitlet::node {
 
-/// `ip` is an address; text that is none has no family.
+/// `ip` must be an address; other text has no family.
 inline bool IsIpv6(std::string_view ip) { return ip.find(':') != std::string_view::npos; }
 
 }  // namespace splitlet::node

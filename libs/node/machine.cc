@@ -43,7 +43,7 @@ StatusOr<std::set<int64_t>> ParseCpuList(std::string_view list) {
     const auto first = ToInt(range.substr(0, dash));
     const auto last = dash == std::string::npos ? first : ToInt(range.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kMostCpus)
-      return InvalidArgument("\"{}\" is no list of CPUs such as 0-3,5", OneLine(list));
+      return InvalidArgument("\"{}\" is not a list of CPUs such as 0-3,5", OneLine(list));
     for (int64_t cpu = *first; cpu <= *last; ++cpu) cpus.insert(cpu);
   }
   return cpus;

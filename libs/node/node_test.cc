@@ -234,7 +234,7 @@ TEST(Addresses, TheDefaultRouteSaysWhichIsTheNodes) {
   EXPECT_EQ(Chosen({"eth0", ""}, {"::"}), "192.168.1.7");
   EXPECT_EQ(Chosen({}), "10.88.0.1") << "without a route any that is not local";
   EXPECT_EQ(Chosen({"eth0", ""}, {}, {}),
-            "no interface has an address by which others could reach this node");
+            "no interface has an address that other machines can reach");
 }
 
 TEST(Addresses, TheNodesNameGoesBeforeTheDefaultRoute) {

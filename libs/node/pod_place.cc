@@ -16,7 +16,7 @@ constexpr uint32_t kDirMode = 0750;
 
 std::string MarkIn(const std::string& mark_dir) { return fmt::format("{}/{}", mark_dir, kMark); }
 
-/// Absolute, and every step of it a name.
+/// True for an absolute path whose components are all ordinary names.
 bool IsClean(std::string_view path) {
   if (!path.starts_with('/')) return false;
   while (!path.empty()) {
@@ -38,11 +38,11 @@ Status CheckMark(const std::string& path, const std::string& uid) {
     return FailedPrecondition("UID {}", problem);
   if (!IsClean(path) || path.find('\0') != std::string::npos ||
       !path.ends_with(fmt::format("/pods/{}", uid)))
-    return FailedPrecondition("\"{}\" is no directory of pod {}", OneLine(path), uid);
+    return FailedPrecondition("\"{}\" is not a directory of pod {}", OneLine(path), uid);
   return OkStatus();
 }
 
-/// Unfinished files of a killed writer do not count.
+/// Ignores temporary files of a killed writer.
 StatusOr<bool> HoldsAnything(fs::FileSystem& files, const std::string& dir) {
   const auto entries = files.List(dir);
   if (entries.status().code() == StatusCode::kNotFound) return false;
@@ -67,7 +67,7 @@ StatusOr<std::optional<PodMark>> ReadPodMark(fs::FileSystem& files, const std::s
     mark = {text->substr(0, end), text->substr(end + 1)};
   RETURN_IF_ERROR(CheckMark(mark.path, uid), "{}", MarkIn(mark_dir));
   if (!IsSourceName(mark.source))
-    return FailedPrecondition("{}: \"{}\" is no source", MarkIn(mark_dir), OneLine(mark.source));
+    return FailedPrecondition("{}: \"{}\" is not a source", MarkIn(mark_dir), OneLine(mark.source));
   return std::optional<PodMark>(std::move(mark));
 }
 
@@ -85,8 +85,8 @@ Status MarkPodPlace(fs::FileSystem& files, const PodRoots& roots, const std::str
                     const PodMark& mark) {
   RETURN_IF_ERROR(CheckMark(mark.path, uid), "mark of the pod");
   if (!IsSourceName(mark.source))
-    return InvalidArgument("mark of the pod: \"{}\" is no source", OneLine(mark.source));
-  // Without them a mark looks like one of a disk that is not mounted.
+    return InvalidArgument("mark of the pod: \"{}\" is not a source", OneLine(mark.source));
+  // Without a pod directory the mark looks like that of an unmounted disk.
   RETURN_IF_ERROR(files.MakeDirs(fs::ParentOf(mark.path), kDirMode), "make {}",
                   fs::ParentOf(mark.path));
   const std::string path = MarkIn(roots.marks_dir + "/" + uid);

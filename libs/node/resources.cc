@@ -15,7 +15,7 @@ StatusOr<kube::Resources> ParseAll(const std::map<std::string, std::string>& amo
   return parsed;
 }
 
-/// How many CPUs are named; all of them must be there.
+/// Number of the named CPUs, all of which must exist.
 StatusOr<int64_t> CountReserved(const Machine& machine, const NodeLimits& limits) {
   ASSIGN_OR_RETURN(const std::set<int64_t> reserved, ParseCpuList(limits.reserved_cpus), "list");
   for (const int64_t cpu : reserved)
@@ -61,7 +61,7 @@ StatusOr<std::optional<kube::Quantity>> ThresholdAmount(const std::string& thres
   if (error != std::errc() || end != last || !(percent >= 0 && percent <= 100))
     return InvalidArgument("\"{}\" is not a percentage", threshold);
   if (percent == 0 || percent == 100) return std::optional<kube::Quantity>();
-  // Single precision and cut off, so that nodes agree with what a kubelet reports.
+  // Single precision and truncation give the same values as a kubelet.
   const float fraction = percent / 100;
   return std::optional(kube::Quantity::FromInt(
       static_cast<int64_t>(static_cast<double>(capacity) * static_cast<double>(fraction)),

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMaxFile = 64 << 10;
 constexpr size_t kMaxText = 256;
 
-/// The first of these files that can be read; empty: none can.
+/// Reads the first readable file; empty: none is readable.
 std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> paths) {
   for (const char* path : paths)
     if (auto text = files.Read(path, kMaxFile); text.ok()) return *std::move(text);
@@ -22,7 +22,7 @@ std::string ReadFirst(fs::FileSystem& files, std::initializer_list<const char*> 
 
 std::string TextOf(std::string_view text) { return ToText(FirstLine(text), kMaxText); }
 
-/// Without the quotes and backslashes of a shell.
+/// Removes shell quotes and backslashes.
 std::string Unquoted(std::string_view value) {
   const bool quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
                       value.back() == value.front();

@@ -19,7 +19,7 @@ namespace {
 
 namespace core = k8s::io::api::core::v1;
 
-/// A round of measurements without changes, every 10 s.
+/// Interval of measurements without changes: 10 s.
 constexpr const char* kMeasured = "measured";
 
 /// Parts of a line, joined by "; ".
@@ -69,8 +69,8 @@ std::string DescribeDesired(const std::string& old_bytes, const std::string& byt
   else if (before.generation() != after.generation())
     parts.Add("spec changed");
   if (before.problem() != after.problem())
-    parts.Add(after.problem().empty() ? "the source is good again"
-                                      : "the last good version stays: " + after.problem());
+    parts.Add(after.problem().empty() ? "the source is valid again"
+                                      : "keeping the last good version: " + after.problem());
   return parts.Text("updated");
 }
 
@@ -78,7 +78,7 @@ std::string DescribeAdmission(const std::string& old_bytes, const std::string& b
   const auto before = Parse<v1::AdmissionRecord>(old_bytes),
              after = Parse<v1::AdmissionRecord>(bytes);
   if (before.decision() == after.decision() && before.incarnation() == after.incarnation())
-    return "judged again, as before";
+    return "decided again, same result";
   return WithReason(Lower(v1::AdmissionRecord::Decision_Name(after.decision())), after.reason(),
                     after.message());
 }
@@ -108,7 +108,7 @@ std::string DescribeWorker(const std::string& old_bytes, const std::string& byte
                          after.terminal_status().reason(), after.terminal_status().message()));
   AddNotes(before, after, parts);
   if (before.sync_error() != after.sync_error())
-    parts.Add(after.sync_error().empty() ? "sync went well again"
+    parts.Add(after.sync_error().empty() ? "sync succeeded again"
                                          : "sync failed: " + after.sync_error());
   if (before.refusal() != after.refusal() && !after.refusal().empty())
     parts.Add("its grant is refused: " + after.refusal());
@@ -135,7 +135,7 @@ std::string SandboxText(const v1::SandboxRecord& s) {
   return text;
 }
 
-/// New and changed entries, then removed ones. Oldest first.
+/// New and changed entries, then removed ones; the oldest first.
 template <class List>
 void AddObserved(const List& before, const List& after, Parts& parts,
                  const std::function<std::string(const typename List::value_type&)>& text) {
@@ -206,12 +206,12 @@ std::string DescribePressure(const std::string& old_bytes, const std::string& by
   for (const auto& condition : old_set)
     if (!set.contains(condition)) parts.Add("no more " + condition);
   if (before.shutting_down() != after.shutting_down())
-    parts.Add(after.shutting_down() ? "shuts down" : "does not shut down any more");
+    parts.Add(after.shutting_down() ? "shuts down" : "shutdown cancelled");
   if (before.reclaimed() != after.reclaimed()) parts.Add(after.reclaimed());
   return parts.Text(kMeasured);
 }
 
-/// {namespace, name} of a record that has them.
+/// {namespace, name} of a record, if it has them.
 std::pair<std::string, std::string> NameIn(std::string_view table, const std::string& bytes) {
   const auto of = [](const auto& record) { return std::pair(record.namespace_(), record.name()); };
   if (table == "desired") return of(Parse<v1::DesiredRecord>(bytes));
@@ -228,7 +228,7 @@ std::string HeartbeatText(const v1::Heartbeat& heartbeat, uint64_t sequence) {
   std::string text = fmt::format("heartbeat, sequence {}, complete: {}", sequence,
                                  complete.empty() ? "nothing" : complete);
   if (heartbeat.not_vouched_size() > 0)
-    text += fmt::format(", not vouched for: {} pods", heartbeat.not_vouched_size());
+    text += fmt::format(", stale: {} pods", heartbeat.not_vouched_size());
   return text;
 }
 
@@ -246,7 +246,7 @@ std::string DescribeChange(std::string_view table, const std::string& before,
 }
 
 BusEvent BusReader::Read(const BusMessage& message) {
-  // splitlet.<node>.<table> or splitlet.<node>.<process>.<signal>
+  // Subject: splitlet.<node>.<table> or splitlet.<node>.<process>.<signal>
   const auto node = message.subject.find('.');
   const auto rest = node == std::string::npos ? node : message.subject.find('.', node + 1);
   if (rest == std::string::npos)

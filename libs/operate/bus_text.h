@@ -2,7 +2,7 @@
 
 /// Messages of the bus as text: process, pod, and changes.
 /// Threads: one at a time.
-/// Errors: an undecodable message is named as such.
+/// Errors: an undecodable message is shown as undecodable.
 /// Source: docs/design.md, "How state is shared".
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct BusMessage {
 
 struct BusEvent {
   WallTime at;
-  std::string process;     // who said it
+  std::string process;     // sender
   std::string topic;       // table or signal
-  std::string key;         // pod UID, `node`; empty for a heartbeat
-  std::string pod;         // "default/web"; empty when not known
+  std::string key;         // pod UID, or `node`; empty for a heartbeat
+  std::string pod;         // "default/web"; empty if unknown
   std::string text;        // "app running; app waits: ImagePullBackOff"
-  bool heartbeat = false;  // a heartbeat without other news
-  std::string trace_id;    // of the change; empty when it has none
+  bool heartbeat = false;  // a heartbeat without other content
+  std::string trace_id;    // trace id of the change; empty: none
 };
 
 /// Remembers the last record of each key, to find changes.

@@ -128,7 +128,8 @@ TEST(BusLines, EachTableHasItsWords) {
       {"a changed spec", "desired", desired(Desired::WANTED, 1, ""),
        desired(Desired::WANTED, 2, ""), "spec changed"},
       {"a broken manifest", "desired", desired(Desired::WANTED, 1, ""),
-       desired(Desired::WANTED, 1, "web.yaml: bad"), "the last good version stays: web.yaml: bad"},
+       desired(Desired::WANTED, 1, "web.yaml: bad"),
+       "keeping the last good version: web.yaml: bad"},
       {"a removed pod", "desired", desired(Desired::WANTED, 1, ""),
        desired(Desired::REMOVED, 2, ""), "removed by file"},
       {"admitted", "admission", "",
@@ -143,7 +144,7 @@ TEST(BusLines, EachTableHasItsWords) {
       {"a sync fails", "workers", worker(v1::SYNCING, ""), worker(v1::SYNCING, "no image"),
        "sync failed: no image"},
       {"a sync goes well again", "workers", worker(v1::SYNCING, "no image"),
-       worker(v1::SYNCING, ""), "sync went well again"},
+       worker(v1::SYNCING, ""), "sync succeeded again"},
       {"a grant is refused", "workers", worker(v1::SYNCING, ""), Made<Worker>([](Worker& r) {
          r.set_state(v1::SYNCING);
          r.set_refusal("spec.volumes[0].name: Invalid value");

@@ -17,7 +17,7 @@ namespace splitlet::operate {
 namespace {
 
 constexpr size_t kEntryBytes = 16 << 10;
-constexpr size_t kMaxGroups = 32;  // that are shown
+constexpr size_t kMaxGroups = 32;  // limit of the groups shown
 
 std::string UserText(uid_t uid) {
   std::array<char, kEntryBytes> buffer;
@@ -37,7 +37,7 @@ std::string GroupText(gid_t gid) {
   return fmt::format("{} ({})", gid, found->gr_name);
 }
 
-/// Without duplicates, the effective group first.
+/// Without duplicates; the effective group comes first.
 std::vector<gid_t> Groups() {
   std::vector<gid_t> others(static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
   const int count = getgroups(static_cast<int>(others.size()), others.data());
@@ -48,14 +48,14 @@ std::vector<gid_t> Groups() {
   return groups;
 }
 
-/// True for a missing path too.
+/// Also true for a missing path.
 bool May(const std::string& path, int how) {
   return faccessat(AT_FDCWD, path.c_str(), how, AT_EACCESS) == 0 || errno != EACCES;
 }
 
 struct Access {
-  int how;            // of faccessat
-  mode_t group_bits;  // that let a group do it
+  int how;            // mode for faccessat
+  mode_t group_bits;  // permission bits that allow a group to do it
 };
 Access AccessOf(Use use) {
   switch (use) {

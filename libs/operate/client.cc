@@ -29,10 +29,10 @@ constexpr Duration kCallLimit = 3s;
 constexpr Duration kGcLimit = 120s;
 constexpr Duration kDiscardLimit = 15s;
 constexpr Duration kStreamLimit = 25s;
-constexpr int kLookMs = 50;  // for a process that is being started
+constexpr int kLookMs = 50;  // interval of attempts to reach a process that is starting
 constexpr const char* kDoesNotAnswer = " does not answer";
 
-/// File with the number of starts of this boot.
+/// Name of the file with the number of starts in this boot.
 std::string StartsFile(const Layout& layout, const std::string& process) {
   return layout.run_dir + "/" + process + "/starts";
 }
@@ -42,16 +42,16 @@ struct Callee {
   const StatusOr<std::shared_ptr<grpc::Channel>>& channel;
   std::string process;
   Duration limit = kCallLimit;
-  const char* doing = "";  // what an error of the call says after the process
+  const char* doing = "";  // text in an error after the name of the process
 };
 
-/// The error of a call, for a person. A refusal names the caller.
+/// Formats the error of a call for a person. PERMISSION_DENIED names the caller.
 Status Explain(const Status& status, const std::string& process, const char* doing) {
   if (status.code() == StatusCode::kPermissionDenied) return RefusedBy(process, Message(status));
   return Annotate(status, process + doing);
 }
 
-/// Makes a unary call. The reply is on the heap, because our headers only declare it.
+/// Makes a unary call. The reply is on the heap, because the headers here only declare its type.
 template <class Service, class Request, class Reply>
 StatusOr<std::shared_ptr<Reply>> Call(const Callee& callee,
                                       grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
@@ -113,8 +113,7 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
     view.removed = view.desired->state() == v1::DesiredRecord::REMOVED;
     view.seen_at_wall_ns = view.desired->seen_at_wall_ns();
     if (view.removed) view.removed_at_wall_ns = WallOf(view.desired->put_at(), clock);
-    if (const auto pod = kube::PodBytes::Check(view.desired->pod()); pod.ok())
-      *view.pod = pod->Parse();
+    if (auto pod = kube::ParsePod(view.desired->pod()); pod.ok()) *view.pod = *std::move(pod);
   } else {
     view.pod->mutable_metadata()->set_name(view.name);
     view.pod->mutable_metadata()->set_namespace_(view.name_space);
@@ -125,7 +124,7 @@ PodView MakeView(const std::string& uid, const Tables& tables, const Clock& cloc
   return view;
 }
 
-/// False for mirror pods: they show a pod that is in the list already.
+/// False for a mirror pod, because its static pod is in the list already.
 bool IsShown(const PodView& view) {
   return !view.name.empty() &&
          (view.desired == nullptr || view.desired->state() != v1::DesiredRecord::MIRROR);
@@ -226,7 +225,7 @@ StatusOr<std::shared_ptr<kube::PodStatus>> Client::GetPodStatus(const std::strin
   if (!record.ok()) return record.status();
   auto status = std::make_shared<kube::PodStatus>();
   if (!status->ParseFromString((*record)->status()))
-    return DataLoss("status answers with what is no status of a pod");
+    return DataLoss("status returned an invalid pod status");
   return status;
 }
 

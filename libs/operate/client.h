@@ -1,10 +1,10 @@
 #pragma once
 
-/// Calls from splitletctl to the processes. A missing process is found immediately; the caller may
-/// wait for a process that its supervisor starts.
+/// Calls from splitletctl to the processes. A call to a missing process fails immediately, unless
+/// the caller waits for its supervisor to start it.
 /// Threads: any; calls block, each with a deadline.
-/// Errors: UNAVAILABLE naming the process and what to do; PERMISSION_DENIED naming the process, the
-/// caller, and who may.
+/// Errors: UNAVAILABLE with the process and advice; PERMISSION_DENIED with the process, the caller,
+/// and the permitted users.
 
 #include <functional>
 #include <map>
@@ -35,7 +35,7 @@ namespace splitlet::operate {
 /// Key -> serialised record.
 using Records = std::map<std::string, std::string>;
 
-/// The pods of the node, and reasons for missing parts.
+/// The pods of the node, and the reasons why some are missing.
 struct NodePods {
   std::vector<PodView> pods;          // by namespace, then name
   std::vector<std::string> problems;  // "status does not run: ..."
@@ -45,29 +45,30 @@ struct NodePods {
 
 class Client {
  public:
-  /// `patience`: how long a call waits for a process that its supervisor starts. Ask does not wait.
+  /// `patience`: how long a call waits for a process that its supervisor is starting. Ask does not
+  /// wait.
   Client(Layout layout, const Clock& clock, Duration patience = 0s)
       : layout_(std::move(layout)), clock_(clock), patience_(patience) {}
   const Layout& layout() const { return layout_; }
   const Clock& clock() const { return clock_; }
 
-  /// `table` of its owner.
+  /// Reads `table` from its owner.
   StatusOr<Records> ListTable(const std::string& table, Duration limit = 3s) const;
   enum class Detail {
-    kList,  // spec and status
-    kAll,   // also what sync-loop, pod-worker and pleg know
+    kList,  // reads spec and status
+    kAll,   // also reads the tables of sync-loop, pod-worker and pleg
   };
   NodePods ListPods(Detail detail) const;
-  /// The present status in `status`.
+  /// Returns the current status in `status`.
   StatusOr<std::shared_ptr<kube::PodStatus>> GetPodStatus(const std::string& uid) const;
-  /// The processes of every node, and those of a cluster that were started here since the stack
-  /// last started without an API server (docs/cluster.md).
+  /// The processes of every node, and node-api if it has run since the stack last started without
+  /// an API server (docs/cluster.md).
   std::vector<std::string> ProcessesHere() const;
   /// Asks all processes.
   std::vector<ProcessView> ListProcesses() const;
   /// Asks one process.
   ProcessView Ask(const std::string& process) const;
-  /// "containerd://1.6.20" from pleg; empty: not known yet.
+  /// "containerd://1.6.20" from pleg; empty: unknown.
   StatusOr<std::string> GetRuntimeVersion() const;
   StatusOr<std::shared_ptr<v1::Sources>> GetSources() const;
   StatusOr<std::shared_ptr<v1::GcReport>> RunGc(bool dry_run) const;
@@ -77,7 +78,7 @@ class Client {
   /// records.
   StatusOr<std::shared_ptr<v1::DiscardRecordReply>> DiscardRecord(const std::string& process,
                                                                   const std::string& uid) const;
-  /// Holds until the process ends. Returns the level before.
+  /// Lasts until the process ends. Returns the previous level.
   StatusOr<std::string> SetLogLevel(const std::string& process, const std::string& level) const;
   StatusOr<std::shared_ptr<v1::FaultList>> ListFaults(const std::string& process) const;
   StatusOr<std::shared_ptr<v1::FaultList>> SetFault(const std::string& process,
@@ -90,7 +91,7 @@ class Client {
   Status CheckRuns(const std::string& process) const;
 
  private:
-  /// CheckRuns that waits.
+  /// Like CheckRuns, but waits.
   Status AwaitListener(const std::string& process) const;
   StatusOr<std::shared_ptr<grpc::Channel>> ChannelTo(const std::string& process) const;
 

@@ -33,7 +33,7 @@ class ProcessesHere : public testing::Test {
 
 TEST_F(ProcessesHere, ThoseOfEveryNodeWhateverIsThere) {
   EXPECT_EQ(List(), ProcessNames());
-  stdfs::create_directory(dir_ + "/node-api");  // made for one that was never started
+  stdfs::create_directory(dir_ + "/node-api");  // the folder exists, although the process never ran
   EXPECT_EQ(List(), ProcessNames());
 }
 

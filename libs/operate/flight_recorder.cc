@@ -30,12 +30,12 @@ struct Head {
   uint32_t magic = kMagic;
   uint32_t subject_bytes = 0;
   uint32_t payload_bytes = 0;
-  uint32_t checksum = 0;  // of time, subject and payload
+  uint32_t checksum = 0;  // checksum of time, subject and payload
   int64_t at_ns = 0;
 };
 static_assert(sizeof(Head) == 24);
 
-/// FNV-1a: detects damage by a crash, not forgery.
+/// FNV-1a detects damage by a crash, not forgery.
 uint32_t Checksum(int64_t at_ns, std::string_view body) {
   uint32_t sum = 2166136261u;
   const auto add = [&sum](std::string_view bytes) {
@@ -101,7 +101,7 @@ StatusOr<std::string> ReadSegment(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-/// Length of the complete entries of a segment.
+/// Length of the complete entries in a segment.
 size_t WholeBytes(const std::string& path) {
   const auto content = ReadSegment(path);
   if (!content.ok()) return 0;
@@ -138,7 +138,7 @@ Status RecorderFiles::Flush() {
   return last_;
 }
 
-/// Drops the waiting entries in any case, written or not: memory is bounded too.
+/// Drops the waiting entries whether or not they were written, so that memory is bounded too.
 Status RecorderFiles::Write() {
   const std::string bytes = std::exchange(waiting_, {});
   const uint64_t messages = std::exchange(waiting_messages_, 0);
@@ -156,11 +156,11 @@ Status RecorderFiles::Write() {
   }
   const Status failed = ErrnoStatus(written < 0 ? errno : ENOSPC);
   dropped_ += messages;
-  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) Close();  // the next start cuts it
+  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) Close();  // the next start truncates it
   return Annotate(failed, "write " + PathOf(folder_, number_));
 }
 
-/// Removes the oldest segment first: on a full disk it makes room for the new one.
+/// Removes the oldest segment first, which makes room for the new one on a full disk.
 Status RecorderFiles::NextSegment() {
   Close();
   ASSIGN_OR_RETURN(const auto numbers, Segments(folder_), "list {}", folder_);
@@ -193,11 +193,10 @@ Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMess
   const auto numbers = Segments(folder);
   if (numbers.status().code() == StatusCode::kPermissionDenied)
     return RefusedBy("the flight recorder", WhoMay(Use::kRead, folder));
-  if (!numbers.ok() || numbers->empty())
-    return NotFound("there is no flight recorder in {}", folder);
+  if (!numbers.ok() || numbers->empty()) return NotFound("no flight recorder in {}", folder);
   for (const uint64_t number : *numbers) {
     const auto content = ReadSegment(PathOf(folder, number));
-    if (content.status().code() == StatusCode::kNotFound) continue;  // the oldest, just now
+    if (content.status().code() == StatusCode::kNotFound) continue;  // the oldest was just removed
     RETURN_IF_ERROR(content.status(), "read {}", PathOf(folder, number));
     std::string_view rest = *content;
     while (const auto entry = Decode(rest)) {

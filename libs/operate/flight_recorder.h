@@ -4,7 +4,7 @@
 /// oldest segment is removed before the folder exceeds its size. An entry cut by a full disk or a
 /// kill ends its segment for readers; the next start overwrites it.
 /// Threads: one.
-/// Errors: the file system's; unwritten entries are dropped and counted, never waited for.
+/// Errors: the file system's; unwritten entries are dropped and counted; the recorder never waits.
 /// Source: docs/decisions/flight-recorder-in-files.md.
 
 #include <cstdint>
@@ -33,10 +33,10 @@ class RecorderFiles {
   RecorderFiles(const RecorderFiles&) = delete;
   RecorderFiles& operator=(const RecorderFiles&) = delete;
 
-  /// Keeps the entry in memory until Flush; writes immediately above 1 MiB.
+  /// Keeps the entry in memory until Flush; writes immediately if more than 1 MiB waits.
   void Add(const BusMessage& message);
   Status Flush();
-  /// Number of unwritten messages.
+  /// Number of messages that could not be written.
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -49,13 +49,13 @@ class RecorderFiles {
   const RecorderLimits limits_;
   std::string waiting_;
   uint64_t waiting_messages_ = 0, dropped_ = 0;
-  uint64_t number_ = 0;  // of the segment
+  uint64_t number_ = 0;  // number of the segment
   int fd_ = -1;
-  size_t size_ = 0;  // of the segment, as far as it is whole
-  Status last_;      // of the last write
+  size_t size_ = 0;  // length of the complete entries in the segment
+  Status last_;      // result of the last write
 };
 
-/// All entries since then, in order. NOT_FOUND: there is no recorder.
+/// Reads all entries since then, in order. NOT_FOUND: there is no recorder.
 Status ReadRecorderFiles(const std::string& folder, WallTime since, const OnMessage& message);
 
 }  // namespace splitlet::operate

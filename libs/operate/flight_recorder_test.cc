@@ -58,8 +58,7 @@ TEST(FlightRecorder, WhatWasWrittenIsReadFromAnyTimeOn) {
 
 TEST(FlightRecorder, NoRecorderIsSaid) {
   const auto nothing = [](const BusMessage&) { return true; };
-  EXPECT_EQ(ReadRecorderFiles("/none", {}, nothing),
-            NotFound("there is no flight recorder in /none"));
+  EXPECT_EQ(ReadRecorderFiles("/none", {}, nothing), NotFound("no flight recorder in /none"));
 }
 
 TEST(FlightRecorder, TheOldestGoesBeforeThereIsTooMuch) {

@@ -33,7 +33,7 @@ constexpr const char* kResults = "/var/lib/cni/results";
 constexpr std::string_view kJump = " -j ";
 constexpr const char* kSandboxChain = "CNI-";
 constexpr uint64_t kMaxFile = 16u << 20;
-/// Levels of directories that are searched: pods and their containers lie above it.
+/// Depth of the search: directories of pods and their containers are not deeper.
 constexpr int kDepth = 7;
 constexpr std::chrono::seconds kIptablesLimit{10};
 
@@ -47,7 +47,7 @@ struct PodNetwork {
   std::string name, bridge;
 };
 
-/// The first value of this key; deploy/local/runtime.sh writes the file.
+/// The first value of this key, in the file that deploy/local/runtime.sh writes.
 std::string JsonTextOf(const std::string& json, const std::string& key) {
   const std::string before = fmt::format("\"{}\": \"", key);
   const auto found = json.find(before);
@@ -76,7 +76,7 @@ void AddEntries(const std::string& what, const std::string& folder,
     resources.insert(what + " " + it->path().filename().string());
 }
 
-/// Files at any depth whose names are addresses; other files are the plugin's own.
+/// Files at any depth whose names are addresses; other files belong to the plugin itself.
 void AddAddresses(const std::string& what, const std::string& folder,
                   std::set<std::string>& resources) {
   fs::ForEachEntryBelow(folder, kDepth, [&](const stdfs::directory_entry& entry) {
@@ -122,7 +122,7 @@ void AddRuntime(const std::string& containerd, std::set<std::string>& resources)
     AddNetwork(network, resources);
 }
 
-/// UID of a pod's cgroup: podUID, or kubepods-burstable-podUID.slice with _ for each -.
+/// UID in the name of a pod's cgroup: podUID, or kubepods-burstable-podUID.slice with _ for each -.
 std::string UidOf(std::string name) {
   if (name.ends_with(".slice")) name.resize(name.size() - std::string_view(".slice").size());
   const auto pod = name.rfind("pod");

@@ -20,7 +20,7 @@ std::string FirstOf(const std::vector<std::string>& paths) {
   return paths.front();
 }
 
-/// True for a compose stack: its runtime runs in its network and not on the host.
+/// True for a compose stack: the runtime runs in the stack's network namespace, not on the host.
 bool HasOwnRuntime() {
   std::ifstream file("endpoint");
   std::string endpoint;
@@ -31,7 +31,7 @@ bool HasOwnRuntime() {
 
 StatusOr<Layout> FindLayout(const std::optional<std::string>& top) {
   Layout layout;
-  // A systemd service gets its password by another path.
+  // Not for a systemd service, which gets its password by another path.
   if (const char* given = getenv("SPLITLET_RECORDER_CREDS")) layout.recorder_creds = given;
   if (!top) {
     layout.bus.ca = FirstOf({layout.bus.ca, "/etc/splitlet/bus-tls/current/ca.pem"});

@@ -24,9 +24,9 @@ struct PodView {
   std::string uid, name, name_space, source;
   std::shared_ptr<kube::Pod> pod;  // spec of `desired`, status of `podstatus`
   bool has_status = false;
-  bool removed = false;  // its source has taken it away
+  bool removed = false;  // its source has removed it
   int64_t seen_at_wall_ns = 0;
-  int64_t removed_at_wall_ns = 0;  // of a removed one; 0: not known, as after a reboot
+  int64_t removed_at_wall_ns = 0;  // removal time; 0: unknown, as after a reboot
   std::shared_ptr<v1::DesiredRecord> desired;
   std::shared_ptr<v1::AdmissionRecord> admission;
   std::shared_ptr<v1::WorkerRecord> worker;

@@ -16,8 +16,8 @@ namespace splitlet::operate {
 std::string RuntimeIdOf(const std::string& resource);
 
 /// Resources whose id the runtime does not list. `listed`: ids of all sandboxes and containers;
-/// nullopt: no answer. A resource without an id belongs to a pod; but network namespaces and links
-/// name no sandbox, so they count as leaked if nothing is listed.
+/// nullopt: no answer. A resource without an id belongs to a pod, except that network namespaces
+/// and links name no sandbox; these count as leaked if the list is empty.
 std::set<std::string> RuntimeLeaksOf(const std::set<std::string>& resources,
                                      const std::optional<std::set<std::string>>& listed);
 

@@ -22,7 +22,7 @@
 namespace splitlet::operate {
 namespace {
 
-/// Runs a tool of the supervisor, which may wait for a stop.
+/// Runs a command of the supervisor, which may wait for a process to stop.
 StatusOr<std::string> RunTool(std::vector<std::string> argv) {
   const std::string verb = argv.size() > 1 ? argv[1] : argv[0];
   return Annotate(process::RunProgram({.argv = std::move(argv), .limit = std::chrono::minutes{5}}),
@@ -49,7 +49,7 @@ std::string FirstWord(const std::string& path) {
   return word;
 }
 
-/// Services of the local stack, below <top>/sv; a byte in a pipe is a command.
+/// Services of the local stack, below <top>/sv; one byte written to a pipe is a command.
 class Runit final : public Supervisor {
  public:
   std::string Name() const override { return "runit"; }
@@ -86,7 +86,7 @@ class Runit final : public Supervisor {
   }
 
  private:
-  // The format of runsv's status file, which sv reads too.
+  // Format of runsv's status file, which sv reads too.
   static constexpr size_t kStatusBytes = 20, kWantByte = 17;
 
   static std::string Home(const std::string& service) { return "sv/" + service; }
@@ -104,7 +104,7 @@ class Runit final : public Supervisor {
   static Status Await(const std::string& service, const std::function<bool()>& done) {
     return WaitFor(done)
                ? OkStatus()
-               : DeadlineExceeded("{} did not get there in {} s", service, kPatience / 1s);
+               : DeadlineExceeded("{} did not reach that state in {} s", service, kPatience / 1s);
   }
   Status Command(const std::string& service, std::string_view bytes) {
     if (Status known = Check(service); !known.ok()) return known;
@@ -120,7 +120,7 @@ class Runit final : public Supervisor {
   }
 };
 
-/// Units splitlet-<process>.service.
+/// Supervises units splitlet-<process>.service.
 class Systemd final : public Supervisor {
  public:
   explicit Systemd(std::string systemctl) : systemctl_(std::move(systemctl)) {}
@@ -162,9 +162,9 @@ class Systemd final : public Supervisor {
   const std::string systemctl_;
 };
 
-/// Containers of docker compose, found by their labels: of the project whose folder holds the
-/// stack's. Signals go to the process and not to the container, because docker does not restart a
-/// container that it was asked to kill.
+/// Supervises containers of docker compose, found by their labels: those of the project whose
+/// folder contains the stack's. Signals go to the process and not to the container, because docker
+/// does not restart a container that it was asked to kill.
 class Compose final : public Supervisor {
  public:
   explicit Compose(std::string docker) : docker_(std::move(docker)) {}
@@ -174,7 +174,7 @@ class Compose final : public Supervisor {
     const auto container = Find(service);
     if (!container.ok()) return container.status();
     if (!container->runs) return 0;
-    // Pids of the host. The container's first process is the reaper.
+    // Pids on the host. The container's first process is only the reaper.
     const auto table = Run({"top", container->id, "-eo", "pid,comm"});
     if (!table.ok()) return table.status();
     const std::string wanted = Program(service).substr(0, kCommLimit);
@@ -198,7 +198,7 @@ class Compose final : public Supervisor {
     const Status started = Switch("start", service);
     return started.ok() ? AwaitOther(service, 0) : started;
   }
-  /// Keeps the runtime's container, since pods use its namespaces: a script inside restarts
+  /// Keeps the runtime's container, because pods use its namespaces: a script inside restarts
   /// containerd.
   Status Restart(const std::string& service) override {
     const auto before = PidOf(service);
@@ -212,7 +212,7 @@ class Compose final : public Supervisor {
 
  private:
   static constexpr const char* kRuntime = "containerd";
-  static constexpr size_t kCommLimit = 15;  // what the kernel keeps of a program's name
+  static constexpr size_t kCommLimit = 15;  // the kernel truncates a program's name to this length
   struct Container {
     std::string id;
     bool runs = false, restarts = false;
@@ -275,7 +275,7 @@ class Compose final : public Supervisor {
   const std::string docker_;
 };
 
-/// No known supervisor: only the process that listens on the socket is known.
+/// Without a known supervisor: only the process that listens on the socket is known.
 class Unsupervised final : public Supervisor {
  public:
   explicit Unsupervised(std::string run_dir) : run_dir_(std::move(run_dir)) {}
@@ -289,8 +289,7 @@ class Unsupervised final : public Supervisor {
     if (!listener.ok()) return listener.status();
     if (listener->pid == 0)
       return FailedPrecondition(
-          "{} listens, but its process is not seen from here: call splitletctl on the host",
-          service);
+          "{} listens, but its process is not visible here: run splitletctl on the host", service);
     return listener->pid;
   }
   bool IsWanted(const std::string&) override { return false; }
@@ -301,8 +300,7 @@ class Unsupervised final : public Supervisor {
  private:
   static Status No(const char* what, const std::string& service) {
     return Unimplemented(
-        "cannot {} {}: no supervisor that is known runs it (runit, systemd, docker compose)", what,
-        service);
+        "cannot {} {}: it has no known supervisor (runit, systemd, docker compose)", what, service);
   }
   const std::string run_dir_;
 };

@@ -1,8 +1,9 @@
 #pragma once
 
 /// The supervisor of a stack, for people and chaos runs: signals to a service, stop and start. It
-/// is detected: runit (the local stack), docker compose (compose/.run), systemd (units
-/// splitlet-<process>.service), or none: then only signals work, to the listener of the socket.
+/// detects runit (the local stack), docker compose (compose/.run) and systemd (units
+/// splitlet-<process>.service). Without a supervisor only signals work, to the listener of the
+/// socket.
 /// Threads: one; calls block for some seconds at most.
 /// Errors: NOT_FOUND: no such service; FAILED_PRECONDITION: the service does not run;
 /// PERMISSION_DENIED naming the caller and permitted users; UNIMPLEMENTED: impossible with this
@@ -24,16 +25,17 @@ class Supervisor {
   virtual std::string Name() const = 0;  // "runit"
   /// 0 if the service does not run now.
   virtual StatusOr<pid_t> PidOf(const std::string& service) = 0;
-  /// True if the supervisor restarts the service when it ends. False if unknown.
+  /// True if the supervisor restarts the service when it ends. False if this is unknown.
   virtual bool IsWanted(const std::string& service) = 0;
-  /// Ends it by SIGTERM and keeps it down; returns when it has ended.
+  /// Stops the service by SIGTERM and keeps it down; returns when it has ended.
   virtual Status TakeDown(const std::string& service) = 0;
-  /// Starts it, and restarts it whenever it ends.
+  /// Starts the service, and restarts it whenever it ends.
   virtual Status BringUp(const std::string& service) = 0;
-  /// SIGTERM, then start.
+  /// Sends SIGTERM, then starts the service again.
   virtual Status Restart(const std::string& service) = 0;
 
-  /// Signals the process itself. FAILED_PRECONDITION: it does not run. Returns its pid.
+  /// Signals the process of the service. FAILED_PRECONDITION: the service does not run. Returns its
+  /// pid.
   StatusOr<pid_t> Signal(const std::string& service, int signal);
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// A folder that is the working directory, as --state-dir makes it.
+/// A folder that becomes the working directory, as with --state-dir.
 class SupervisorTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -147,8 +147,8 @@ TEST_F(SupervisorTest, SystemdIsAskedByUnits) {
       << all;
 }
 
-/// A docker with the containers that the file `containers` lists (as `ps` would), and the processes
-/// that `top.<id>` lists; `calls` has the commands that it got.
+/// A fake docker with the containers that the file `containers` lists (as `ps` would), and the
+/// processes that `top.<id>` lists; `calls` records its commands.
 class ComposeTest : public SupervisorTest {
  protected:
   void SetUp() override {

@@ -19,7 +19,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-/// Characters, not bytes, by UTF-8.
+/// Counts characters of UTF-8, not bytes.
 size_t WidthOf(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

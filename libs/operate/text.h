@@ -15,15 +15,15 @@
 namespace splitlet::operate {
 
 /// Columns as wide as their widest cell, three spaces between them, no spaces at the ends of lines.
-/// Line breaks in cells become spaces, and a terminal only shows what is in them (OneLine).
+/// Line breaks in cells become spaces, and control characters are escaped (OneLine).
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
   void Add(std::vector<std::string> row);
   bool empty() const { return rows_.empty(); }
   std::string Text(bool with_header = true) const;
-  /// Columns are at least as wide as `widths`, which get the new widths: tables printed in sequence
-  /// line up.
+  /// Columns are at least as wide as `widths`, which then gets the new widths, so that tables
+  /// printed in sequence line up.
   void KeepWidths(std::vector<size_t>* widths) { kept_ = widths; }
 
  private:
@@ -49,13 +49,13 @@ std::string TimeText(Duration d);
 /// "1.5 MiB", "312 B".
 std::string HumanBytes(uint64_t bytes);
 
-/// Outside text for a terminal (OneLine), with its line breaks; further lines begin at column
-/// `indent`.
+/// Escapes outside text for a terminal (OneLine), but keeps its line breaks; further lines begin at
+/// column `indent`.
 std::string Lines(std::string_view text, size_t indent);
 
 std::string JsonString(std::string_view text);
 
-/// Each line of `text` with `spaces` before it.
+/// Indents each line of `text` by `spaces`.
 std::string Indented(std::string_view text, size_t spaces);
 
 }  // namespace splitlet::operate

@@ -38,7 +38,7 @@ std::vector<std::string> OtherRows(const Timeline& t) {
 
 /// Positions of rows and times in the picture.
 struct Picture {
-  std::map<std::string, double> rows;  // -> top
+  std::map<std::string, double> rows;  // row -> its top
   double height = 0, per_second = 1;
 
   explicit Picture(const Timeline& t) {
@@ -111,7 +111,7 @@ std::string Bars(const Timeline& t, const Picture& picture) {
 
 std::string Marks(const Timeline& t, const Picture& picture) {
   std::string svg;
-  std::vector<Mark> marks = t.marks;  // violations last: nothing covers them
+  std::vector<Mark> marks = t.marks;  // violations last, so that nothing covers them
   std::stable_partition(marks.begin(), marks.end(),
                         [](const Mark& m) { return m.style != "violation"; });
   for (const Mark& mark : marks) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Events of a time span and their picture: bars and marks in rows, and lines of text. Drawn for
-/// the report of a chaos run.
+/// Events of a time span and their picture: bars and marks in rows, and lines of text. For the
+/// report of a chaos run.
 /// Threads: values and pure functions, any.
 /// Errors: none.
 /// Units: durations from the start of the timeline.
@@ -16,14 +16,14 @@ namespace splitlet::operate {
 struct Bar {
   std::string row;
   Duration from{0}, to{0};
-  std::string style;  // wanted, running, fault
+  std::string style;  // style of a bar: wanted, running, fault
   std::string text;
 };
 
 struct Mark {
   std::string row;
   Duration at{0};
-  std::string style;  // fault, load, start, violation
+  std::string style;  // style of a mark: fault, load, start, violation
   std::string text;
 };
 
@@ -36,7 +36,7 @@ struct Entry {
 struct Timeline {
   WallTime began;
   Duration length{0};
-  std::vector<std::string> processes, pods;  // rows, in this order
+  std::vector<std::string> processes, pods;  // names of the rows, in this order
   std::vector<Bar> bars;
   std::vector<Mark> marks;
   std::vector<Entry> entries;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Asks config-source where a view is not enough: before each destructive act on a pod that seems
-/// unwanted, and for a pod that is not in the view yet. Any thread; blocks up to the deadline.
+/// Asks config-source when a view is not enough: before each destructive act on a pod that seems
+/// unwanted, and for a pod that is missing in the view. Any thread; blocks up to the deadline.
 /// Errors: gRPC codes; UNAVAILABLE: the sources are not complete, which forbids the act.
 /// Source: docs/safety.md, rules 8, 10 and 14.
 
@@ -22,15 +22,15 @@ class DesiredRecord;
 
 namespace splitlet::peers {
 
-/// Metadata of the call: the source that must be complete for an answer. Without it, or if it names
-/// no configured source, all sources must be.
+/// Metadata of the call: the source that must be complete for an answer. If it is absent, or names
+/// no configured source, all sources must be complete.
 inline constexpr std::string_view kSourceMetadata = "splitlet-source";
 
 class DesiredOwner {
  public:
   virtual ~DesiredOwner() = default;
-  /// Whether any source wants the pod or still ends it. `source`: only this one, which the pod came
-  /// from, must be complete; empty: all must be.
+  /// True if any source wants the pod or its removal is not finished. `source`: only this source,
+  /// from which the pod came, must be complete; empty: all must be.
   virtual StatusOr<bool> Knows(const std::string& uid, const std::string& source,
                                const Deadline& deadline) = 0;
   StatusOr<bool> Knows(const std::string& uid, const Deadline& deadline) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers of config-source in a test. Threads, errors: the test decides.
+/// A fake of config-source's answers for a test. The test decides about threads and errors.
 
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@ class FakeDesiredOwner final : public DesiredOwner {
  public:
   using Answer = std::function<StatusOr<bool>(const std::string& uid, const Deadline& deadline)>;
   using Finder = std::function<StatusOr<Record>(const std::string& uid, const Deadline& deadline)>;
-  /// `sources` gets the source of each call of Knows.
+  /// `sources` records the source of each call of Knows.
   explicit FakeDesiredOwner(Answer answer, Finder finder = nullptr,
                             std::vector<std::string>* sources = nullptr)
       : answer_(std::move(answer)), finder_(std::move(finder)), sources_(sources) {}

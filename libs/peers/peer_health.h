@@ -1,6 +1,6 @@
 #pragma once
 
-/// Health of the other processes, as status asks for it.
+/// Queries the health of the other processes, for status.
 /// Threads: Ask on a strand; it blocks until its deadline at most.
 /// Errors: gRPC codes.
 /// Source: docs/safety.md, rule 24.
@@ -24,8 +24,8 @@ namespace splitlet::peers {
 /// The runtime's state in pleg's last good answer.
 struct RuntimeState {
   bool known = false;
-  bool down = false;                     // pleg waits a kubelet's 30 s before it reports this
-  std::vector<std::string> pleg_errors;  // set when the ledger names pleg
+  bool down = false;                     // pleg waits 30 s, like a kubelet, before it reports this
+  std::vector<std::string> pleg_errors;  // set if the ledger names pleg
   struct Condition {
     std::string type, reason, message;
     bool status = false;
@@ -37,8 +37,8 @@ struct RuntimeState {
 
 struct PeerAnswer {
   bool healthy = true;
-  std::string reason;                   // of an unhealthy process
-  std::optional<RuntimeState> runtime;  // of pleg
+  std::string reason;                   // reason of an unhealthy process
+  std::optional<RuntimeState> runtime;  // only for pleg
 };
 
 class PeerHealth {

@@ -25,8 +25,8 @@ namespace splitlet::peers {
 
 /// How long sync-loop waits for an answer.
 inline constexpr Duration kGrantTimeout = std::chrono::seconds{10};
-/// Most calls of sync-loop at a time: grants and kills of known pods, and kills of others. Together
-/// they are fewer than pod-worker accepts, so that gc can call too.
+/// Limits of sync-loop's calls at a time: grants and kills of known pods, and kills of other pods.
+/// Together they are fewer than pod-worker accepts, so that gc can call too.
 inline constexpr size_t kGrantsAtOnce = 12;
 inline constexpr size_t kOrphanKillsAtOnce = 3;
 
@@ -53,7 +53,7 @@ struct HoldWishes {
 struct Hold {
   std::string id;
   std::vector<std::string> uids, container_ids, sandbox_ids;
-  std::vector<std::string> stopped_sandbox_ids;  // part of sandbox_ids; their network is gone too
+  std::vector<std::string> stopped_sandbox_ids;  // subset of sandbox_ids whose network is gone too
 };
 
 class HoldClient {
@@ -61,12 +61,11 @@ class HoldClient {
   virtual ~HoldClient() = default;
   virtual StatusOr<Hold> HoldForRemoval(const HoldWishes& wishes, Deadline deadline) = 0;
   virtual Status ReleaseHold(const std::string& hold_id, Deadline deadline) = 0;
-  /// Tears down the volumes that a finished pod of a hold has left. False: a server has not
-  /// answered yet.
+  /// Tears down leftover volumes of a finished pod in a hold. False: a server has not answered yet.
   virtual StatusOr<bool> TakeDownVolumes(const std::string& uid, Deadline deadline) = 0;
 };
 
-/// `channel`: to pod-worker. `clock` outlives them.
+/// `channel`: to pod-worker. `clock` outlives the clients.
 std::unique_ptr<GrantClient> MakeGrantClient(const Clock& clock,
                                              const std::shared_ptr<grpc::Channel>& channel);
 std::unique_ptr<KillClient> MakeKillClient(const Clock& clock,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Programs played by a function. They end immediately, or when a test ends them.
+/// Fakes programs by a function. They end immediately, or when a test ends them.
 /// Threads: one.
 
 #include <functional>
@@ -15,12 +15,12 @@ namespace splitlet::process {
 
 class FakePrograms final : public Programs {
  public:
-  /// `run` returns the result of each program, when it ends.
+  /// `run` returns the result of each program at its end.
   explicit FakePrograms(ProgramRunner run) : run_(std::move(run)) {}
 
   /// On: new programs run until End.
   void Hold(bool hold) { hold_ = hold; }
-  /// As RealPrograms::Options::on_ended.
+  /// Like RealPrograms::Options::on_ended.
   void OnEnded(std::function<void(const std::string& owner)> told) { on_ended_ = std::move(told); }
   const std::map<ProgramKey, Program>& running() const { return running_; }
   /// On: programs survive Forget, as if they hung in the kernel.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kLookUpLimit = std::chrono::seconds{2};
 constexpr size_t kMaxLookUp = 64 << 10;
-constexpr int kNoSuchKey = 2;  // of getent
+constexpr int kNoSuchKey = 2;  // exit code of getent
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Addresses of a host name by this machine's resolver: hosts file, DNS, whatever is set up. Runs
-/// getent, since a resolver inside of the process cannot be cancelled.
+/// Addresses of a host name by this machine's resolver: hosts file, DNS or other configured
+/// sources. Runs getent, because a resolver inside of the process cannot be cancelled.
 /// Threads: any; the call blocks, for two seconds at most.
 /// Errors:  NOT_FOUND for a name without addresses; those of RunProgram.
 

@@ -26,7 +26,7 @@ std::string MarkOf(const std::string& mark, const ProgramKey& key) {
   return fmt::format("{}\n{}\n{}", mark, key.owner, key.what);
 }
 
-/// The key in a process's environment, if the process carries this mark.
+/// The key in a process's environment, if it carries this mark.
 std::optional<ProgramKey> KeyIn(const std::string& environment, const std::string& mark) {
   const std::string begin = fmt::format("{}={}\n", kMarkVariable, mark);
   for (size_t at = 0; at < environment.size();) {
@@ -176,14 +176,14 @@ void RealPrograms::OnEnded(Entry& entry, StatusOr<std::string> given) {
   entry.left.clear();
 }
 
-/// True: on_ended is due.
+/// True: on_ended must be called.
 bool RealPrograms::OnPolled(Entry& entry, const pollfd* polled) {
   if (entry.running == nullptr) {
     for (size_t i = entry.left.size(); i-- > 0;)
       if (polled[i].revents != 0) entry.left.erase(entry.left.begin() + static_cast<ptrdiff_t>(i));
     if (!entry.left.empty()) return false;
     OnEnded(entry,
-            Aborted("it was started by an earlier process and ended with an unknown result"));
+            Aborted("started before a restart of this process; it ended with an unknown result"));
     return true;
   }
   std::array<pollfd, Running::kPolled> own{};
@@ -213,7 +213,7 @@ void RealPrograms::Watch() {
   watching_ = false;
 }
 
-/// Keeps keys and no entries over the wait: entries come and go without the lock.
+/// Keeps keys instead of entries during the wait, because entries come and go without the lock.
 void RealPrograms::WatchOnce(std::unique_lock<std::mutex>& lock) {
   struct Polled {
     ProgramKey key;

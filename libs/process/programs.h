@@ -1,8 +1,8 @@
 #pragma once
 
-/// Programs in the background: the caller asks for one, goes on, and asks again when on_ended has
-/// named its owner. The programs of a killed process go on; the next start finds those that still
-/// run and takes them over.
+/// Runs programs in the background: the caller starts one, continues, and asks again when on_ended
+/// has named its owner. Programs of a killed process keep running; the next start finds and adopts
+/// them.
 /// Owns:    the programs under way, by key, and the result of each until a caller takes it.
 /// Threads: any; no call blocks. A single thread watches all programs, while any runs.
 /// Errors:  those of RunProgram; ABORTED: a program of an earlier start has ended, with unknown
@@ -30,7 +30,7 @@
 namespace splitlet::process {
 
 struct ProgramKey {
-  std::string owner;  // on_ended names it
+  std::string owner;  // on_ended gets this name
   std::string what;   // distinguishes the programs of an owner
   auto operator<=>(const ProgramKey&) const = default;
 };
@@ -38,36 +38,37 @@ struct ProgramKey {
 class Programs {
  public:
   virtual ~Programs() = default;
-  /// Starts the program, unless one of this key is known. Empty: the program runs. Otherwise its
-  /// result, once. A program that exceeds its limit is killed and results in an error. While it
-  /// hangs in the kernel nevertheless, each call gets that error and no other program is started.
+  /// Starts the program, unless one of this key is known. Empty: the program runs. Otherwise
+  /// returns its result, once. A program that exceeds its limit is killed and results in an error.
+  /// While it still hangs in the kernel, each call returns that error and starts no other program.
   virtual std::optional<StatusOr<std::string>> Run(const ProgramKey& key,
                                                    const Program& program) = 0;
-  /// A program of this key runs, or has a result that no caller took.
+  /// True if a program of this key runs, or has a result that no caller has taken.
   virtual bool Knows(const ProgramKey& key) const = 0;
-  /// Kills the program if it runs, and drops its result. False: it still hangs in the kernel.
+  /// Kills the program if it runs, and drops its result. False: the program still hangs in the
+  /// kernel.
   virtual bool Forget(const ProgramKey& key) = 0;
 };
 
 struct ProgramMark {
   std::string text;
-  Status kept;  // not OK: the mark is not on disk and holds for this start alone
+  Status kept;  // not OK: the mark is not on disk, and is valid only until this process ends
 };
-/// The folder's path and a random id, which is kept in the folder, readable by its user alone.
+/// The folder's path and a random id, which the folder keeps, readable by its user alone.
 ProgramMark MakeProgramMark(fs::FileSystem& files, const std::string& folder);
 
 class RealPrograms final : public Programs {
  public:
   struct Options {
-    const Clock& clock;  // of the machine: the watching thread waits in poll(2)
-    /// Identifies programs of this process over its restarts. A text without line breaks that no
+    const Clock& clock;  // the machine's clock, because the watching thread waits in poll(2)
+    /// Identifies programs of this process over its restarts: a text without line breaks that no
     /// other program knows, see MakeProgramMark.
     std::string mark;
-    /// A program has ended or exceeded its limit. Runs on the watching thread.
+    /// Called when a program has ended or exceeded its limit, on the watching thread.
     std::function<void(const std::string& owner)> on_ended;
-    /// At most so many processes of an earlier start are taken over: each holds a descriptor.
+    /// Limit of adopted processes of an earlier start, because each holds a descriptor.
     size_t most_left = 256;
-    std::string proc = kProc;  // or a test's
+    std::string proc = kProc;  // kProc, or a test's folder
   };
   explicit RealPrograms(Options options);
   /// Kills the programs that this object started.
@@ -82,7 +83,8 @@ class RealPrograms final : public Programs {
     Program program;
     std::unique_ptr<Running> running;          // null: started by an earlier process, or ended
     std::vector<fs::Fd> left = {};             // processes of an earlier start
-    std::optional<Clock::Time> deadline = {};  // of an earlier start's: set by the next Run
+    std::optional<Clock::Time> deadline = {};  // of a program of an earlier start: set by the next
+                                               // Run
     std::optional<StatusOr<std::string>> given = {};
     bool dropped = false;  // no caller wants the result
 

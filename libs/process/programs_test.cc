@@ -37,7 +37,7 @@ class ProgramsTest : public testing::Test {
             }};
   }
   std::unique_ptr<RealPrograms> Make() { return std::make_unique<RealPrograms>(Options()); }
-  /// As a process leaves it that was killed while it ran.
+  /// The state that a process killed during a run leaves behind.
   void LeaveBehind(const ProgramKey& key, const std::string& script) {
     RunMarked(key, script + " >/dev/null 2>&1 &");
   }
@@ -69,7 +69,7 @@ class ProgramsTest : public testing::Test {
   }
 
  protected:
-  /// Marks the programs of this test: programs of the test before may still be about to end.
+  /// Marks the programs of this test, because programs of the previous test may still be ending.
   const std::string mark_ =
       std::to_string(getpid()) + testing::UnitTest::GetInstance()->current_test_info()->name();
   const RealClock clock_;
@@ -118,7 +118,7 @@ TEST_F(ProgramsTest, OneThatDoesNotEndInTimeIsKilled) {
   const auto given = programs->Run(key, hangs);
   ASSERT_TRUE(given.has_value());
   EXPECT_EQ(given->status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(Message(given->status()), "sh: no end after 1 s");
+  EXPECT_EQ(Message(given->status()), "sh: still running after 1 s");
   WaitTold("a");
   EXPECT_FALSE(programs->Knows(key)) << "it is gone";
 }
@@ -176,7 +176,7 @@ TEST_F(ProgramsTest, OfAnotherMarkAreLeftAlone) {
   WaitTold("a");
 }
 
-/// A /proc of which a test says what is there.
+/// A /proc whose contents a test sets.
 class FakeProc {
  public:
   FakeProc() { Put("self", "pid:[1]"); }
@@ -218,7 +218,7 @@ TEST_F(ProgramsTest, AMarkCountsInAProcessThatIsNoPodsAndOfThisUserOnly) {
       {"of another user", "pid:[1]", unit, unit, geteuid() + 1, false},
   };
   for (const auto& c : kCases) {
-    if (c.user != geteuid() && geteuid() != 0) continue;  // only root can make it
+    if (c.user != geteuid() && geteuid() != 0) continue;  // only root can create it
     FakeProc proc;
     proc.Put(self, "pid:[1]");
     proc.Write(self, "cgroup", c.own_cgroup);
@@ -240,7 +240,7 @@ TEST_F(ProgramsTest, MarksOfStrangersTakeNoDescriptors) {
     proc.Put(pids.back(), "pid:[1]", MarkOf({"a", what}));
   }
   proc.Put("stranger", "pid:[2]", MarkOf({"a", "x"}));
-  for (int i = 0; i < 1100; ++i)  // beyond all ids of processes
+  for (int i = 0; i < 1100; ++i)  // larger than any process id
     std::filesystem::create_symlink("stranger", proc.path() + "/" + std::to_string(10'000'000 + i));
   auto options = Options();
   options.proc = proc.path();

@@ -35,9 +35,9 @@ class Cancellation {
   int listening_ = 0;
 };
 
-/// Waits until the program has ended. An error: the program is to be killed.
+/// Waits until the program has ended. An error: the program must be killed.
 Status WaitFor(Running& running, const Program& program) {
-  const RealClock clock;  // poll(2) waits by no other clock
+  const RealClock clock;  // poll(2) waits by this clock only
   const Cancellation cancellation(program.cancel);
   if (!cancellation.readable().ok()) return ErrnoStatus(errno);
   const Clock::Time deadline = clock.Now() + program.limit;
@@ -60,7 +60,7 @@ Status WaitFor(Running& running, const Program& program) {
 }  // namespace
 
 Status NoEndInTime(const Program& program) {
-  return DeadlineExceeded("no end after {} s",
+  return DeadlineExceeded("still running after {} s",
                           std::chrono::ceil<std::chrono::seconds>(program.limit).count());
 }
 

@@ -22,7 +22,7 @@ namespace splitlet::process {
 struct Program {
   std::vector<std::string> argv;           // argv[0]: a path, or a name to find in PATH
   std::map<std::string, std::string> env;  // added to this process's environment
-  std::string input;                       // for its stdin
+  std::string input;                       // bytes for its stdin
   Duration limit = std::chrono::minutes{1};
   size_t max_output_bytes = 1u << 20;
   CancelToken* cancel = nullptr;  // cancelling kills the program
@@ -31,7 +31,7 @@ struct Program {
       nullptr;  // set if the program ended by itself; after a signal 128 plus its number
 };
 
-/// The error of a program that exceeded its limit.
+/// The error for a program that exceeded its limit.
 Status NoEndInTime(const Program& program);
 
 /// The program's stdout. Does not wait for children that the program leaves behind.

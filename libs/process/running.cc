@@ -29,7 +29,7 @@ struct Pair {
 
 StatusOr<Pair> MakeSocketPair() {
   std::array<int, 2> ends{};
-  // A socket and no pipe: writing to a closed socket is an error and not a signal.
+  // A socket instead of a pipe, because writing to a closed socket is an error and not a signal.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return ErrnoStatus(errno);
   return Pair{fs::Fd(ends[0]), fs::Fd(ends[1])};
@@ -64,7 +64,7 @@ std::string FirstWords(const std::string& text) {
   return OneLine(said.substr(0, said.find_last_not_of(" \r\n") + 1));
 }
 
-/// Starts the program in an own process group, with no signal blocked or ignored.
+/// Starts the program in its own process group, with no signal blocked or ignored.
 StatusOr<pid_t> Spawn(const Program& program, const std::array<int, 3>& ends) {
   auto words = program.argv;
   auto env = Environment(program.env);
@@ -135,7 +135,7 @@ Status Running::OnPolled(const std::array<pollfd, kPolled>& polled) {
   if (polled[2].revents != 0) Drain(ends_[2], err_, kMaxErrorText);
   if (polled[1].revents != 0 || polled[3].revents != 0) {
     if (!Drain(ends_[1], out_, program_.max_output_bytes))
-      return ResourceExhausted("it printed more than {} bytes", program_.max_output_bytes);
+      return ResourceExhausted("its output exceeds {} bytes", program_.max_output_bytes);
   }
   over_ = polled[3].revents != 0;
   if (over_) Drain(ends_[2], err_, kMaxErrorText);
@@ -169,7 +169,7 @@ void Running::Feed() {
   if (!again && (sent <= 0 || fed_ == program_.input.size())) ends_[0] = fs::Fd(-1);
 }
 
-/// Reads what is available. False: there was more than `most`; the rest is dropped.
+/// Reads available bytes. False: there were more than `most`, and the rest is dropped.
 bool Running::Drain(fs::Fd& end, std::string& text, size_t most) {
   std::array<char, 4096> buffer{};
   bool fits = true;

@@ -19,7 +19,7 @@ namespace splitlet::process {
 
 class Running {
  public:
-  /// In an own process group, with no signal blocked or ignored. `program` outlives the object.
+  /// In its own process group, with no signal blocked or ignored. `program` outlives the object.
   static StatusOr<std::unique_ptr<Running>> Start(const Program& program);
   ~Running();
   Running(const Running&) = delete;
@@ -27,13 +27,13 @@ class Running {
 
   static constexpr size_t kPolled = 4;
   std::array<pollfd, kPolled> Wants() const;
-  /// After poll(2). An error: kill the program.
+  /// Call after poll(2). An error: kill the program.
   Status OnPolled(const std::array<pollfd, kPolled>& polled);
-  /// The program has ended: End returns its output without waiting.
+  /// True if the program has ended, so that End returns its output without waiting.
   bool over() const { return over_; }
-  /// Kills the process group. A program that hangs in the kernel stays a while.
+  /// Kills the process group. A program that hangs in the kernel may stay for a while.
   void Kill();
-  /// Waits until the program has ended. Call it once.
+  /// Waits until the program has ended. Call once.
   StatusOr<std::string> End();
 
  private:
@@ -44,7 +44,7 @@ class Running {
   const Program& program_;
   const pid_t pid_;
   fs::Fd ended_;
-  std::array<fs::Fd, 3> ends_;  // of its stdin, stdout and stderr
+  std::array<fs::Fd, 3> ends_;  // our ends of its stdin, stdout and stderr
   size_t fed_ = 0;
   std::string out_, err_;
   bool over_ = false;

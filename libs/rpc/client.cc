@@ -18,7 +18,7 @@ namespace {
 /// A runtime may send the output of a command: 16 MiB of each of two streams, and some more.
 constexpr int kMaxMessageBytes = 33 << 20;
 
-grpc::ChannelArguments Arguments() {
+grpc::ChannelArguments Arguments(int max_message_bytes = kMaxMessageBytes) {
   KeepLibraryUp();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -27,8 +27,8 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Pings that measure the bandwidth of a unix socket would wake both ends after each call.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  arguments.SetMaxReceiveMessageSize(max_message_bytes);
+  arguments.SetMaxSendMessageSize(max_message_bytes);
   return arguments;
 }
 
@@ -128,6 +128,19 @@ std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint) {
   return grpc::experimental::CreateCustomChannelWithInterceptors(
       bare ? "unix://" + endpoint : endpoint, grpc::InsecureChannelCredentials(), Arguments(),
       std::move(interceptors));
+}
+
+std::shared_ptr<grpc::Channel> ConnectPlugin(const std::string& socket_path) {
+  std::vector<std::unique_ptr<Factory>> interceptors;
+  interceptors.push_back(WatchClient(nullptr));
+  interceptors.push_back(std::make_unique<CheckOwnerFactory>(socket_path, std::nullopt));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      "unix:" + socket_path, grpc::InsecureChannelCredentials(), Arguments(kPluginMessageBytes),
+      std::move(interceptors));
+}
+
+Status CheckSocketOwner(const std::string& socket_path) {
+  return CheckSocket(socket_path, std::nullopt);
 }
 
 struct ClientCall::Impl {

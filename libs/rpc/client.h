@@ -35,6 +35,14 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& socket_path,
 /// counts its calls.
 std::shared_ptr<grpc::Channel> ConnectEndpoint(const std::string& endpoint);
 
+/// Connect for the socket of a plugin, which another vendor writes: a message has at most
+/// kPluginMessageBytes in either direction. A longer answer is RESOURCE_EXHAUSTED.
+inline constexpr int kPluginMessageBytes = 4 << 20;
+std::shared_ptr<grpc::Channel> ConnectPlugin(const std::string& socket_path);
+/// The refusal that calls of Connect(socket_path) would get because of the socket's owner. OK too
+/// if nothing is at the path.
+Status CheckSocketOwner(const std::string& socket_path);
+
 /// Sets deadline, wait-for-ready and traceparent of a call; the deadline's token cancels the call.
 class ClientCall {
  public:

@@ -1,10 +1,8 @@
 #include "libs/rpc/convert.h"
 
-#include <grpc/grpc.h>
 #include <grpcpp/impl/codegen/status.h>
 
 #include "libs/base/text.h"
-#include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
@@ -25,13 +23,6 @@ Status FromGrpc(const grpc::Status& status) {
   // A peer's message is percent-encoded on the wire, may hold any bytes, and ends up in records.
   return MakeStatus(static_cast<StatusCode>(status.error_code()),
                     std::string_view(ToText(status.error_message(), kMaxErrorBytes)));
-}
-
-void KeepLibraryUp() {
-  [[maybe_unused]] static const bool up = [] {
-    grpc_init();
-    return true;
-  }();
 }
 
 std::string SocketPath(const std::string& run_dir, const std::string& process) {

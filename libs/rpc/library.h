@@ -8,4 +8,9 @@ namespace splitlet::rpc {
 /// shuts the library down on that thread, which sometimes blocks for ten seconds in 1.51.
 void KeepLibraryUp();
 
+/// KeepLibraryUp for a process with a server. The server's thread polls all connections of the
+/// process, so gRPC's regular poll of idle channels is turned off. Call it before the process has
+/// threads, because it changes the environment for a moment.
+void SetUpLibrary();
+
 }  // namespace splitlet::rpc

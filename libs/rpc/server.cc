@@ -40,7 +40,8 @@ constexpr int kMaxMetadataBytes = 8 << 10;  // of a call; gRPC refuses more
 constexpr int kMaxStreams = 32;             // of one connection; more calls wait at the client
 constexpr size_t kMaxMemory = 256 << 20;
 constexpr int kBacklog = 64;
-constexpr int kLookMs = 5000;  // period of the check for calls that take too long
+constexpr int kIdlePollMs = 600'000;  // gRPC's default wakes an idle server every 10 s
+constexpr int kLookMs = 5000;         // period of the check for calls that take too long
 
 StatusOr<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
@@ -100,6 +101,7 @@ class UnixServer final : public Server {
     quota.Resize(kMaxMemory);
     builder.SetResourceQuota(quota);
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::CQ_TIMEOUT_MSEC, kIdlePollMs);
     builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
     builder.SetMaxReceiveMessageSize(options_.max_request_bytes);

@@ -24,7 +24,7 @@ using Error = boost::system::error_code;
 
 constexpr const char* kSpdy = "SPDY/3.1";
 constexpr const char* kProtocolField = "X-Stream-Protocol-Version";
-constexpr size_t kMaxAnswer = 16 << 10;  // head of the server's answer, and its body
+constexpr size_t kMaxAnswer = 16 << 10;  // limit for the head of the server's answer and its body
 constexpr size_t kMaxReason = 500;
 constexpr size_t kReadBytes = 64 << 10;
 
@@ -47,7 +47,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
     const auto address = asio::ip::make_address(options_.host, error);
     if (error) {
       asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        self->Close(Unavailable("\"{}\" is no address", self->options_.host));
+        self->Close(Unavailable("\"{}\" is not an address", self->options_.host));
       });
       return;
     }
@@ -59,7 +59,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
                           });
   }
 
-  /// The handler is gone: operations that are under way end without it.
+  /// The handler is gone; running operations end without it.
   void Leave() {
     closed_ = true;
     socket_.close();
@@ -86,7 +86,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
 
  private:
   void Greet() {
-    Error ignored;  // it is only slower without
+    Error ignored;  // an error only makes it slower
     socket_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     request_.method(http::verb::post);
     request_.target(options_.target);
@@ -125,7 +125,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
     socket_.expires_never();
     upgraded_ = true;
     handler_.OnConnected(Text(parser_.get()[kProtocolField]));
-    const auto early = buffer_.cdata();  // what has come behind the answer
+    const auto early = buffer_.cdata();  // bytes that came after the answer
     Receive({static_cast<const char*>(early.data()), early.size()});
     buffer_.clear();
     Read();
@@ -133,14 +133,15 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
 
   void Read() {
     if (!wanted_ || closed_ || std::exchange(under_way_, true)) return;
-    socket_.async_read_some(
-        asio::buffer(chunk_), [self = shared_from_this()](const Error& error, size_t size) {
-          if (self->closed_) return;
-          if (error) return self->Break("read", error);
-          self->Receive({self->chunk_.data(), size});
-          self->under_way_ = false;  // now, or the handler might have read over its bytes
-          self->Read();
-        });
+    socket_.async_read_some(asio::buffer(chunk_),
+                            [self = shared_from_this()](const Error& error, size_t size) {
+                              if (self->closed_) return;
+                              if (error) return self->Break("read", error);
+                              self->Receive({self->chunk_.data(), size});
+                              self->under_way_ = false;  // set before the call, because the handler
+                                                         // may start the next read
+                              self->Read();
+                            });
   }
 
   void Receive(std::string_view bytes) {
@@ -150,8 +151,8 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
     if (!received.ok()) Close(received);
   }
 
-  /// Sends one piece at a time. The reader reports errors, since bytes that the server wrote before
-  /// it closed the connection can still be read.
+  /// Sends one piece at a time. The reader reports errors, because bytes that the server wrote
+  /// before it closed the connection can still be read.
   void Send() {
     if (closed_ || !sending_.empty()) return;
     sending_ = session_.TakeOutput();
@@ -188,7 +189,7 @@ class TcpClient final : public Client, public std::enable_shared_from_this<TcpCl
   bool upgraded_ = false, wanted_ = true, under_way_ = false, closed_ = false;
 };
 
-/// The caller's handle. Running operations own the client too.
+/// The caller's handle. Running operations also own the client.
 class OwnedClient final : public Client {
  public:
   explicit OwnedClient(std::shared_ptr<TcpClient> client) : client_(std::move(client)) {}

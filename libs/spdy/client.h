@@ -2,7 +2,7 @@
 
 /// A SPDY/3.1 session with a server, started by an HTTP/1.1 upgrade request, as in Kubernetes'
 /// exec, attach and port-forward.
-/// In:      Open, Write, Finish, SetReading of the caller; bytes of the server.
+/// In:      Open, Write, Finish and SetReading from the caller; bytes from the server.
 /// Owns:    the connection and its session.
 /// Out:     ClientHandler.
 /// Threads: that of the io_context.
@@ -28,17 +28,17 @@ struct ClientOptions {
   std::string target;  // path and query of the request
   std::vector<std::string>
       protocols;           // protocols of the streams, the best first; the server chooses
-  Duration connect_limit;  // until the server's upgrade
+  Duration connect_limit;  // limit until the server's upgrade
 };
 
 class ClientHandler : public SessionHandler {
  public:
   /// The session has started. `protocol`: the server's choice; empty: none.
   virtual void OnConnected(const std::string& protocol) = 0;
-  /// All sendable bytes are with the kernel: streams without unsent() may get more.
+  /// The kernel has accepted all sendable bytes; streams without unsent() may get more.
   virtual void OnSent() = 0;
-  /// The last call: UNAVAILABLE: no connection, a broken one, or a refusal (with the server's
-  /// text); errors of Session::Receive.
+  /// The last call. UNAVAILABLE: no connection, a broken one, or a refusal (with the server's
+  /// text); or an error of Session::Receive.
   virtual void OnClosed(const Status& why) = 0;
 };
 
@@ -49,7 +49,7 @@ class Client {
   virtual void Write(StreamId stream, std::string_view bytes) = 0;
   virtual void Finish(StreamId stream) = 0;
   virtual size_t unsent(StreamId stream) const = 0;
-  /// False: at most 64 KiB are read until true; then the server must wait.
+  /// False: reads at most 64 KiB more until true, so that the server must wait.
   virtual void SetReading(bool reading) = 0;
 };
 

@@ -36,7 +36,7 @@ class SpdyClient : public ::testing::Test, protected ClientHandler {
   }
   void OnClosed(const Status& why) override { closed_ = why; }
 
-  /// Until the connection is over.
+  /// Runs until the connection has ended.
   void Run(uint16_t port) {
     client_ = MakeClient(io_,
                          {.host = "127.0.0.1",

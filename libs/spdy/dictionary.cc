@@ -7,7 +7,7 @@
 namespace splitlet::spdy {
 namespace {
 
-/// Each stands in the dictionary behind its length.
+/// In the dictionary each word follows its length.
 constexpr std::string_view kWords[] = {
     "options",
     "head",

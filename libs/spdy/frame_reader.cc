@@ -5,7 +5,7 @@
 namespace splitlet::spdy {
 namespace {
 
-/// Whether the protocol says what a control frame of this type is; others are passed over.
+/// Whether the protocol defines this type of control frame; other types are skipped.
 bool IsKnown(uint16_t type) {
   return type >= static_cast<uint16_t>(FrameType::kSynStream) &&
          type <= static_cast<uint16_t>(FrameType::kWindowUpdate) && type != 5;

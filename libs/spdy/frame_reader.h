@@ -1,7 +1,7 @@
 #pragma once
 
-/// Cuts the bytes of a connection into frames. A control frame is buffered; data are passed on as
-/// they come.
+/// Cuts the bytes of a connection into frames. It buffers a control frame, and passes data on as
+/// they arrive.
 /// Threads: one.
 /// Errors:  INVALID_ARGUMENT: another version of SPDY; RESOURCE_EXHAUSTED: the control frame is too
 ///          long; the sink's. No frame can be read after an error.
@@ -20,7 +20,7 @@ class FrameReader {
   struct Data {
     StreamId stream = 0;
     std::string_view bytes;
-    bool first = false;  // of its frame
+    bool first = false;  // the first part of its frame
     bool fin = false;    // the last part of the stream's last frame
   };
   class Sink {
@@ -44,11 +44,11 @@ class FrameReader {
 
   Sink& sink_;
   const size_t max_control_bytes_;
-  std::string head_;  // of the next frame
+  std::string head_;  // start of the next frame's header
   bool inside_ = false;
-  FrameHeader header_;   // of the frame that we are inside of
-  size_t left_ = 0;      // bytes of its payload that have not come
-  std::string payload_;  // of a control frame
+  FrameHeader header_;   // header of the current frame
+  size_t left_ = 0;      // bytes of its payload still to come
+  std::string payload_;  // payload of a control frame
 };
 
 }  // namespace splitlet::spdy

@@ -57,7 +57,7 @@ FrameHeader ParseFrameHeader(std::string_view bytes) {
 StatusOr<StreamHeaders> ParseStreamHeaders(FrameType type, std::string_view payload) {
   // SYN_STREAM has the associated stream, a priority and a slot before the block.
   const size_t before = type == FrameType::kSynStream ? 10 : kNumberBytes;
-  if (payload.size() < before) return InvalidArgument("a frame with headers is cut short");
+  if (payload.size() < before) return InvalidArgument("a frame with headers is truncated");
   return StreamHeaders{.stream = NumberAt(payload) & kStreamMask, .block = payload.substr(before)};
 }
 
@@ -75,14 +75,14 @@ StatusOr<uint32_t> ParsePing(std::string_view payload) {
 }
 
 StatusOr<std::vector<Setting>> ParseSettings(std::string_view payload) {
-  if (payload.size() < kNumberBytes) return InvalidArgument("settings are cut short");
+  if (payload.size() < kNumberBytes) return InvalidArgument("settings are truncated");
   const uint64_t count = NumberAt(payload);
   payload.remove_prefix(kNumberBytes);
   if (payload.size() != count * kSettingBytes)
     return InvalidArgument("{} settings in {} bytes", count, payload.size());
   std::vector<Setting> settings;
   for (; !payload.empty(); payload.remove_prefix(kSettingBytes))
-    settings.push_back({.id = NumberAt(payload) & kLengthMask,  // its first byte has flags
+    settings.push_back({.id = NumberAt(payload) & kLengthMask,  // the first byte contains flags
                         .value = NumberAt(payload.substr(kNumberBytes))});
   return settings;
 }
@@ -96,7 +96,7 @@ std::string ControlFrame(FrameType type, uint8_t flags, std::string_view payload
 }
 
 std::string SynStreamFrame(StreamId stream, std::string_view block) {
-  // No associated stream, the highest priority, no slot.
+  // No associated stream, highest priority, no slot.
   std::string payload = Numbers({stream, 0}) + std::string(2, '\0');
   return ControlFrame(FrameType::kSynStream, 0, payload.append(block));
 }

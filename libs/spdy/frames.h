@@ -1,7 +1,6 @@
 #pragma once
 
-/// Frames of SPDY/3.1 as bytes: writing of a client's frames, and parsing of a control frame's
-/// payload.
+/// Frames of SPDY/3.1 as bytes: writes a client's frames, and parses a control frame's payload.
 /// Threads: any.
 /// Errors:  INVALID_ARGUMENT: the payload does not fit its type.
 /// Units:   lengths and windows in bytes.
@@ -51,13 +50,13 @@ enum class GoAwayReason : uint32_t { kOk = 0, kProtocolError = 1 };
 
 enum class SettingId : uint32_t { kMaxConcurrentStreams = 4, kInitialWindowSize = 7 };
 
-/// The eight bytes that each frame begins with.
+/// The eight bytes at the start of each frame.
 struct FrameHeader {
   bool control = false;
-  uint16_t version = 0, type = 0;  // of a control frame
-  StreamId stream = 0;             // of a data frame
+  uint16_t version = 0, type = 0;  // only for a control frame
+  StreamId stream = 0;             // only for a data frame
   uint8_t flags = 0;
-  uint32_t length = 0;  // of the payload
+  uint32_t length = 0;  // length of the payload
   bool fin() const { return (flags & kFlagFin) != 0; }
 };
 /// `bytes`: kFrameHeaderBytes of them.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLengthBytes = 4;
 
-/// zlib takes what it does not change without const.
+/// zlib declares its input without const, but does not change it.
 Bytef* Bytes(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
 }
@@ -23,23 +23,23 @@ void AppendText(std::string& to, std::string_view text) {
   to.append(text);
 }
 
-/// Takes one off the front of `from`.
+/// Cuts a number off the front of `from`.
 StatusOr<std::string> TakeText(std::string_view& from) {
-  if (from.size() < kLengthBytes) return InvalidArgument("headers are cut short");
+  if (from.size() < kLengthBytes) return InvalidArgument("headers are truncated");
   const size_t size = NumberAt(from);
   from.remove_prefix(kLengthBytes);
-  if (from.size() < size) return InvalidArgument("headers are cut short");
+  if (from.size() < size) return InvalidArgument("headers are truncated");
   std::string text(from.substr(0, size));
   from.remove_prefix(size);
   return text;
 }
 
 StatusOr<Headers> ParseHeaders(std::string_view plain) {
-  if (plain.size() < kLengthBytes) return InvalidArgument("headers are cut short");
+  if (plain.size() < kLengthBytes) return InvalidArgument("headers are truncated");
   const uint32_t count = NumberAt(plain);
   plain.remove_prefix(kLengthBytes);
   Headers headers;
-  for (uint32_t i = 0; i < count; ++i) {  // each takes at least eight bytes of `plain`
+  for (uint32_t i = 0; i < count; ++i) {  // each header needs at least eight bytes of `plain`
     auto name = TakeText(plain);
     if (!name.ok()) return name.status();
     auto value = TakeText(plain);
@@ -47,7 +47,7 @@ StatusOr<Headers> ParseHeaders(std::string_view plain) {
     if (name->empty()) return InvalidArgument("a header without a name");
     headers.emplace_back(*std::move(name), *std::move(value));
   }
-  if (!plain.empty()) return InvalidArgument("{} bytes behind the headers", plain.size());
+  if (!plain.empty()) return InvalidArgument("{} bytes after the headers", plain.size());
   return headers;
 }
 
@@ -108,11 +108,11 @@ StatusOr<std::string> HeaderReader::Unpack(std::string_view block) {
       const std::string& dictionary = HeaderDictionary();
       result = inflateSetDictionary(zlib_.get(), Bytes(dictionary),
                                     static_cast<uInt>(dictionary.size()));
-      if (result != Z_OK) return InvalidArgument("headers are packed with another dictionary");
+      if (result != Z_OK) return InvalidArgument("headers are compressed with another dictionary");
       result = inflate(zlib_.get(), Z_SYNC_FLUSH);
     }
     if (result != Z_OK && result != Z_BUF_ERROR)
-      return InvalidArgument("headers cannot be unpacked: zlib says {}", result);
+      return InvalidArgument("cannot decompress headers: zlib error {}", result);
     plain.append(chunk.data(), chunk.size() - zlib_->avail_out);
     if (plain.size() > kMaxHeaderBytes)
       return ResourceExhausted("headers of more than {} bytes", kMaxHeaderBytes);

@@ -29,9 +29,9 @@ Session::Session(SessionHandler& handler)
 
 StatusOr<StreamId> Session::Open(const Headers& headers) {
   if (gone_away_ || next_stream_ > kLastStream)
-    return Unavailable("the peer takes no more streams");
+    return Unavailable("the peer accepts no more streams");
   if (streams_.size() >= max_streams_)
-    return ResourceExhausted("the peer takes {} streams at a time", max_streams_);
+    return ResourceExhausted("the peer accepts only {} streams at a time", max_streams_);
   const StreamId id = std::exchange(next_stream_, next_stream_ + 2);
   streams_[id].send_window = initial_window_;
   output_ += SynStreamFrame(id, header_writer_.Write(headers));
@@ -98,10 +98,10 @@ Status Session::Dispatch(const FrameHeader& header, std::string_view payload) {
     case FrameType::kGoAway: return OnGoAway(payload);
     case FrameType::kWindowUpdate: return OnWindowUpdate(payload);
   }
-  return OkStatus();  // the reader has passed over all others
+  return OkStatus();  // the reader has skipped all other types
 }
 
-/// Decompresses unread headers too: later headers build on them.
+/// Also decompresses headers that nobody reads, because later headers depend on them.
 Status Session::OnHeaders(const FrameHeader& header, std::string_view payload) {
   const auto type = static_cast<FrameType>(header.type);
   const auto frame = ParseStreamHeaders(type, payload);
@@ -112,7 +112,7 @@ Status Session::OnHeaders(const FrameHeader& header, std::string_view payload) {
       return InvalidArgument("the server opens stream {}", frame->stream);
     return Answer(RstStreamFrame(frame->stream, ResetReason::kRefusedStream));
   }
-  if (!streams_.contains(frame->stream)) return OkStatus();  // over on our side
+  if (!streams_.contains(frame->stream)) return OkStatus();  // the stream has ended on our side
   if (type == FrameType::kSynReply) OnSynReply(frame->stream);
   if (header.fin()) PeerFinished(frame->stream);
   return OkStatus();
@@ -152,7 +152,8 @@ Status Session::OnSettings(std::string_view payload) {
 Status Session::OnPing(std::string_view payload) {
   const auto id = ParsePing(payload);
   if (!id.ok()) return id.status();
-  return IsOurs(*id) ? OkStatus() : Answer(PingFrame(*id));  // we send none
+  // the answer to a ping of ours, and we send none
+  return IsOurs(*id) ? OkStatus() : Answer(PingFrame(*id));
 }
 
 Status Session::OnGoAway(std::string_view payload) {
@@ -162,7 +163,7 @@ Status Session::OnGoAway(std::string_view payload) {
   std::vector<StreamId> unseen;
   for (const auto& each : streams_)
     if (each.first > frame->stream) unseen.push_back(each.first);
-  for (const StreamId id : unseen) EndStream(id, Unavailable("the peer has gone away"));
+  for (const StreamId id : unseen) EndStream(id, Unavailable("the peer sent GOAWAY"));
   return OkStatus();
 }
 
@@ -214,7 +215,7 @@ void Session::SetInitialWindow(uint32_t bytes) {
   FlushAll();
 }
 
-/// Sends what waits in the stream, as far as its window and that of the session go.
+/// Sends the stream's waiting bytes, as far as its window and that of the session allow.
 void Session::Flush(StreamId id) {
   const auto found = streams_.find(id);
   if (found == streams_.end() || !found->second.accepted) return;
@@ -245,7 +246,7 @@ void Session::FlushAll() {
   for (const StreamId id : ids) Flush(id);
 }
 
-/// Gives the peer the room back that its data took, half a window at a time.
+/// Returns to the peer the window that its data used, half a window at a time.
 Status Session::Consumed(StreamId id, size_t bytes) {
   const auto count = [this, bytes](StreamId whose, uint32_t& consumed) {
     consumed = static_cast<uint32_t>(std::min<size_t>(consumed + bytes, kMaxWindow));

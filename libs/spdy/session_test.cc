@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The callbacks of the session, as text; and the peer's side, which takes frames as they come.
+/// Records the session's callbacks as text, and acts as the peer, which reads frames as they come.
 class SpdySession : public ::testing::Test, protected SessionHandler, protected FrameReader::Sink {
  protected:
   void OnAccepted(StreamId stream) override { told_ += fmt::format("accepted {}; ", stream); }
@@ -42,7 +42,7 @@ class SpdySession : public ::testing::Test, protected SessionHandler, protected 
     return OkStatus();
   }
 
-  /// The frames that the peer gets now.
+  /// The frames that the peer reads now.
   std::string Got() {
     got_.clear();
     EXPECT_TRUE(peer_.Take(session_.TakeOutput()).ok());

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The streaming server of a runtime for tests, as those of containerd and CRI-O are: it drops data
-/// that come before it has accepted their stream, hands on each DATA frame by itself, neither keeps
-/// nor announces windows, and ends a session by resetting its streams.
+/// A streaming server for tests that behaves like those of containerd and CRI-O. It drops data that
+/// come before it has accepted their stream, and passes on each DATA frame by itself. It ignores
+/// and announces no windows, and ends a session by resetting its streams.
 /// Threads: one of its own, for one client; `serve` runs on it.
 /// Errors:  CHECK, for headers that a server of Kubernetes would refuse.
 /// Source:  kubelet remotecommand; SPDY/3.1.
@@ -35,14 +35,14 @@ class TestPeer : private FrameReader::Sink {
   struct Event {
     Kind kind = Kind::kClosed;
     StreamId stream = 0;
-    std::string bytes;  // of one DATA frame
+    std::string bytes;  // content of one DATA frame
     bool fin = false;
     Headers headers;
   };
 
   explicit TestPeer(int connection) : connection_(connection), reader_(*this, 1 << 20) {}
 
-  /// Waits for it; kClosed at the end of the connection.
+  /// Waits for the next event; kClosed at the end of the connection.
   Event Next() {
     while (events_.empty() && Read()) {
     }
@@ -51,7 +51,7 @@ class TestPeer : private FrameReader::Sink {
     events_.pop_front();
     return event;
   }
-  /// Accepts so many streams. Their ids by the header "streamtype".
+  /// Accepts this many streams. Returns their ids by the header "streamtype".
   std::map<std::string, StreamId> Accept(size_t count) {
     std::map<std::string, StreamId> streams;
     while (streams.size() < count) {
@@ -78,7 +78,7 @@ class TestPeer : private FrameReader::Sink {
     for (const auto& each : streams) Send(RstStreamFrame(each.second, ResetReason::kCancel));
     Send(GoAwayFrame(streams.rbegin()->second, GoAwayReason::kOk));
   }
-  /// False: the reader is gone.
+  /// False: the reader has left.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(connection_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -92,7 +92,7 @@ class TestPeer : private FrameReader::Sink {
       if (each == name) return value;
     return "";
   }
-  /// Bytes that were read behind the request.
+  /// Bytes that followed the request.
   void Take(std::string_view bytes) {
     const Status taken = reader_.Take(bytes);
     CHECK(taken.ok(), "{}", Message(taken));
@@ -132,7 +132,7 @@ class TestPeer : private FrameReader::Sink {
     return OkStatus();
   }
 
-  /// A frame may come in several parts; two frames are never joined.
+  /// A frame may be split into parts; two frames are never joined.
   Status OnData(const FrameReader::Data& data) override {
     if (!accepted_[data.stream]) return OkStatus();
     if (data.first || events_.empty() || events_.back().kind != Kind::kData)
@@ -154,7 +154,7 @@ class TestPeer : private FrameReader::Sink {
 class TestServer {
  public:
   using Serve = std::function<void(TestPeer& peer)>;
-  /// `answer`: to the request; `serve` is called if it is kUpgraded.
+  /// `answer`: sent to the request; if it is kUpgraded, `serve` is called.
   explicit TestServer(Serve serve, std::string answer = kUpgraded)
       : serve_(std::move(serve)), answer_(std::move(answer)) {
     sockaddr_in address{};
@@ -173,7 +173,7 @@ class TestServer {
   }
   uint16_t port() const { return port_; }
   std::string url() const { return fmt::format("http://127.0.0.1:{}/exec/token", port_); }
-  /// The head of the request, once it is served.
+  /// The head of the request, after it was served.
   const std::string& Request() {
     Join();
     return request_;

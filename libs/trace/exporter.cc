@@ -16,7 +16,7 @@ constexpr int64_t kMillion = 1'000'000;
 prometheus::Counter& Spans(prometheus::Registry& registry, const char* result) {
   return prometheus::BuildCounter()
       .Name("splitlet_trace_spans_total")
-      .Help("Spans of sampled traces, by what became of them")
+      .Help("Spans of sampled traces, by result")
       .Register(registry)
       .Add({{"result", result}});
 }
@@ -45,7 +45,7 @@ bool SamplesTrace(std::string_view trace_id, int64_t per_million) {
   uint64_t low = 0;
   const auto parsed = std::from_chars(trace_id.data() + 16, trace_id.data() + 32, low, 16);
   if (parsed.ec != std::errc()) return false;
-  constexpr double kAll = 9223372036854775808.0;  // of 63 bits
+  constexpr double kAll = 9223372036854775808.0;  // 2^63
   const double part = static_cast<double>(per_million) / static_cast<double>(kMillion);
   return low >> 1 < static_cast<uint64_t>(part * kAll);
 }
@@ -66,7 +66,7 @@ Exporter::~Exporter() {
     wake_.notify_all();
     wake_.wait_for(lock, kFlushLimit, [this] { return done_; });
   }
-  cancel_->Cancel();  // a call that began earlier, with the long limit
+  cancel_->Cancel();  // cancels a call that began earlier, with the long limit
 }
 
 uint64_t Exporter::NewSpanId() {

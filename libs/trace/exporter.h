@@ -1,8 +1,8 @@
 #pragma once
 
-/// Sends the spans of a process to a collector in batches, on an own thread. The queue is bounded;
-/// spans above the bound are dropped and counted. An unreachable collector costs spans and never
-/// delays work: attempts have a back-off, and the log gets one line, then counts.
+/// Sends the spans of a process to a collector in batches, on a thread of its own. The queue is
+/// bounded; spans above the bound are dropped and counted. An unreachable collector loses spans but
+/// never delays work: attempts have a back-off, and the log gets one line, then counts.
 /// Threads: as span.h. Errors are logged and counted.
 /// Source: docs/tracing.md; the public OTLP specification, "Retries".
 
@@ -40,15 +40,15 @@ class Exporter final : public SpanSink {
   static constexpr size_t kMaxBatch = 512;
   static constexpr Duration kBatchDelay = 1s;  // a span waits this long for others
   static constexpr Duration kSendLimit = 10s;
-  static constexpr Duration kFlushLimit = 1s;  // limit for all waiting spans, at the end
+  static constexpr Duration kFlushLimit = 1s;  // limit for sending all waiting spans at the end
   static constexpr Duration kMinBackoff = 1s, kMaxBackoff = 30s;
   static constexpr int kTries = 3;
 
   struct Options {
     Origin origin;
-    std::string endpoint;  // for the log
+    std::string endpoint;  // shown in the log
     int64_t sample_per_million = 0;
-    uint64_t seed = 1;  // of span ids; of this process and start alone
+    uint64_t seed = 1;  // seed of span ids; unique to this process and start
   };
   struct Deps {
     const Clock& clock;
@@ -57,7 +57,7 @@ class Exporter final : public SpanSink {
     std::unique_ptr<SpanSender> sender;
   };
   Exporter(Deps deps, Options options);
-  /// Sends waiting spans, as many as the collector takes within kFlushLimit.
+  /// Sends waiting spans, as many as the collector accepts within kFlushLimit.
   ~Exporter() override;
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
@@ -69,11 +69,11 @@ class Exporter final : public SpanSink {
 
  private:
   void RunUntilStopped();
-  /// Waits for a batch; an empty one when the exporter stops and nothing waits.
+  /// Waits for a batch; returns an empty one when the exporter stops and no span waits.
   std::vector<SpanRecord> NextBatch();
   Status SendBatch(const std::vector<SpanRecord>& batch);
   Deadline SendDeadline() const;
-  /// True after the time, false when the exporter stops.
+  /// True after the time, false if the exporter stops.
   bool Pause(Duration backoff);
   void Note(const Status& status, size_t spans);
 
@@ -86,15 +86,15 @@ class Exporter final : public SpanSink {
   bool stopping_ = false;
   bool done_ = false;  // the thread has finished
   Clock::Time flush_until_;
-  const std::shared_ptr<CancelToken> cancel_;  // ends a call that may take longer than the flush
-  // Used by the thread alone.
+  const std::shared_ptr<CancelToken> cancel_;  // cancels a call that may take longer than the flush
+  // Used by the thread only.
   std::string last_error_;
-  uint64_t lost_ = 0;  // since the last line in the log
+  uint64_t lost_ = 0;  // spans lost since the last line in the log
   Clock::Time told_at_;
   std::jthread thread_;
 };
 
-/// Decides by the low 63 bits of the trace's id, as every OpenTelemetry library.
+/// Decides by the low 63 bits of the trace id, like every OpenTelemetry library.
 bool SamplesTrace(std::string_view trace_id, int64_t per_million);
 
 }  // namespace splitlet::trace

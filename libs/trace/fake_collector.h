@@ -1,6 +1,7 @@
 #pragma once
 
-/// A collector for tests: takes OTLP over HTTP on an own port, keeps spans, answers 400 otherwise.
+/// A collector for tests: accepts OTLP over HTTP on a port of its own and keeps the spans; answers
+/// other requests with 400.
 /// Threads: any.
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// OTLP over gRPC, in plain text as a kubelet does it. Threads, errors: as sender.h.
+/// OTLP over gRPC, without TLS like a kubelet's. Threads, errors: as sender.h.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Spans in the form of OTLP; ids that are no hex are left out. Pure functions, any thread.
+/// Spans in the form of OTLP; ids that are not hex are left out. Pure functions, any thread.
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ otlp::ExportTraceServiceRequest MakeRequest(const Origin& origin,
                                             const std::vector<SpanRecord>& spans);
 std::string BytesOf(const otlp::ExportTraceServiceRequest& request);
 
-/// INVALID_ARGUMENT: the collector took the request but not all spans.
+/// INVALID_ARGUMENT: the collector accepted the request but not all spans.
 Status CheckAnswer(const otlp::ExportTraceServiceResponse& answer);
 /// Checks an encoded answer; unreadable bytes count as OK.
 Status CheckAnswer(const std::string& bytes);

@@ -25,7 +25,7 @@ Status SetSerial(X509* certificate) {
   std::array<unsigned char, kSerialBytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
     return OpensslError("serial number");
-  bytes[0] = (bytes[0] & 0x3f) | 0x40;  // positive, and of the same length always
+  bytes[0] = (bytes[0] & 0x3f) | 0x40;  // positive, and always of the same length
   const std::unique_ptr<BIGNUM, Freed<&BN_free>> number(
       BN_bin2bn(bytes.data(), static_cast<int>(bytes.size()), nullptr));
   if (number == nullptr ||

@@ -40,7 +40,7 @@ class Authority {
 struct Pair {
   std::string chain, key;
 };
-/// A serving certificate as a kubelet without certificate files makes it: RSA, signed by a
+/// A serving certificate like that of a kubelet without certificate files: RSA, signed by a
 /// temporary authority, valid from an hour before `now` for a year. `host` may be an address;
 /// `names.common_name` is ignored.
 StatusOr<Pair> MakeSelfSigned(const std::string& host, Names names, WallTime now);

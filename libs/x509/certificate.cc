@@ -11,7 +11,7 @@
 namespace splitlet::x509 {
 namespace {
 
-/// Nanoseconds of a later time do not fit.
+/// Nanoseconds cannot hold a later time.
 constexpr int64_t kLatest = 7258118400;  // 2200-01-01
 constexpr int64_t kEarliest = 0;
 

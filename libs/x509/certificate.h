@@ -18,16 +18,16 @@ namespace splitlet::x509 {
 
 struct Certificate {
   Names names;
-  std::string issuer;  // its common name
+  std::string issuer;  // common name of the issuer
   WallTime not_before, not_after;
   std::string public_key;  // DER
   bool authority = false;
 };
 
-/// In the order of the text, at least one. Skips other blocks.
+/// In the order of the text, at least one. Skips other PEM blocks.
 StatusOr<std::vector<Certificate>> ReadCertificates(std::string_view pem);
 
-/// The first certificate of `chain`, if `key` holds its key.
+/// The first certificate of `chain`; an error unless `key` is its key.
 StatusOr<Certificate> CheckPair(std::string_view chain, std::string_view key);
 
 }  // namespace splitlet::x509

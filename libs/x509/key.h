@@ -2,7 +2,7 @@
 
 /// Private keys as PEM text.
 /// Threads: any; making an RSA key takes some tenths of a second.
-/// Errors: INVALID_ARGUMENT: no key in the text; no error shows the text.
+/// Errors: INVALID_ARGUMENT: the text contains no key; no error shows the text.
 
 #include <string>
 #include <string_view>

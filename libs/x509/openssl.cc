@@ -35,7 +35,7 @@ std::string AddressOf(const ASN1_OCTET_STRING* bytes) {
   return shown == nullptr ? std::string() : std::string(shown);
 }
 
-/// Takes `value`.
+/// Takes ownership of `value`.
 bool Append(GENERAL_NAMES* names, int type, ASN1_STRING* value) {
   GENERAL_NAME* name = GENERAL_NAME_new();
   if (name == nullptr || value == nullptr) {
@@ -85,7 +85,7 @@ std::string TextOf(const Bio& buffer) {
 
 StatusOr<PrivateKey> ReadPrivateKey(std::string_view pem) {
   const Bio bio = ReadFrom(pem);
-  // An encrypted key is none of ours: no person is there to enter its password.
+  // Encrypted keys are an error, because no person is there to enter a password.
   const auto refuse = [](char*, int, int, void*) { return -1; };
   PrivateKey key(PEM_read_bio_PrivateKey(bio.get(), nullptr, refuse, nullptr));
   if (key == nullptr) return OpensslError("no private key in PEM");

@@ -31,7 +31,7 @@ using X509Certificate = std::unique_ptr<X509, Freed<&X509_free>>;
 using X509Request = std::unique_ptr<X509_REQ, Freed<&X509_REQ_free>>;
 using GeneralNames = std::unique_ptr<GENERAL_NAMES, Freed<&GENERAL_NAMES_free>>;
 
-/// `what` and OpenSSL's reason; empties OpenSSL's queue of errors.
+/// `what` and OpenSSL's reason; clears OpenSSL's error queue.
 Status OpensslError(std::string_view what);
 
 Bio ReadFrom(std::string_view text);
@@ -44,7 +44,7 @@ StatusOr<std::string> PublicKeyBytes(EVP_PKEY* key);
 
 Status FillSubject(X509_NAME* subject, const Names& names);
 void ReadSubject(const X509_NAME* subject, Names& names);
-/// Null without DNS names and addresses.
+/// Null if there are no DNS names and addresses.
 StatusOr<GeneralNames> MakeAlternativeNames(const Names& names);
 void ReadAlternativeNames(const GENERAL_NAMES* alternatives, Names& names);
 

@@ -44,7 +44,7 @@ StatusOr<std::string> MakeRequest(std::string_view key_pem, const Names& names) 
 StatusOr<Request> ReadRequest(std::string_view pem) {
   const Bio bio = ReadFrom(pem);
   const X509Request request(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr));
-  if (request == nullptr) return OpensslError("no request for a certificate in PEM");
+  if (request == nullptr) return OpensslError("no certificate request in PEM");
   EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
   if (key == nullptr || X509_REQ_verify(request.get(), key) != 1)
     return OpensslError("the request is not signed by its own key");

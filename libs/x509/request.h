@@ -13,7 +13,7 @@
 
 namespace splitlet::x509 {
 
-/// For `names`, signed with the key in `key_pem`.
+/// A request for `names`, signed with the key in `key_pem`.
 StatusOr<std::string> MakeRequest(std::string_view key_pem, const Names& names);
 
 struct Request {

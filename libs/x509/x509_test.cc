@@ -81,7 +81,7 @@ TEST(X509Certificate, IsWhatTheAuthoritySigned) {
   ASSERT_TRUE(request.ok());
   const auto chain = authority.Sign(*request, Usage::kServer, {kNow, kNow + 24h});
   ASSERT_TRUE(chain.ok()) << chain.status();
-  // As in a file of a node: chain, then key.
+  // Like a node's file: chain, then key.
   const auto pair = CheckPair(*chain + key, *chain + key);
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->names, names);

@@ -98,17 +98,17 @@ class TestNode {
     auto watcher = std::make_unique<fs::FakeFileWatcher>(files);
     process->watcher = watcher.get();
     process->service = std::make_unique<ConfigSourceService>(
-        ConfigSourceDeps{.clock = clock,
-                         .loop = process->loop,
-                         .strands = process->strands,
+        ConfigSourceDeps{.env = {.clock = clock,
+                                 .loop = process->loop,
+                                 .strands = process->strands,
+                                 .log = log,
+                                 .metrics = process->registry},
                          .files = files,
                          .watcher = std::move(watcher),
                          .fetcher = std::make_unique<SharedFetcher>(fetcher),
                          .api = api == nullptr ? nullptr : std::make_unique<SharedTransport>(*api),
                          .table = *bus::Own<v1::DesiredRecord>(process->bus, "desired"),
                          .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
-                         .log = Log(sink),
-                         .metrics = process->registry,
                          .events = process->events},
         config);
     process->loop.Post([p = process.get()] { p->service->Start(); });
@@ -219,6 +219,7 @@ class TestNode {
   fs::FakeFileSystem files{clock};
   bus::FakeBusNetwork network{clock, 1};
   FakeLogSink sink;
+  const Log log{sink};
   FakeHttpFetcher fetcher;
   apiclient::Transport* api = nullptr;  // null: this node has no API server
   exec::FakeLoop other_loop{all, all.NewOwner("others")};

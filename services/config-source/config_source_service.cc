@@ -29,15 +29,12 @@ constexpr std::string_view kWorkersUnknown =
 ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
-      metrics_(deps_.metrics),
-      store_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
+      metrics_(deps_.env.metrics),
+      store_({.env = deps_.env,
               .records = std::make_shared<fs::RecordStore>(
-                  deps_.files, deps_.clock,
+                  deps_.files, deps_.env.clock,
                   fs::RecordStore::Options{.directory = config_.records_directory}),
               .table = std::move(deps_.table),
-              .log = deps_.log,
               .metrics = metrics_},
              [this](const std::string& uid) { OnPut(uid); }),
       random_(deps_.seed) {
@@ -75,13 +72,10 @@ void ConfigSourceService::MakeFileSource() {
     return DecodeManifest(text, origin);
   };
   AddSource(
-      std::make_unique<FileSource>(FileSource::Deps{.clock = deps_.clock,
-                                                    .loop = deps_.loop,
-                                                    .strands = deps_.strands,
+      std::make_unique<FileSource>(FileSource::Deps{.env = deps_.env,
                                                     .files = deps_.files,
                                                     .watcher = std::move(deps_.watcher),
                                                     .decode = decode,
-                                                    .log = deps_.log,
                                                     .on_read_time = ReadTimer(kube::kFileSource),
                                                     .on_watched = WatchedGauge(kube::kFileSource)},
                                    FileSource::Options{.path = config_.static_pod_path,
@@ -91,11 +85,8 @@ void ConfigSourceService::MakeFileSource() {
 
 void ConfigSourceService::MakeHttpSource() {
   AddSource(
-      std::make_unique<HttpSource>(HttpSource::Deps{.clock = deps_.clock,
-                                                    .loop = deps_.loop,
-                                                    .strands = deps_.strands,
+      std::make_unique<HttpSource>(HttpSource::Deps{.env = deps_.env,
                                                     .fetcher = std::move(deps_.fetcher),
-                                                    .log = deps_.log,
                                                     .on_read_time = ReadTimer(kube::kHttpSource)},
                                    HttpSource::Options{.url = config_.static_pod_url,
                                                        .headers = config_.static_pod_url_header,
@@ -107,12 +98,9 @@ void ConfigSourceService::MakeHttpSource() {
 
 void ConfigSourceService::MakeApiSource() {
   AddSource(std::make_unique<ApiSource>(
-      ApiSource::Deps{.clock = deps_.clock,
-                      .loop = deps_.loop,
-                      .strands = deps_.strands,
+      ApiSource::Deps{.env = deps_.env,
                       .transport = std::move(deps_.api),
-                      .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.metrics),
-                      .log = deps_.log,
+                      .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.env.metrics),
                       .on_watched = WatchedGauge(kube::kApiSource),
                       .seed = random_.Next(),
                       .wait = deps_.api_wait},
@@ -130,7 +118,7 @@ void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
 }
 
 void ConfigSourceService::Start() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   store_.Load([this] { OnLoaded(); });
 }
 
@@ -164,7 +152,7 @@ void ConfigSourceService::OnLoaded() {
 }
 
 void ConfigSourceService::OnSet(SourceState& state, const SourceSet& set) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   state.set = set;
   state.delivered = true;
   // Another source may wait for a UID that this source gave up.
@@ -208,8 +196,8 @@ void ConfigSourceService::LogChange(const Change& change) const {
                                         KV(kTraceIdField, TraceIdOf(pod.traceparent))};
   // Statuses that the node itself wrote come back as changes.
   if (change.operation == Operation::kReconcile || pod.mirror)
-    return deps_.log.Debug("desired pod changed", fields);
-  deps_.log.Info("desired pod changed", fields);
+    return deps_.env.log.Debug("desired pod changed", fields);
+  deps_.env.log.Info("desired pod changed", fields);
 }
 
 /// Pods of the set that mean the same as their records: puts their problems.
@@ -249,7 +237,7 @@ bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
 }
 
 void ConfigSourceService::Add(const std::string& source, const Change& change) {
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   const auto at = store_.pods().find(change.uid);
   const auto worker = WorkerIncarnationOf(change.uid);
   const SourcePod& pod = *change.pod;
@@ -284,7 +272,7 @@ void ConfigSourceService::Remove(const std::string& uid) {
   if (pod.mirror) return store_.DropMirror(uid, MakeTraceparent(random_));
   pod.removed = true;
   pod.unconfirmed = false;
-  pod.generation = NextNumber(pod.generation, deps_.clock.WallNow());
+  pod.generation = NextNumber(pod.generation, deps_.env.clock.WallNow());
   pod.problem.clear();
   Set(uid, std::move(pod));
 }
@@ -302,7 +290,7 @@ void ConfigSourceService::Set(const std::string& uid, DesiredPod pod) {
 
 void ConfigSourceService::Update(const Change& change) {
   DesiredPod pod = store_.pods().at(change.uid);
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   const bool status_only = change.operation == Operation::kReconcile;
   pod.pod = status_only ? WithStatus(*pod.pod, *change.pod->bytes)
                         : StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
@@ -325,18 +313,19 @@ void ConfigSourceService::ReportIgnored(SourceState& state, const std::vector<Ig
   for (const auto& [pod, duplicate_name, reason] : ignored) {
     Problem problem{pod->origin,
                     fmt::format("pod {}: {}", kube::PodKey(pod->name_space, pod->name), reason),
-                    deps_.clock.WallNow()};
+                    deps_.env.clock.WallNow()};
     for (const auto& old : reported)
       if (old.where == problem.where && old.reason == problem.reason) problem.since = old.since;
     state.ignored.push_back(std::move(problem));
     if (duplicate_name) duplicates.push_back(pod);
   }
   RecordDuplicates(state, duplicates);
-  state.ignored_log.Report(deps_.log, source, state.ignored, [&state](const std::string& origin) {
-    return std::ranges::any_of(state.set.pods, [&origin](const WantedPod& wanted) {
-      return wanted.pod->origin == origin;
-    });
-  });
+  state.ignored_log.Report(
+      deps_.env.log, source, state.ignored, [&state](const std::string& origin) {
+        return std::ranges::any_of(state.set.pods, [&origin](const WantedPod& wanted) {
+          return wanted.pod->origin == origin;
+        });
+      });
 }
 
 /// Records one event for each pod while it is ignored.
@@ -379,7 +368,8 @@ void ConfigSourceService::DiscardGone() {
     if (deps_.workers.Contains(key)) continue;
     store_.PutAside(key, [this](const StatusOr<std::string>& path) {
       if (path.status().code() != StatusCode::kNotFound)
-        deps_.log.LogIfError(path.status(), "discard the unreadable record of a pod that is gone");
+        deps_.env.log.LogIfError(path.status(),
+                                 "discard the unreadable record of a pod that is gone");
     });
   }
 }
@@ -409,8 +399,8 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
   const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
-  const bool resumes =
-      !working && record->shutdown_boot() != 0 && record->shutdown_boot() != deps_.clock.Now().boot;
+  const bool resumes = !working && record->shutdown_boot() != 0 &&
+                       record->shutdown_boot() != deps_.env.clock.Now().boot;
   // A pod that ended by itself does not run again when its record here is lost. API UIDs are never
   // reused: a finished worker stays finished.
   const bool by_itself =
@@ -439,19 +429,19 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
   const auto at = store_.pods().find(uid);
   const auto worker = WorkerIncarnationOf(uid);
   if (at == store_.pods().end() || !worker) return;
-  const auto numbers = CatchUp(at->second, *worker, deps_.clock.WallNow());
+  const auto numbers = CatchUp(at->second, *worker, deps_.env.clock.WallNow());
   if (!numbers) return;
   DesiredPod pod = at->second;
   pod.incarnation = numbers->incarnation;
   pod.generation = numbers->generation;
   Set(uid, std::move(pod));
   if (worker->resumes) {
-    deps_.log.Info(
+    deps_.env.log.Info(
         "starting pod again after the shutdown of the node",
         {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
     return;
   }
-  deps_.log.Warn(
+  deps_.env.log.Warn(
       "pod-worker has a newer incarnation, adopting it",
       {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
 }
@@ -553,7 +543,7 @@ std::vector<std::string> ConfigSourceService::Notes() const {
 
 void ConfigSourceService::DiscardRecord(
     const std::string& uid, std::function<void(StatusOr<std::vector<std::string>>)> done) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   store_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
     if (!path.ok()) return done(path.status());
     MergeAll();

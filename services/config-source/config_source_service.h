@@ -24,6 +24,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_watcher.h"
 #include "services/config-source/config.h"
@@ -40,17 +41,13 @@ class WorkerRecord;
 namespace splitlet::config_source {
 
 struct ConfigSourceDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   fs::FileSystem& files;
   std::unique_ptr<fs::FileWatcher> watcher;   // for the source `file`
   std::unique_ptr<HttpFetcher> fetcher;       // for the source `http`
   std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: no API server
   bus::Table<v1::DesiredRecord> table;
   bus::View<v1::WorkerRecord> workers;
-  Log log;
-  prometheus::Registry& metrics;
   daemon::EventRecorder& events;
   uint64_t seed = 1;                        // of trace ids and of skipped numbers
   apiclient::WaitUntil api_wait = nullptr;  // waits for the server; not set: on the real clock

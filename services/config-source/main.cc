@@ -21,16 +21,12 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceConte
                    "table desired");
   ASSIGN_OR_RETURN(auto workers, bus::ViewOf<v1::WorkerRecord>(context.bus(), "workers"),
                    "view workers");
-  ConfigSourceDeps deps{.clock = context.clock(),
-                        .loop = context.loop(),
-                        .strands = context.strands(),
+  ConfigSourceDeps deps{.env = context.env(),
                         .files = context.files(),
                         .watcher = fs::MakeInotifyWatcher(),
                         .fetcher = MakeCurlFetcher(context.clock()),
                         .table = std::move(table),
                         .workers = std::move(workers),
-                        .log = context.log(),
-                        .metrics = context.metrics(),
                         .events = context.events(),
                         .seed = RandomSeed()};
   ASSIGN_OR_RETURN(deps.api, daemon::ConnectApi(context), "pods of the API server");

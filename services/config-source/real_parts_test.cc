@@ -38,7 +38,7 @@ class RealProcess {
     thread_ = std::thread([this] { loop_.Run(); });
     OnLoop([this] { Make(); });
     auto started = rpc::StartServer(
-        {.socket_path = dir / "rpc.sock", .services = process_->GrpcServices()}, Log(sink_));
+        {.socket_path = dir / "rpc.sock", .services = process_->GrpcServices()}, log_);
     CHECK(started.ok(), "{}", started.status());
     server_ = *std::move(started);
     channel_ = rpc::Connect(dir / "rpc.sock");
@@ -103,16 +103,16 @@ class RealProcess {
         .node_name = "node-a", .static_pod_path = dir / "m", .records_directory = dir / "records"};
     process_ = ServeConfigSource(
         loop_, std::make_unique<ConfigSourceService>(
-                   ConfigSourceDeps{.clock = clock_,
-                                    .loop = loop_,
-                                    .strands = strands_,
+                   ConfigSourceDeps{.env = {.clock = clock_,
+                                            .loop = loop_,
+                                            .strands = strands_,
+                                            .log = log_,
+                                            .metrics = registry_},
                                     .files = files_,
                                     .watcher = fs::MakeInotifyWatcher(),
                                     .fetcher = MakeCurlFetcher(clock_),
                                     .table = *bus::Own<v1::DesiredRecord>(*bus_, "desired"),
                                     .workers = *bus::ViewOf<v1::WorkerRecord>(*bus_, "workers"),
-                                    .log = Log(sink_),
-                                    .metrics = registry_,
                                     .events = events_},
                    config));
     process_->Start();
@@ -120,6 +120,7 @@ class RealProcess {
 
   RealClock clock_;
   FakeLogSink sink_;
+  const Log log_{sink_};
   daemon::FakeEventRecorder events_;
   prometheus::Registry registry_;
   fs::RealFileSystem files_;

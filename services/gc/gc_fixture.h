@@ -145,6 +145,7 @@ struct TestNode {
   bus::Table<v1::RuntimeRecord> pods = *bus::Own<v1::RuntimeRecord>(pleg_bus, "runtime");
   bus::View<v1::PressureRecord> pressure = *bus::ViewOf<v1::PressureRecord>(reader_bus, "pressure");
   FakeLogSink sink;
+  const Log log{sink};
   FakeEvents events;
   FakeWorkerClient::State holds;
   FakeKillClient::State kills;
@@ -176,42 +177,43 @@ struct TestNode {
   }
   void Start() {
     process = std::make_unique<Process>(*this);
-    GcDeps deps{.clock = clock,
+    GcDeps deps{
+        .env = {.clock = clock,
                 .loop = process->loop,
                 .strands = process->strands,
-                .files = files,
-                .reader = runtime,
-                .remover = runtime,
-                .images = *images,
-                .logs = runtime,
-                .stats = runtime,
-                .compress = [this](const std::string& from,
-                                   const std::string& to) { return Compress(from, to); },
-                .stop_sandbox = [this](const cri::SandboxId& id,
-                                       const Deadline& d) { return runtime.StopPodSandbox(id, d); },
-                .stop_container =
-                    [this](const cri::ContainerId& id, int64_t seconds, const Deadline& d) {
-                      stop_graces.push_back(seconds);
-                      return runtime.StopContainer(id, seconds, d);
-                    },
-                .runtime_pid = [] { return std::nullopt; },
-                .meter = std::make_unique<FakeTreeMeter>(disk),
-                .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
-                .memory_alarm = memory_alarm
-                                    ? std::make_unique<cgroup::FakeMemoryAlarm>(*memory_alarm)
-                                    : nullptr,
-                .shutdown = std::make_unique<FakeShutdownSource>(machine),
-                .workers_client = std::make_unique<FakeWorkerClient>(holds),
-                .kills = std::make_unique<FakeKillClient>(kills),
-                .desired_client = std::make_unique<peers::FakeDesiredOwner>(
-                    [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
-                .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
-                .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
-                .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
-                .runtime = *bus::ViewOf<v1::RuntimeRecord>(process->bus, "runtime"),
-                .log = Log(sink),
-                .metrics = process->registry,
-                .events = events};
+                .log = log,
+                .metrics = process->registry},
+        .files = files,
+        .calls = {
+            .reader = runtime,
+            .remover = runtime,
+            .images = *images,
+            .logs = runtime,
+            .stats = runtime,
+            .stop_sandbox = [this](const cri::SandboxId& id,
+                                   const Deadline& d) { return runtime.StopPodSandbox(id, d); },
+            .stop_container =
+                [this](const cri::ContainerId& id, int64_t seconds, const Deadline& d) {
+                  stop_graces.push_back(seconds);
+                  return runtime.StopContainer(id, seconds, d);
+                },
+            .pid = [] { return std::nullopt; }},
+        .compress = [this](const std::string& from,
+                           const std::string& to) { return Compress(from, to); },
+        .meter = std::make_unique<FakeTreeMeter>(disk),
+        .kernel_log = std::make_unique<FakeKernelLog>(kernel_log),
+        .memory_alarm =
+            memory_alarm ? std::make_unique<cgroup::FakeMemoryAlarm>(*memory_alarm) : nullptr,
+        .shutdown = std::make_unique<FakeShutdownSource>(machine),
+        .workers_client = std::make_unique<FakeWorkerClient>(holds),
+        .kills = std::make_unique<FakeKillClient>(kills),
+        .desired_client = std::make_unique<peers::FakeDesiredOwner>(
+            [this](const auto&, const auto&) { return known; }, nullptr, &asked_sources),
+        .pressure = *bus::Own<v1::PressureRecord>(process->bus, "pressure"),
+        .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
+        .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
+        .runtime = *bus::ViewOf<v1::RuntimeRecord>(process->bus, "runtime"),
+        .events = events};
     process->service = std::make_unique<GcService>(std::move(deps), config);
     process->loop.Post([this] { process->service->Start(); });
     all.RunUntilIdle();

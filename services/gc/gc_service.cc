@@ -10,37 +10,32 @@ namespace splitlet::gc {
 GcService::GcService(GcDeps deps, GcConfig config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
-      metrics_(deps_.metrics),
+      metrics_(deps_.env.metrics),
       node_events_(deps_.events, config_.node_name),
       collector_(CollectorDeps(), config_),
       protector_(ProtectorDeps(), config_),
-      volumes_({.clock = deps_.clock,
-                .loop = deps_.loop,
-                .strands = deps_.strands,
-                .sources = {.clock = deps_.clock,
+      volumes_({.env = deps_.env,
+                .sources = {.clock = deps_.env.clock,
                             .files = deps_.files,
-                            .reader = deps_.reader,
+                            .reader = deps_.calls.reader,
                             .meter = *deps_.meter},
                 .desired = deps_.desired,
-                .runtime = deps_.runtime,
-                .metrics = deps_.metrics},
+                .runtime = deps_.runtime},
                config_),
       stats_(StatsDeps()) {
   Subscribe();
 }
 
 GarbageCollector::Deps GcService::CollectorDeps() {
-  return {.clock = deps_.clock,
-          .loop = deps_.loop,
-          .strands = deps_.strands,
+  return {.env = deps_.env,
           .files = deps_.files,
-          .reader = deps_.reader,
-          .remover = deps_.remover,
-          .images = deps_.images,
-          .logs = deps_.logs,
+          .reader = deps_.calls.reader,
+          .remover = deps_.calls.remover,
+          .images = deps_.calls.images,
+          .logs = deps_.calls.logs,
           .compress = deps_.compress,
-          .stop_sandbox = deps_.stop_sandbox,
-          .stop_container = deps_.stop_container,
+          .stop_sandbox = deps_.calls.stop_sandbox,
+          .stop_container = deps_.calls.stop_container,
           .pod_worker = *deps_.workers_client,
           .config_source = *deps_.desired_client,
           .desired = deps_.desired,
@@ -48,18 +43,15 @@ GarbageCollector::Deps GcService::CollectorDeps() {
           .runtime = deps_.runtime,
           .events = deps_.events,
           .node_events = node_events_,
-          .metrics = metrics_,
-          .log = deps_.log};
+          .metrics = metrics_};
 }
 
 NodeProtector::Deps GcService::ProtectorDeps() {
-  return {.clock = deps_.clock,
-          .loop = deps_.loop,
-          .strands = deps_.strands,
+  return {.env = deps_.env,
           .files = deps_.files,
-          .reader = deps_.reader,
-          .images = deps_.images,
-          .stats = deps_.stats,
+          .reader = deps_.calls.reader,
+          .images = deps_.calls.images,
+          .stats = deps_.calls.stats,
           .meter = *deps_.meter,
           .kernel_log = *deps_.kernel_log,
           .shutdown = *deps_.shutdown,
@@ -71,7 +63,6 @@ NodeProtector::Deps GcService::ProtectorDeps() {
           .events = deps_.events,
           .node_events = node_events_,
           .metrics = metrics_,
-          .log = deps_.log,
           .reclaim =
               [this](NodeReclaim what, std::function<void()> done) {
                 collector_.Free({.containers = what.containers, .images = what.images},
@@ -81,14 +72,14 @@ NodeProtector::Deps GcService::ProtectorDeps() {
 }
 
 StatsReader::Deps GcService::StatsDeps() {
-  return {.loop = deps_.loop,
-          .strands = deps_.strands,
-          .sources = {.clock = deps_.clock,
+  return {.loop = deps_.env.loop,
+          .strands = deps_.env.strands,
+          .sources = {.clock = deps_.env.clock,
                       .files = deps_.files,
-                      .images = deps_.images,
-                      .stats = deps_.stats,
+                      .images = deps_.calls.images,
+                      .stats = deps_.calls.stats,
                       .meter = *deps_.meter,
-                      .runtime_pid = deps_.runtime_pid,
+                      .runtime_pid = deps_.calls.pid,
                       .root_dir = config_.root_dir,
                       .pods_dir = config_.pods_dir,
                       .pod_logs_dir = config_.pod_logs_dir},

@@ -27,6 +27,7 @@
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
@@ -42,20 +43,23 @@
 
 namespace splitlet::gc {
 
-struct GcDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
-  fs::FileSystem& files;
+/// The container runtime.
+struct RuntimeCalls {
   cri::Reader& reader;
   cri::Remover& remover;
   cri::Images& images;
   cri::Logs& logs;
   cri::Stats& stats;
-  Compress compress;
   StopSandbox stop_sandbox;
   StopContainer stop_container;
-  std::function<std::optional<int64_t>()> runtime_pid;  // on a strand; nothing: not known
+  std::function<std::optional<int64_t>()> pid;  // of the runtime, on a strand; nothing: not known
+};
+
+struct GcDeps {
+  exec::Env env;
+  fs::FileSystem& files;
+  RuntimeCalls calls;
+  Compress compress;
   std::unique_ptr<TreeMeter> meter;
   std::unique_ptr<KernelLog> kernel_log;
   std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: the configuration asks for none
@@ -67,8 +71,6 @@ struct GcDeps {
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::WorkerRecord> workers;
   bus::View<v1::RuntimeRecord> runtime;
-  Log log;
-  prometheus::Registry& metrics;
   daemon::EventRecorder& events;
 };
 

@@ -589,7 +589,7 @@ TEST(GcService, KilledAtEachEffectTheNextStartFinishes) {
        {"gc.hold.before", "gc.hold.after", "gc.remove-container.before",
         "gc.remove-container.after", "gc.remove-sandbox.before", "gc.remove-sandbox.after",
         "gc.move-pod-tree.before", "gc.move-pod-tree.after", "gc.remove-directory.before",
-        "gc.remove-directory.after-rename", "gc.empty-pod-tree.before",
+        "gc.remove-directory.after-rename", "gc.remove-directory.after", "gc.empty-pod-tree.before",
         "gc.empty-pod-tree.after"}) {
     SCOPED_TRACE(point);
     TestNode node;
@@ -616,6 +616,29 @@ TEST(GcService, KilledAtEachEffectTheNextStartFinishes) {
     EXPECT_TRUE(node.files.List(node.config.pods_dir)->empty());
     EXPECT_TRUE(node.files.List("/kubelet/pods")->empty());
     EXPECT_TRUE(node.files.List(node.config.pod_logs_dir)->empty());
+  }
+}
+
+TEST(GcService, KilledWhereItPublishesThePressureTheNextStartPublishesIt) {
+  for (const std::string point : {"gc.put-pressure.before", "gc.put-pressure.after",
+                                  "gc.complete.before", "gc.complete.after"}) {
+    SCOPED_TRACE(point);
+    TestNode node;
+    FailPoints points(
+        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
+    bool crashed = false;
+    node.all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+    FailPoints::SetCurrent(&points);
+    node.Start();
+    node.all.Advance(20s);
+    FailPoints::SetCurrent(nullptr);
+    EXPECT_TRUE(crashed);
+    node.Crash();
+    node.Start();
+    node.all.Advance(20s);
+    EXPECT_TRUE(node.pressure.LiveAndComplete());
+    EXPECT_NE(node.pressure.Find("node"), nullptr);
   }
 }
 

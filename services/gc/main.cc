@@ -60,26 +60,27 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
   ASSIGN_OR_RETURN(auto pods, bus::ViewOf<v1::RuntimeRecord>(context.bus(), "runtime"),
                    "view runtime");
   GcDeps deps{
-      .clock = context.clock(),
-      .loop = context.loop(),
-      .strands = context.strands(),
+      .env = context.env(),
       .files = context.files(),
-      .reader = *runtime,
-      .remover = *runtime,
-      .images = *runtime,
-      .logs = *runtime,
-      .stats = *runtime,
+      .calls = {
+          .reader = *runtime,
+          .remover = *runtime,
+          .images = *runtime,
+          .logs = *runtime,
+          .stats = *runtime,
+          .stop_sandbox =
+              [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
+                return runner.StopPodSandbox(id, std::move(deadline));
+              },
+          .stop_container =
+              [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+                return runner.StopContainer(id, grace, std::move(deadline));
+              },
+          .pid =
+              [endpoint = context.config().container_runtime_endpoint] {
+                return ListenerOf(endpoint);
+              }},
       .compress = fs::GzipFile,
-      .stop_sandbox =
-          [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
-            return runner.StopPodSandbox(id, std::move(deadline));
-          },
-      .stop_container =
-          [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
-            return runner.StopContainer(id, grace, std::move(deadline));
-          },
-      .runtime_pid =
-          [endpoint = context.config().container_runtime_endpoint] { return ListenerOf(endpoint); },
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),
       .memory_alarm =
@@ -92,8 +93,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
       .desired = std::move(desired),
       .workers = std::move(workers),
       .runtime = std::move(pods),
-      .log = context.log(),
-      .metrics = context.metrics(),
       .events = context.events()};
   return ServeGc(context, std::make_unique<GcService>(std::move(deps), std::move(config)), runtime);
 }

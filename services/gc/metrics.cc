@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "libs/daemon/metric_families.h"
+
 namespace splitlet::gc {
 namespace {
 
@@ -22,73 +24,42 @@ void GcMetrics::ObserveStatsAge(const std::string& signal_name, Duration age) co
 }
 
 GcMetrics::GcMetrics(prometheus::Registry& registry)
-    : images(prometheus::BuildCounter()
-                 .Name("kubelet_image_garbage_collected_total")
-                 .Help("Images that gc removed, by reason")
-                 .Register(registry)),
-      removed(prometheus::BuildCounter()
-                  .Name("splitlet_gc_removed_total")
-                  .Help("Containers, sandboxes, directories and links that gc removed, by kind")
-                  .Register(registry)),
-      errors(prometheus::BuildCounter()
-                 .Name("splitlet_gc_errors_total")
-                 .Help("Removals, measurements and rounds that failed, by kind")
-                 .Register(registry)),
-      round(prometheus::BuildHistogram()
-                .Name("splitlet_gc_round_duration_seconds")
-                .Help("Duration of a round of garbage collection in seconds")
-                .Register(registry)),
-      log_rotations(prometheus::BuildCounter()
-                        .Name("splitlet_gc_log_rotations_total")
-                        .Help("Container logs that gc rotated")
-                        .Register(registry)
-                        .Add({})),
-      memory_alarms(
-          prometheus::BuildCounter()
-              .Name("splitlet_gc_memory_alarms_total")
-              .Help("Notifications of the kernel that memory usage passed an eviction threshold")
-              .Register(registry)
-              .Add({})),
-      unmanaged_pods(prometheus::BuildGauge()
-                         .Name("splitlet_gc_unmanaged_pods")
-                         .Help("Pods in the runtime that splitlet did not create")
-                         .Register(registry)
-                         .Add({})),
-      signal(prometheus::BuildGauge()
-                 .Name("splitlet_pressure_available")
-                 .Help("What is left of memory, disk, inodes and process ids, by eviction signal")
-                 .Register(registry)),
-      condition(prometheus::BuildGauge()
-                    .Name("splitlet_pressure_condition")
-                    .Help("1 if the node has the condition, else 0")
-                    .Register(registry)),
-      evictions(prometheus::BuildCounter()
-                    .Name("kubelet_evictions")
-                    .Help("Pods that gc evicted, by eviction signal")
-                    .Register(registry)),
-      stats_age(prometheus::BuildHistogram()
-                    .Name("kubelet_eviction_stats_age_seconds")
-                    .Help("Age of the signals when gc chose a pod to evict, in seconds")
-                    .Register(registry)),
-      orphans(prometheus::BuildGauge()
-                  .Name("kubelet_orphan_pod_cleaned_volumes")
-                  .Help("Orphaned pods whose directory the last round tried to remove")
-                  .Register(registry)
-                  .Add({})),
-      orphan_errors(prometheus::BuildGauge()
-                        .Name("kubelet_orphan_pod_cleaned_volumes_errors")
-                        .Help("Orphaned pods whose directory the last round could not remove")
-                        .Register(registry)
-                        .Add({})),
-      shutdown_start(prometheus::BuildGauge()
-                         .Name("kubelet_graceful_shutdown_start_time_seconds")
-                         .Help("Last graceful shutdown start time since unix epoch in seconds")
-                         .Register(registry)
-                         .Add({})),
-      shutdown_end(prometheus::BuildGauge()
-                       .Name("kubelet_graceful_shutdown_end_time_seconds")
-                       .Help("Last graceful shutdown end time since unix epoch in seconds")
-                       .Register(registry)
-                       .Add({})) {}
+    : images(daemon::AddCounters(registry, "kubelet_image_garbage_collected_total",
+                                 "Images that gc removed, by reason")),
+      removed(daemon::AddCounters(
+          registry, "splitlet_gc_removed_total",
+          "Containers, sandboxes, directories and links that gc removed, by kind")),
+      errors(daemon::AddCounters(registry, "splitlet_gc_errors_total",
+                                 "Removals, measurements and rounds that failed, by kind")),
+      round(daemon::AddHistograms(registry, "splitlet_gc_round_duration_seconds",
+                                  "Duration of a round of garbage collection in seconds")),
+      log_rotations(daemon::AddCounter(registry, "splitlet_gc_log_rotations_total",
+                                       "Container logs that gc rotated")),
+      memory_alarms(daemon::AddCounter(
+          registry, "splitlet_gc_memory_alarms_total",
+          "Notifications of the kernel that memory usage passed an eviction threshold")),
+      unmanaged_pods(daemon::AddGauge(registry, "splitlet_gc_unmanaged_pods",
+                                      "Pods in the runtime that splitlet did not create")),
+      signal(daemon::AddGauges(
+          registry, "splitlet_pressure_available",
+          "What is left of memory, disk, inodes and process ids, by eviction signal")),
+      condition(daemon::AddGauges(registry, "splitlet_pressure_condition",
+                                  "1 if the node has the condition, else 0")),
+      evictions(daemon::AddCounters(registry, "kubelet_evictions",
+                                    "Pods that gc evicted, by eviction signal")),
+      stats_age(
+          daemon::AddHistograms(registry, "kubelet_eviction_stats_age_seconds",
+                                "Age of the signals when gc chose a pod to evict, in seconds")),
+      orphans(daemon::AddGauge(registry, "kubelet_orphan_pod_cleaned_volumes",
+                               "Orphaned pods whose directory the last round tried to remove")),
+      orphan_errors(
+          daemon::AddGauge(registry, "kubelet_orphan_pod_cleaned_volumes_errors",
+                           "Orphaned pods whose directory the last round could not remove")),
+      shutdown_start(
+          daemon::AddGauge(registry, "kubelet_graceful_shutdown_start_time_seconds",
+                           "Last graceful shutdown start time since unix epoch in seconds")),
+      shutdown_end(
+          daemon::AddGauge(registry, "kubelet_graceful_shutdown_end_time_seconds",
+                           "Last graceful shutdown end time since unix epoch in seconds")) {}
 
 }  // namespace splitlet::gc

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Duration kShortestLimit = std::chrono::minutes{5};
 
-/// With serverTLSBootstrap the one that the API server signs, even before it exists; else the given
-/// one; else the node's own.
+/// With serverTLSBootstrap, the certificate that the API server signs, even before it exists;
+/// otherwise the configured one; otherwise the node's own.
 std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& file,
                                                   const std::string& cert_dir) {
   const auto& server = file.server;
@@ -23,20 +23,22 @@ std::pair<std::string, std::string> CertificateOf(const config::KubeletConfig& f
   return {cert_dir + "/kubelet.crt", cert_dir + "/kubelet.key"};
 }
 
-/// Without the feature gate a given certificate is read once; the node's own ones are renewed.
+/// Without the feature gate a configured certificate is read once; the node's own certificates are
+/// renewed.
 bool ReloadsCertificate(const config::KubeletConfig& file) {
   const bool given = !file.api.server_tls_bootstrap && !file.server.tls_cert_file.empty();
   return !given || file.gates.Enabled("ReloadKubeletServerCertificateFile");
 }
 
-/// As long as status waits before it logs: for the signer, or for the node's addresses.
+/// Like status, waits this long before it logs, because the signer or the node's addresses may be
+/// late.
 Duration CertificatePatience(const config::KubeletConfig& file) {
   if (file.api.server_tls_bootstrap) return std::chrono::minutes{15};
   const bool given = !file.server.tls_cert_file.empty() || !file.server.tls_key_file.empty();
   return given ? Duration{0} : std::chrono::seconds{30};
 }
 
-/// Under a kubelet's names.
+/// With a kubelet's names.
 std::map<std::string, std::string> FlagsOf(const daemon::Flags& flags) {
   std::string node_ips;
   for (const std::string& ip : flags.node_ips) node_ips += (node_ips.empty() ? "" : ",") + ip;

@@ -22,23 +22,25 @@ namespace splitlet::node_api {
 
 struct NodeApiConfig {
   std::string node_name;
-  std::string cert_dir;  // folder of this node's own certificate
+  std::string cert_dir;  // folder of the node's own certificates
   config::KubeletConfig::Server server;
   Handlers handlers;
   config::FeatureGates gates;
-  bool has_api_server = false;  // tokens and rights can be asked about
-  Duration sync_loop_limit{0};  // /healthz fails when sync-loop is silent for longer
+  bool has_api_server = false;  // reviews of tokens and rights are possible
+  Duration sync_loop_limit{0};  // /healthz fails if sync-loop is silent for longer
   std::string node_logs_dir = "/var/log";
   std::string pod_logs_dir = "/var/log/pods";
   std::string configz;                              // answer of /configz
   std::map<std::string, std::string> flags;         // shown by /flagz
-  std::pair<std::string, std::string> certificate;  // paths of the served one and its key
-  bool reload_certificate = true;                   // when its file changes
-  /// Until then after a start a missing certificate is no problem: status makes it. 0: it is given.
+  std::pair<std::string, std::string> certificate;  // paths of the served certificate and its key
+  bool reload_certificate = true;                   // reads the certificate again when its file
+                                                    // changes
+  /// For this long after a start a missing certificate is no problem, because status creates it. 0:
+  /// the certificate is configured.
   Duration certificate_patience{0};
 };
 
-/// `content`: text of the configuration file, for the fields that only node-api reads; empty: none.
+/// `content`: text of the configuration file, for fields that only node-api reads; empty: no file.
 StatusOr<NodeApiConfig> LoadNodeApiConfig(const config::KubeletConfig& file,
                                           const daemon::Flags& flags, const std::string& content);
 

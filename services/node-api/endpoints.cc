@@ -185,7 +185,7 @@ void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
   if (log_queries_ >= kMaxLogQueries)
     return responder->Send(TextReply(429, "too many queries of this node's logs"));
   ++log_queries_;
-  // A key of its own for each query: none waits for another.
+  // Each query has its own key, so that none waits for another.
   deps_.strands.Run(fmt::format("node-log-query/{}", ++last_log_query_),
                     [this, query, responder = std::move(responder)] {
                       responder->Send(RunNodeLogQuery(
@@ -213,7 +213,7 @@ void Endpoints::ServeMetrics(const RoutedRequest& asked) {
   const bool probes = asked.route == Route::kProbes;
   auto& askers = metrics_askers_[probes];
   askers.push_back(asked.responder);
-  if (askers.size() > 1) return;  // the gathering under way answers this request too
+  if (askers.size() > 1) return;  // the gathering in progress answers this request too
   gather_.Get([this, probes](const std::vector<Scraped>& scraped) {
     deps_.strands.Run("merge", [merger = merger_, scraped, probes,
                                 all = std::exchange(metrics_askers_[probes], {})] {

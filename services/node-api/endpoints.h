@@ -40,29 +40,29 @@ struct EndpointDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
-  exec::Strands& log_strands;  // a thread for each log that is read
+  exec::Strands& log_strands;  // a thread for each log stream
   fs::FileSystem& files;
   const Log& log;
   PodViews& pods;
-  std::shared_ptr<logs::LogFiles> log_files;  // of the node
+  std::shared_ptr<logs::LogFiles> log_files;  // log files of the node
   std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   std::shared_ptr<PodCalls> pod_calls;
   std::shared_ptr<StatsSource> stats;
   std::shared_ptr<MetricsSource> processes;
   std::shared_ptr<LevelTarget> levels;
-  std::vector<std::string> process_names;  // without node-api
+  std::vector<std::string> process_names;  // all processes except node-api
   std::function<std::string()> own_metrics;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;  // for the node's folder of logs, as hold_below
+  fs::WithinReader read_within;  // for the node's log folder, like hold_below
   PathHolder hold_below;
 };
 
 class Endpoints {
  public:
-  static constexpr int kMaxLogQueries = 4;  // each takes a thread while it runs
+  static constexpr int kMaxLogQueries = 4;  // each running query takes a thread
 
   Endpoints(EndpointDeps deps, const NodeApiConfig& config);
   Endpoints(const Endpoints&) = delete;
@@ -92,15 +92,16 @@ class Endpoints {
   LogStreams log_streams_;
   PodStreams pod_streams_;
   Checkpoints checkpoints_;
-  StatsCache stats_, details_;  // details_: for /metrics/cadvisor
+  StatsCache stats_, details_;  // details_: only for /metrics/cadvisor
   Gather gather_;
   // Used on the strand "merge" only.
   const std::shared_ptr<MetricsMerger> merger_ = std::make_shared<MetricsMerger>();
-  std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;  // by: probes
+  // key: whether for probes
+  std::map<bool, std::vector<std::shared_ptr<https::Responder>>> metrics_askers_;
   LogLevels log_levels_;
   ZPages zpages_;
-  int log_queries_ = 0;          // running now
-  uint64_t last_log_query_ = 0;  // names the strand of each
+  int log_queries_ = 0;          // number of running queries
+  uint64_t last_log_query_ = 0;  // makes the name of each query's strand
 };
 
 }  // namespace splitlet::node_api

@@ -285,7 +285,7 @@ TEST_F(Endpoint, ManyReadLogsAtOnceAndHoldUpNobodyElse) {
 TEST(LogQuery, WhatIsRefused) {
   const struct {
     const char* query;
-    int code;  // 0: it is taken
+    int code;  // 0: accepted
   } kCases[] = {
       {"", 0},
       {"tailLines=-1", 422},
@@ -438,7 +438,7 @@ TEST_F(Endpoint, StreamsThatAreAskedForAtOnceWaitForTheirTurn) {
   PutPod();
   const Ask exec{
       .method = "POST", .target = "/exec/default/web/app?command=ls&output=1", .headers = kUpgrade};
-  ASSERT_EQ(Text(exec), "passed on");  // from here on it is known who asks
+  ASSERT_EQ(Text(exec), "passed on");  // from here on the caller is authenticated
   constexpr size_t kAtOnce = 100;
   std::vector<std::shared_ptr<Answered>> sessions;
   for (size_t i = 0; i < kAtOnce; ++i) sessions.push_back(Begin(exec));

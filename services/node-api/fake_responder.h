@@ -13,10 +13,10 @@
 namespace splitlet::node_api {
 
 struct Answered {
-  std::optional<https::Answer> answer;  // also the head of a stream
+  std::optional<https::Answer> answer;  // for a stream, its head
   std::optional<https::Backend> backend;
   std::string streamed;
-  size_t writes = 0;  // of what was streamed
+  size_t writes = 0;  // number of streamed writes
   bool streams = false, ended = false, known = false;
   std::function<void()> gone;
   std::string Header(std::string_view name) const {

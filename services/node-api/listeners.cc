@@ -8,10 +8,10 @@ namespace splitlet::node_api {
 namespace {
 
 constexpr size_t kMaxOfHealth = 64;
-// Bodies are read before authentication, on up to a thousand connections. The longest useful one is
-// the form of /stats/summary.
+// Bodies are read before authentication, on up to a thousand connections. The longest useful body
+// is the form of /stats/summary.
 constexpr size_t kMaxBody = 64 << 10;
-// All requests without an answer together.
+// Limit for all unanswered requests together.
 constexpr size_t kMaxUnread = 1 << 20;
 
 https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
@@ -38,7 +38,7 @@ Listeners::Listeners(Deps deps, const NodeApiConfig& config)
         https::TlsSettings{.min_version = server.tls_min_version,
                            .cipher_suites = server.tls_cipher_suites},
         PlacesOf(config));
-    tls_trouble_ = "there is no certificate yet";
+    tls_trouble_ = "no certificate yet";
   }
   if (server.enabled && server.read_only_port > 0)
     AddPort(Surface::kReadOnly, "read-only",
@@ -60,7 +60,7 @@ void Listeners::AddPort(Surface surface, const char* name, https::ServerOptions 
                     .name = name,
                     .options = std::move(options),
                     .server = nullptr,
-                    .trouble = "it does not listen yet"});
+                    .trouble = "not listening yet"});
 }
 
 void Listeners::Start() {
@@ -106,7 +106,7 @@ void Listeners::OnListening(size_t index, StatusOr<std::shared_ptr<https::Server
   if (port.surface == Surface::kSecured) InspectFiles();
 }
 
-/// Logs a problem when it comes and when it changes.
+/// Logs a problem when it appears or changes.
 void Listeners::Report(std::string& known, const Status& now, const char* server) {
   const std::string text = Message(now);
   if (std::exchange(known, text) == text || now.ok()) return;

@@ -1,14 +1,14 @@
 #pragma once
 
-/// The three ports: secured, read-only and healthz. Tries again while a port is taken. Reads the
-/// certificate when its files appear, and again when they change.
+/// Serves the three ports: secured, read-only and healthz. Tries again while a port is taken. Reads
+/// the certificate when its files appear, and again when they change.
 /// In:    settings; a timer.
 /// Owns:  the servers.
 /// Out:   requests, to the loop.
 /// Killed at any line: connections end with the process.
 /// Threads: loop thread; listening and files on strands; the servers have threads of their own.
-/// Errors: in problem(), and once in the log. A certificate that status is still making is logged
-///         only when it is late.
+/// Errors: in problem(), and once in the log. A certificate that status is still requesting
+///         is logged only when it is late.
 /// Source: docs/behaviour/node-api.md, "Ports".
 
 #include <functional>
@@ -44,7 +44,7 @@ class Listeners {
     const Log& log;
     NodeApiMetrics& metrics;
     StartServer start_server;
-    OnRequest on_request;  // on the loop
+    OnRequest on_request;  // called on the loop
   };
   static constexpr Duration kPeriod = std::chrono::seconds{5};
 
@@ -56,7 +56,7 @@ class Listeners {
   /// Why a port or the certificate is not served; empty: all is served.
   std::string problem() const;
   std::vector<std::string> Notes() const;
-  /// Ends the servers. On a thread that may block.
+  /// Stops the servers. Call it on a thread that may block.
   void Stop(Duration grace);
 
  private:
@@ -80,7 +80,7 @@ class Listeners {
   std::vector<Port> ports_;
   std::shared_ptr<https::TlsFiles> tls_;  // used on its strand only
   const Duration certificate_patience_;
-  std::optional<Clock::Time> certificate_by_;  // a certificate missing after it is logged
+  std::optional<Clock::Time> certificate_by_;  // time after which a missing certificate is logged
   std::string tls_trouble_, tls_logged_;
   bool has_certificate_ = false, inspecting_ = false, stopped_ = false;
   exec::Periodic timer_;

@@ -25,7 +25,7 @@ class SilentServer final : public https::Server {
   void Stop(Duration /*grace*/) override {}
 };
 
-/// Listens to nothing, and keeps what it was asked for.
+/// A fake that opens no port, and records its requests.
 class Ports : public testing::Test {
  protected:
   void Start() {
@@ -58,7 +58,7 @@ class Ports : public testing::Test {
   prometheus::Registry registry_;
   NodeApiMetrics metrics_{registry_};
   NodeApiConfig config_;
-  bool free_ = false;  // the ports
+  bool free_ = false;  // the ports are free
   std::vector<https::ServerOptions> asked_;
   std::unique_ptr<Listeners> listeners_;
 };

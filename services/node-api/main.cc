@@ -58,11 +58,11 @@ MachineLabels ReadMachineLabels(daemon::ServiceContext& context) {
 }
 
 constexpr uint64_t kMaxConfigBytes = 1 << 20;
-/// A log waits this long for its thread when the system has none left.
+/// How long a log request waits for a thread when the system has none left.
 constexpr Duration kRetryThreads = std::chrono::seconds{5};
 
-/// The service, with the HTTP client that asks for metrics (it outlives the requests) and the
-/// threads that read logs.
+/// The service, the HTTP client that scrapes metrics (it outlives the requests), and the threads
+/// that read logs.
 class Process final : public daemon::Service {
  public:
   Process(std::shared_ptr<http::AsyncClient> http, exec::EventLoop& loop)
@@ -83,7 +83,7 @@ class Process final : public daemon::Service {
  private:
   const std::shared_ptr<http::AsyncClient> http_;
   std::unique_ptr<NodeApiService> service_;
-  // After service_: its threads end before the service is destroyed.
+  // Declared after service_: its threads end before the service is destroyed.
   exec::StrandPool log_strands_{{.max_threads = LogStreams::kMaxStreams}};
   exec::Periodic retry_;
 };
@@ -95,7 +95,7 @@ StatusOr<std::string> ReadConfigFile(daemon::ServiceContext& context) {
   return context.files().Read(file, kMaxConfigBytes);
 }
 
-/// True in packages and compose, where every process has the port of its row.
+/// True in packages and compose, where every process has the port in its row.
 bool HasKnownPort(const daemon::Flags& flags) {
   const ProcessRow* const own = FindProcess("node-api");
   return own != nullptr && flags.http_address.ends_with(fmt::format(":{}", own->port));

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The service node-api on fakes: tables of the other processes, an API server for reviews, gc,
-/// pod-worker, files.
+/// Runs the service node-api on fakes: tables of the other processes, an API server for reviews,
+/// gc, pod-worker, files.
 /// Threads: one.
 
 #include <fmt/ranges.h>
@@ -101,8 +101,8 @@ class FakePodCalls final : public PodCalls {
   std::vector<v1::OpenStreamRequest> opened;
   std::vector<v1::RunCommandRequest> ran;
   StatusOr<std::string> location = std::string("/root/checkpoints/a.tar");
-  int unfinished = 0;                   // so many times a checkpoint is not yet done
-  std::function<void()> on_checkpoint;  // called while a checkpoint is made
+  int unfinished = 0;                   // number of answers before a checkpoint is done
+  std::function<void()> on_checkpoint;  // called while a checkpoint is being made
   std::vector<v1::CheckpointRequest> asked;
   std::vector<std::string> traces;  // traceparents of all calls
 };
@@ -201,7 +201,7 @@ class NodeApiTest : public ::testing::Test {
         .hold_below =
             [this](const std::string& root, const std::string& path) {
               if (leads_out.contains(path))
-                return StatusOr<HeldPath>(PermissionDenied("it leads out of {}", root));
+                return StatusOr<HeldPath>(PermissionDenied("the path leads out of {}", root));
               std::string below = root + path;
               while (below.ends_with('/')) below.pop_back();
               return StatusOr<HeldPath>(HeldPath{.held = nullptr, .path = below});
@@ -230,7 +230,7 @@ class NodeApiTest : public ::testing::Test {
     all.Advance(1ms);
     return answered;
   }
-  /// Answered when time goes on.
+  /// Answered when time advances.
   std::shared_ptr<Answered> Begin(const Ask& ask) {
     https::Request request{.method = ask.method,
                            .target = ask.target,
@@ -250,7 +250,7 @@ class NodeApiTest : public ::testing::Test {
     });
     return answered;
   }
-  /// "403 Forbidden (...)", without the line's end.
+  /// "403 Forbidden (...)", without the line break.
   std::string Text(const Ask& ask) {
     const auto answered = Send(ask);
     if (!answered->answer) return answered->backend ? "passed on" : "no answer";
@@ -322,7 +322,7 @@ class NodeApiTest : public ::testing::Test {
     ASSERT_TRUE(runtime.rows.Put("u1", seen).ok());
     all.Advance(2s);
   }
-  /// "other", with a container "app" that has ended and whose log is /logs/other.log.
+  /// The pod "other" with an ended container "app", whose log is /logs/other.log.
   void PutOtherPod() {
     kube::Pod wanted;
     wanted.mutable_metadata()->set_name("other");
@@ -391,10 +391,11 @@ class NodeApiTest : public ::testing::Test {
   std::shared_ptr<FakeLevelTarget> levels = std::make_shared<FakeLevelTarget>();
   std::shared_ptr<logs::FakeLogFiles> log_files = std::make_shared<logs::FakeLogFiles>();
   std::function<void()> on_log_wait;
-  std::set<std::string> leads_out;  // below the node's folder of logs: "/link"
+  std::set<std::string> leads_out;  // paths below the node's log folder whose links lead out:
+                                    // "/link"
   Status sync_loop;
-  std::map<std::string, StatusOr<std::string>> programs;  // command line -> what it prints
-  std::map<std::string, Duration> program_times;  // part of a command line -> how long it runs
+  std::map<std::string, StatusOr<std::string>> programs;  // command line -> its output
+  std::map<std::string, Duration> program_times;  // part of a command line -> its running time
   std::vector<std::string> ran;
   std::unique_ptr<NodeApiService> service;
 };

@@ -3,8 +3,8 @@
 /// The process node-api: the kubelet's HTTPS API, for kubectl, scrapers and the API server.
 /// In:    views desired, podstatus, runtime; requests of its ports; answers of the other processes.
 /// Owns:  no table; its parts: Listeners, RequestFilter, Endpoints.
-/// Out:   answers; calls to the API server, gc, pod-worker, sync-loop and, for metrics and log
-///        levels, to every process.
+/// Out:   answers; calls to the API server, gc, pod-worker and sync-loop; for metrics and
+///        log levels, to every process.
 /// Killed at any line: connections end, and the next start serves again; no process depends on it.
 /// Threads: loop thread; blocking work on strands; a thread for each port.
 /// Errors: see each part.
@@ -27,7 +27,7 @@ struct NodeApiDeps {
   const Clock& clock;
   exec::EventLoop& loop;
   exec::Strands& strands;
-  exec::Strands& log_strands;  // a thread for each log that is read
+  exec::Strands& log_strands;  // a thread for each log stream
   fs::FileSystem& files;
   PodViews::Views views;
   std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
@@ -37,15 +37,15 @@ struct NodeApiDeps {
   std::shared_ptr<LevelTarget> levels;
   std::vector<std::string> process_names;
   std::function<Status(const Deadline& deadline)> ask_sync_loop;
-  std::shared_ptr<logs::LogFiles> log_files;  // of the node
+  std::shared_ptr<logs::LogFiles> log_files;  // log files of the node
   std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
   std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch_log;
   Listeners::StartServer start_server;
   MachineLabels machine;
   process::ProgramRunner run_program;
-  fs::WithinReader read_within;  // for the node's folder of logs, as hold_below
+  fs::WithinReader read_within;  // for the node's log folder, like hold_below
   PathHolder hold_below;
-  std::string secret;  // random, new in each start; no other process has it
+  std::string secret;  // random for each start, unknown to other processes
   Log log;
   prometheus::Registry& metrics;
 };

@@ -13,7 +13,7 @@ namespace {
 const prometheus::Histogram::BucketBoundaries kBuckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                           0.5,   1,    2.5,   5,    10};
 
-/// Counts a request until it is answered or passed on.
+/// Counts a request until it is answered or forwarded.
 class CountedResponder final : public https::Responder {
  public:
   CountedResponder(std::shared_ptr<https::Responder> inner, NodeApiMetrics& metrics,

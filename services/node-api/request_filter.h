@@ -1,7 +1,7 @@
 #pragma once
 
-/// Filters requests: finds the route, the user, and whether the user may. Allowed requests go on to
-/// the endpoints.
+/// Filters requests: finds the route and the user, and checks the user's rights. It passes allowed
+/// requests to the endpoints.
 /// In:    requests of all three ports.
 /// Owns:  authenticator and authorizer.
 /// Out:   refusals; allowed requests.
@@ -33,7 +33,7 @@ class RequestFilter {
     const Log& log;
     NodeApiMetrics& metrics;
     std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
-    std::string secret;                  // of this start
+    std::string secret;                  // random for each start
     std::function<void(RoutedRequest asked)> serve;
   };
   RequestFilter(Deps deps, const NodeApiConfig& config);
@@ -56,7 +56,7 @@ class RequestFilter {
   ReviewCalls token_calls_, access_calls_;
   Authenticator authenticator_;
   Authorizer authorizer_;
-  Random random_{RandomSeed()};  // for ids of traces
+  Random random_{RandomSeed()};  // for trace ids
 };
 
 }  // namespace splitlet::node_api

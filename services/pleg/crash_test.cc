@@ -40,9 +40,13 @@ class PlegCrash : public PlegTest {
 TEST_F(PlegCrash, AtEveryFailPointTheNextStartShowsEverything) {
   for (const char* name : {"web", "db"}) RunPod(name);
   int pods = 0;
-  for (const char* point :
-       {"pleg.relist.before", "pleg.inspect.before", "pleg.put.before", "pleg.put.after"}) {
-    for (const int n : {1, 2, 3}) {
+  const struct {
+    const char* point;
+    int passes;
+  } kCases[] = {{"pleg.relist.before", 3}, {"pleg.inspect.before", 3},  {"pleg.put.before", 3},
+                {"pleg.put.after", 3},     {"pleg.complete.before", 2}, {"pleg.complete.after", 2}};
+  for (const auto& [point, passes] : kCases) {
+    for (int n = 1; n <= passes; ++n) {
       SCOPED_TRACE(fmt::format("killed at {}, pass {}", point, n));
       const std::string name = fmt::format("pod{}", ++pods);
       deaths_ = 0;
@@ -58,6 +62,27 @@ TEST_F(PlegCrash, AtEveryFailPointTheNextStartShowsEverything) {
       ExpectTrue();
       Kill();
     }
+  }
+}
+
+TEST_F(PlegCrash, AtTheRemovalOfARecordTheNextStartShowsNoMore) {
+  int pods = 0;
+  for (const char* point : {"pleg.remove.before", "pleg.remove.after"}) {
+    SCOPED_TRACE(point);
+    const std::string name = fmt::format("pod{}", ++pods);
+    deaths_ = 0;
+    CrashAt(point, 1);
+    Start(Streams::kCri);
+    const auto sandbox = RunPod(name);
+    RunSupervised(1s);
+    ASSERT_NE(Find(name), nullptr);
+    ASSERT_TRUE(runtime_.StopPodSandbox(sandbox, Soon()).ok());
+    ASSERT_TRUE(runtime_.RemovePodSandbox(sandbox, Soon()).ok());
+    RunSupervised(12s);
+    EXPECT_EQ(deaths_, 1);
+    EXPECT_EQ(Find(name), nullptr);
+    ExpectTrue();
+    Kill();
   }
 }
 

@@ -30,9 +30,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
     sources.push_back({"containerd", std::make_unique<cri::StreamThread>(
                                          cri::MakeContainerdEventStream(channel, clock), clock)});
   }
-  PlegDeps deps{.clock = clock,
-                .loop = context.loop(),
-                .strands = context.strands(),
+  PlegDeps deps{.env = context.env(),
                 .reader = *reader,
                 .read_tail = fs::MakeTailReader({context.flags().root_dir + "/pods",
                                                  context.flags().state_dir + "/pods",
@@ -40,8 +38,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakePleg(daemon::ServiceContext& cont
                 .sources = std::move(sources),
                 .table = std::move(table),
                 .bus = context.bus(),
-                .log = context.log(),
-                .metrics = context.metrics(),
                 .seed = RandomSeed()};
   auto service = std::make_unique<PlegService>(std::move(deps), config);
   return ServePleg(context.loop(), std::move(reader), std::move(service));

@@ -62,16 +62,16 @@ class PlegTest : public ::testing::Test {
         sources.push_back({"cri", std::move(cri)});
         sources.push_back({"containerd", Source(test, {.unimplemented = true})});
       }
-      PlegDeps deps{.clock = test.clock_,
-                    .loop = loop,
-                    .strands = strands,
+      PlegDeps deps{.env = {.clock = test.clock_,
+                            .loop = loop,
+                            .strands = strands,
+                            .log = test.log_,
+                            .metrics = registry},
                     .reader = test.runtime_,
                     .read_tail = {},
                     .sources = std::move(sources),
                     .table = *bus::Own<v1::RuntimeRecord>(bus, "runtime"),
-                    .bus = bus,
-                    .log = Log(test.sink_),
-                    .metrics = registry};
+                    .bus = bus};
       service = std::make_unique<PlegService>(std::move(deps), PlegConfig{});
       loop.Post([this] { service->Start(); });
     }
@@ -168,6 +168,7 @@ class PlegTest : public ::testing::Test {
   ChargingWaiter waiter_{all_};
   cri::FakeRuntime runtime_{clock_, {.waiter = &waiter_}};
   FakeLogSink sink_;
+  const Log log_{sink_};
   bus::FakeBusNetwork network_{clock_, 1};
   exec::FakeLoop reader_loop_{all_, all_.NewOwner("status")};
   bus::FakeBus reader_bus_{network_, "status", reader_loop_};

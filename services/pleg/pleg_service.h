@@ -22,6 +22,7 @@
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
 #include "services/pleg/events/event_feed.h"
@@ -40,16 +41,12 @@ class RuntimeRecord;
 namespace splitlet::pleg {
 
 struct PlegDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   cri::Reader& reader;
   cri::TailReader read_tail;  // of termination messages and logs
   std::vector<NamedSource> sources;
   bus::Table<v1::RuntimeRecord> table;
-  bus::Bus& bus;  // for the signal
-  Log log;
-  prometheus::Registry& metrics;
+  bus::Bus& bus;      // for the signal
   uint64_t seed = 1;  // of trace ids
 };
 

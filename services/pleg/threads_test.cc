@@ -37,16 +37,16 @@ class Threads : public testing::Test {
       sources.push_back({"cri", std::make_unique<cri::FakeEventSource>(
                                     test.runtime_, cri::FakeEventSource::Options{})});
       service = std::make_unique<PlegService>(
-          PlegDeps{.clock = test.clock_,
-                   .loop = test.loop_,
-                   .strands = test.strands_,
+          PlegDeps{.env = {.clock = test.clock_,
+                           .loop = test.loop_,
+                           .strands = test.strands_,
+                           .log = test.log_,
+                           .metrics = test.registry_},
                    .reader = test.runtime_,
                    .read_tail = {},
                    .sources = std::move(sources),
                    .table = *bus::Own<v1::RuntimeRecord>(bus, "runtime"),
-                   .bus = bus,
-                   .log = Log(test.sink_),
-                   .metrics = test.registry_},
+                   .bus = bus},
           PlegConfig{});
     }
     bus::FakeBus bus, reader_bus;
@@ -100,6 +100,7 @@ class Threads : public testing::Test {
   cri::FakeRuntime runtime_{clock_, {}};
   bus::FakeBusNetwork network_{clock_, 1};
   FakeLogSink sink_;
+  const Log log_{sink_};
   prometheus::Registry registry_;
   exec::LoopThread loop_{clock_};
   exec::StrandPool strands_{exec::StrandPool::Options{}};

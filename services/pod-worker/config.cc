@@ -126,8 +126,8 @@ Status CheckMachine(const daemon::Flags& flags, const config::KubeletConfig& kub
   const auto& machine = kubelet.machine;
   if (machine.fail_cgroup_v1 && !node.cgroups.v2)
     return FailedPrecondition(
-        "failCgroupV1: this machine has version 1 of cgroups, and the file says not to start with "
-        "it");
+        "failCgroupV1: true, but this machine has version 1 of cgroups: boot it with version 2, or "
+        "set failCgroupV1: false");
   ASSIGN_OR_RETURN(node.swap_bytes, ReadSwapBytes(files), "swap");
   node.cgroups.limited_swap = machine.swap_behavior == "LimitedSwap";
   return CheckSwap({.fail_on_swap = machine.fail_swap_on.value_or(!flags.kubeconfig.empty()),
@@ -164,7 +164,9 @@ StatusOr<Config> LoadConfig(const daemon::Flags& flags, const config::KubeletCon
   const std::string logs = kubelet.pod_logs_dir;
   const Cgroups cgroups = ReadCgroups(files, kubelet.single_process_oom_kill.value_or(false));
   if (!cgroups.v2 && !kubelet.single_process_oom_kill.value_or(true))
-    return InvalidArgument("singleProcessOOMKill: false needs version 2 of cgroups");
+    return InvalidArgument(
+        "singleProcessOOMKill: false needs version 2 of cgroups, and this machine has version 1: "
+        "boot it with version 2, or set singleProcessOOMKill: true");
   ASSIGN_OR_RETURN(const auto machine, node::ReadMachine(files, flags.root_dir), "machine");
   ASSIGN_OR_RETURN(const auto resources, node::ComputeNodeResources(machine, LimitsOf(kubelet)),
                    "allocatable");

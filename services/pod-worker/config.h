@@ -10,7 +10,7 @@
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/provider_config.h"
 #include "services/pod-worker/node/machine_setup.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/user_namespaces/user_ids.h"
 
 namespace splitlet::pod_worker {

@@ -12,33 +12,33 @@ namespace splitlet::pod_worker {
 namespace {
 
 SyncDeps DepsOfSync(GroundParts& p) {
-  return {.reader = p.deps.reader,
+  return {.reader = p.deps.runtime.reader,
           .observer = p.observer,
-          .runner = p.deps.runner,
-          .remover = p.deps.remover,
-          .images = p.deps.images,
-          .files = p.deps.files,
+          .runner = p.deps.runtime.runner,
+          .remover = p.deps.runtime.remover,
+          .images = p.deps.runtime.images,
+          .files = p.deps.disk.files,
           .volumes = p.volumes,
           .cgroups = p.cgroups,
-          .read_within = p.deps.read_within,
+          .read_within = p.deps.disk.read_within,
           .records = p.records,
           .pull_records = p.pull_records,
           .access_policy = p.config.image_access,
-          .clock = p.deps.clock,
+          .clock = p.deps.env.clock,
           .node = p.config.node,
           .events = p.deps.events,
           .metrics = p.metrics,
-          .log = p.deps.log,
+          .log = p.deps.env.log,
           .request_timeout = p.config.request_timeout};
 }
 
 VolumeManager::Deps VolumeDeps(GroundParts& p) {
-  return {.files = p.deps.files,
-          .mounts = p.deps.mounts,
-          .ownership = p.deps.ownership,
-          .clock = p.deps.clock,
+  return {.files = p.deps.disk.files,
+          .mounts = p.deps.disk.mounts,
+          .ownership = p.deps.disk.ownership,
+          .clock = p.deps.env.clock,
           .node = p.config.node,
-          .log = p.deps.log,
+          .log = p.deps.env.log,
           .metrics = p.metrics,
           .run = p.deps.run_program,
           .programs = p.deps.programs};
@@ -46,11 +46,11 @@ VolumeManager::Deps VolumeDeps(GroundParts& p) {
 
 PodCgroups::Deps CgroupDeps(GroundParts& p) {
   return {.kernel = p.deps.kernel,
-          .files = p.deps.files,
+          .files = p.deps.disk.files,
           .node = p.config.node,
-          .clock = p.deps.clock,
+          .clock = p.deps.env.clock,
           .metrics = p.metrics,
-          .log = p.deps.log,
+          .log = p.deps.env.log,
           .marks_dir = p.config.run_dir + "/pod-worker/cgroups",
           .slices = p.deps.slices};
 }
@@ -60,18 +60,18 @@ PodCgroups::Deps CgroupDeps(GroundParts& p) {
 GroundParts::GroundParts(Deps given, Config settings)
     : deps(std::move(given)),
       config(std::move(settings)),
-      records(deps.files, deps.clock, config.run_dir, config.state_dir),
-      pull_records(deps.files, deps.clock, config.node.pod_roots.root_dir),
-      node_credentials(deps.files, config.node.pod_roots.root_dir, config.home),
-      metrics(deps.metrics),
-      observer({deps.reader, deps.clock, deps.read_tail}),
+      records(deps.disk.files, deps.env.clock, config.run_dir, config.state_dir),
+      pull_records(deps.disk.files, deps.env.clock, config.node.pod_roots.root_dir),
+      node_credentials(deps.disk.files, config.node.pod_roots.root_dir, config.home),
+      metrics(deps.env.metrics),
+      observer({deps.runtime.reader, deps.env.clock, deps.runtime.read_tail}),
       volumes(VolumeDeps(*this)),
       cgroups(CgroupDeps(*this), config.cgroups),
       sync(DepsOfSync(*this)),
       runtime({.observer = observer,
-               .runner = deps.runner,
-               .long_calls = deps.long_calls,
-               .clock = deps.clock,
+               .runner = deps.runtime.runner,
+               .long_calls = deps.runtime.long_calls,
+               .clock = deps.env.clock,
                .events = deps.events,
                .request_timeout = config.request_timeout}),
       random(deps.seed),
@@ -81,43 +81,35 @@ GroundParts::GroundParts(Deps given, Config settings)
 namespace {
 
 NodeAddresses::Deps AddressDeps(GroundParts& p, PodLoop& loop) {
-  return {.loop = p.deps.loop,
-          .strands = p.deps.strands,
+  return {.env = p.deps.env,
           .podstatus = p.deps.podstatus,
           .save = [&p](const std::vector<std::string>& ips) { return p.records.SaveNodeIps(ips); },
-          .log = p.deps.log,
           .on_changed = [&loop] { loop.OnAddresses(); }};
 }
 
 WorkerStore::Deps StoreDeps(GroundParts& p, PodLoop& loop) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.strands,
+  return {.env = p.deps.env,
           .table = p.deps.table,
           .records = p.records,
           .workers = p.workers,
-          .log = p.deps.log,
-          .is_held = [&loop](const std::string& uid) { return loop.IsHeld(uid); },
-          .on_saved = [&loop](const std::string& uid) { loop.Advance(uid); }};
+          .pods = loop};
 }
 
 CredentialProviders::Deps ProviderDeps(GroundParts& p) {
   ApiCache* const api = p.deps.api_objects;
-  return {.clock = p.deps.clock,
+  return {.clock = p.deps.env.clock,
           .strands = p.deps.runtime_strands,
           .run = p.deps.run_program,
           .metrics = p.metrics,
-          .log = p.deps.log,
-          .loop = p.deps.loop,
+          .log = p.deps.env.log,
+          .loop = p.deps.env.loop,
           .accounts = api == nullptr ? nullptr : &api->accounts()};
 }
 
 ImagePuller::Deps PullerDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.runtime_strands,
-          .images = p.deps.images,
-          .long_calls = p.deps.long_calls,
+  return {.env = p.RuntimeEnv(),
+          .images = p.deps.runtime.images,
+          .long_calls = p.deps.runtime.long_calls,
           .events = p.deps.events,
           .metrics = p.metrics,
           .random = p.random,
@@ -126,7 +118,6 @@ ImagePuller::Deps PullerDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
           .node_credentials = p.node_credentials,
           .providers = steps.providers,
           .objects = [&p](const Worker& worker) { return p.objects.View(worker); },
-          .log = p.deps.log,
           .request_timeout = p.config.request_timeout,
           .waiting = [&loop](const PullRequest& pull) { return loop.WaitingFor(pull); },
           .on_pulled = [&loop](Worker& worker,
@@ -140,36 +131,28 @@ PullQueue::Options PullLimits(const Config& config) {
 }
 
 ProbeScheduler::Deps ProbeDeps(GroundParts& p, StepParts& steps) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
+  return {.env = p.deps.env,
           .commands = steps.exec_prober,
           .network = steps.network_prober,
           .results = steps.probe_results,
           .events = p.deps.events,
           .metrics = p.metrics,
-          .log = p.deps.log,
           .random = p.random,
           .node_ips = steps.addresses.Get()};
 }
 
 ResyncTimer::Deps ResyncDeps(GroundParts& p, PodLoop& loop) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.runtime_strands,
+  return {.env = p.RuntimeEnv(),
           .observer = p.observer,
           .random = p.random,
           .request_timeout = p.config.request_timeout,
           .period = p.config.sync_frequency,
-          .inspect = [&loop](const std::string& uid, auto listing) {
-            loop.Advance(uid, std::move(listing));
-          }};
+          .pods = loop};
 }
 
 PodTerminator::Deps TerminatorDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
   return {
-      .clock = p.deps.clock,
-      .loop = p.deps.loop,
-      .strands = p.deps.runtime_strands,
+      .env = p.RuntimeEnv(),
       .runtime = p.runtime,
       .volumes = p.volumes,
       .cgroups = p.cgroups,
@@ -177,7 +160,6 @@ PodTerminator::Deps TerminatorDeps(GroundParts& p, StepParts& steps, PodLoop& lo
       .events = p.deps.events,
       .metrics = p.metrics,
       .random = p.random,
-      .log = p.deps.log,
       .workers = p.workers,
       .store = steps.store,
       .hooks = steps.hooks,
@@ -185,40 +167,29 @@ PodTerminator::Deps TerminatorDeps(GroundParts& p, StepParts& steps, PodLoop& lo
       .stopped_sandboxes = p.stopped_sandboxes,
       .on_ended = [&steps](const std::string& uid,
                            const std::set<std::string>& ids) { steps.probes.OnEnded(uid, ids); },
-      .on_step_ended = [&loop](Worker& worker, bool again) { loop.OnStepEnded(worker, again); },
-      .inspect_again = [&loop](const std::string& uid,
-                               Duration wait) { loop.AdvanceAfter(uid, wait); }};
+      .pods = loop};
 }
 
 SyncRunner::Deps SyncRunnerDeps(GroundParts& p, StepParts& steps, PodLoop& loop) {
-  return {
-      .clock = p.deps.clock,
-      .loop = p.deps.loop,
-      .strands = p.deps.runtime_strands,
-      .sync = p.sync,
-      .objects = [&p](const Worker& worker) { return p.objects.View(worker); },
-      .node_ips = steps.addresses.Get(),
-      .records = p.records,
-      .metrics = p.metrics,
-      .random = p.random,
-      .log = p.deps.log,
-      .workers = p.workers,
-      .store = steps.store,
-      .puller = steps.puller,
-      .hooks = steps.hooks,
-      .events = p.deps.events,
-      .resyncs = steps.resyncs,
-      .end = [&steps](Worker& worker) { steps.terminator.Kill(worker, {}); },
-      .stop_containers =
-          [&steps](Worker& worker, StopSteps stops) {
-            steps.terminator.StopContainers(worker, std::move(stops));
-          },
-      .on_step_ended = [&loop](Worker& worker, bool again) { loop.OnStepEnded(worker, again); },
-      .inspect_again = [&loop](const std::string& uid,
-                               Duration wait) { loop.AdvanceAfter(uid, wait); },
-      .on_seen = [&loop](Worker& worker,
-                         const v1::ObservedPod& seen) { loop.OnSeen(worker, seen); },
-      .on_runtime_answer = [&loop](const std::string& trouble) { loop.OnRuntimeAnswer(trouble); }};
+  return {.env = p.RuntimeEnv(),
+          .sync = p.sync,
+          .objects = [&p](const Worker& worker) { return p.objects.View(worker); },
+          .node_ips = steps.addresses.Get(),
+          .records = p.records,
+          .metrics = p.metrics,
+          .random = p.random,
+          .workers = p.workers,
+          .store = steps.store,
+          .puller = steps.puller,
+          .hooks = steps.hooks,
+          .events = p.deps.events,
+          .resyncs = steps.resyncs,
+          .end = [&steps](Worker& worker) { steps.terminator.Kill(worker, {}); },
+          .stop_containers =
+              [&steps](Worker& worker, StopSteps stops) {
+                steps.terminator.StopContainers(worker, std::move(stops));
+              },
+          .pods = loop};
 }
 
 }  // namespace
@@ -228,22 +199,18 @@ StepParts::StepParts(GroundParts& p, PodLoop& loop)
       store(StoreDeps(p, loop)),
       providers(ProviderDeps(p), p.config.credential_providers),
       puller(PullerDeps(p, *this, loop), PullLimits(p.config)),
-      probe_results({.loop = p.deps.loop,
-                     .strands = p.deps.strands,
+      probe_results({.env = p.deps.env,
                      .records = p.records,
-                     .log = p.deps.log,
                      .on_published = [&loop](const std::string& uid,
                                              bool decides) { loop.OnProbed(uid, decides); }}),
-      exec_prober({.clock = p.deps.clock,
-                   .loop = p.deps.loop,
-                   .calls = p.deps.long_calls,
+      exec_prober({.clock = p.deps.env.clock,
+                   .loop = p.deps.env.loop,
+                   .calls = p.deps.runtime.long_calls,
                    .request_timeout = p.config.request_timeout}),
-      network_prober({.clock = p.deps.clock, .loop = p.deps.loop, .caller = p.deps.http}),
+      network_prober({.clock = p.deps.env.clock, .loop = p.deps.env.loop, .caller = p.deps.http}),
       probes(ProbeDeps(p, *this)),
-      hooks({.clock = p.deps.clock,
-             .loop = p.deps.loop,
-             .strands = p.deps.runtime_strands,
-             .long_calls = p.deps.long_calls,
+      hooks({.env = p.RuntimeEnv(),
+             .long_calls = p.deps.runtime.long_calls,
              .http = p.deps.http,
              .metrics = p.metrics}),
       resyncs(ResyncDeps(p, loop)),
@@ -253,45 +220,38 @@ StepParts::StepParts(GroundParts& p, PodLoop& loop)
 namespace {
 
 RemovalHolds::Deps HoldDeps(GroundParts& p, PodLoop& loop) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.strands,
-          .reader = p.deps.reader,
+  return {.env = p.deps.env,
+          .reader = p.deps.runtime.reader,
           .records = p.records,
           .stopped_sandboxes = p.stopped_sandboxes,
-          .log = p.deps.log,
           .request_timeout = p.config.request_timeout,
           .need = [&loop](const std::string& uid) { return loop.NeedOf(uid); },
-          .on_released = [&loop](const std::string& uid) { loop.OnPodChanged(uid); }};
+          .pods = loop};
 }
 
 LeftVolumes::Deps LeftVolumesDeps(GroundParts& p, PodLoop& loop) {
-  return {.loop = p.deps.loop,
-          .strands = p.deps.runtime_strands,
-          .runtime = p.runtime,
-          .volumes = p.volumes,
-          .is_held = [&loop](const std::string& uid) { return loop.IsHeld(uid); },
-          .need = [&loop](const std::string& uid) { return loop.NeedOf(uid); }};
+  return {
+      .env = p.RuntimeEnv(),
+      .runtime = p.runtime,
+      .volumes = p.volumes,
+      .pods = loop,
+      .is_over = [&loop](const std::string& uid) { return loop.NeedOf(uid) == PodNeed::kNothing; }};
 }
 
 UnreadableRecords::Deps UnreadableDeps(GroundParts& p, ControlParts::Calls& calls) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.strands,
+  return {.env = p.deps.env,
           .desired = p.deps.desired,
           .table = p.deps.table,
-          .reader = p.deps.reader,
+          .reader = p.deps.runtime.reader,
           .owner = p.deps.owner,
           .records = p.records,
-          .log = p.deps.log,
           .request_timeout = p.config.request_timeout,
           .crash_loop_max = p.config.crash_loop_max,
           .on_discarded = std::move(calls.on_discarded)};
 }
 
 FoundIncarnations::Deps FoundDeps(GroundParts& p, ControlParts& control) {
-  return {.loop = p.deps.loop,
-          .strands = p.deps.strands,
+  return {.env = p.deps.env,
           .runtime_strands = p.deps.runtime_strands,
           .desired = p.deps.desired,
           .table = p.deps.table,
@@ -299,15 +259,11 @@ FoundIncarnations::Deps FoundDeps(GroundParts& p, ControlParts& control) {
           .records = p.records,
           .runtime = p.runtime,
           .workers = p.workers,
-          .log = p.deps.log,
-          .is_unreadable = [&control](const std::string& key) {
-            return control.unreadable.Contains(key);
-          }};
+          .unreadable = control.unreadable};
 }
 
 GonePods::Deps GoneDeps(GroundParts& p, StepParts& steps, ControlParts& control) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
+  return {.env = p.deps.env,
           .runtime_strands = p.deps.runtime_strands,
           .desired = p.deps.desired,
           .table = p.deps.table,
@@ -329,15 +285,15 @@ struct Below {
 RequestHandler::Deps RequestDeps(const Below& below, ControlParts& control,
                                  const ControlParts::Calls& calls) {
   GroundParts& p = below.ground;
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
+  return {.clock = p.deps.env.clock,
+          .loop = p.deps.env.loop,
           .strands = p.deps.runtime_strands,
           .runtime = p.runtime,
           .desired = p.deps.desired,
           .table = p.deps.table,
           .events = p.deps.events,
           .metrics = p.metrics,
-          .log = p.deps.log,
+          .log = p.deps.env.log,
           .workers = p.workers,
           .store = below.steps.store,
           .found = control.found,
@@ -348,20 +304,15 @@ RequestHandler::Deps RequestDeps(const Below& below, ControlParts& control,
           .is_unreadable =
               [&control](const std::string& key) { return control.unreadable.Contains(key); },
           .add = calls.add,
-          .advance = [&loop = below.loop](const std::string& uid) { loop.Advance(uid); },
-          .inspect_again = [&loop = below.loop](const std::string& uid,
-                                                Duration wait) { loop.AdvanceAfter(uid, wait); }};
+          .pods = below.loop};
 }
 
 Recovery::Deps RecoveryDeps(const Below& below, ControlParts& control,
                             const ControlParts::Calls& calls) {
   GroundParts& p = below.ground;
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.strands,
-          .reader = p.deps.reader,
+  return {.env = p.deps.env,
+          .reader = p.deps.runtime.reader,
           .records = p.records,
-          .log = p.deps.log,
           .request_timeout = p.config.request_timeout,
           .crash_loop_max = p.config.crash_loop_max,
           .workers = p.workers,
@@ -372,23 +323,17 @@ Recovery::Deps RecoveryDeps(const Below& below, ControlParts& control,
           .add = calls.add,
           .on_read = calls.on_read,
           .on_listed = calls.on_listed,
-          .on_runtime_answer = [&loop = below.loop](const std::string& trouble) {
-            loop.OnRuntimeAnswer(trouble);
-          }};
+          .pods = below.loop};
 }
 
 CgroupKeeper::Deps KeeperDeps(GroundParts& p, ControlParts& control) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
-          .strands = p.deps.strands,
+  return {.env = p.deps.env,
           .runtime_strands = p.deps.runtime_strands,
-          .reader = p.deps.reader,
+          .reader = p.deps.runtime.reader,
           .cgroups = p.cgroups,
           .workers = p.workers,
           .events = p.deps.events,
-          .log = p.deps.log,
           .node_name = p.config.node.name,
-          .metrics = p.deps.metrics,
           .memory_qos = p.config.node.memory_qos,
           .request_timeout = p.config.request_timeout,
           .is_forgotten = [&p, &control](const std::string& uid) {
@@ -402,35 +347,25 @@ ControlParts::ControlParts(GroundParts& p, StepParts& steps, PodLoop& loop, Call
     : holds(HoldDeps(p, loop)),
       left_volumes(LeftVolumesDeps(p, loop)),
       unreadable(UnreadableDeps(p, calls)),
-      gate({.loop = p.deps.loop,
-            .strands = p.deps.runtime_strands,
-            .runtime = p.runtime,
-            .workers = p.workers,
-            .on_inspected = [&loop](const std::string& uid,
-                                    bool is_gone) { loop.OnNameInspected(uid, is_gone); }}),
-      confirmation({.clock = p.deps.clock,
-                    .loop = p.deps.loop,
-                    .strands = p.deps.strands,
-                    .owner = p.deps.owner}),
+      gate({.env = p.RuntimeEnv(), .runtime = p.runtime, .workers = p.workers, .pods = loop}),
+      confirmation({.env = p.deps.env, .owner = p.deps.owner}),
       found(FoundDeps(p, *this)),
       gone(GoneDeps(p, steps, *this)),
-      checker({.clock = p.deps.clock,
-               .loop = p.deps.loop,
-               .strands = p.deps.strands,
+      checker({.clock = p.deps.env.clock,
+               .loop = p.deps.env.loop,
+               .strands = p.deps.env.strands,
                .desired = p.deps.desired,
                .owner = p.deps.owner,
                .metrics = p.metrics,
-               .log = p.deps.log}),
+               .log = p.deps.env.log}),
       requests(RequestDeps({p, steps, loop}, *this, calls)),
       recovery(RecoveryDeps({p, steps, loop}, *this, calls)),
       keeper(KeeperDeps(p, *this)) {}
 
 PodLoop::Deps PodLoopDeps(GroundParts& p, StepParts& steps, ControlParts& control) {
-  return {.clock = p.deps.clock,
-          .loop = p.deps.loop,
+  return {.env = p.deps.env,
           .desired = p.deps.desired,
           .events = p.deps.events,
-          .crash_loop_max = p.config.crash_loop_max,
           .workers = p.workers,
           .objects = p.objects,
           .user_ids = p.user_ids,

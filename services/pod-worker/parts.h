@@ -1,7 +1,7 @@
 #pragma once
 
 /// The parts that pod-worker is made of, floor by floor. Each floor builds its parts from those
-/// below; a part calls upwards only through PodLoop and the functions that its Deps name.
+/// below; a part calls upwards only through PodAdvancer and the functions that its Deps name.
 /// Threads: made and destroyed on the loop.
 /// Errors:  none.
 /// Source:  services/pod-worker/README.md, "Floors".
@@ -18,22 +18,23 @@
 #include "libs/cri/long_calls.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/api_objects/pod_objects.h"
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/config.h"
-#include "services/pod-worker/control/desired_confirmation.h"
-#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/found_incarnations.h"
 #include "services/pod-worker/control/gone_pods.h"
 #include "services/pod-worker/control/grant_checker.h"
-#include "services/pod-worker/control/left_volumes.h"
+#include "services/pod-worker/control/recovery/left_volumes.h"
 #include "services/pod-worker/control/pod_loop.h"
-#include "services/pod-worker/control/recovery.h"
+#include "services/pod-worker/control/recovery/recovery.h"
 #include "services/pod-worker/control/removal_holds.h"
 #include "services/pod-worker/control/request_handler.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
-#include "services/pod-worker/control/unreadable_records.h"
+#include "services/pod-worker/control/recovery/unreadable_records.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics/metrics.h"
@@ -62,10 +63,26 @@ class WorkerRecord;
 
 namespace splitlet::pod_worker {
 
+/// The calls of the container runtime.
+struct RuntimeCalls {
+  cri::Reader& reader;
+  cri::Runner& runner;
+  cri::Remover& remover;
+  cri::Images& images;
+  cri::LongCalls& long_calls;
+  cri::TailReader read_tail;  // for termination messages
+};
+
+/// The files and mounts of the node.
+struct Disk {
+  fs::FileSystem& files;
+  fs::Mounts& mounts;
+  fs::Ownership& ownership;
+  fs::WithinReader read_within;
+};
+
 struct Deps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;  // files and short calls: never held up by the runtime
+  exec::Env env;  // strands: files and short calls, never held up by the runtime
   /// Calls to the runtime for one pod, but for stops and pulls, which hold no thread. Such a call
   /// may last as long as a network plugin takes to give up, and holds its thread all the time: the
   /// pool admits others beside those that last long.
@@ -74,20 +91,10 @@ struct Deps {
   bus::Table<v1::WorkerRecord> table;
   bus::View<v1::DesiredRecord> desired;
   bus::View<v1::PodStatusRecord> podstatus;
-  cri::Reader& reader;
-  cri::Runner& runner;
-  cri::Remover& remover;
-  cri::Images& images;
-  cri::LongCalls& long_calls;
-  cri::TailReader read_tail;  // for termination messages
-  fs::FileSystem& files;
-  fs::Mounts& mounts;
-  fs::Ownership& ownership;
-  fs::WithinReader read_within;
+  RuntimeCalls runtime;
+  Disk disk;
   peers::DesiredOwner& owner;  // config-source, asked before a destructive act
   daemon::EventRecorder& events;
-  prometheus::Registry& metrics;
-  Log log;
   http::Caller& http;  // of servers in pods, for probes and hooks
   uint64_t seed = 1;   // of jitter
   std::function<std::shared_ptr<const ObjectSource>()> objects = {};  // empty: this node has none
@@ -105,6 +112,14 @@ struct GroundParts {
   GroundParts(Deps deps, Config config);
   GroundParts(const GroundParts&) = delete;
   GroundParts& operator=(const GroundParts&) = delete;
+  /// For calls to the runtime instead of files.
+  exec::Env RuntimeEnv() const {
+    return {.clock = deps.env.clock,
+            .loop = deps.env.loop,
+            .strands = deps.runtime_strands,
+            .log = deps.env.log,
+            .metrics = deps.env.metrics};
+  }
 
   Deps deps;
   const Config config;

@@ -30,9 +30,9 @@ PodWorkerService::PodWorkerService(Deps deps, Config config)
       steps_(ground_, loop_),
       control_(ground_, steps_, loop_, Calls()),
       loop_(PodLoopDeps(ground_, steps_, control_)),
-      collect_(ground_.deps.loop, kCollectPeriod, [this] { Collect(); }),
-      missing_(ground_.deps.loop, kMissingPeriod, [this] { control_.requests.CheckMissing(); }),
-      keep_room_(ground_.deps.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {}
+      collect_(ground_.deps.env.loop, kCollectPeriod, [this] { Collect(); }),
+      missing_(ground_.deps.env.loop, kMissingPeriod, [this] { control_.requests.CheckMissing(); }),
+      keep_room_(ground_.deps.env.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {}
 
 PodWorkerService::~PodWorkerService() = default;
 
@@ -51,7 +51,7 @@ ControlParts::Calls PodWorkerService::Calls() {
 
 void PodWorkerService::Start() {
   Deps& deps = ground_.deps;
-  CHECK(deps.loop.IsCurrent());
+  CHECK(deps.env.loop.IsCurrent());
   deps.desired.OnChange([this](const bus::View<v1::DesiredRecord>::Change& change) {
     OnDesired(change.key, change.after, change.present_after, change.traceparent);
   });
@@ -59,7 +59,7 @@ void PodWorkerService::Start() {
     if (ground_.deps.desired.was_live()) loop_.OnDesiredReady();
   });
   deps.bus.OnSignal("pleg", "pod-changed", [this](const std::string& uid) { OnPodChanged(uid); });
-  deps.loop.RunAfter(kWaitForDesired, [this] { loop_.OnDesiredReady(); });
+  deps.env.loop.RunAfter(kWaitForDesired, [this] { loop_.OnDesiredReady(); });
   if (deps.desired.was_live()) loop_.OnDesiredReady();
   steps_.puller.Settle();
   steps_.addresses.Start();
@@ -68,7 +68,7 @@ void PodWorkerService::Start() {
 }
 
 void PodWorkerService::BeginStop() {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   loop_.BeginStop();
   steps_.puller.BeginStop();
   steps_.providers.BeginStop();
@@ -110,10 +110,11 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     worker->started = worker->started || control_.gate.IsLeftover(*worker);
   for (const auto& [uid, worker] : ground_.workers)
     if (ReplacesContainers(*worker)) steps_.store.PutWorkers(*worker);
-  PutFormerDevices(ground_.config.former_devices, deps.table, deps.log);  // before it is complete
-  deps.table.SetComplete({{std::string(bus::kAll)}, deps.clock.Now(), {}});
-  deps.log.Info("recovery done, `workers` is complete",
-                {KV("pods", ground_.workers.size()), KV("sandboxes", sandboxes.size())});
+  PutFormerDevices(ground_.config.former_devices, deps.table,
+                   deps.env.log);  // before it is complete
+  deps.table.SetComplete({{std::string(bus::kAll)}, deps.env.clock.Now(), {}});
+  deps.env.log.Info("recovery done, `workers` is complete",
+                    {KV("pods", ground_.workers.size()), KV("sandboxes", sandboxes.size())});
   loop_.AdvanceAll();
 }
 
@@ -155,32 +156,32 @@ Status PodWorkerService::MayServe(const std::string& uid) const {
 
 void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                                    const std::string& traceparent) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   if (const Status may = MayServe(request.uid()); !may.ok()) return done(may);
   control_.requests.OnUpdatePod(request, std::move(done), traceparent);
 }
 
 void PodWorkerService::OnKillPod(const v1::KillPodRequest& request, Done<v1::KillPodReply> done,
                                  const std::string& traceparent) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   if (const Status may = MayServe(request.uid()); !may.ok()) return done(may);
   control_.requests.OnKillPod(request, std::move(done), traceparent);
 }
 
 void PodWorkerService::OnHoldForRemoval(const v1::HoldRequest& request, Done<v1::HoldReply> done) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   if (!control_.recovery.is_listed())
     return done(Unavailable("the runtime has not been listed yet"));
   control_.holds.OnHoldForRemoval(request, std::move(done));
 }
 
 void PodWorkerService::OnReleaseHold(const std::string& hold_id) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   control_.holds.OnReleaseHold(hold_id);
 }
 
 void PodWorkerService::OnTakeDownVolumes(const std::string& uid, const Done<Progress>& done) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   if (const Status may = MayServe(uid); !may.ok()) return done(may);
   if (!control_.recovery.is_listed())
     return done(Unavailable("the runtime has not been listed yet"));
@@ -205,7 +206,7 @@ void PodWorkerService::OnDesired(const std::string& key,
 }
 
 void PodWorkerService::DiscardRecord(const std::string& uid, Done<std::vector<std::string>> done) {
-  CHECK(ground_.deps.loop.IsCurrent());
+  CHECK(ground_.deps.env.loop.IsCurrent());
   if (!control_.recovery.is_read())
     return done(Unavailable("the files of this boot are not read yet"));
   control_.unreadable.Discard(bus::KeyOf(uid), std::move(done));

@@ -31,9 +31,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                    "view pressure");
   auto peers = peers::MakePeerHealth(
       context.clock(), [&context](const std::string& process) { return context.Peer(process); });
-  StatusDeps deps{.clock = context.clock(),
-                  .loop = context.loop(),
-                  .strands = context.strands(),
+  StatusDeps deps{.env = context.env(),
                   .files = context.files(),
                   .table = std::move(table),
                   .desired = std::move(desired),
@@ -45,9 +43,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeStatusService(daemon::ServiceCont
                   .list_addresses = node::ListInterfaceAddresses,
                   .resolve_name = node::Remembering([](const std::string& name) {
                     return process::LookUpHost(process::RunProgram, name);
-                  }),
-                  .log = context.log(),
-                  .metrics = context.metrics()};
+                  })};
   if (const daemon::Flags& flags = context.flags(); !flags.kubeconfig.empty()) {
     ASSIGN_OR_RETURN(deps.node_api, ConnectApi(context, flags.kubeconfig),
                      "API client of the node");

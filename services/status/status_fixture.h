@@ -113,9 +113,11 @@ class StatusServiceTest : public ::testing::Test {
   void Start() {
     process = std::make_unique<Process>(*this);
     auto& bus = process->bus;
-    StatusDeps deps{.clock = clock,
-                    .loop = process->loop,
-                    .strands = process->strands,
+    StatusDeps deps{.env = {.clock = clock,
+                            .loop = process->loop,
+                            .strands = process->strands,
+                            .log = log,
+                            .metrics = process->registry},
                     .files = files,
                     .table = *bus::Own<v1::PodStatusRecord>(bus, "podstatus"),
                     .desired = *bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
@@ -124,9 +126,7 @@ class StatusServiceTest : public ::testing::Test {
                     .runtime = *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"),
                     .pressure = *bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
                     .peers = std::make_unique<FakePeers>(answers),
-                    .list_addresses = [] { return std::vector<node::InterfaceAddress>(); },
-                    .log = Log(log_sink),
-                    .metrics = process->registry};
+                    .list_addresses = [] { return std::vector<node::InterfaceAddress>(); }};
     AddApi(deps);
     process->service = std::make_unique<StatusService>(std::move(deps), config);
     process->loop.Post([this] { process->service->Start(); });
@@ -243,6 +243,7 @@ class StatusServiceTest : public ::testing::Test {
   bus::FakeBusNetwork network{clock, 1};
   fs::FakeFileSystem files{clock};
   FakeLogSink log_sink;
+  const Log log{log_sink};
   Answers answers;
   StatusConfig config;
   std::unique_ptr<Owner<v1::DesiredRecord>> desired;

@@ -11,27 +11,20 @@ namespace splitlet::status {
 StatusService::StatusService(StatusDeps deps, StatusConfig config)
     : deps_(std::move(deps)),
       config_(std::move(config)),
-      metrics_(deps_.metrics, config_.node_name),
-      events_(deps_.clock),
-      event_file_({.clock = deps_.clock,
-                   .loop = deps_.loop,
-                   .strands = deps_.strands,
+      metrics_(deps_.env.metrics, config_.node_name),
+      events_(deps_.env.clock),
+      event_file_({.env = deps_.env,
                    .files = deps_.files,
-                   .log = deps_.log,
                    .directory = config_.run_dir + "/status/events",
                    .list = [this] { return events_.List(""); },
                    .on_read = [this](auto events) { OnEventsRead(std::move(events)); }}),
-      peers_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
+      peers_({.env = deps_.env,
               .peers = *deps_.peers,
               .metrics = metrics_,
               .on_answer = [this] { node_.Refresh(); },
               .on_features = [this] { pods_.MarkAll(); }},
              config_),
-      node_({.clock = deps_.clock,
-             .loop = deps_.loop,
-             .strands = deps_.strands,
+      node_({.env = deps_.env,
              .files = deps_.files,
              .table = deps_.table,
              .pressure = deps_.pressure,
@@ -40,14 +33,12 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .list_addresses = deps_.list_addresses,
              .resolve_name = deps_.resolve_name,
              .metrics = metrics_,
-             .log = deps_.log,
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
              .host_ips = [this] { return HostIps(FoundAddresses()); },
              .on_conditions = [this] { ReportNodeSoon(); }},
             config_),
-      pods_({.clock = deps_.clock,
-             .loop = deps_.loop,
+      pods_({.env = deps_.env,
              .table = deps_.table,
              .desired = deps_.desired,
              .admission = deps_.admission,
@@ -56,7 +47,6 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .addresses = host_ips_,
              .features = peers_.runtime().features,
              .metrics = metrics_,
-             .log = deps_.log,
              .sandbox_condition = config_.sandbox_condition,
              .on_published = [this](const std::string& key) { OnPublished(key); },
              .record_events = [this](auto events) { OnEvents(std::move(events)); }},
@@ -64,7 +54,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
       random_(config_.seed) {
   metrics_.node_name.Set(1);
   if (deps_.node_api != nullptr || deps_.lease_api != nullptr || deps_.pods_api != nullptr)
-    api_metrics_ = std::make_shared<apiclient::ClientMetrics>(deps_.metrics);
+    api_metrics_ = std::make_shared<apiclient::ClientMetrics>(deps_.env.metrics);
   MakeNodeApi();
   MakePodsApi();
   MakeIdentity();
@@ -115,17 +105,15 @@ void StatusService::ListenToViews() {
 
 std::shared_ptr<apiclient::Client> StatusService::PodsClient(const daemon::ApiRate& rate) {
   auto options = ApiOptions();
-  options.limiter =
-      std::make_shared<apiclient::RateLimiter>(deps_.clock, rate.qps, rate.burst, deps_.api_wait);
-  return std::make_shared<apiclient::Client>(deps_.clock, *deps_.pods_api, std::move(options));
+  options.limiter = std::make_shared<apiclient::RateLimiter>(deps_.env.clock, rate.qps, rate.burst,
+                                                             deps_.api_wait);
+  return std::make_shared<apiclient::Client>(deps_.env.clock, *deps_.pods_api, std::move(options));
 }
 
 void StatusService::MakePodsApi() {
   if (deps_.pods_api == nullptr) return;
   server_pods_ =
-      std::make_unique<PodsAtServer>(PodsAtServer::Deps{.clock = deps_.clock,
-                                                        .loop = deps_.loop,
-                                                        .strands = deps_.strands,
+      std::make_unique<PodsAtServer>(PodsAtServer::Deps{.env = deps_.env,
                                                         .client = PodsClient(config_.api_rate),
                                                         .events = PodsClient(config_.event_rate),
                                                         .finished = deps_.finished,
@@ -134,22 +122,16 @@ void StatusService::MakePodsApi() {
                                                         .desired = deps_.desired,
                                                         .workers = deps_.workers,
                                                         .node_name = config_.node_name,
-                                                        .metrics = deps_.metrics,
-                                                        .log = deps_.log,
                                                         .seed = config_.seed});
 }
 
 void StatusService::MakeIdentity() {
   if (config_.identity.kubeconfig.empty()) return;
-  identity_ = std::make_unique<Identity>(IdentityDeps{.clock = deps_.clock,
-                                                      .loop = deps_.loop,
-                                                      .strands = deps_.strands,
+  identity_ = std::make_unique<Identity>(IdentityDeps{.env = deps_.env,
                                                       .files = deps_.files,
                                                       .random = random_,
-                                                      .log = deps_.log,
                                                       .api = deps_.node_api.get(),
-                                                      .bootstrap = deps_.bootstrap_api.get(),
-                                                      .metrics = deps_.metrics},
+                                                      .bootstrap = deps_.bootstrap_api.get()},
                                          config_.identity, [this] { ReportNodeSoon(); });
 }
 
@@ -186,9 +168,7 @@ apiclient::Client::Options StatusService::ApiOptions() const {
 void StatusService::MakeNodeApi() {
   if (deps_.node_api != nullptr)
     node_sync_ = std::make_unique<NodeSync>(
-        NodeSync::Deps{.clock = deps_.clock,
-                       .loop = deps_.loop,
-                       .strands = deps_.strands,
+        NodeSync::Deps{.env = deps_.env,
                        .files = deps_.files,
                        .transport = *deps_.node_api,
                        .client = ApiOptions(),
@@ -196,26 +176,22 @@ void StatusService::MakeNodeApi() {
                        .runtime = peers_.runtime(),
                        .images = deps_.images.get(),
                        .metrics = metrics_.node_at_server,
-                       .log = deps_.log,
                        .on_node = [this](const kube::Node& node) { OnServerNode(node); },
                        .record_events = [this](auto events) { OnEvents(std::move(events)); }},
         config_);
   if (deps_.lease_api != nullptr)
-    lease_ = std::make_unique<NodeLease>(NodeLease::Deps{.clock = deps_.clock,
-                                                         .loop = deps_.loop,
-                                                         .strands = deps_.strands,
+    lease_ = std::make_unique<NodeLease>(NodeLease::Deps{.env = deps_.env,
                                                          .transport = *deps_.lease_api,
                                                          .client = ApiOptions(),
-                                                         .metrics = metrics_.node_at_server,
-                                                         .log = deps_.log},
+                                                         .metrics = metrics_.node_at_server},
                                          config_);
 }
 
 void StatusService::Start() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   event_file_.Start();
   pods_.Start();
-  reconcile_ = std::make_unique<exec::Periodic>(deps_.loop, config_.reconcile_period,
+  reconcile_ = std::make_unique<exec::Periodic>(deps_.env.loop, config_.reconcile_period,
                                                 [this] { OnReconcileTimer(); });
   node_.ReadSoon();
   peers_.AskAll();

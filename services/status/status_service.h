@@ -27,6 +27,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -49,9 +50,7 @@
 namespace splitlet::status {
 
 struct StatusDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   fs::FileSystem& files;
   bus::Table<v1::PodStatusRecord> table;
   bus::View<v1::DesiredRecord> desired;
@@ -62,8 +61,6 @@ struct StatusDeps {
   std::unique_ptr<peers::PeerHealth> peers;
   node::ListAddresses list_addresses;   // called on a strand
   node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
-  Log log;
-  prometheus::Registry& metrics;
   // A connection to the API server for each purpose; null: standalone node.
   std::unique_ptr<apiclient::Transport> node_api = nullptr, lease_api = nullptr, pods_api = nullptr;
   apiclient::WaitUntil api_wait =

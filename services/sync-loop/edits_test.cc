@@ -7,12 +7,40 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "services/sync-loop/sync_loop_fixture.h"
 
-/// The parts of an edited pod that reach pod-worker.
+/// The parts of an edited pod that reach pod-worker, and the parsing on the way.
 
 namespace splitlet::sync_loop {
 namespace {
 
 using Calls = std::vector<std::string>;
+
+/// With the two of pod-worker, four from the record in `desired` to the sandbox.
+TEST(SyncLoop, APodIsParsedOnceForItsRecordAndOnceForItsDecision) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  const uint64_t before = kube::PodBytes::parses();
+  node.Put({.uid = "web"});
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  EXPECT_LE(kube::PodBytes::parses() - before, 2u);
+}
+
+TEST(SyncLoop, ARecordOfNoPodStartsAndStopsNothing) {
+  Node node;
+  node.PutNode();
+  node.StartLoop();
+  node.Put({.uid = "web"});
+  EXPECT_EQ(node.Calls(), Calls{"CREATE web 1/1"});
+  auto record = node.desired.table.Get("web");
+  record->set_generation(2);
+  record->set_pod("\xff\xff");
+  record->set_state(v1::DesiredRecord::REMOVED);
+  ASSERT_TRUE(node.desired.table.Put("web", *record).ok());
+  node.Advance(10s);
+  EXPECT_EQ(node.Calls(), Calls{});
+  node.Put({.uid = "web", .generation = 2, .state = v1::DesiredRecord::REMOVED});
+  EXPECT_EQ(node.Calls(), Calls{"KILL web 1"});
+}
 
 TEST(SyncLoop, ResourcesStayAsAdmitted) {
   Node node;

@@ -45,9 +45,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeSyncLoop(daemon::ServiceContext& 
   ASSIGN_OR_RETURN(auto podstatus, bus::ViewOf<v1::PodStatusRecord>(context.bus(), "podstatus"),
                    "view");
   SyncLoopDeps deps{
-      .clock = context.clock(),
-      .loop = context.loop(),
-      .strands = context.strands(),
+      .env = context.env(),
       .files = context.files(),
       .table = std::move(table),
       .desired = std::move(desired),
@@ -57,8 +55,6 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeSyncLoop(daemon::ServiceContext& 
       .podstatus = std::move(podstatus),
       .worker = peers::MakeGrantClient(context.clock(), context.Peer("pod-worker")),
       .config_source = peers::MakeDesiredOwner(context.clock(), context.Peer("config-source")),
-      .log = context.log(),
-      .metrics = context.metrics(),
       .events = context.events()};
   auto config = MakeSyncLoopConfig(context.flags(), context.config(), state_id);
   return std::make_unique<Process>(context, std::move(deps), std::move(config));

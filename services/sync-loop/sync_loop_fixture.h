@@ -143,9 +143,11 @@ class Node {
     strands_ = std::make_unique<exec::FakeStrands>(*loop_);
     bus_ = std::make_unique<bus::FakeBus>(network, "sync-loop", *loop_);
     registry_ = std::make_unique<prometheus::Registry>();
-    SyncLoopDeps deps{.clock = clock,
-                      .loop = *loop_,
-                      .strands = *strands_,
+    SyncLoopDeps deps{.env = {.clock = clock,
+                              .loop = *loop_,
+                              .strands = *strands_,
+                              .log = log,
+                              .metrics = *registry_},
                       .files = files,
                       .table = *bus::Own<v1::AdmissionRecord>(*bus_, "admission"),
                       .desired = *bus::ViewOf<v1::DesiredRecord>(*bus_, "desired"),
@@ -159,8 +161,6 @@ class Node {
                             ++config.asked;
                             return config.known;
                           }),
-                      .log = Log(log_sink),
-                      .metrics = *registry_,
                       .events = events};
     service = std::make_unique<SyncLoopService>(
         std::move(deps), SyncLoopConfig{.node_name = "n1",
@@ -269,6 +269,7 @@ class Node {
   Owner<v1::PressureRecord> pressure{network, "gc", "pressure", owners};
   fs::FakeFileSystem files{clock};
   FakeLogSink log_sink;
+  const Log log{log_sink};
   FakeEvents events;
   FakePodWorker worker{workers, owners};
   v1::NodeFeatures features;   // for the next PutNode

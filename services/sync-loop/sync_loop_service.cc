@@ -10,30 +10,21 @@ namespace splitlet::sync_loop {
 
 SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config)
     : deps_(std::move(deps)),
-      metrics_(deps_.metrics, ReasonLabels()),
-      store_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
-              .files = deps_.files,
-              .table = deps_.table,
-              .log = deps_.log},
-             config.admissions_dir, [this](const std::string& key) { OnSaved(key); }),
+      metrics_(deps_.env.metrics, ReasonLabels()),
+      store_({.env = deps_.env, .files = deps_.files, .table = deps_.table}, config.admissions_dir,
+             [this](const std::string& key) { OnSaved(key); }),
       victims_(known_, store_, deps_.events),
-      grants_({.clock = deps_.clock,
-               .loop = deps_.loop,
-               .strands = deps_.strands,
+      grants_({.env = deps_.env,
                .client = *deps_.worker,
                .workers = deps_.workers,
                .known = known_,
                .store = store_,
                .victims = victims_,
                .metrics = metrics_,
-               .log = deps_.log,
                .on_sent = [this](const std::string& key) { admitter_.OnHolderChanged(key); }},
               config.seed),
       admitter_(
-          {.clock = deps_.clock,
-           .loop = deps_.loop,
+          {.env = deps_.env,
            .desired = deps_.desired,
            .workers = deps_.workers,
            .pressure = deps_.pressure,
@@ -43,12 +34,9 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
            .victims = victims_,
            .may_be_granted = [this](const std::string& key) { return grants_.MayBeGranted(key); },
            .events = deps_.events,
-           .metrics = metrics_,
-           .log = deps_.log},
+           .metrics = metrics_},
           config),
-      orphans_({.clock = deps_.clock,
-                .loop = deps_.loop,
-                .strands = deps_.strands,
+      orphans_({.env = deps_.env,
                 .config_source = *deps_.config_source,
                 .worker = *deps_.worker,
                 .desired = deps_.desired,
@@ -56,10 +44,9 @@ SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config
                 .runtime = deps_.runtime,
                 .known = known_,
                 .store = store_,
-                .metrics = metrics_,
-                .log = deps_.log},
+                .metrics = metrics_},
                {config.node_annotation, config.kill_unmanaged_pods}),
-      tick_(deps_.loop, kTick, [this] { OnTick(); }) {
+      tick_(deps_.env.loop, kTick, [this] { OnTick(); }) {
   FollowViews();
 }
 
@@ -79,7 +66,7 @@ void SyncLoopService::FollowViews() {
 }
 
 void SyncLoopService::Start() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   grants_.Start();
   store_.Read([this] { OnAdmissionsRead(); });
   admitter_.Start();
@@ -115,8 +102,10 @@ LoopView SyncLoopService::GetState() const {
 void SyncLoopService::OnResync() { tick_.Kick(); }
 
 void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Change& change) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const std::string& key = change.key;
+  PodDigest before;
+  if (const PodDigest* known = known_.Pod(key)) before = *known;
   known_.OnDesired(change);
   admitter_.OnHolderChanged(key);
   const PodDigest* pod = known_.Pod(key);
@@ -127,18 +116,15 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
     return;
   }
   if (pod->state == PodDigest::State::kUnknown)
-    deps_.log.Error("cannot parse a record of `desired`, its pod is left as it is",
+    deps_.env.log.Error("cannot parse a record of `desired`, its pod is left as it is",
                     {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
-  const bool edited = change.before != nullptr && change.after != nullptr &&
-                      change.before->incarnation() == change.after->incarnation() &&
-                      change.before->generation() < change.after->generation();
-  if (edited) admitter_.OnEdited(key, *change.before, *change.after);
+  if (IsEdited(before, *pod)) admitter_.OnEdited(key, before.pod);
   admitter_.OnDesired(key);
   grants_.Check(key);
 }
 
 void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change& change) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const std::string& key = change.key;
   if (key == bus::kNodeKey) return admitter_.OnDevices(change.after.get());
   const bool held_resources = admitter_.HoldsResources(key);
@@ -150,7 +136,7 @@ void SyncLoopService::OnWorkersChanged(const bus::View<v1::WorkerRecord>::Change
 }
 
 void SyncLoopService::OnRuntimeChanged(const bus::View<v1::RuntimeRecord>::Change& change) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   known_.OnRuntime(change);
   admitter_.OnHolderChanged(change.key);
   const bool work = change.after == nullptr || MakesWork(change.before.get(), *change.after);
@@ -196,7 +182,7 @@ void SyncLoopService::DiscardRecord(const std::string& uid,
 }
 
 void SyncLoopService::OnTick() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   grants_.CheckAll();
   admitter_.DecideAllWaiting();
   admitter_.ForgetOldAdmissions();

@@ -22,6 +22,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/peers/desired_owner.h"
@@ -40,9 +41,7 @@ namespace splitlet::sync_loop {
 inline constexpr Duration kTick = std::chrono::seconds{2};
 
 struct SyncLoopDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   fs::FileSystem& files;
   bus::Table<v1::AdmissionRecord> table;
   bus::View<v1::DesiredRecord> desired;
@@ -52,8 +51,6 @@ struct SyncLoopDeps {
   bus::View<v1::PodStatusRecord> podstatus;
   std::unique_ptr<peers::GrantClient> worker;
   std::unique_ptr<peers::DesiredOwner> config_source;
-  Log log;
-  prometheus::Registry& metrics;
   daemon::EventRecorder& events;
 };
 

@@ -602,35 +602,6 @@ TEST(SyncLoop, RemovedAndUnconfirmedPodsAreNeverStarted) {
     EXPECT_EQ(node.Decision(uid), "none");
 }
 
-/// Whatever line it is killed at, a pod ends up admitted once and granted.
-TEST(SyncLoop, ACrashAtAnyFailPointOnlyDelays) {
-  for (const char* point : {"sync-loop.save-admission.before", "sync-loop.save-admission.after",
-                            "sync-loop.put-admission.before", "sync-loop.put-admission.after",
-                            "sync-loop.update-pod.before", "sync-loop.update-pod.after"}) {
-    SCOPED_TRACE(point);
-    Node node;
-    node.PutNode();
-    node.StartLoop();
-    bool crashed = false;
-    FailPoints points({.crash =
-                           [&crashed] {
-                             crashed = true;
-                             throw exec::Scheduler::CrashedHere{};
-                           },
-                       .delay = [](int64_t) {}});
-    FailPoints::SetCurrent(&points);
-    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
-    node.Put({.uid = "web"});
-    node.Settle();
-    FailPoints::SetCurrent(nullptr);
-    EXPECT_TRUE(crashed);
-    node.Restart();
-    node.Advance(5s);
-    EXPECT_EQ(node.Decision("web"), "admitted");
-    EXPECT_EQ(node.Calls().front(), "CREATE web 1/1");
-  }
-}
-
 TEST(SyncLoop, TheTraceOfAChangeIsOnItsDecisionAndItsCalls) {
   Random random(3);
   const std::string first = MakeTraceparent(random), second = MakeTraceparent(random),

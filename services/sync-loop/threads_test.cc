@@ -66,9 +66,11 @@ class Threads : public testing::Test {
           podstatus(test.network_, "status", "podstatus", test.loop_),
           pressure(test.network_, "gc", "pressure", test.loop_),
           bus(test.network_, "sync-loop", test.loop_),
-          service({.clock = test.clock_,
-                   .loop = test.loop_,
-                   .strands = test.strands_,
+          service({.env = {.clock = test.clock_,
+                           .loop = test.loop_,
+                           .strands = test.strands_,
+                           .log = test.log_,
+                           .metrics = test.registry_},
                    .files = test.files_,
                    .table = *bus::Own<v1::AdmissionRecord>(bus, "admission"),
                    .desired = *bus::ViewOf<v1::DesiredRecord>(bus, "desired"),
@@ -79,8 +81,6 @@ class Threads : public testing::Test {
                    .worker = std::make_unique<BusySeam>(test.worker_),
                    .config_source = std::make_unique<peers::FakeDesiredOwner>(
                        [](const std::string&, const Deadline&) { return true; }),
-                   .log = Log(test.sink_),
-                   .metrics = test.registry_,
                    .events = test.events_},
                   {.node_name = "n1",
                    .node_annotation = kOurs,
@@ -143,6 +143,7 @@ class Threads : public testing::Test {
   bus::FakeBusNetwork network_{clock_, 1};
   fs::FakeFileSystem files_{clock_};
   FakeLogSink sink_;
+  const Log log_{sink_};
   FakeEvents events_;
   prometheus::Registry registry_;
   BusyWorker worker_;

@@ -1,6 +1,6 @@
-// How fast a change reaches the views, over a real nats-server and real sockets, and what TLS costs
-// there: the same without it in the same run. All six loops are threads of this program; for memory
-// they are processes of their own. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
+// Measures how fast a change reaches the views, over a real nats-server and real sockets, with TLS
+// and without it in the same run. All six loops are threads of this program; the memory measurement
+// uses separate processes. Usage: bus_bench [--seconds=5] [--rate=10000] [--readers=5]
 
 #include <poll.h>
 #include <signal.h>
@@ -29,12 +29,12 @@ namespace {
 
 using namespace bus;
 
-constexpr size_t kRecordBytes = 4096;  // a pod of middling size
+constexpr size_t kRecordBytes = 4096;  // a pod of medium size
 constexpr int kKeys = 110;
 
 void Pause() { poll(nullptr, 0, 1); }
 
-/// A process with one table, as owner or reader, and what it measures there.
+/// A process with one table, as owner or reader, and its measurements.
 class Process {
  public:
   Process(const std::string& name, const std::string& dir, const std::string& url,
@@ -92,7 +92,7 @@ class Process {
   bool Live() {
     return process_.Ask([this] { return view_->state() == ViewState::kLive; });
   }
-  /// How many keys of the owner's table are not the same here.
+  /// Number of the owner's keys that differ here.
   size_t Differences(Process& owner) {
     std::map<std::string, std::string> wanted;
     owner.On([&] {
@@ -107,7 +107,7 @@ class Process {
     });
     return differences;
   }
-  /// Milliseconds on the owner's loop, of each Put since the last call. The loop is idle.
+  /// Duration in ms, on the owner's idle loop, of each Put since the last call.
   std::vector<double> TakePutTimes() { return std::exchange(put_took_, {}); }
   exec::LoopThread& loop() { return process_.loop(); }
   const Clock& clock() const { return process_.clock(); }
@@ -169,7 +169,7 @@ struct Bench {
     return reader.TakeLatencies();
   }
 
-  /// A timer each millisecond on the owner's loop.
+  /// Puts every millisecond, by a timer on the owner's loop.
   void Stream(int rate, Duration length, std::promise<void>& done) {
     const auto end = owner.clock().Now() + length;
     struct Pace {
@@ -193,7 +193,7 @@ struct Bench {
     owner.loop().Post(pace->tick);
   }
 
-  /// What it took from put to view, for comparison.
+  /// The time from Put to view, for comparison.
   std::vector<double> Throughput(int rate, int seconds) {
     const std::string name = fmt::format("bus: {} changes/s of 4 KB to {} readers{}", rate,
                                          readers.size(), nats.ca().empty() ? ", without TLS" : "");
@@ -239,7 +239,8 @@ struct Bench {
                lists);
   }
 
-  /// A message is lost; `followed`: another one comes at once, else only the heartbeat tells.
+  /// Loses a message. `followed`: another message follows immediately; otherwise only the heartbeat
+  /// reveals the loss.
   std::vector<double> GapRepair(int count, bool followed) {
     auto& reader = *readers[0];
     std::vector<double> repaired;
@@ -314,7 +315,7 @@ int Option(int argc, char** argv, const std::string& name, int value) {
   return text.empty() ? value : std::stoi(text);
 }
 
-/// One of six processes of their own: connected, with a table or a view of it, until it is killed.
+/// Runs as one of six separate processes: connected, with a table or a view of it, until killed.
 int Idle(int argc, char** argv, const std::string& name) {
   const std::string dir = Text(argc, argv, "dir");
   Process process(name, dir, Text(argc, argv, "url"), Text(argc, argv, "ca"));
@@ -341,14 +342,14 @@ double PssMb(pid_t pid) {
   return 0;
 }
 
-/// Of six processes with the bus alone, and of the server.
+/// Memory of six processes with only the bus, and of the server.
 double MemoryOfSeven(harness::NatsTls tls) {
   const harness::TempDir dir("bench");
   harness::NatsServer nats(dir.path(), {}, tls);
   nats.Start();
   std::vector<pid_t> children;
   const std::vector<std::string> names = {"pleg", "r0", "r1", "r2", "r3", "r4"};
-  // By its path: what starts a child is another program for a moment.
+  // By its path, because a process that starts a child is briefly another program.
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   for (const std::string& name : names)
     children.push_back(harness::Spawn({.argv = {self, "--idle=" + name, "--dir=" + dir.path(),

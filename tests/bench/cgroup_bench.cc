@@ -1,5 +1,5 @@
-// What the cgroup of a pod costs in the kernel of this machine: made, limited and taken down, by
-// the same class as in pod-worker. Needs root. Usage: cgroup_bench
+// Measures a pod's cgroup in this machine's kernel: creating, limiting and removing it, by the same
+// class as pod-worker. Needs root. Usage: cgroup_bench
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kPods = 200;
 
-/// Of a Burstable pod with all limits that a kubelet sets.
+/// The limits of a Burstable pod with everything that a kubelet sets.
 const cgroup::Limits kLimits{.cpu_shares = 256,
                              .cpu_quota_us = 50'000,
                              .cpu_period_us = 100'000,

@@ -21,10 +21,10 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 using namespace std::chrono_literals;
 
-constexpr size_t kAtOnce = 8;  // requests of this client
+constexpr size_t kAtOnce = 8;  // limit of requests of this client at a time
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
-/// One that the kernel gives; nobody else is likely to be given it before the node takes it.
+/// A port that the kernel chooses; another program is unlikely to get it before the node binds it.
 uint16_t FreePort() {
   const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -163,7 +163,7 @@ void PodWatch::OnData(std::string_view data) {
   begun_ = true;
 }
 
-/// {"type":"MODIFIED","object":{...}}
+/// An event: {"type":"MODIFIED","object":{...}}
 void PodWatch::OnLine(std::string_view line, Clock::Time now) {
   constexpr std::string_view kObject = "\"object\":";
   const size_t at = line.find(kObject);

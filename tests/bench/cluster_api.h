@@ -1,8 +1,8 @@
 #pragma once
 
-/// fake-api and the node of it that a benchmark measures, as an administrator sees both.
-/// Threads: one; PodWatch keeps what its connection's thread tells it.
-/// Errors:  what cannot be started or is refused ends the benchmark.
+/// fake-api, and the node on it that a benchmark measures, as an administrator sees them.
+/// Threads: one; PodWatch stores what its connection's thread receives.
+/// Errors:  a program that cannot be started, or a refused request, ends the benchmark.
 
 #include <chrono>
 #include <map>
@@ -25,21 +25,21 @@
 
 namespace splitlet::bench {
 
-/// What takes longer ends the benchmark.
+/// Time limit, after which the benchmark ends.
 inline constexpr Duration kLimit = std::chrono::seconds{300};
 
-/// The node `node-1` of this server has the defaults of a kubelet; its HTTPS API is on a port of
-/// its own, for who shows `client()`.
+/// The node `node-1` has a kubelet's defaults. Its HTTPS API is on a port of its own, for clients
+/// with the certificate `client()`.
 class ClusterApi {
  public:
   ClusterApi();
 
-  std::string Config() const;  // a KubeletConfiguration without its kind
+  std::string Config() const;  // a KubeletConfiguration without its head
   std::vector<std::string> Flags() const;
   uint16_t node_api_port() const { return port_; }
   const https::TestIdentity& client() const { return client_; }
 
-  /// As quickly as eight connections take them; returns when all have answered.
+  /// Sends requests as fast as eight connections allow; returns when all are answered.
   void Create(const std::vector<std::string>& pods);
   void Delete(const std::vector<std::string>& names);
   apiclient::Transport& transport() { return *transport_; }
@@ -61,23 +61,24 @@ class ClusterApi {
   std::unique_ptr<apiclient::Transport> transport_;
 };
 
-/// A pod of the node with one container `app`; the rest of its container as JSON: `,"args":[]`.
+/// A pod of the node with one container `app`; further fields of the container as JSON:
+/// `,"args":[]`.
 std::string PodJson(const std::string& name, const std::string& of_container,
                     int64_t grace_seconds = 1);
 
-/// When the server first had what a pod is, by a watch over TLS.
+/// Records when the server first had each state of a pod, by a watch over TLS.
 class PodWatch {
  public:
   enum class State { kRunning, kReady, kGone };
 
-  /// Has begun on return. The server ends it after a while: one for each part.
+  /// The watch is open on return. The server ends it after a while, so each part has its own.
   explicit PodWatch(ClusterApi& api);
   ~PodWatch();
   PodWatch(const PodWatch&) = delete;
   PodWatch& operator=(const PodWatch&) = delete;
 
   Clock::Time Await(const std::string& name, State state);
-  /// Of all, the last.
+  /// The last time over all pods.
   Clock::Time AwaitAll(const std::vector<std::string>& names, State state);
 
  private:
@@ -87,7 +88,7 @@ class PodWatch {
 
   const Clock& clock_;
   const std::shared_ptr<CancelToken> ending_;
-  std::string rest_;  // of the connection's thread
+  std::string rest_;  // used by the connection's thread
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, State>, Clock::Time> seen_;
   bool begun_ = false, ended_ = false;

@@ -1,6 +1,7 @@
-// A node of an API server (fake-api): pods on real containerd against raw CRI calls of the same
-// run, which needs root, and what the connection costs, on a runtime that takes no time of its own
-// (fake-cri). Usage: cluster_bench [--rounds N] [--pods N] [--minutes N] [--part NAME ...]
+// Measures a node of an API server (fake-api). Pods on real containerd are compared with raw CRI
+// calls of the same run, which needs root. The cost of the connection is measured on a runtime that
+// takes no time (fake-cri). Usage: cluster_bench [--rounds N] [--pods N] [--minutes N] [--part NAME
+// ...]
 
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
@@ -41,8 +42,8 @@ constexpr const char* kIgnoresTerm = R"(,"command":["/bin/sh","-c","sleep 100000
 
 struct Plan {
   int rounds, pods;
-  double minutes;               // of the outage
-  std::set<std::string> parts;  // empty: all
+  double minutes;               // length of the outage
+  std::set<std::string> parts;  // empty: all parts
   bool Has(const std::string& part) const { return parts.empty() || parts.contains(part); }
 };
 
@@ -59,7 +60,7 @@ void CreateAll(ClusterApi& api, const std::vector<std::string>& names, const std
   api.Create(pods);
 }
 
-/// Returns when it lets the administrator in.
+/// Returns when node-api accepts the administrator.
 void StartNodeApi(harness::Node& node, const ClusterApi& api) {
   if (node.keeper().PidOf("node-api") == 0) node.StartProcess("node-api");
   CHECK(
@@ -77,14 +78,14 @@ double MsSince(const ClusterApi& api, Clock::Time began) {
   return Ms((api.clock().Now() - began).count());
 }
 
-// On real containerd.
+// Parts on real containerd.
 
 class OnContainerd {
  public:
   OnContainerd(ClusterApi& api, harness::RuntimeView& view, Raw& raw, const Plan& plan)
       : api_(api), view_(view), raw_(raw), plan_(plan) {}
 
-  /// `cat` in one container, against the same sessions straight to the runtime's server.
+  /// `cat` in one container, compared with the same sessions on the runtime's server itself.
   void Sessions(harness::Node& node, const std::string& endpoint) {
     constexpr size_t kSessions = 50;
     StartNodeApi(node, api_);
@@ -113,7 +114,7 @@ class OnContainerd {
     api_.Delete({"shell"});
   }
 
-  /// A pod of the node that raw pods are made like.
+  /// A pod of the node that serves as model for raw pods.
   void TakeModel(const std::string& endpoint, const std::string& folder) {
     PodWatch watch(api_);
     CreateAll(api_, {"model"}, kWaits);
@@ -142,8 +143,8 @@ class OnContainerd {
     Print(start);
   }
 
-  /// Of a container that uses all of its grace: 2 s, which is the least that a container is given.
-  /// The runtime alone takes some 250 ms more, to kill and to take the network down.
+  /// Time of a container that uses its whole grace period: 2 s, the minimum. The runtime itself
+  /// takes some 250 ms more, to kill it and to remove the network.
   void Delete() {
     constexpr int64_t kGrace = 2;
     PodWatch watch(api_);
@@ -166,7 +167,7 @@ class OnContainerd {
     Print(gone);
   }
 
-  /// By turns with raw calls, so that a slow minute is everybody's.
+  /// Alternates with raw calls, so that a slow minute affects both.
   void Burst() {
     Result burst{.name = fmt::format("cluster: {} pods at once, all Running stored", plan_.pods),
                  .unit = "ms"};
@@ -250,9 +251,9 @@ void RunOnContainerd(const Plan& plan) {
   CHECK(run("stop") == 0, "{}", harness::ReadFile(dir / "log"));
 }
 
-// On a runtime that takes no time.
+// Parts on a runtime that takes no time.
 
-/// Without an API server and without node-api, with that many pods.
+/// The same without API server and node-api, with that many pods.
 double StandaloneMb(int pods) {
   FakeNode fake;
   fake.node().StopProcess("node-api");
@@ -268,7 +269,7 @@ double StandaloneMb(int pods) {
   return Processes(fake.node()).AllMb();
 }
 
-/// The bytes of a memory over TLS, once for each connection.
+/// Sends bytes from memory over TLS, once for each connection.
 class RawTls {
  public:
   explicit RawTls(size_t bytes)
@@ -344,7 +345,7 @@ class OnFake {
     Print(memory);
   }
 
-  /// Each that came in a minute is told on stderr.
+  /// Prints each write of a minute on stderr.
   void SteadyState() {
     Result requests{
         .name = fmt::format("cluster: requests in 10 s beside lease and node, {} pods", plan_.pods),
@@ -359,7 +360,7 @@ class OnFake {
     int count = 0;
     std::istringstream all(*seen);
     for (std::string part; std::getline(all, part, '"');) {
-      if (part.find(" /") == std::string::npos) continue;  // between two of them
+      if (part.find(" /") == std::string::npos) continue;  // only between the two marks
       const bool heartbeat = part.find("/leases/") != std::string::npos ||
                              part.find("/api/v1/nodes/") != std::string::npos;
       std::fprintf(stderr, "%s%s\n", part.c_str(), heartbeat ? "" : " (counts)");
@@ -369,9 +370,9 @@ class OnFake {
     Print(requests);
   }
 
-  /// Before anything else is asked of `seen`: pod-worker has begun to watch services.
+  /// Before the first query of `seen`, because pod-worker must have begun to watch services.
   void AwaitServicesWatch() {
-    int requests = 0;  // a list, then a watch
+    int requests = 0;  // one for the list, one for the watch
     CHECK(WaitEvery(100ms, kLimit, [&] {
       const auto seen = api_.process().Send("seen");
       CHECK(seen.ok(), "{}", seen.status());
@@ -383,7 +384,7 @@ class OnFake {
     }));
   }
 
-  /// The CPU is that of 5,000 a second, also where the server makes fewer.
+  /// CPU is scaled to 5,000 events a second, even if the server makes fewer.
   void Services() {
     constexpr int kBatch = 250, kBatches = 400;
     constexpr auto kPeriod = 50ms;
@@ -404,7 +405,7 @@ class OnFake {
       if (left > Duration{0}) std::this_thread::sleep_for(left);
     }
     const double seconds = MsSince(api_, began) / 1000;
-    std::this_thread::sleep_for(1s);  // what has not been read yet
+    std::this_thread::sleep_for(1s);  // for events that are not read yet
     CHECK(VersionOf("services/busy") - first >= kBatch * kBatches, "some were no changes");
     Result changes{.name = "cluster: changes of a Service of 1 KB in a second", .unit = ""};
     changes.values = {kBatch * kBatches / seconds};
@@ -417,7 +418,7 @@ class OnFake {
     Print(cpu);
   }
 
-  /// From the first answer of 200 until the server has the pod ready.
+  /// From the first answer of 200 until the server shows the pod ready.
   void Probes() {
     std::mutex mutex;
     std::set<std::string> open;
@@ -452,7 +453,8 @@ class OnFake {
     api_.Delete(NamesOf("probed", plan_.rounds));
   }
 
-  /// To a streaming server of this program, against the same sessions straight to it.
+  /// Sessions to a streaming server in this program, compared with the same sessions without
+  /// node-api.
   void Exec() {
     constexpr size_t kSessions = 500;
     RaiseDescriptorLimit();
@@ -502,7 +504,7 @@ class OnFake {
         .name = fmt::format("cluster: a log of {} MB, against its bytes over TLS", bytes >> 20),
         .unit = "ms"};
     copy.ratio = 2;
-    (void)LogMs(bytes);  // what is there from the first one on
+    (void)LogMs(bytes);  // so that everything exists before the first measurement
     const double before = processes_.PeakMbOf("node-api");
     for (int i = 0; i < 5; ++i) {
       copy.floor.push_back(RawMs(raw, bytes));
@@ -537,7 +539,7 @@ class OnFake {
     auto client = std::make_unique<https::TestClient>(port);
     return client->connected && Upgraded(*client, "/exec/0") ? std::move(client) : nullptr;
   }
-  /// How many bytes are in its lines.
+  /// The number of bytes in its lines.
   static size_t WriteLog(const std::string& file) {
     constexpr size_t kLines = 640'000, kLine = 200;
     std::filesystem::create_directories(std::filesystem::path(file).parent_path());

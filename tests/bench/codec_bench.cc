@@ -1,4 +1,4 @@
-// The codec on a pod of about 10 KB.
+// Measures the codec with a pod of about 10 KB.
 
 #include <google/protobuf/message.h>
 

@@ -20,7 +20,7 @@ constexpr char kStdin = 0, kStdout = 1;
 constexpr uint8_t kWholeBinary = 0x82, kMasked = 0x80;
 constexpr uint8_t kLengthFollows = 126, kLongLengthFollows = 127;
 
-/// A client masks what it sends; a mask of zeros leaves it as it is.
+/// A client must mask its bytes; a mask of zeros leaves them unchanged.
 std::string StdinFrame(std::string_view line) {
   const auto length = static_cast<uint8_t>(1 + line.size());
   std::string frame{static_cast<char>(kWholeBinary), static_cast<char>(kMasked | length)};

@@ -1,7 +1,7 @@
 #pragma once
 
-/// exec sessions in a real container that are opened all at once, by WebSocket, as a runtime's
-/// streaming server speaks it.
+/// exec sessions in a real container, all opened at the same time, over the WebSocket protocol of a
+/// runtime's streaming server.
 /// Threads: one for each session while they open; the owner's afterwards.
 /// Errors:  a session that does not open or answer is counted, with a line on stderr.
 /// Source:  RFC 6455; Kubernetes API, remote command v4.channel.k8s.io.
@@ -16,19 +16,19 @@
 
 namespace splitlet::bench {
 
-/// `cat` in a container.
+/// A session with `cat` in a container.
 class WebSocketSession {
  public:
   /// Upgraded on return, unless !open(). `target`: path with query.
   WebSocketSession(std::unique_ptr<https::TestClient> client, const std::string& target);
 
   bool open() const { return open_; }
-  /// A line there and back, within a minute.
+  /// Sends a line and waits for its echo, for up to a minute.
   bool Echoes();
 
  private:
   bool ReadMore();
-  /// What the container wrote comes to `stdout_`; false: there is no whole frame yet.
+  /// Moves the container's output to `stdout_`; false: no complete frame yet.
   bool TakeFrame();
 
   const std::unique_ptr<https::TestClient> client_;
@@ -36,24 +36,25 @@ class WebSocketSession {
   bool open_ = false;
 };
 
-/// Open until the end of the object.
+/// Sessions that stay open until the object is destroyed.
 class ContainerSessions {
  public:
-  /// A connection that is ready for a request, and where to ask; any thread. Null: it was refused.
+  /// A connection that is ready for a request, and the request's target; called on any thread.
+  /// Null: refused.
   struct Way {
     std::unique_ptr<https::TestClient> client;
     std::string target;
   };
   using Connect = std::function<Way()>;
-  /// So many at once, each with a thread of its own. Returns when each has sent a line back or
-  /// failed.
+  /// Opens this many sessions at the same time, each on a thread of its own. Returns when each has
+  /// echoed a line or failed.
   ContainerSessions(size_t count, const Connect& connect);
 
-  /// From the first request until the last answer.
+  /// Time from the first request until the last answer.
   double answered_ms() const { return answered_ms_; }
-  size_t refused() const { return refused_; }  // not opened
-  size_t silent() const { return silent_; }    // opened, and sent nothing back
-  /// How many do not send one more line back, all being open.
+  size_t refused() const { return refused_; }  // number of sessions that were not opened
+  size_t silent() const { return silent_; }    // number of open sessions without an echo
+  /// Number of sessions that do not echo one more line while all are open.
   size_t SilentNow();
 
  private:

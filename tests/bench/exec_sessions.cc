@@ -27,18 +27,18 @@ constexpr std::string_view kSwitched =
 void SendAll(int connection, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n <= 0) return;  // the client has gone, which the next read shows
+    if (n <= 0) return;  // the client has left, as the next read shows
     bytes.remove_prefix(static_cast<size_t>(n));
   }
 }
 
-/// A connection of the server: the head of its request, until it is whole.
+/// A connection of the server: collects the head of its request.
 struct Connection {
   fs::Fd socket{-1};
   std::string head;
   bool switched = false;
 
-  /// False: the client has gone.
+  /// False: the client has left.
   bool Serve() {
     std::array<char, 16384> buffer;
     const ssize_t n = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
@@ -105,7 +105,7 @@ void EchoServer::Run() {
         connections[made].socket = fs::Fd(made);
         Watch(made);
       } else if (!connections[descriptor].Serve()) {
-        connections.erase(descriptor);  // closed, it leaves the set of events
+        connections.erase(descriptor);  // closing removes it from the epoll set
       }
     }
   }

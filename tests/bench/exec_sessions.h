@@ -1,6 +1,6 @@
 #pragma once
 
-/// Sessions of exec that are open at the same time, and a streaming server that they end at.
+/// exec sessions that are open at the same time, and a streaming server for them.
 /// Threads: the owner's; the server and the openings have their own.
 /// Errors:  a server that cannot be started ends the benchmark; a session that does not open or
 ///          answer is counted.
@@ -17,7 +17,7 @@
 
 namespace splitlet::bench {
 
-/// As a runtime has one: takes every upgrade, and sends back what it gets.
+/// A streaming server like a runtime's: accepts every upgrade, and echoes all bytes.
 class EchoServer {
  public:
   EchoServer();
@@ -36,20 +36,20 @@ class EchoServer {
   std::thread thread_;
 };
 
-/// Open until the end of the object.
+/// Sessions that stay open until the object is destroyed.
 class ExecSessions {
  public:
-  /// One that is upgraded; null: it could not be opened. Any thread.
+  /// An upgraded connection; null: it could not be opened. Called on any thread.
   using Connect = std::function<std::unique_ptr<https::TestClient>()>;
-  /// Opens so many, eight at a time.
+  /// Opens this many, eight at a time.
   ExecSessions(size_t count, const Connect& connect);
 
   double opened_ms() const { return opened_ms_; }
-  /// That were not opened, or did not give a line back.
+  /// Number of sessions that were not opened, or did not echo a line.
   size_t silent() const { return silent_; }
-  /// A line there and back in each, one after the other, the others idle.
+  /// Echoes a line in each session, one after the other, while the others are idle.
   std::vector<double> RoundTripsMs();
-  /// A line in all of them at once, until all are back.
+  /// Echoes a line in all sessions at the same time.
   double AllAtOnceMs();
 
  private:
@@ -63,10 +63,10 @@ class ExecSessions {
   size_t silent_ = 0;
 };
 
-/// Asks for an upgrade and awaits it. `path`: with its query.
+/// Requests an upgrade and waits for it. `path`: with query.
 bool Upgraded(https::TestClient& client, const std::string& path);
 
-/// As many descriptors as this process is allowed: some hundred sessions have two each.
+/// Raises the limit of descriptors to the maximum: some hundred sessions have two each.
 void RaiseDescriptorLimit();
 
 }  // namespace splitlet::bench

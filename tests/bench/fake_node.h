@@ -1,7 +1,7 @@
 #pragma once
 
-/// A node on a runtime that takes no time of its own (fake-cri), for benchmarks. One thread.
-/// Errors: what cannot be started ends the benchmark.
+/// A node on a runtime that takes no time (fake-cri), for benchmarks. One thread.
+/// Errors: a program that cannot be started ends the benchmark.
 
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@ namespace splitlet::bench {
 class FakeNode {
  public:
   /// `config`: lines of the KubeletConfiguration; the defaults are those of the kubelet. `flags`:
-  /// more of all processes.
+  /// additional flags of all processes.
   explicit FakeNode(const std::string& config = {}, std::vector<std::string> flags = {});
 
-  /// How often the runtime was asked for `method`, such as ListContainers, since it started.
+  /// Number of calls of `method`, such as ListContainers, to the runtime since it started.
   int Calls(const std::string& method) const;
   /// A command of the runtime's control socket.
   void Tell(const std::string& command) const;

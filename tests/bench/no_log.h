@@ -1,6 +1,6 @@
 #pragma once
 
-/// A sink for what a benchmark makes of the libraries: it writes nothing. Any thread.
+/// A sink that discards the log of libraries in a benchmark. Any thread.
 
 #include <string_view>
 #include <vector>

@@ -1,5 +1,5 @@
-// The node on real containerd against raw CRI calls from the same client in the same run. Needs
-// root. Usage: node_bench [--rounds N] [--pods N] [--part NAME ...]
+// Measures the node on real containerd against raw CRI calls from the same client in the same run.
+// Needs root. Usage: node_bench [--rounds N] [--pods N] [--part NAME ...]
 
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ constexpr const char* kShortScript = "sleep 0.5";
 /// The first process of a container ignores TERM unless it has a handler.
 constexpr const char* kStubbornScript = "exec sleep 100000";
 
-/// From the end of the process to the first answer of the runtime that says so.
+/// From the end of the process to the first answer of the runtime that shows it.
 double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
   while (true) {
     const auto status = raw.StatusOf(id);
@@ -43,7 +43,7 @@ double TellsExitAfterMs(Raw& raw, const cri::ContainerId& id) {
   }
 }
 
-/// More of a manifest's container and pod.
+/// Additional fields of a manifest's container and pod.
 constexpr const char* kThreeVolumes = R"(    volumeMounts:
     - {name: scratch, mountPath: /scratch}
     - {name: memory, mountPath: /memory}
@@ -88,7 +88,7 @@ std::string Manifest(const std::string& name, const std::string& script,
       name, image, script);
 }
 
-/// On loopback, about as quick as a network of one gigabit; it ends with the object.
+/// A registry on loopback, about as fast as a gigabit network; it ends with the object.
 class Registry {
  public:
   Registry() {
@@ -102,7 +102,7 @@ class Registry {
   static std::string Image(int megabytes, const std::string& name) {
     return fmt::format("127.0.0.1:{}/large/{}/{}:1", kPort, megabytes, name);
   }
-  /// How often it has begun to send a large layer.
+  /// Number of large layers that it has started to send.
   int Begun() const {
     const std::string said = harness::ReadFile(dir_ / "said");
     int count = 0;
@@ -122,7 +122,7 @@ class Bench {
   Bench(harness::Node& node, Raw& raw, harness::RuntimeView& view, int rounds)
       : node_(node), raw_(raw), view_(view), processes_(node), rounds_(rounds) {}
 
-  /// A pod of the node that raw pods are made like.
+  /// A pod of the node that serves as model for raw pods.
   void TakeModel(const std::string& endpoint, const std::string& folder) {
     const auto model = [&](const std::string& name, const char* more) {
       node_.PutManifest(name + ".yaml", Manifest(name, kScript) + more);
@@ -180,7 +180,7 @@ class Bench {
     Print(restart);
   }
 
-  /// Leaves the pods of the last try there.
+  /// Keeps the pods of the last round.
   void Burst(int pods) {
     Result burst{.name = fmt::format("{} pods at once: all running", pods), .unit = "ms"};
     burst.ratio = 1.10;
@@ -198,7 +198,8 @@ class Bench {
     Print(cpu);
   }
 
-  /// Pods that heed TERM, and pods that ignore it and are killed after their grace of a second.
+  /// Pods that end at TERM, and pods that ignore it and are killed after a grace period of a
+  /// second.
   void Removal(int pods) {
     constexpr int kRounds = 3;
     for (const auto& [script, which] :
@@ -220,8 +221,8 @@ class Bench {
     }
   }
 
-  /// Of a large image from a registry on loopback, which has begun when the pods come; against the
-  /// same burst without it, and the same of raw calls, where the runtime alone has to do both.
+  /// A burst of pods during the pull of a large image from a registry on loopback. Compared with
+  /// the same burst without the pull, and with raw calls, where the runtime alone does both.
   void Pull(int pods) {
     constexpr int kRounds = 3, kMegabytes = 500;
     const Registry registry;
@@ -261,8 +262,8 @@ class Bench {
     for (const auto* result : {&burst, &raw, &pull}) Print(*result);
   }
 
-  /// Against raw calls for plain pods, by turns, so that a slow minute is everybody's; and what the
-  /// volumes alone cost the runtime, whoever asks for them.
+  /// Compared with raw calls for plain pods, alternating, so that a slow minute affects both; and
+  /// the cost of the volumes alone in the runtime.
   void Volumes(int pods) {
     Result start{.name = fmt::format("{} pods with 3 volumes at once: all running", pods),
                  .unit = "ms"};
@@ -293,7 +294,8 @@ class Bench {
     for (const auto* result : {&start, &stop, &raw_start, &raw_stop}) Print(*result);
   }
 
-  /// An init container, a sidecar, probes, five volumes and limits, against a plain pod.
+  /// A pod with an init container, a sidecar, probes, five volumes and limits, compared with a
+  /// plain pod.
   void AllOfIt() {
     Result start{.name = "one pod with all of it, to its container running, against a plain one",
                  .unit = "ms"};
@@ -307,7 +309,7 @@ class Bench {
   }
 
   void MemoryIdle() { processes_.ShowIdle(0); }
-  /// With the pods of a burst.
+  /// While the pods of a burst run.
   void MemoryAndCpu(int pods) { processes_.ShowIdle(pods); }
 
   void MemoryAfter() {
@@ -317,8 +319,8 @@ class Bench {
     Print(idle);
   }
 
-  /// What a probe takes from its begin to its result, by pod-worker's own metric, and what the same
-  /// command takes from here, in the same container and the same seconds.
+  /// The duration of a probe by pod-worker's own metric, compared with the same command from here,
+  /// in the same container and at the same time.
   void ExecProbes() {
     const std::string name = "probed";
     node_.PutManifest(name + ".yaml",
@@ -370,13 +372,13 @@ class Bench {
     }
     return probed;
   }
-  static constexpr int kRawWidth = 8;  // at a time; near the best of all widths
+  static constexpr int kRawWidth = 8;  // raw calls at a time; near the best of all widths
 
-  /// It has begun to send more of them than before.
+  /// True when the registry has started to send more layers than before.
   void AwaitLarge(const Registry& registry, int before) {
     CHECK(WaitEvery(10ms, 120s, [&] { return registry.Begun() > before; }), "{}", node_.LogTails());
   }
-  /// They are large, and may lie in memory.
+  /// Images are large, and their files may be in memory.
   void RemoveImage(const std::string& image) {
     const Status removed = view_.runtime().RemoveImage(image, After(view_.clock(), 60s));
     CHECK(removed.ok(), "{}", removed);
@@ -393,7 +395,7 @@ class Bench {
     raw_.Remove(pod);
   }
 
-  /// `more`: of its container and of the pod.
+  /// `more`: fields of its container and of the pod.
   void SplitletOnce(const std::string& name, const std::string& more, std::vector<double>& starts,
                     std::vector<double>& stops) {
     const int64_t began = ToNanos(raw_.clock().WallNow());
@@ -467,12 +469,12 @@ class Bench {
     return Ms(last - began);
   }
 
-  /// Until all sandboxes are stopped; returns when the pods are gone.
+  /// Time until all sandboxes are stopped; returns when the pods are gone.
   double SplitletBurstEnd(int pods) {
     const double cpu = processes_.CpuSeconds();
     const auto removed = raw_.clock().Now();
     RemoveManifests(pods, BurstPrefix(pods));
-    // The raw calls are not watched. So few looks cost the runtime little.
+    // Nothing watches the raw calls. The few listings cost the runtime little.
     const auto left = [this] { return view_.ReadySandboxes().size(); };
     const size_t few = static_cast<size_t>(pods) / 5;
     CHECK(WaitEvery(500ms, 300s, [&] { return left() <= few; }));
@@ -487,8 +489,8 @@ class Bench {
   struct Ended {
     double took_ms, killed;
   };
-  /// By the times that the runtime gives, until the last container of the burst has exited. The
-  /// status of a container is asked as soon as it runs no more, before gc removes it.
+  /// Uses the runtime's times, until the last container of the burst has exited. A container's
+  /// status is read as soon as it has ended, before gc removes it.
   Ended ContainersEnd(int pods) {
     std::set<std::string> left;
     for (const auto& container : RunningOfBurst(pods)) left.insert(container.id.str());
@@ -537,12 +539,12 @@ class Bench {
   harness::RuntimeView& view_;
   const Processes processes_;
   int rounds_;
-  RawConfig plain_, with_volumes_;  // what raw pods are made like
+  RawConfig plain_, with_volumes_;  // models of raw pods
 };
 
 struct Plan {
   int rounds, pods;
-  std::set<std::string> parts;  // empty: all
+  std::set<std::string> parts;  // empty: all parts
 };
 
 void Run(Bench& bench, const Plan& plan, const std::function<void()>& take_model) {
@@ -583,7 +585,7 @@ int Main(const Plan& plan) {
   {
     harness::RuntimeView view(endpoint);
     Raw raw(view, dir.path() + "/raw-logs");
-    // Defaults of the configuration: what a user gets.
+    // The defaults of the configuration, as users have them.
     harness::Node node(
         {.runtime_endpoint = endpoint,
          .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"});

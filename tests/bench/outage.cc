@@ -31,8 +31,8 @@ using namespace std::chrono_literals;
 using State = PodWatch::State;
 
 constexpr int kManifests = 5;
-constexpr Duration kFlip = 3s;     // ready, then unready
-constexpr Duration kReturn = 30s;  // until the server must have everything
+constexpr Duration kFlip = 3s;     // time ready, then time unready
+constexpr Duration kReturn = 30s;  // time limit for the server to have everything
 constexpr std::array<const char*, 3> kGrowing = {"status", "config-source", "pod-worker"};
 
 class Outage {
@@ -60,7 +60,7 @@ class Outage {
   }
 
   void Measure(Duration away) {
-    Change(30s);  // all that is needed for it is there from then on
+    Change(30s);  // from then on the preconditions are met
     const auto before = Memory();
     CHECK(api_.process().SetAway(true).ok());
     for (const auto& name : crashing_) {
@@ -84,7 +84,7 @@ class Outage {
 
  private:
   void Return() {
-    // From now on they stay.
+    // From now on these pods stay.
     for (const auto& name : crashing_) fake_.Tell(fmt::format("behave {} app exit_code=0", name));
     const auto back = api_.clock().Now();
     CHECK(api_.process().SetAway(false).ok());
@@ -108,7 +108,7 @@ class Outage {
     Print(dropped);
   }
 
-  /// Ends with all of it ready, and each manifest there.
+  /// Ends with all pods ready and all manifests present.
   void Change(Duration span) {
     const auto began = api_.clock().Now();
     for (int turn = 0; api_.clock().Now() - began < span; ++turn) {
@@ -150,7 +150,7 @@ class Outage {
     CHECK(unsent.has_value(), "status does not say how many statuses wait");
     return *unsent;
   }
-  /// Unset: there is no such series, since nothing of it has happened.
+  /// Unset: no such series, because it was never counted.
   std::optional<double> Metric(const std::string& series) {
     std::istringstream metrics(fake_.node().HttpGet("status", "/metrics"));
     for (std::string line; std::getline(metrics, line);)
@@ -181,7 +181,7 @@ class Outage {
     }
     return shown;
   }
-  /// Pods of which the server has another status than the node, or only one of both has any.
+  /// Number of pods whose status differs between server and node, or exists on only one of them.
   std::set<std::string> Differing() {
     auto at_server = AtServer();
     std::set<std::string> names;

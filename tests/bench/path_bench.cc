@@ -1,5 +1,5 @@
-// How long a change of a manifest is on its way to the runtime: the six processes on a runtime that
-// takes no time of its own (fake-cri), beside an empty message over the same hops. Needs no root.
+// Measures the time from a change of a manifest to the runtime: six processes on a runtime that
+// takes no time (fake-cri), compared with an empty message over the same hops. Needs no root.
 // Usage: path_bench [--rounds N] [--pods N]
 
 #include <signal.h>
@@ -28,11 +28,11 @@ namespace {
 using namespace std::chrono_literals;
 using harness::WaitFor;
 
-/// The runtime keeps the times, so that looks are few.
+/// The runtime records the times, so that few polls are needed.
 constexpr Duration kLimit = 300s;
 
-/// An empty message over the hops of a manifest: a rename that is noticed, a put that is seen in
-/// another process's view, and two calls on a unix socket.
+/// An empty message over the hops of a manifest: a rename that a watcher reports, a put that
+/// reaches another process's view, and two calls on a unix socket.
 class Hops {
  public:
   Hops(const std::string& dir, harness::RuntimeView& view)
@@ -98,7 +98,7 @@ class Hops {
   std::atomic<int> seen_ = 0;
 };
 
-/// Two processes that never wait.
+/// Two processes that poll without sleeping.
 class Hogs {
  public:
   Hogs() {
@@ -143,8 +143,8 @@ class Bench {
     stop.ratio = 1.5;
     Measure("busy", start, stop);
   }
-  /// What a hook costs beside the command itself, which takes no time here: from the start of its
-  /// container to the next one, and from the removal to the stop, each against the same without.
+  /// The cost of a hook, whose command takes no time here: from the start of its container to the
+  /// next one, and from the removal to the stop, each compared with the same without a hook.
   void Hooks() {
     Result post{.name = "hooks: container started to the next one made, with postStart",
                 .unit = "ms"};
@@ -161,7 +161,7 @@ class Bench {
     Print(post);
     Print(pre);
   }
-  /// At 5 pulls a second after the first 10, which is the kubelet's default.
+  /// At 5 pulls a second after the first 10, the kubelet's default.
   void Pulls(int pods) {
     Result pulls{.name = fmt::format("pulls: {} pods that always pull, at once, all running", pods),
                  .unit = "s"};
@@ -231,7 +231,7 @@ class Bench {
 };
 
 int Main(int rounds, int pods) {
-  FakeNode fake;  // with the defaults of the configuration: what a user gets
+  FakeNode fake;  // with the defaults of the configuration, as users have them
   const harness::TempDir hop_dir("ph");
   Hops hops(hop_dir.path(), fake.view());
   Bench bench(fake, hops, rounds);

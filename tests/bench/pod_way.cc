@@ -11,7 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 300s;
-/// The runtime keeps the times, so that looks are few and late: one costs what is measured.
+/// The runtime records the times, so polls are few and late, because each poll disturbs the
+/// measurement.
 constexpr Duration kLook = 100ms;
 
 }  // namespace

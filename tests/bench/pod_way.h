@@ -2,7 +2,8 @@
 
 /// One pod's way through the six processes and back, in milliseconds, by the runtime's own times.
 /// Threads: one.
-/// Errors: a pod that does not come or go ends the benchmark with the ends of the logs.
+/// Errors: a pod that does not start or end terminates the benchmark with the last lines of the
+/// logs.
 
 #include <string>
 
@@ -21,7 +22,7 @@ class PodWay {
 
   /// From the rename of the manifest until RunPodSandbox is called. The pod runs on return.
   double StartMs(const std::string& name);
-  /// From the removal of the manifest until StopContainer is called. The pod is ended on return.
+  /// From the removal of the manifest until StopContainer is called. The pod has ended on return.
   double StopMs(const std::string& name);
 
  private:

@@ -1,6 +1,6 @@
-// A thousand probes a second, half by HTTP and half by TCP: what they cost pod-worker, and how late
-// they come to a server of this program. And a kill of pod-worker beside a hundred probed pods. On
-// a runtime that takes no time of its own (fake-cri); needs no root. Usage: probe_bench [--pods N]
+// Measures a thousand probes a second, half by HTTP and half by TCP: their cost in pod-worker, and
+// their delay at a server of this program. Also a kill of pod-worker with a hundred probed pods. On
+// a runtime that takes no time (fake-cri); needs no root. Usage: probe_bench [--pods N]
 // [--containers N] [--seconds N] [--part cost|kill]...
 
 #include <CLI/CLI.hpp>
@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 600s;
 
-/// Readiness by HTTP and liveness by TCP of each container once a second; without a target no
-/// probes.
+/// Readiness by HTTP and liveness by TCP for each container once a second; no probes without a
+/// target.
 std::string Manifest(const std::string& name, int containers, uint16_t port) {
   std::string yaml = fmt::format(
       "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}}}\nspec:\n  terminationGracePeriodSeconds: "
@@ -44,7 +44,7 @@ std::string Manifest(const std::string& name, int containers, uint16_t port) {
   return yaml;
 }
 
-/// How far from a second each came after the one before.
+/// Deviation of each interval between requests from one second.
 std::vector<double> DistancesMs(const Asked& asked) {
   std::vector<double> distances;
   for (const auto& [path, times] : asked)
@@ -55,7 +55,7 @@ std::vector<double> DistancesMs(const Asked& asked) {
   return distances;
 }
 
-/// The most requests within any second.
+/// The highest number of requests within any second.
 size_t MostASecond(const Asked& asked) {
   std::vector<Clock::Time> all;
   for (const auto& [path, times] : asked) all.insert(all.end(), times.begin(), times.end());
@@ -68,8 +68,7 @@ size_t MostASecond(const Asked& asked) {
   return most;
 }
 
-/// How far from the step of before each request after the first came; that one makes up for what
-/// was missed.
+/// Deviation of each request from its period, except the first, which makes up for missed ones.
 std::vector<double> OffStepMs(const Asked& before, const Asked& after) {
   std::vector<double> off;
   for (const auto& [path, times] : after) {
@@ -133,7 +132,7 @@ class Bench {
     Remove("probed");
   }
 
-  /// With one container a pod.
+  /// With one container per pod.
   void Kill() {
     const std::string what = fmt::format("kill of pod-worker beside {} probed pods: ", pods_);
     Put("kept", true);
@@ -162,7 +161,7 @@ class Bench {
     for (const auto& [path, times] : asked) requests += times.size();
     return static_cast<double>(requests);
   }
-  /// Answered by the new process alone.
+  /// Answered by the new process only.
   bool Adopted() {
     const auto workers = fake_.node().Table<v1::WorkerRecord>("workers");
     return std::ranges::count_if(workers, [](const auto& entry) {
@@ -182,7 +181,7 @@ class Bench {
 
 struct Plan {
   int pods = 50, containers = 10, seconds = 30;
-  std::set<std::string> parts;  // empty: all
+  std::set<std::string> parts;  // empty: all parts
   bool Wants(const std::string& part) const { return parts.empty() || parts.contains(part); }
 };
 

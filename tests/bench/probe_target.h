@@ -1,8 +1,8 @@
 #pragma once
 
-/// A server on loopback that probes of a benchmark come to.
+/// A server on loopback for the probes of a benchmark.
 /// Threads: one of its own, which answers; Take from any.
-/// Errors:  what cannot be started ends the benchmark.
+/// Errors:  a server that cannot be started ends the benchmark.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -21,9 +21,9 @@
 
 namespace splitlet::bench {
 
-using Asked = std::map<std::string, std::vector<Clock::Time>>;  // by path
+using Asked = std::map<std::string, std::vector<Clock::Time>>;  // times of requests by path
 
-/// Answers one request after the other, and keeps when each path was asked for.
+/// Answers requests one after the other, and records the time of each by path.
 class ProbeTarget {
  public:
   ProbeTarget() {
@@ -44,7 +44,7 @@ class ProbeTarget {
   }
   ProbeTarget(const ProbeTarget&) = delete;
   ProbeTarget& operator=(const ProbeTarget&) = delete;
-  /// Of each path, when it was asked for since the last Take.
+  /// By path, the times of requests since the last Take.
   Asked Take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(asked_, {});

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of a file that says "Pss: 17 kB".
+/// Parses a file with "Pss: 17 kB".
 double MbIn(const std::string& file, const std::string& field) {
   std::istringstream lines(harness::ReadFile(file));
   std::string word;
@@ -52,7 +52,7 @@ double Processes::SixMb() const {
   return sum;
 }
 
-/// The keeper runs `bash nats.sh serve`, which becomes the server.
+/// The keeper runs `bash nats.sh serve`, which becomes nats-server by exec.
 double Processes::ServerMb() const { return PssOf(node_.keeper().PidOf("nats")); }
 
 double Processes::AllMb() const {

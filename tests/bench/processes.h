@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the six processes and nats-server take, in megabytes and seconds of CPU; a dead one
-/// nothing.
+/// Memory of the six processes and nats-server in megabytes, and their CPU in seconds; a dead
+/// process counts 0.
 /// Threads: one.
 
 #include <string>
@@ -16,15 +16,15 @@ class Processes {
 
   double SixMb() const;  // PSS; printed one by one on stderr
   double ServerMb() const;
-  /// PSS of nats-server and whatever runs of the processes, node-api included.
+  /// PSS of nats-server and the running processes, including node-api.
   double AllMb() const;
   double MbOf(const std::string& process) const;  // PSS
-  /// The most that a process ever had in memory.
+  /// The highest memory of any process.
   double PeakMbOf(const std::string& process) const;
-  double CpuSeconds() const;  // of all seven, since each started
+  double CpuSeconds() const;  // sum over all seven processes, each since its start
   double CpuSecondsOf(const std::string& process) const;
-  /// Memory and idle CPU of all seven with that many pods, over 60 s after all has settled; the
-  /// targets are those for none, 100 and 500.
+  /// Memory and idle CPU of all seven with that many pods, over 60 s after the node has settled.
+  /// The targets are for 0, 100 and 500 pods.
   void ShowIdle(int pods) const;
 
  private:

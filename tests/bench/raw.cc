@@ -29,8 +29,8 @@ using namespace std::chrono_literals;
 constexpr auto kCall = 120s;
 constexpr int kClearing = 8;
 
-/// For what may be asked twice: containerd now and then refuses what it does a moment later. It is
-/// told, since the figure that it is a part of is then too large.
+/// Repeats idempotent calls: containerd sometimes refuses what it does a moment later. A repetition
+/// is printed, because it makes the measured value too large.
 void Insist(const std::string& what, const std::function<Status()>& call) {
   constexpr int kTries = 5;
   constexpr int kPauseMs = 500;
@@ -50,8 +50,8 @@ T Must(StatusOr<T> value) {
   return *std::move(value);
 }
 
-/// containerd answers a verbose question for a status with JSON that has the configuration in it,
-/// its fields named as in the .proto file.
+/// containerd answers a verbose status call with JSON that includes the configuration, with field
+/// names as in the .proto file.
 template <class M>
 M ConfigIn(const pb::Map<std::string, std::string>& info) {
   const auto text = info.find("info");
@@ -68,7 +68,7 @@ M ConfigIn(const pb::Map<std::string, std::string>& info) {
   return message;
 }
 
-/// Asks a verbose question about something that was made, and gives what it was made of.
+/// Reads the configuration of an existing object by a verbose status call.
 template <class Config, class Request, class Response>
 Config ConfigBy(v1::RuntimeService::Stub& stub,
                 grpc::Status (v1::RuntimeService::Stub::*method)(grpc::ClientContext*,

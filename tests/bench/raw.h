@@ -1,9 +1,9 @@
 #pragma once
 
-/// Raw CRI calls: the floor of what is measured on a node, with the configuration of a node's pod,
-/// so that the runtime does the same work for both. A call that makes something and
-/// fails ends the program, with what failed; one that ends or removes is told and made again, five
-/// times in all.
+/// Raw CRI calls, the lower bound for measurements on a node. They use the configuration of a
+/// node's pod, so that the runtime does the same work for both. A failed creating call ends the
+/// program with its error. A failed stopping or removing call is printed and repeated, five times
+/// in all.
 /// Threads: any.
 
 #include <array>
@@ -15,26 +15,26 @@
 
 namespace splitlet::bench {
 
-/// A burst is one long try, and the disk is slower or quicker from minute to minute: the best of so
-/// many counts, as the best of the raw ones does.
+/// A burst is a single long run, and the disk's speed changes from minute to minute. So the best of
+/// several runs counts, for raw calls as well.
 inline constexpr int kBurstTries = 3;
-/// How many raw calls at a time, where raw and own bursts are measured by turns: each was seen to
-/// be the best.
+/// Number of raw calls at a time when raw bursts and the node's alternate; measured to be the best
+/// for each.
 inline constexpr std::array kTurnWidths = {4, 8, 16};
 
-/// What the runtime was told to make.
+/// The configuration that the runtime received.
 struct RawConfig {
   runtime::v1::PodSandboxConfig sandbox;
   runtime::v1::ContainerConfig container;
 };
 
-/// Reads back from the runtime what a running pod with one container was made of, and copies the
-/// files that it mounts into `folder`. Without labels and annotations: what is made of it belongs
-/// to nobody.
+/// Reads from the runtime the configuration of a running pod with one container, and copies the
+/// files that it mounts into `folder`. Leaves out labels and annotations, so that no agent
+/// considers the copies its own.
 RawConfig ConfigOf(const std::string& endpoint, const cri::Container& container,
                    const std::string& folder);
 
-/// Where the runtime streams a command with its input and output: "http://127.0.0.1:4000/exec/x".
+/// The runtime's URL for streaming a command's input and output: "http://127.0.0.1:4000/exec/x".
 std::string ExecUrl(const std::string& endpoint, const cri::ContainerId& container,
                     const std::string& command);
 
@@ -50,23 +50,23 @@ class Raw {
     int64_t began_ns = 0;
   };
 
-  /// Before the first pod.
+  /// Called before the first pod.
   void Use(RawConfig config) { config_ = std::move(config); }
 
-  /// With the script that the shell runs; none: that of the configuration.
+  /// With a script for the shell; empty: the script of the configuration.
   Pod Start(int number, const std::string& script = "");
   void CreateAndStart(Pod& pod, uint32_t attempt);
   void Stop(const Pod& pod, int64_t grace);
   void Remove(const Pod& pod);
-  /// Milliseconds from the first call until the last one of many runs, or is stopped.
+  /// Milliseconds from the first call until the last of many pods runs, or is stopped.
   struct Burst {
     double started_ms = 0, stopped_ms = 0;
   };
-  /// `width` at a time. Leaves nothing of them.
+  /// `width` at a time. Leaves nothing behind.
   Burst BurstOf(harness::RuntimeView& view, int pods, int width);
-  /// The best of some widths, each of the two by itself.
+  /// The best of several widths, separately for both.
   Burst BestBurst(harness::RuntimeView& view, int pods);
-  /// Removes all that is in the runtime.
+  /// Removes everything from the runtime.
   void Clear(harness::RuntimeView& view);
 
   int64_t StartedAt(const cri::ContainerId& id) { return StatusOf(id).started_at_ns; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the release preset, runs the benchmarks, writes build/bench.json and prints a table.
-# The node's needs root; give ROUNDS, PODS and MINUTES (of the API server's outage) to change its size. A missed target is told, not an error: figures
-# depend on the machine and on what else it does.
+# Builds the release preset, runs the benchmarks, writes build/bench.json and prints a table. The node benchmark needs
+# root; ROUNDS, PODS and MINUTES (of the API server's outage) change its size. A missed target is reported but is no
+# error, because results depend on the machine and its load.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -1,6 +1,6 @@
-// One pod beside hundreds: what they cost while nothing happens, how soon a new start of all six
-// has adopted them, what one more pod's way costs beside them, and what takes part when all go at
-// once. On a runtime that takes no time of its own (fake-cri); needs no root.
+// Measures a node with hundreds of pods: its cost while idle, the time until six restarted
+// processes have adopted them, the way of one more pod, and the end of all pods at the same time.
+// On a runtime that takes no time (fake-cri); needs no root.
 // Usage: scale_bench [--pods N] [--rounds N] [--part way|idle|start|end]...
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 600s;
 constexpr auto kMinute = 60s;
-constexpr auto kFirstLooks = 90s;  // until every pod has had its first regular look
+constexpr auto kFirstLooks = 90s;  // until every pod has had its first resync
 
 class Scale {
  public:
@@ -46,7 +46,8 @@ class Scale {
     Print(burst);
   }
 
-  /// All six are stopped and started again; adopted is a pod that has a worker and a status again.
+  /// All six are stopped and started again; a pod counts as adopted when it has a worker and a
+  /// status again.
   void Adopt() {
     Result adopt{.name = fmt::format("scale: start of the six until {} pods are adopted", pods_),
                  .unit = "s",
@@ -61,8 +62,8 @@ class Scale {
     CHECK(fake_.Calls("StartContainer") == before, "a container was started again");
   }
 
-  /// Relists are asked for by the period of the configuration's default; looks are for each pod.
-  /// The first look after a start asks for the containers too, whose status nobody has seen yet.
+  /// Relists follow the default configuration; inspections are per pod. The first inspection after
+  /// a start also reads the containers, whose status is not known yet.
   void IdleCalls() {
     std::this_thread::sleep_for(kFirstLooks);
     const Calls before = Count();
@@ -146,7 +147,7 @@ class Scale {
                .unit = "ms"};
 };
 
-/// `parts`: what is measured; nothing: all.
+/// `parts`: the parts to measure; empty: all.
 int Main(size_t pods, int rounds, const std::set<std::string>& parts) {
   const auto asked = [&](const char* part) { return parts.empty() || parts.contains(part); };
   FakeNode fake(fmt::format("maxPods: {}\n", pods + 100));

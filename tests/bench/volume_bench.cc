@@ -1,7 +1,7 @@
-// Pods with volumes on a runtime that takes no time of its own (fake-cri): how soon a changed
-// config map is in the files of all of them, and what hundreds with probes and volumes take of
-// memory; and how long a million files take to be given to a group. Needs no root. Usage:
-// volume_bench [--rounds N] [--part config|group|memory]...
+// Measures pods with volumes on a runtime that takes no time (fake-cri): the time until a changed
+// config map is in the files of all of them, the memory of hundreds with probes and volumes, and
+// the time to give a million files to a group. Needs no root. Usage: volume_bench [--rounds N]
+// [--part config|group|memory]...
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLimit = 300s;
 
-/// With a volume on disk, one of a config map and one of the downward API; `more` is of its
-/// container.
+/// With a volume on disk, one of a config map and one of the downward API; `more` holds fields of
+/// its container.
 std::string Manifest(const std::string& name, const std::string& more) {
   return fmt::format(R"(apiVersion: v1
 kind: Pod
@@ -64,10 +64,10 @@ class Bench {
                                Manifest(fmt::format("pod-{}", i), more));
     CHECK(WaitEvery(100ms, kLimit, [&] { return fake_.view().Running().size() == pods; }), "{}",
           fake_.node().LogTails());
-    std::this_thread::sleep_for(5s);  // the burst's own syncs
+    std::this_thread::sleep_for(5s);  // for the burst's own syncs
   }
 
-  /// From the rename of the manifest in the folder of objects to the last file.
+  /// From the rename of the manifest in the folder of objects to the last updated file.
   void Config(size_t pods, int rounds) {
     Result changed{
         .name = fmt::format("volumes: config map changed to file changed in {} pods", pods),
@@ -122,8 +122,7 @@ class Bench {
   const std::string objects_;
 };
 
-/// A thousand directories of a thousand files, as the group of a pod gets them, and what that takes
-/// of memory.
+/// Gives a thousand directories of a thousand files to a pod's group; measures time and memory.
 void Group() {
   constexpr int kDirectories = 1000, kFiles = 1000;
   const harness::TempDir volume("gr");
@@ -143,7 +142,7 @@ void Group() {
   const auto change = fs::RealOwnership().GiveToGroup(volume.path(), {.group = ::getgid()});
   Result took{.name = "volumes: a million files given to a group", .unit = "s"};
   took.values = {Ms((clock.Now() - began).count()) / 1000};
-  took.limit_p50 = 30;  // then a kubelet tells that it lasts
+  took.limit_p50 = 30;  // after which a kubelet reports a slow operation
   CHECK(change.ok() && change->failed == 0 && change->entries >= 1'000'000, "{}", change.status());
   Print(took);
   Result memory{.name = "volumes: memory of giving a million files to a group", .unit = "MB"};

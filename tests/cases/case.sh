@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the case CASE of the folder CASES on the stack in STATE_DIR. run.sh calls it; SPLITLET_CASES is the folder of that
-# run. Prints nothing when every expectation holds, else why the case fails. At the end it removes the case's manifests.
+# Runs the case CASE of the folder CASES on the stack in STATE_DIR. run.sh calls it; SPLITLET_CASES is the folder of
+# that run. Prints nothing if every expectation holds, otherwise the reason of the failure. At the end it removes the
+# case's manifests.
 #
 # The case's `steps` is sourced here. Without `steps` every *.yaml of the case is put. Then each line of `expect` has to
 # become true within LIMIT seconds:
@@ -17,7 +18,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/local/lib.sh
 source "$(realpath "$here/../..")/deploy/local/lib.sh"
 
-# SCRATCH: a folder of the case alone, for steps and as a hostPath. NODE: the name of the node.
+# SCRATCH: a folder of this case only, for steps and as a hostPath. NODE: the name of the node.
 SCRATCH=$SPLITLET_CASES/$CASE.scratch
 mkdir "$SCRATCH"
 readonly FOLDER=$CASES/$CASE MANIFESTS=$STATE_DIR/manifests SCRATCH
@@ -25,12 +26,13 @@ doing='nothing yet'
 checked=0
 reason=
 
-# --- Helpers for steps and expectations. Names of pods are those of the manifests, without the node's name.
+# --- Helpers for steps and expectations. Pod names are those of the manifests, without the node's name.
 
 # sctl ARGUMENTS: splitletctl on this stack.
 sctl() { timeout -s KILL 40 "$BIN_DIR/splitletctl" --state-dir "$STATE_DIR" "$@"; }
 
-# put FILE [AS [SED]]: gives the manifest FILE of the case to the node, as `manifest AS`, changed by sed; again, it replaces it.
+# put FILE [AS [SED]]: installs the manifest FILE of the case on the node as `manifest AS`, changed by sed; replaces an
+# earlier one.
 put() {
   check_name "$FOLDER/$1"
   sed "${3:-}" "$FOLDER/$1" | write "${2:-$1}"
@@ -42,19 +44,20 @@ write() {
   mv "$MANIFESTS/.$CASE.new" "$(manifest "$1")"
 }
 
-# edit AS SED: replaces the manifest by what sed makes of it.
+# edit AS SED: changes the manifest by sed.
 edit() { sed "$2" "$(manifest "$1")" | write "$1"; }
 
-# remove AS...: takes manifests away.
+# remove AS...: removes manifests.
 remove() {
   local name
   for name in "$@"; do rm -f "$(manifest "$name")"; done
 }
 
-# manifest AS: the path of a manifest of this case on the node. Names begin with the case's, so that cases do not meet.
+# manifest AS: the path of this case's manifest on the node. File names begin with the case's name, so that cases do
+# not collide.
 manifest() { printf '%s/%s.%s' "$MANIFESTS" "$CASE" "$1"; }
 
-# pod NAME [JQ]: what jq finds in the pod's object, or: no such pod.
+# pod NAME [JQ]: the result of jq on the pod's object, or: no such pod.
 pod() {
   local found
   found=$(sctl get pods -o json | jq -r --arg name "$1-$NODE" ".items[] | select(.metadata.name == \$name) | ${2:-.}") || return
@@ -62,15 +65,15 @@ pod() {
 }
 phase() { pod "$1" '.status.phase // "none"'; }
 
-# container NAME [JQ]: the same in the status of the pod's first container.
+# container NAME [JQ]: the result of jq on the status of the pod's first container.
 container() { pod "$1" ".status.containerStatuses[0]${2:-}"; }
 
-# events NAME: of the pod, a line for each: reason, message.
+# events NAME: the pod's events, one line each: reason, message.
 events() { sctl get events --for "pod/$1-$NODE" -o json | jq -r '.items[] | .reason + " " + .message'; }
 
 logs() { sctl logs "$1-$NODE" "${@:2}"; }
 
-# run_in NAME [FLAG...] -- COMMAND...: the command in the pod's container.
+# run_in NAME [FLAG...] -- COMMAND...: runs the command in the pod's container.
 run_in() {
   local flags=() name=$1
   shift
@@ -78,7 +81,7 @@ run_in() {
   sctl exec "${flags[@]}" "$name-$NODE" "$@"
 }
 
-# problems: what is wrong with manifests of this case, as the node shows it.
+# problems: the problems that the node reports for this case's manifests.
 problems() {
   local found
   found=$(sctl get sources -o json | jq -r --arg path "/$CASE." '.[].problems[] | select(.where | contains($path)) | .where + ": " + .reason') || return
@@ -92,10 +95,10 @@ kill_process() {
   kill -KILL "$before"
   wait_for "process $1 '.pid != $before and .healthy' => true"
 }
-# process NAME [JQ]: what jq finds in what is known of the process.
+# process NAME [JQ]: the result of jq on the process's report.
 process() { sctl get processes -o json | jq -r --arg name "$1" ".[] | select(.name == \$name) | ${2:-.}"; }
 
-# left_of UID: what there still is of a pod, below the state directory and in the runtime, or: nothing.
+# left_of UID: what is left of a pod below the state directory and in the runtime, or: nothing.
 left_of() {
   local found
   found=$(cd "$STATE_DIR" && find kubelet/pods log/pods state/pods -mindepth 1 -maxdepth 1 -name "*$1*" &&
@@ -104,10 +107,10 @@ left_of() {
 }
 call_ctr() { timeout -s KILL 40 ctr --address "$STATE_DIR/containerd/containerd.sock" -n k8s.io "$@"; }
 
-# free_port: a TCP port that nothing listens on.
+# free_port: prints an unused TCP port.
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# wait_for 'COMMAND => TEXT': the same as a line of `expect`, between steps.
+# wait_for 'COMMAND => TEXT': like a line of `expect`, for use in steps.
 wait_for() {
   local deadline=$((SECONDS + LIMIT)) command text how wanted saw
   [[ $1 =~ ^(.*[^\ ])\ +(=\>|=~|!~)(\ +(.*))?$ ]] || fail "this is no expectation (COMMAND => TEXT): $1"
@@ -121,7 +124,7 @@ wait_for() {
   done
 }
 
-# --- What the helpers need.
+# --- Functions of the helpers.
 
 expand() { eval "cat <<EXPAND"$'\n'"$1"$'\nEXPAND'; }
 
@@ -146,7 +149,7 @@ fail() {
   exit 1
 }
 
-# A manifest that is no YAML has no name to be found, and passes.
+# A manifest that is not YAML has no name to find, and passes.
 check_name() {
   local name
   name=$(sed -n '/^metadata:/,$ s/^  name: *//p' "$1" | head -n 1)
@@ -169,7 +172,7 @@ finish() {
   ((code == 0)) || say "${reason:-failed: $doing (exit code $code)}"
   jobs -p | xargs -r kill 2>/dev/null
   rm -rf "$SCRATCH" "$MANIFESTS"/{,.}"$CASE".*
-  # The next case has the stack alone only when the pods of this one are gone.
+  # The next case has the stack to itself only when this one's pods are gone.
   ! grep -q '^marks:.* alone' "$FOLDER/README" || wait_until "$LIMIT" no_own_pods || { say 'its pods do not go' && code=1; }
   exit "$code"
 }

@@ -6,12 +6,12 @@
 #   run.sh NAME...   these cases
 #
 # A case is a folder here; tests/README.md says how to add one. Cases run JOBS at a time (4). Cases with the mark
-# `alone` run after the others, one at a time. Each case prints one line; the lines below a failed case name the
-# expectation and what was seen instead.
+# `alone` run after the others, one at a time. Each case prints one line; lines below a failed case show the
+# expectation and the actual result.
 #
 # Variables: BIN_DIR (the release build, else the dev build), JOBS, LIMIT (seconds for one expectation, 120),
-# CASE_LIMIT (seconds for one case, 400), CASES (the folder with the cases). STATE_DIR names a stack that runs already,
-# such as that of `make run`: the cases run there, and the stack is left running.
+# CASE_LIMIT (seconds for one case, 400), CASES (the folder with the cases). STATE_DIR names a running stack, such as
+# that of `make run`: the cases run there, and the stack stays up.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -36,21 +36,21 @@ STATE_DIR=$(absolute "$STATE_DIR")
 export STATE_DIR
 readonly CASES BIN_DIR LIMIT STATE_DIR dir own_stack
 
-# Also ends what a killed case left: all its processes carry SPLITLET_CASES. A stack that does not stop keeps its folder:
-# without it nobody can stop it.
+# Also ends processes of a killed case, which all carry SPLITLET_CASES. A stack that does not stop keeps its folder,
+# because without the folder it could not be stopped later.
 end() {
   end_all_with SPLITLET_CASES "$dir"
   ((own_stack == 0)) || "$tree/deploy/local/stop.sh" >"$dir/stop.log" 2>&1 || die "$STATE_DIR does not stop: $(<"$dir/stop.log")"
   rm -rf --one-file-system "$dir"
 }
 
-# Ends the stack when the process with this id was killed and could not do so.
+# Stops the stack if the process with this id was killed before it could do so.
 end_after() {
   while kill -0 "$1" 2>/dev/null; do sleep 1; done
   [[ ! -d $dir ]] || end
 }
 
-# run.sh of the stack gives up after two minutes. A busy machine gets a second try, which continues where the first stopped.
+# run.sh of the stack gives up after two minutes. On a busy machine a second attempt continues where the first stopped.
 start_stack() {
   local try
   for try in 1 2; do
@@ -70,7 +70,7 @@ all_cases() {
   for folder in "$CASES"/*/; do basename "$folder"; done
 }
 
-# run_case NAME: one line, and for a failure what the case printed.
+# run_case NAME: prints one line and, after a failure, the output of the case.
 run_case() {
   local began=$SECONDS result=ok
   SPLITLET_CASES=$dir CASE=$1 timeout -k 15 "$CASE_LIMIT" "$here/case.sh" </dev/null >"$dir/$1.out" 2>&1 || result=FAILED

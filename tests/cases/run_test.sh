@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The runner of cases, with cases made here and a node that has no pods: what must fail does, and says why.
+# Tests the runner of cases with cases made here and a node without pods: bad cases must fail with the
+# reason.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,7 +21,8 @@ CTL
 chmod +x "$work/bin/splitletctl"
 export BIN_DIR=$work/bin STATE_DIR=$work/node CASES=$work/cases
 
-# new_case NAME [FILE TEXT]...: a case that holds, but for these files; an empty text takes the file away.
+# new_case NAME [FILE TEXT]...: a case that passes, with these files replaced; an empty text removes the
+# file.
 new_case() {
   local folder=$CASES/$1
   mkdir -p "$folder"
@@ -33,7 +35,7 @@ new_case() {
   done
 }
 
-# passes NAME..., fails TEXT NAME...: the run, and that it prints TEXT.
+# passes NAME...: the run succeeds. fails TEXT NAME...: the run fails and prints TEXT.
 passes() { LIMIT=20 "$here/run.sh" "$@" >"$work/printed" 2>&1 || die "$* failed: $(cat "$work/printed")"; }
 fails() {
   local text=$1
@@ -50,7 +52,7 @@ prints 'ok      true ('
 prints 'What somebody reported of true.'
 prints '1 of 1 cases hold'
 
-# Expectations that are false, of each kind, in `expect` and between steps.
+# False expectations of each kind, in `expect` and between steps.
 new_case text expect 'echo hello => bye'
 fails 'expected: echo hello => bye' text
 prints 'seen:     hello'
@@ -71,7 +73,7 @@ fails 'expected: echo hello => bye' second
 new_case between steps "wait_for 'echo hello => bye'"
 fails 'expected: echo hello => bye' between
 
-# A node that does not answer has neither no pod nor no problem.
+# When the node does not answer, neither "no such pod" nor "no problems" holds.
 for line in 'phase away => no such pod' 'problems => none' 'left_of away => nothing' 'events away !~ Killing'; do
   new_case away expect "$line"
   touch "$BIN_DIR/away"
@@ -82,7 +84,7 @@ done
 new_case nobody expect $'phase nobody => no such pod\nproblems => none'
 passes nobody
 
-# An expectation may become true later, and says what it wants of exit codes.
+# An expectation may become true later, and may state an exit code.
 new_case later expect $'say x >>"$STATE_DIR/later"; wc -l <"$STATE_DIR/later" => 2\n(exit 3) => exit code 3'
 passes later
 
@@ -90,7 +92,7 @@ passes later
 new_case expanded steps 'a=1' expect 'say "$a \$a (b) $NODE" => $a \$a (b) $(say node)'
 passes expanded
 
-# What is no case.
+# Folders that are not valid cases.
 new_case none expect ''
 fails 'there is no expect' none
 new_case only-comments expect $'# hello\n\n'
@@ -105,7 +107,7 @@ new_case named pod.yaml $'metadata:\n  name: other'
 fails 'the name of the pod begins with named' named
 fails 'there is no case nothing' nothing
 
-# Steps that fail or do not end; nothing goes on after its case.
+# Steps that fail or hang; nothing of the case runs afterwards.
 new_case broken steps $'true\n(exit 4)'
 fails 'failed: steps line 2: ( exit 4 ) (exit code 4)' broken
 new_case hangs steps $'sleep 1000 &\nwait'
@@ -115,7 +117,7 @@ passes leaves
 ! kill -0 "$(<"$STATE_DIR/left")" 2>/dev/null || die 'a process goes on after its case'
 [[ -z $(ls -A "$STATE_DIR/manifests") ]] || die 'a manifest stays after its case'
 
-# Of a run that was killed the stack is ended all the same, and a stack of somebody else is left alone.
+# The stack of a killed run is stopped, but a stack that was already running is left alone.
 if [[ $EUID -eq 0 ]]; then
   mkdir -p "$work/killed/stack"
   true &
@@ -127,7 +129,7 @@ if [[ $EUID -eq 0 ]]; then
   [[ ! -e $work/killed && -e $STATE_DIR ]] || die "of a killed run stays, or goes with it: $(ls "$work")"
 fi
 
-# Those that want the stack alone have it; the slow ones run when they are asked for.
+# Cases marked `alone` have the stack to themselves; slow cases run only on request.
 rm -r "$CASES"
 # shellcheck disable=SC2016  # of the case
 readonly ALONE='mkdir "$STATE_DIR/alone"; sleep 0.2; rmdir "$STATE_DIR/alone"'

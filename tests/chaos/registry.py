@@ -27,7 +27,7 @@ import time
 BUSYBOX = os.environ.get("BUSYBOX", "/bin/busybox")
 OWN_BYTES = 300_000
 MEGABYTE = 1_000_000
-LARGE = 20 * MEGABYTE  # from here on it is told when it is sent
+LARGE = 20 * MEGABYTE  # from here on the time of sending is recorded
 CHUNK = 256 * 1024
 LARGE_PATH = re.compile(r"large/([0-9]{1,4})/.+")
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -85,7 +85,7 @@ def base_layer():
 
 def own_layer(name):
     content = random.Random(name)
-    if found := LARGE_PATH.fullmatch(name):  # nothing that could be compressed within a window of gzip
+    if found := LARGE_PATH.fullmatch(name):  # random bytes that gzip cannot compress
         return Layer([program("own", content.randbytes(MEGABYTE) * int(found[1]))], compresslevel=0)
     return Layer([program("own", content.randbytes(OWN_BYTES))])
 
@@ -126,7 +126,7 @@ def image_of(name):
 
 
 def find(path):
-    """What is at a path, as (type, content, digest); None: nothing."""
+    """The object at a path, as (type, content, digest); None if there is none."""
     if path == "/v2/":
         return "application/json", b"{}", digest(b"{}")
     if found := MANIFEST_PATH.fullmatch(path):

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs chaos scenarios on a local stack of its own, started here and ended again, on a file system of its own
-# for the state, one for the pods' logs, and, where a scenario fills it, one for their volumes. A scenario has the processes' configuration
-# from config/NAME.yaml where that is there. One with `apiServer: true` has fake-api beside the processes, which keeps
-# its objects whatever happens to it, and config/api-server.yaml; without a fake-api in BIN_DIR it is left out.
+# Runs chaos scenarios on a private local stack, which it starts and stops. State, pods' logs and, if a scenario fills
+# it, volumes have file systems of their own. The configuration of a scenario is config/NAME.yaml, if that exists. A
+# scenario with `apiServer: true` also gets fake-api, which keeps its objects over restarts, and config/api-server.yaml;
+# without a fake-api in BIN_DIR the scenario is skipped.
 #
 #   run.sh [NAME...]     these scenarios of this folder; without: a short fixed set
 #
-# Variables: BIN_DIR (build/$PRESET/bin), PRESET (dev), MINUTES (rounds of each until then), REPEAT (1), SEED, REPORT
-# (a folder), KEEP=1 leaves the stack running. Exit code 77 without root: skipped. Killed, also by SIGKILL, it leaves
-# nothing behind: a process of its own looks after that.
+# Variables: BIN_DIR (build/$PRESET/bin), PRESET (dev), MINUTES (rounds of each until then), REPEAT (1), SEED, REPORT (a
+# folder), KEEP=1 leaves the stack running. Exit code 77 without root: skipped. Even after SIGKILL it leaves nothing
+# behind, because a second process cleans up.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,7 +22,7 @@ readonly BIN_DIR REGISTRY_PORT=18500 API_PORT=25443 FIXED=(smoke grace-is-kept r
 
 [[ $EUID -eq 0 ]] || { note "skipped: running containers needs root" && exit 77; }
 
-# Before anything is made or started for them.
+# Checked before anything is created or started.
 check_words() {
   local name
   for name in "$@"; do
@@ -65,7 +65,7 @@ end() {
   rm -rf "$dir"
 }
 
-# A scenario that names the registry on loopback has one, until this script ends.
+# A scenario that uses the registry on loopback gets one, which ends with this script.
 start_registry() {
   grep -q "127.0.0.1:$REGISTRY_PORT/" "$here/$1.yaml" && [[ -z $registry ]] || return 0
   "$here/registry.py" "$REGISTRY_PORT" >"$dir/registry.log" 2>&1 &
@@ -77,7 +77,7 @@ registry_answers() { (: </dev/tcp/127.0.0.1/"$REGISTRY_PORT") 2>/dev/null; }
 
 wants_api() { grep -q '^apiServer: true' "$here/$1.yaml"; }
 
-# What a run that was killed has left of a partition.
+# Removes rules that a killed run left from a partition.
 heal_api() {
   local end
   for end in --dport --sport; do
@@ -85,7 +85,7 @@ heal_api() {
   done
 }
 
-# A service of the stack. It runs once before: the processes want its kubeconfig to be there.
+# A service of the stack. It runs once before the stack, because the processes need its kubeconfig.
 write_api() {
   local home=$dir/sv/api-server node command pid
   [[ ! -d $home ]] || return 0
@@ -99,7 +99,7 @@ write_api() {
   kill "$pid"
   wait "$pid" || true
   printf '#!/usr/bin/env bash\nexec svlogd %q\n' "$dir/log/api-server" >"$home/log/run"
-  # Words that need no quotes have none: flags are looked for in it.
+  # Adds quotes only where needed, because other code searches the text for flags.
   { printf '#!/usr/bin/env bash\nexec 2>&1\nexec' && printf ' %q' "${command[@]}" && echo; } >"$home/run"
   chmod +x "$home/log/run" "$home/run"
 }
@@ -111,13 +111,14 @@ forget_api() {
   rm -rf "$dir/sv/api-server" "$dir/api"
 }
 
-# Ends the stack when the process with this id is gone and has not done so.
+# Stops the stack if the process with this id ended without doing so.
 end_after() {
   while ! dead "$1" && [[ -d $dir ]]; do sleep 1; done
   [[ ! -d $dir ]] || end
 }
 
-# mount_small FOLDER INODES: a small file system there, on a file where loop devices can be had.
+# mount_small FOLDER INODES: mounts a small file system there, on a file if loop devices are
+# available.
 mount_small() {
   local folder=$dir/$1 image=$dir/${1//\//-}.img
   mkdir -p "$folder"
@@ -127,7 +128,7 @@ mount_small() {
   fi
 }
 
-# Starts the stack, or what of it is configured in another way.
+# Starts the stack, or restarts the services with a changed configuration.
 start_stack() {
   local config=$here/config/$1.yaml kubeconfig=
   ! wants_api "$1" || kubeconfig=$dir/api/node.kubeconfig
@@ -163,7 +164,7 @@ main() {
   mount_small state 250000
   chmod 0700 "$dir/state"
   mount_small log/pods 10000
-  # Others write more there than it holds.
+  # Other programs write more there than fits.
   for name in "$@"; do
     ! grep -q 'fillDisk: kubelet' "$here/$name.yaml" || { mount_small kubelet 50000 && break; }
   done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What run.sh refuses before it makes a folder or starts a stack. Needs root, as run.sh does.
+# Refusals of run.sh before it creates a folder or starts a stack. Needs root, as run.sh does.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +10,7 @@ source "$here/../../deploy/local/lib.sh"
 work=$(mktemp -d /tmp/splitlet-words.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# refused WANT VARIABLE=VALUE... [SCENARIO]
+# refused WANT VARIABLE=VALUE... [SCENARIO]: run.sh fails with WANT in its error.
 refused() {
   local want=$1 printed
   shift

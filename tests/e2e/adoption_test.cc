@@ -1,4 +1,4 @@
-// A node on containerd is taken over from a kubelet and given back without a restart.
+// Hands a node on containerd over from a kubelet and back, without a restart.
 
 #include <filesystem>
 

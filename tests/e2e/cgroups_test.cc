@@ -1,5 +1,5 @@
-// Where pods are on real containerd, and what the kernel is told of them, below a cgroupRoot of
-// this test program.
+// Cgroups of pods on real containerd, and their limits in the kernel, below a cgroupRoot of this
+// test program.
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -118,7 +118,7 @@ TEST_F(RealCgroups, WhatIsLeftBehindIsKilled) {
   node_->RemoveManifest("web.yaml");
   ExpectTakenDown(name);
   int how = 0;
-  // Of one that is about to end the kernel lets the cgroup go already.
+  // The kernel detaches an ending process from its cgroup early.
   ASSERT_TRUE(WaitFor(kSoon, [&] { return waitpid(left, &how, WNOHANG) == left; })) << "it runs on";
   EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
 }

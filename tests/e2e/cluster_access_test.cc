@@ -1,5 +1,5 @@
-// What a person does with the pods of a node, and what pods have of the API server: kubectl,
-// ephemeral containers, tokens, pull secrets.
+// Access of a person to the pods of a node, and of pods to the API server: kubectl, ephemeral
+// containers, tokens, pull secrets.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class ClusterObjects : public ClusterTest {
  protected:
-  /// Of the pod's only container; empty: it does not wait.
+  /// Waiting reason of the pod's only container; empty: it does not wait.
   std::string WaitingReason(const std::string& name) {
     const auto pod = Read<core::Pod>(PathOf(name));
     return pod && pod->status().container_statuses_size() == 1
@@ -95,7 +95,7 @@ TEST_F(ClusterObjects, AProjectedTokenInAContainerIsOneOfItsAccountAndPod) {
   EXPECT_THAT(*answer, HasSubstr("system:serviceaccount:default:default"));
 }
 
-/// By the pod's service account; admission writes its pull secrets into the pod.
+/// Through the pod's service account: admission adds its pull secrets to the pod.
 TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
   StartCluster();
   const Registry registry;
@@ -124,7 +124,8 @@ TEST_F(ClusterObjects, APullSecretOfTheServerOpensAPrivateImage) {
       << WaitingReason("without");
 }
 
-/// It knows the registry's password, and tells it who shows a token; what it was asked is kept.
+/// A fake credential provider that knows the registry's password, and returns it for a valid token;
+/// records its requests.
 class TokenPlugin {
  public:
   explicit TokenPlugin(const std::string& host) {
@@ -200,7 +201,7 @@ TEST_F(ClusterObjects, APluginOpensAPrivateImageWithATokenOfThePodsAccount) {
     EXPECT_THAT(harness::ReadFile(node_->LogOf(process)), testing::Not(HasSubstr("hunter2")));
 }
 
-/// kubectl as a person has it; node-api answers what goes to a container (kubectl_front.py).
+/// kubectl for a user; node-api answers requests to containers (kubectl_front.py).
 class Kubectl : public ClusterTest {
  protected:
   void SetUp() override {
@@ -222,12 +223,12 @@ class Kubectl : public ClusterTest {
     ASSERT_TRUE(WaitFor(kSoon, [&] { return harness::ReadFile(output).ends_with('\n'); }));
     url_ = fmt::format("http://127.0.0.1:{}", std::stoi(harness::ReadFile(output)));
   }
-  /// Of the shell, for what stands before a pipe.
+  /// pipefail, so that a failure before a pipe counts.
   std::string Line(const std::string& arguments) const {
     return fmt::format("kubectl --server {} {}", url_, arguments);
   }
   harness::Command CommandOf(const std::string& line, const std::string& output) const {
-    // Without WebSockets: an API server makes SPDY of them on the way to a node.
+    // Without WebSockets, because an API server converts them to SPDY on the way to a node.
     return {.argv = {"/bin/sh", "-c", line},
             .env = {{"HOME", api_dir_->path()},
                     {"KUBECONFIG", "/dev/null"},

@@ -19,8 +19,8 @@ namespace core = k8s::io::api::core::v1;
 constexpr uint16_t kFirstPort = 23000;
 constexpr uint16_t kPorts = 900;
 
-/// The machine of the tests stays as it is. Who asks node-api is known by certificate, and the
-/// server says what they may.
+/// The settings of the test machine must not change. node-api identifies clients by certificate,
+/// and the API server authorizes them.
 constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s

@@ -2,7 +2,7 @@
 
 /// A node of an API server (fake-api) on the real containerd of this test program, with node-api.
 /// Threads: one.
-/// Errors:  what cannot be started fails the test.
+/// Errors:  a program that cannot be started fails the test.
 
 #include <memory>
 #include <optional>
@@ -19,14 +19,15 @@ namespace splitlet::e2e {
 inline constexpr const char* kNodePath = "/api/v1/nodes/node-1";
 inline constexpr const char* kPodsPath = "/api/v1/namespaces/default/pods";
 
-/// A pod for the node in namespace default, with one container `app` of the images of the local
+/// A pod for the node in namespace default, with one container `app` with an image of the local
 /// stack. JSON.
 struct PodText {
   std::string name;
-  std::string script;             // of the shell; empty: the image of the sandbox, which waits
-  std::string of_metadata = {};   // `,"labels":{}`
-  std::string of_spec = {};       // the same
-  std::string of_container = {};  // the same
+  std::string script;             // script for the shell; empty: the sandbox image, which only
+                                  // waits
+  std::string of_metadata = {};   // more of metadata: `,"labels":{}`
+  std::string of_spec = {};       // more of spec
+  std::string of_container = {};  // more of the container
   std::string image = "splitlet.local/busybox:1";
   int grace = 1;
 
@@ -38,7 +39,7 @@ class ClusterTest : public E2eTest {
   void TearDown() override;
   void RemoveWantedPods() override;
 
-  /// Returns when the server calls the node Ready. `flags`: more of the node.
+  /// Returns when the server shows the node Ready. `flags`: additional flags of the node.
   void StartCluster(const std::vector<std::string>& flags = {});
   uint16_t node_api_port() const { return port_; }
 
@@ -55,14 +56,14 @@ class ClusterTest : public E2eTest {
     return object;
   }
   std::vector<k8s::io::api::core::v1::Pod> PodsAtServer();
-  std::string PhaseOf(const std::string& pod);  // "gone"
+  std::string PhaseOf(const std::string& pod);  // "gone" if the pod does not exist
   bool NodeIs(const std::string& condition, const std::string& status);
 
   void ExpectPhase(const std::string& pod, const std::string& phase);
-  /// All of them Running and ready at the server.
+  /// True if all of them are Running and ready at the server.
   void ExpectAllReady(const std::vector<std::string>& pods);
   void ExpectNoPodsAtServer();
-  /// Of no pod anything, without gc having been asked to clean up.
+  /// True if nothing of any pod is left, without a request to gc.
   void ExpectNothingLeft();
 
   std::unique_ptr<harness::TempDir> api_dir_;

@@ -1,5 +1,5 @@
-// The whole stack as a node of an API server on real containerd: pods come and go, the server is
-// away, processes die in the middle.
+// Tests the whole stack as a node of an API server on real containerd: pods start and end, the
+// server is down, processes are killed in between.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ TEST_F(Cluster, TwoHundredPodsInWavesComeAndGoAndLeaveNothing) {
   StartCluster();
   ASSERT_TRUE(WaitFor(
       kSoon, [&] { return Read<k8s::io::api::coordination::v1::Lease>(kLease).has_value(); }));
-  for (int wave = 0; wave < kWaves; ++wave) {  // the next comes while the last one goes
+  for (int wave = 0; wave < kWaves; ++wave) {  // each wave starts while the previous one ends
     SCOPED_TRACE(wave);
     const auto names = NamesOf(fmt::format("wave-{}", wave), kWave);
     for (const auto& name : names) CreatePod({.name = name, .script = ""});
@@ -42,7 +42,7 @@ TEST_F(Cluster, TwoHundredPodsInWavesComeAndGoAndLeaveNothing) {
   EXPECT_TRUE(NodeIs("Ready", "True"));
 }
 
-/// As a controller evicts: all but those of a DaemonSet and static pods.
+/// Evicts like a controller: all pods except those of a DaemonSet and static pods.
 TEST_F(Cluster, ADrainEndsPodsWithTheirGraceAndLeavesThoseOfTheNode) {
   StartCluster();
   node_->PutManifest("fixed.yaml", PodYaml("fixed", "sleep 1000"));
@@ -50,7 +50,7 @@ TEST_F(Cluster, ADrainEndsPodsWithTheirGraceAndLeavesThoseOfTheNode) {
              .script = "sleep 1000",
              .of_metadata = R"(,"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet",)"
                             R"("name":"agent","uid":"1","controller":true}])"});
-  // It takes its time to end, and says that it did.
+  // The container takes a while to end, and writes that it did.
   CreatePod({.name = "slow",
              .script = "trap 'sleep 1; echo bye > /scratch/bye; exit 0' TERM; "
                        "echo up > /scratch/up; sleep 1000 & wait",

@@ -1,4 +1,4 @@
-// Containers of pods on real containerd: sidecars, restart rules, and how an end is told.
+// Containers on real containerd: sidecars, restart rules, and the reported exits.
 
 #include <filesystem>
 
@@ -9,7 +9,7 @@ namespace {
 
 class Containers : public E2eTest {
  protected:
-  /// The first container once it has ended; of a pod that does not, what it shows at last.
+  /// The first container once it has ended; if it does not end, its last state.
   Node::ContainerView EndOf(const std::string& pod) {
     Node::ContainerView end;
     EXPECT_TRUE(WaitFor(kSoon,

@@ -1,4 +1,5 @@
-// Pods that end because they use too much, or because the node has too little, on real containerd.
+// Pods that end because they exceed their limits, or because the node lacks resources, on real
+// containerd.
 
 #include <gmock/gmock.h>
 
@@ -11,7 +12,7 @@ using testing::HasSubstr;
 
 class Eviction : public E2eTest {
  protected:
-  /// Of static pods too: here are no others.
+  /// Static pods are evicted too, because there are no others here.
   void StartWith(const std::string& hard) {
     StartNode({.runtime_endpoint = {},
                .config = fmt::format("apiVersion: kubelet.config.k8s.io/v1beta1\n"

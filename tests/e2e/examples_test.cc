@@ -1,4 +1,4 @@
-// The sample pods of deploy/local/examples do on real containerd what their comments say.
+// The sample pods of deploy/local/examples behave on real containerd as their comments describe.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ TEST_F(SamplePods, RunOrEndAsTheySay) {
   EXPECT_THAT(pods, HasSubstr("Guaranteed"));
 }
 
-/// A place for the cgroups of this test's pods, beside those of other nodes of the machine.
+/// A cgroup for this test's pods, so that they are not among those of other nodes on the machine.
 class LimitedSamplePods : public SamplePods {
  protected:
   void SetUp() override {

@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<harness::TempDir> runtime_dir;
 std::unique_ptr<harness::Keeper> keeper;
 
-/// After a kill of containerd: how long it and the agent have until what is left counts as lost.
+/// Time after a kill of containerd until leftovers count as lost.
 constexpr Duration kRuntimeCleans = 15s;
 
 std::string RuntimeScript() { return harness::SourceDir() + "/deploy/local/runtime.sh"; }
@@ -57,7 +57,7 @@ void E2eTest::SetUp() {
 
 void E2eTest::TearDown() {
   if (view_ == nullptr) return;
-  // What a failed test has done so far is not known.
+  // After a failure the state of the test is unknown.
   if (leaks_ != nullptr && !HasFailure()) ExpectNoLeaks();
   EndNode();
   RemoveAllPods();
@@ -90,7 +90,7 @@ void E2eTest::StartWhatIsDown() {
   }
 }
 
-/// A pod that has been told to go may have been given minutes for it.
+/// A terminating pod may have a grace period of minutes.
 void E2eTest::StopContainers() {
   for (const auto& container : view_->Running())
     if (const Status stopped =
@@ -114,7 +114,7 @@ void E2eTest::RemoveAllPods() {
   auto& runtime = view_->runtime();
   const Clock& clock = view_->clock();
   for (const auto& c : view_->Containers()) {
-    // The runtime may still be at what a process asked for before it ended, and refuses meanwhile.
+    // The runtime may still be working on a call of a killed process, and refuse calls until then.
     Status removed;
     EXPECT_TRUE(WaitFor(kSoon, [&] {
       removed = runtime.StopContainer(c.id, 0, After(clock, 30s));

@@ -1,8 +1,8 @@
 #pragma once
 
 /// Six real processes and nats-server on a private containerd of this test program, started once
-/// for all its tests. Needs root. At the end of each test that has not failed its pods are ended,
-/// and nothing of them may be left: see LeakCheck.
+/// for all its tests. Needs root. After each successful test its pods are ended and must leave
+/// nothing behind: see LeakCheck.
 /// Threads: one.
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ using harness::PodYaml;
 using harness::WaitFor;
 using namespace std::chrono_literals;
 
-inline constexpr auto kSoon = 90s;  // far above what is needed, for a loaded machine
-/// A script that ends as soon as it is asked to.
+inline constexpr auto kSoon = 90s;  // far above the usual time, for a loaded machine
+/// A script that ends at TERM immediately.
 inline constexpr const char* kForever = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
 
 class E2eTest : public harness::NodeTest {
@@ -42,10 +42,10 @@ class E2eTest : public harness::NodeTest {
   /// kill -9 of containerd; the test's keeper starts it again.
   void KillContainerd();
   static std::string Endpoint();
-  /// Ends all pods and has gc clean up, with every process up and without faults; then nothing may
-  /// be left of them within `limit`.
+  /// Ends all pods and makes gc clean up, with every process up and without faults; then nothing
+  /// may be left of them within `limit`.
   void ExpectNoLeaks(Duration limit = kSoon);
-  /// By whatever wants them.
+  /// Ends pods by removing them from their source.
   virtual void RemoveWantedPods();
   std::unique_ptr<harness::LeakCheck> leaks_;
 
@@ -60,7 +60,7 @@ class E2eTest : public harness::NodeTest {
   bool containerd_killed_ = false;
 };
 
-/// Lines of this machine's mounts at what is in the folder.
+/// Lines of this machine's mount table for mounts in the folder.
 std::vector<std::string> MountsBelow(const std::string& folder);
 
 /// PodYaml with `scratch` mounted at /scratch.

@@ -1,5 +1,5 @@
-// Processes, nats-server and containerd die under load on real containerd; no container is
-// restarted by it.
+// Processes, nats-server and containerd are killed under load on real containerd; no container
+// restarts because of it.
 
 #include <functional>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 class UnderLoad : public E2eTest {
  protected:
-  /// One pod that was there before, and six that come while `disturb` is called after each.
+  /// One pod from before, and six that are created with a call of `disturb` after each.
   void AddPodsWhile(const std::function<void(int)>& disturb) {
     StartNode();
     node_->PutManifest("old.yaml", PodYaml("old", kForever));
@@ -72,7 +72,7 @@ TEST_F(Node_, AllOfTheAgentStoppedAndStartedAgainNoContainerIsRestarted) {
   }
 }
 
-/// A sandbox as another agent makes it: kubelet labels, no annotation of ours.
+/// A sandbox made by another agent: a kubelet's labels, without splitlet's annotation.
 cri::SandboxId MakeUnmanagedSandbox(harness::RuntimeView& view, const std::string& log_dir) {
   runtime::v1::PodSandboxConfig config;
   config.mutable_metadata()->set_name("unmanaged");

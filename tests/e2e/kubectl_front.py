@@ -27,7 +27,7 @@ STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"
 
 
 def node_target(target):
-    """None: it is not for the node."""
+    """Returns None if the request is not for the node."""
     path, _, query = target.partition("?")
     match = POD.fullmatch(path)
     if not match:
@@ -68,7 +68,7 @@ class Front:
             self.tls.load_cert_chain(pair.name)
 
     def wait_for_node_api(self):
-        """It listens before it has a certificate, and then ends each connection."""
+        """Before node-api has a certificate, it listens and closes each connection."""
         while True:
             try:
                 with socket.create_connection(("127.0.0.1", self.node_api_port)) as plain, self.tls.wrap_socket(plain):

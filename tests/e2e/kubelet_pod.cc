@@ -57,7 +57,7 @@ runtime::v1::PodSandboxConfig SandboxOf(const KubeletPod& pod) {
   return config;
 }
 
-/// One attempt: what a kubelet asks for, with what it makes on the disk before.
+/// One attempt: a kubelet's request, after the files that it creates before.
 struct Attempt {
   std::string name, script;
   uint32_t number = 0;
@@ -105,7 +105,7 @@ runtime::v1::ContainerConfig ContainerOf(const KubeletPod& pod, const Attempt& a
   return config;
 }
 
-/// By the AtomicWriter, with the ready marks of its wrapped emptyDir.
+/// Written like the AtomicWriter, with the ready marks of its wrapped emptyDir.
 Status MakeVolumes(const KubeletPod& pod) {
   const std::string settings = pod.Volume("configmap", "settings");
   const std::string set = "..2026_01_02_03_04_05.1234567890";

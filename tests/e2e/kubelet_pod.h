@@ -1,9 +1,9 @@
 #pragma once
 
-/// A static pod as a kubelet 1.36 leaves it on a node with all that belongs to it: records in the
-/// runtime, the directory below its root, cgroup, logs. By hand: what splitlet must read, not what
-/// it writes, so never by code of a service.
-/// Errors: a refusal of the runtime or of the kernel is returned.
+/// A static pod as a kubelet 1.36 leaves it on a node: records in the runtime, the directory below
+/// its root, cgroup, logs. Written without code of a service, because it tests what splitlet must
+/// read.
+/// Errors: a refusal by the runtime or the kernel is returned.
 /// Source: docs/takeover.md; docs/behaviour/runtime-config.md; kuberuntime
 /// generatePodSandboxConfig.
 
@@ -15,13 +15,13 @@
 
 namespace splitlet::e2e {
 
-/// Burstable; an init container prepare that has succeeded; containers app, which was restarted
-/// twice, with every kind of thing, and side.
+/// A Burstable pod: an init container `prepare` that has succeeded, a container `app` with every
+/// feature that was restarted twice, and a container `side`.
 struct KubeletPod {
-  std::string root;         // the kubelet's
-  std::string log_root;     // of all pods
+  std::string root;         // root directory of the kubelet
+  std::string log_root;     // log folder of all pods
   std::string scratch;      // mounted at /scratch
-  std::string cgroup_root;  // "/" or one of the test
+  std::string cgroup_root;  // "/" or a cgroup of the test
   std::string uid = "0f9e8d7c-6b5a-4433-2211-00ffeeddccbb";
 
   std::string Directory() const { return root + "/pods/" + uid; }
@@ -37,14 +37,14 @@ struct KubeletPodRecords {
   cri::ContainerId prepare, exited, app, side;
 };
 
-/// What stands in its volumes: `before` in the emptyDirs, WORD=old in the config map.
-/// The cgroup has to be there.
+/// Content of its volumes: `before` in the emptyDirs, WORD=old in the config map. The cgroup must
+/// exist.
 StatusOr<KubeletPodRecords> MakeKubeletPod(harness::RuntimeView& view, const KubeletPod& pod);
 
 /// The manifest of that pod.
 std::string ManifestOf(const KubeletPod& pod);
 
-/// What stands on a container app of this attempt, whoever makes it.
+/// The annotations of this attempt of container `app`, whichever agent makes it.
 cri::StringMap LabelsOfApp(const KubeletPod& pod);
 cri::StringMap AnnotationsOfApp(int attempt);
 

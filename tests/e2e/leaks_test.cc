@@ -1,4 +1,4 @@
-// The check at the end of each test finds what is planted, on the real runtime.
+// The leak check at the end of each test finds planted leftovers, on the real runtime.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
@@ -15,7 +15,7 @@ namespace {
 
 class Leaks : public E2eTest {
  protected:
-  /// What the check has to say now; empty: nothing.
+  /// The current findings of the check; empty: none.
   std::string Found() {
     testing::TestPartResultArray results;
     {
@@ -33,7 +33,7 @@ class Leaks : public E2eTest {
         harness::RunToEnd({.argv = {"bash", "-c", command}, .env = {}, .output = output}, 30s), 0)
         << command << ": " << harness::ReadFile(output);
   }
-  /// The network and the bridge of this runtime, as its configuration names them.
+  /// Network and bridge of this runtime, by the names in its configuration.
   static std::string OfNetwork(const std::string& key) {
     const std::string socket = Endpoint().substr(std::string_view("unix://").size());
     return fmt::format("$(jq -r '.. | .{}? // empty' {}/cni/net.d/10-bridge.conflist | head -n 1)",

@@ -28,7 +28,7 @@ class Objects : public E2eTest {
     PutObject("settings.yaml", "ConfigMap",
               fmt::format("metadata: {{name: settings}}\ndata: {{WORD: {}}}\n", word));
   }
-  /// By a later file that cannot be used: whoever has noticed it has read all before it.
+  /// Writes a later invalid file: when its problem is reported, all earlier files have been read.
   void AwaitThatTheFolderWasRead() {
     harness::WriteFile(folder_ / "unusable.yaml", "kind: [");
     EXPECT_TRUE(WaitFor(kSoon, [&] {
@@ -36,7 +36,7 @@ class Objects : public E2eTest {
       return info.ok() && info->notes_size() == 1;
     }));
   }
-  /// A pod whose container says its words once, and ends when `go` is there.
+  /// A pod whose container prints its words once, and ends when the file `go` exists.
   std::string Talker() const {
     return PodWithScratch("talker",
                           "echo $WORD $KEY $ABSENT >> /scratch/words; while ! rm /scratch/go "
@@ -145,7 +145,7 @@ spec:
   EXPECT_THAT(MountsBelow(node_->dir() + "/kubelet"), testing::IsEmpty());
 }
 
-/// Files below `folder` that have the text in them.
+/// Files below `folder` that contain the text.
 std::vector<std::string> FilesWith(const std::string& text, const std::string& folder) {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

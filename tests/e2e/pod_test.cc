@@ -1,5 +1,5 @@
-// Pods on real containerd: life, restarts, init containers, updates, removal with grace, many at
-// once.
+// Pods on real containerd: starts, restarts, init containers, updates, removal with grace, many at
+// the same time.
 
 #include <filesystem>
 #include <set>
@@ -141,7 +141,7 @@ TEST_F(Pods, AFailedPostStartKillsItsContainer) {
   EXPECT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("web") >= 1; }));
 }
 
-/// The first attempt of app ends with 42; what its init container wrote says which attempt it is.
+/// The first attempt of `app` exits with 42; the init container's file counts the attempts.
 TEST_F(Pods, OneEndRestartsAllAndVariablesComeFromAFile) {
   StartNode();
   node_->PutManifest("crew.yaml", PodYaml("crew", "[ $ATTEMPT = first ] && exit 42; sleep 1000",
@@ -255,7 +255,8 @@ TEST_F(Pods, TooLargeForTheNodeWaitsWithTheReasonAndIsNeverStarted) {
   std::string yaml = PodYaml("huge", "sleep 1000");
   yaml += "    resources: {requests: {cpu: \"1000\"}}\n";
   node_->PutManifest("huge.yaml", yaml);
-  // A static pod is critical: no victim would make room, as a kubelet says it.
+  // A static pod is critical, so no preemption would free enough resources, as in a kubelet's
+  // message.
   EXPECT_TRUE(WaitFor(kSoon, [&] {
     const auto seen = node_->Pod("huge");
     return seen != nullptr && seen->reason == "UnexpectedAdmissionError";

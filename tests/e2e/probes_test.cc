@@ -1,5 +1,5 @@
-// Probes and hooks on real containerd: what each kind does to its pod, and that what never returns
-// is ended at its time.
+// Probes and hooks on real containerd: the effect of each kind on its pod, and the time limit of a
+// probe or hook that hangs.
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
@@ -14,7 +14,7 @@
 namespace splitlet::e2e {
 namespace {
 
-/// Processes of this machine with exactly these words.
+/// Processes of this machine with exactly this command line.
 int CountProcesses(const std::vector<std::string>& words) {
   std::string line;
   for (const auto& word : words) line += word + '\0';
@@ -26,8 +26,8 @@ int CountProcesses(const std::vector<std::string>& words) {
 
 class ProbesAndHooks : public E2eTest {
  protected:
-  /// How often an event of the pod with this reason and text was told; the first column is
-  /// "47s", or "47s (x4 over 50s)".
+  /// Count of the pod's events with this reason and text; the first column is "47s", or "47s (x4
+  /// over 50s)".
   int CountEvents(const std::string& pod, const std::string& reason, const std::string& text) {
     std::istringstream table(
         node_->Ctl({"get", "events", "--for", "pod/" + pod + "-node-1", "--no-headers"}).output);
@@ -41,7 +41,7 @@ class ProbesAndHooks : public E2eTest {
     }
     return count;
   }
-  /// `more`: of the container, indented as in a manifest.
+  /// `more`: fields of the container, indented as in a manifest.
   std::string Pod(const std::string& script, const std::string& more) const {
     return PodWithScratch("web", script, scratch()) + more;
   }
@@ -85,10 +85,10 @@ TEST_F(ProbesAndHooks, AStartupThatNeverSucceedsRestartsItsContainer) {
             1);
 }
 
-/// A server of the health protocol on this machine's own network, where the pod is too.
+/// A gRPC health server on this machine's own network, which the pod shares.
 TEST_F(ProbesAndHooks, AHealthServiceMakesAPodReady) {
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::CallbackGenericService rest;  // a server needs a service besides
+  grpc::CallbackGenericService rest;  // a server needs another service besides health
   grpc::ServerBuilder builder;
   builder.RegisterCallbackGenericService(&rest);
   int port = 0;

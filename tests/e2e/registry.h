@@ -1,8 +1,8 @@
 #pragma once
 
-/// Registries on loopback, good and bad ones (registry.py).
-/// Threads: one. It ends with the object, whose end of a pipe is its input.
-/// Errors:  one that cannot be started fails the test.
+/// Registries on loopback, good and broken ones (registry.py).
+/// Threads: one. The program ends with the object, whose end of a pipe is its input.
+/// Errors:  a registry that cannot be started fails the test.
 
 #include <sys/types.h>
 
@@ -20,9 +20,9 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
 
   const std::string& host() const { return host_; }  // "127.0.0.1:5000"
-  /// A config.json with what opens its private images.
+  /// A config.json with the credentials of its private images.
   std::string Login() const;
-  /// Somebody has half of an image that is held.
+  /// True if a client has received half of a delayed image.
   bool Holds() const { return Said().find("held") != std::string::npos; }
   void Release() const;
 

@@ -1,4 +1,4 @@
-// Pulls from registries on loopback, good and bad ones (registry.py), by real containerd.
+// Pulls from registries on loopback, good and broken ones (registry.py), by real containerd.
 
 #include "tests/e2e/registry.h"
 

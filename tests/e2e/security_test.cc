@@ -1,5 +1,5 @@
-// What a pod may do on real containerd: users, groups, capabilities, profiles, settings of the
-// kernel as its containers have them, and the exact refusals of what this runtime or host cannot.
+// Privileges of pods on real containerd: users, groups, capabilities, profiles and kernel settings
+// as seen in containers, and the exact refusals of features that this runtime or host lacks.
 
 #include <filesystem>
 #include <regex>
@@ -12,8 +12,8 @@ namespace {
 
 class Secured : public E2eTest {
  protected:
-  /// The container's lines on stdout, once the line `end` is there, after an empty one. A runtime
-  /// copies stderr beside it, in any order.
+  /// The container's lines on stdout, once the line `end` is written, after an empty one. A runtime
+  /// copies stderr into the same log, in any order.
   std::string Printed(const std::string& name, const std::string& end) {
     std::string text;
     EXPECT_TRUE(WaitFor(kSoon, [&] {
@@ -42,7 +42,7 @@ class Secured : public E2eTest {
     node_->RemoveManifest("refused.yaml");
     ExpectGone("refused");
   }
-  /// `manifest` of a pod "waits", whose container is never made.
+  /// `manifest` of a pod "waits", whose container is never created.
   void ExpectWaiting(const std::string& manifest, const std::string& reason) {
     SCOPED_TRACE(reason);
     node_->PutManifest("waits.yaml", manifest);
@@ -57,7 +57,7 @@ class Secured : public E2eTest {
   }
 };
 
-/// `context` of the container and `more` of the pod.
+/// `context` of the container, and `more` fields of the pod.
 std::string Pod(const std::string& script, const std::string& context, const std::string& more) {
   return harness::PodYaml("web", script, more) + "    securityContext: " + context + "\n";
 }
@@ -117,7 +117,7 @@ TEST_F(Secured, AProfileOfTheNodeFiltersCallsAndIsWaitedFor) {
   EXPECT_NE(text.find("\nfiltered\n"), std::string::npos) << text;
 }
 
-/// On this runtime, which announces nothing, and a host without AppArmor.
+/// For this runtime, which reports no features, and a host without AppArmor.
 TEST_F(Secured, WhatCannotBeEnforcedIsRefusedInTheKubeletsWords) {
   const bool apparmor = std::filesystem::exists("/sys/module/apparmor/parameters/enabled") &&
                         harness::ReadFile("/sys/module/apparmor/parameters/enabled")[0] == 'Y';
@@ -138,7 +138,7 @@ TEST_F(Secured, WhatCannotBeEnforcedIsRefusedInTheKubeletsWords) {
                   "Cannot enforce AppArmor: AppArmor is not enabled on the host");
   ExpectRefused("  securityContext: {sysctls: [{name: net.core.somaxconn, value: '1'}]}\n",
                 "SysctlForbidden", "forbidden sysctl: \"net.core.somaxconn\" not allowlisted");
-  // Last: its sandbox is made.
+  // Tested last, because its sandbox is created.
   if (!handlers)
     ExpectWaiting(
         harness::PodYaml("waits", "sleep 1000", "  volumes: [{name: v, emptyDir: {}}]\n") +
@@ -147,7 +147,8 @@ TEST_F(Secured, WhatCannotBeEnforcedIsRefusedInTheKubeletsWords) {
         "CreateContainerConfigError");
 }
 
-/// Where the runtime has user namespaces; containerd has from 2.0 on, with a new kernel and runc.
+/// If the runtime supports user namespaces; containerd does from 2.0 on, with a new kernel and
+/// runc.
 TEST_F(Secured, AUserNamespaceMapsRootToNobodyOfTheHost) {
   StartNode();
   const auto report = view_->runtime().RuntimeStatus(After(view_->clock(), 30s));

@@ -1,4 +1,4 @@
-// What a person does with a container that runs: read its log, run a command in it.
+// Access of a person to a running container: read its log, run a command in it.
 
 #include "tests/e2e/fixture.h"
 

@@ -1,6 +1,6 @@
-// A node with a pod that has everything goes from a kubelet's records to splitlet and back, on real
-// containerd: nothing is restarted, all of it is tended, and what is left behind is what a kubelet
-// adopts. docs/takeover.md says the same to people.
+// A node with one pod with every feature is handed over from a kubelet's records to splitlet and
+// back, on real containerd. No container restarts, splitlet maintains all of the pod, and a kubelet
+// could adopt what it leaves. docs/takeover.md describes it for users.
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -32,7 +32,7 @@ cgroupRoot: {}
 splitlet: {{objectsPath: {}}}
 )";
 
-/// By a manifest like that of `web`, with a UID that splitlet gives it.
+/// From a manifest like that of `web`, with a UID that splitlet assigns.
 constexpr const char* kFresh = R"(apiVersion: v1
 kind: Pod
 metadata:
@@ -93,11 +93,11 @@ class Takeover : public E2eTest {
   cgroup::Name Cgroup(const std::string& uid) const {
     return cgroup::PodName(root_, kube::QosClass::kBurstable, uid);
   }
-  /// A file of the pod's emptyDir `data`.
+  /// A file in the pod's emptyDir `data`.
   std::string Inside(const std::string& name) const {
     return harness::ReadFile(pod_.Volume("empty-dir", "data") + "/" + name);
   }
-  /// Ids of what runs of the pod.
+  /// Ids of the pod's running containers and sandboxes.
   std::set<std::string> Running() {
     std::set<std::string> ids;
     for (const auto& container : view_->RunningOf("web")) ids.insert(container.id.str());
@@ -121,14 +121,14 @@ class Takeover : public E2eTest {
   void StopAll() {
     for (const auto& process : ProcessNames()) node_->StopProcess(process);
   }
-  /// The newest container of this name that runs.
+  /// The newest running container of this name.
   cri::Container Newest(const std::string& pod, const std::string& name) {
     for (const auto& container : view_->RunningOf(pod))
       if (container.name == name) return container;
     ADD_FAILURE() << "no " << name << " of " << pod << "; " << view_->Describe();
     return {};
   }
-  /// What a kubelet looks for at its start, or it stops the pod: its cgroup, with the container.
+  /// A kubelet stops the pod at its start unless it finds its cgroup, with the container in it.
   void ExpectInCgroup(const std::string& uid, const cri::ContainerId& container) {
     cgroup::Name name = Cgroup(uid);
     EXPECT_EQ(tree_->Exists(name).value_or(false), true);
@@ -147,7 +147,7 @@ class Takeover : public E2eTest {
   KubeletPodRecords records_;
 };
 
-/// Probes, logs, volumes and counts, while the containers are those of the kubelet.
+/// Probes, logs, volumes and counts, while the containers are the kubelet's.
 void Takeover::ExpectTended() {
   const auto pod = node_->Pod("web");
   ASSERT_NE(pod, nullptr);
@@ -172,7 +172,7 @@ void Takeover::ExpectTended() {
   EXPECT_TRUE(IsUntouched()) << view_->Describe();
 }
 
-/// The next attempt of the container app, after its liveness probe has failed.
+/// The next attempt of the container `app`, after its liveness probe has failed.
 void Takeover::ExpectRestartedInPlace() {
   Touch("dead");
   ASSERT_TRUE(WaitFor(kSoon, [this] { return RestartsOf("web") >= 3; }));
@@ -193,8 +193,8 @@ void Takeover::ExpectRestartedInPlace() {
   EXPECT_EQ(harness::ReadFile(pod_.Volume("empty-dir", "quick") + "/before"), "of the kubelet");
 }
 
-/// Of a container that splitlet made: annotations, mounts and cgroup are those that a kubelet makes
-/// and looks for.
+/// A container made by splitlet has the annotations, mounts and cgroup that a kubelet makes and
+/// looks for.
 void Takeover::ExpectKubeletsRecords(const cri::Container& app, int attempt,
                                      const std::string& uid) {
   auto annotations = app.annotations;
@@ -258,8 +258,8 @@ TEST_F(Takeover, WhatIsGivenBackIsWhatAKubeletWouldAdopt) {
         fmt::format("{}/plugins/kubernetes.io~empty-dir/{}/ready", pod_.Directory(), name)));
 }
 
-/// The script that operators run, with this test in the place of systemd: files say what it wants
-/// and what runs.
+/// The script for operators, with a fake systemd in this test: files record its requests and its
+/// running units.
 class TakeoverScript : public Takeover {
  protected:
   struct Ran {

@@ -24,9 +24,9 @@
 namespace splitlet::e2e {
 namespace {
 
-/// A secret of 10,000 keys and 1 MB, and a volume of as many files.
+/// A secret of 10,000 keys and 1 MB, and a volume with 10,000 files.
 constexpr int kMany = 10'000;
-constexpr uint64_t kMostMemory = 256u << 20;  // of pod-worker, at any time
+constexpr uint64_t kMostMemory = 256u << 20;  // limit of pod-worker's memory at any time
 
 class VolumeLimits : public E2eTest {
  protected:
@@ -40,7 +40,7 @@ class VolumeLimits : public E2eTest {
                                "splitlet: {{objectsPath: {}}}\n",
                                folder_.path())});
   }
-  /// The most that it ever had.
+  /// The peak memory of a process.
   uint64_t MemoryOf(const std::string& process) const {
     const auto info = node_->Info(process);
     if (!info.ok()) return UINT64_MAX;
@@ -55,7 +55,8 @@ class VolumeLimits : public E2eTest {
   const harness::TempDir folder_{"vl"};
 };
 
-/// Exchanges a directory and a link again and again, until the end. The directory never dies of it.
+/// Exchanges a directory and a link repeatedly, until destroyed. The directory itself is never
+/// lost.
 class Swapper {
  public:
   Swapper(std::string one, std::string other) : one_(std::move(one)), other_(std::move(other)) {}
@@ -74,7 +75,7 @@ class Swapper {
  private:
   void Run() {
     std::unique_lock lock(mutex_);
-    // Between two, so that the containers have a processor, too.
+    // Pauses between two exchanges, so that the containers get CPU time, too.
     while (!ended_.wait_for(lock, 50us, [this] { return ends_; })) {
       if (::renameat2(AT_FDCWD, one_.c_str(), AT_FDCWD, other_.c_str(), RENAME_EXCHANGE) != 0)
         return;
@@ -89,8 +90,8 @@ class Swapper {
   std::thread thread_{[this] { Run(); }};
 };
 
-/// What a process in the volume could do, and faster: a directory of it is a link to a directory of
-/// the host in one moment and itself in the next, while containers that have it as subPath start.
+/// Imitates a hostile process in the volume, but faster: a directory alternates with a link to a
+/// host directory while containers start that mount it as subPath.
 TEST_F(VolumeLimits, ADirectoryThatIsSwappedForALinkNeverLeadsOut) {
   StartNode();
   const std::string outside = node_->dir() + "/outside", disk = node_->dir() + "/disk";
@@ -144,7 +145,7 @@ spec:
   EXPECT_EQ(harness::ReadFile(outside + "/of-the-host"), "1");
 }
 
-/// A directory of the host that is a shared mount, until the end.
+/// A directory of the host that is a shared mount until destroyed.
 class SharedDirectory {
  public:
   explicit SharedDirectory(std::string path) : path_(std::move(path)) {
@@ -255,7 +256,7 @@ TEST_F(VolumeLimits, TenThousandFilesGetTheirGroupInBoundedMemory) {
     std::filesystem::create_directories(dir);
     for (int j = 0; j < kMany / 100; ++j) harness::WriteFile(fmt::format("{}/{}", dir, j), "");
   }
-  // One of the same name that is mounted by a test beside this one would keep its group.
+  // A device of the same name, mounted by a parallel test, would keep its group.
   harness::WriteFile(
       folder_ / "disk.yaml",
       fmt::format("apiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: many-files}}\n"

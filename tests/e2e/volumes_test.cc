@@ -1,4 +1,4 @@
-// Groups and parts of volumes in containers on real containerd.
+// The fsGroup and subPath of volumes in containers on real containerd.
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -121,7 +121,7 @@ spec:
   EXPECT_THAT(Mounted(), testing::IsEmpty());
 }
 
-/// With a claim on the directory `disk` of the machine.
+/// With a claim bound to the directory `disk` of the machine.
 std::string PodWithDisk(const std::string& name, int group, bool read_only) {
   return fmt::format(R"yaml(apiVersion: v1
 kind: Pod
@@ -193,7 +193,7 @@ TEST_F(Volumes, ALocalVolumeIsSharedWithTheGroupOfItsFirstPod) {
   EXPECT_EQ(harness::ReadFile(disk + "/first"), "new\n");
 }
 
-/// Four megabytes of a file as a block device; empty where this machine has none to give.
+/// A block device on a file of four megabytes; empty if this machine has no free loop device.
 class LoopDevice {
  public:
   LoopDevice() {

@@ -1,9 +1,9 @@
 #pragma once
 
-/// A test's fake-api: on the loopback, killed with the test, steered over its control socket. One
-/// that starts again has the keys and the port of before, and no objects.
+/// A test's fake-api: on loopback, killed with the test, controlled over its control socket. After
+/// a restart it has the same keys and port, and no objects.
 /// Threads: one.
-/// Errors:  one that cannot be started fails the test; those of the commands.
+/// Errors:  a server that cannot be started fails the test; those of the commands.
 /// Source:  tests/fake_api/README.md.
 
 #include <sys/types.h>
@@ -19,26 +19,26 @@ namespace splitlet::fake_api {
 class ApiServerProcess {
  public:
   struct Options {
-    std::string program;  // fake-api
-    std::string dir;      // of this server alone
+    std::string program;  // path of fake-api
+    std::string dir;      // folder of this server only
     std::string node = "node";
     std::vector<std::string> flags;  // "--rbac"
   };
   explicit ApiServerProcess(Options options);
-  ~ApiServerProcess();  // kills it
+  ~ApiServerProcess();  // kills the process
   ApiServerProcess(const ApiServerProcess&) = delete;
   ApiServerProcess& operator=(const ApiServerProcess&) = delete;
 
-  /// Returns when it answers.
+  /// Returns when the server answers.
   void Start();
   void Signal(int signal) const;
   void Kill(int signal);
   pid_t pid() const { return pid_; }
-  /// Path: of "admin", "node" or "bootstrap".
+  /// Path of the kubeconfig for "admin", "node" or "bootstrap".
   std::string Kubeconfig(const std::string& user = "admin") const;
   std::string url() const;  // "https://127.0.0.1:12345"
 
-  /// A line of the README's table.
+  /// Sends a line of the README's table.
   StatusOr<std::string> Send(const std::string& line);
   Status Put(const std::string& path, const std::string& json);
   /// JSON.

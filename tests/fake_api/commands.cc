@@ -15,7 +15,7 @@ int NumberOf(const std::string& text) {
   return number;
 }
 
-/// What stands behind `count` words.
+/// The rest of a line after `count` words.
 std::string Rest(const std::string& line, size_t count) {
   size_t at = 0;
   for (size_t i = 0; i < count && at != std::string::npos; ++i)

@@ -2,7 +2,7 @@
 
 /// The commands of fake-api's control socket. See README.md.
 /// Threads: one at a time.
-/// Errors:  INVALID_ARGUMENT for a line that is no command, NOT_FOUND for an object.
+/// Errors:  INVALID_ARGUMENT for an invalid line, NOT_FOUND for a missing object.
 /// Source:  tests/fake_api/README.md.
 
 #include <string>

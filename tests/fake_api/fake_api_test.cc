@@ -1,5 +1,5 @@
-// The program as integration tests use it: a process with HTTPS, steered by lines; kubectl where it
-// is installed.
+// Tests the program as integration tests use it: a process with HTTPS, controlled by lines; with
+// kubectl if it is installed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr const char* kPath = "/api/v1/namespaces/default/pods/web";
 class FakeApiProgram : public ::testing::Test {
  protected:
   void SetUp() override { server_.Start(); }
-  /// With its output; nothing to see where kubectl is not installed.
+  /// Runs kubectl and returns its output; skips if kubectl is not installed.
   int Kubectl(std::vector<std::string> arguments, std::string& output) {
     std::vector<std::string> argv = {"kubectl", "--kubeconfig", server_.Kubeconfig(), "--cache-dir",
                                      dir_ / "cache"};

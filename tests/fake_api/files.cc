@@ -68,7 +68,7 @@ Status WriteKubeconfigs(const FakeAuthority& authority, const FilesOptions& opti
   RETURN_IF_ERROR(write("node", user("system:node:" + options.node, "system:nodes")), "kubeconfig");
   RETURN_IF_ERROR(write("bootstrap", fmt::format("    token: {}\n", kBootstrapToken)),
                   "kubeconfig");
-  // Written last: whoever sees it sees the others.
+  // Written last: a reader that sees it also sees the other files.
   RETURN_IF_ERROR(write("admin", user("admin", "system:masters")), "kubeconfig");
   return OkStatus();
 }

@@ -1,4 +1,4 @@
-// fake-api: an API server in memory, with HTTPS before it. See README.md.
+// fake-api: an API server in memory behind HTTPS. See README.md.
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -92,7 +92,7 @@ int Run(const Flags& flags) {
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   while ((fds[1].revents & POLLIN) == 0) {
-    poll(fds, 2, 100);  // what is over by now is seen this often
+    poll(fds, 2, 100);  // interval of the check for expired requests
     api.Tick();
     if ((fds[0].revents & POLLIN) != 0)
       ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);

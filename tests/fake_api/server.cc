@@ -38,7 +38,7 @@ https::Answer AnswerOf(const Response& response) {
   return answer;
 }
 
-/// One request of a client: its answer begins when there is something of it.
+/// One request of a client; the response starts with its first bytes.
 class Exchange {
  public:
   Exchange(std::shared_ptr<https::Responder> responder, std::string type)
@@ -55,7 +55,9 @@ class Exchange {
   }
   void OnDone(const StatusOr<Response>& answer) {
     const std::lock_guard lock(mutex_);
-    if (!answer.ok()) BeginLocked();  // and cut below: the client sees that something is missing
+    if (!answer.ok())
+      BeginLocked();  // and cut below, so that the client sees that the answer is
+                      // incomplete
     if (stream_ == nullptr && responder_ != nullptr) {
       responder_->Send(AnswerOf(*answer));
     } else if (stream_ != nullptr && answer.ok()) {
@@ -82,7 +84,7 @@ class RealServer final : public Server {
   RealServer(const Clock& clock, FakeApiServer& api, Options options)
       : clock_(clock), api_(api), options_(std::move(options)) {}
 
-  /// What still waits lets go of its connection first.
+  /// Waiting requests release their connections first.
   ~RealServer() override { api_.SetAway(true); }
 
   Status Listen() {
@@ -106,7 +108,7 @@ class RealServer final : public Server {
                      "listen on {}:{}", options_.address, options_.port);
     server_->SetTls(context);
     server_->SetClientAuthority(authority);
-    options_.port = server_->port();  // the same one after it was away
+    options_.port = server_->port();  // the same port after it was away
     return OkStatus();
   }
 
@@ -133,7 +135,7 @@ class RealServer final : public Server {
     return user;
   }
 
-  /// 0, or the code that refuses it.
+  /// HTTP status of the refusal; 0: allowed.
   int Refusal(const https::Request& request, const FakeUser& user) const {
     if (!options_.rbac) return 0;
     static const std::vector<std::string> kOpen = {"/healthz", "/livez", "/readyz", "/version"};
@@ -194,7 +196,7 @@ class RealServer final : public Server {
     FakeApiServer::Listener listener{.done = done};
     if (watch) listener.on_data = [exchange](std::string_view data) { exchange->OnData(data); };
     api_.BeginAs(user, std::move(request), std::move(deadline), std::move(listener));
-    if (watch) exchange->Begin();  // a watch's head goes out before its first event
+    if (watch) exchange->Begin();  // a watch's head is sent before its first event
   }
 
   const Clock& clock_;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The API server in memory behind HTTPS: who asks is known by the client's certificate or token.
+/// The API server in memory behind HTTPS, which identifies clients by certificate or token.
 /// Threads: answers on the HTTPS server's thread, watches also on that of a change; methods: one.
-/// Errors:  from Start when the port cannot be used.
+/// Errors:  of Start: the port cannot be used.
 /// Source:  Kubernetes API, "Authenticating".
 
 #include <cstdint>
@@ -19,15 +19,15 @@ class Server {
   struct Options {
     std::string address = "127.0.0.1";
     uint16_t port = 0;
-    std::string certificate, key;  // PEM, of the server
+    std::string certificate, key;  // the server's, in PEM
     std::string client_ca;         // PEM
-    bool rbac = false;             // who is not known is refused, and who may not as well
+    bool rbac = false;             // true: refuses unknown and unauthorized clients
   };
   virtual ~Server() = default;
   static StatusOr<std::unique_ptr<Server>> Start(const Clock& clock, FakeApiServer& api,
                                                  Options options);
   virtual uint16_t port() const = 0;
-  /// Nobody can connect while it is away, and connections end.
+  /// While it is away, connections end and new ones are refused.
   virtual Status SetAway(bool away) = 0;
 };
 

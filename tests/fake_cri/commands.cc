@@ -131,7 +131,7 @@ std::string ListAsJson(const cri::FakeRuntime& runtime) {
   return buffer.GetString();
 }
 
-/// "3*error" is 3 and "error".
+/// Splits "3*error" into 3 and "error".
 StatusOr<int> TakeCount(std::string& word) {
   const size_t star = word.find('*');
   if (star == std::string::npos) return -1;

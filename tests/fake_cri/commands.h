@@ -1,8 +1,8 @@
 #pragma once
 
-/// The commands of fake-cri's control socket, carried out on a FakeRuntime.
+/// Executes the commands of fake-cri's control socket on a FakeRuntime.
 /// Threads: one at a time; streaming_url() and OnPodCidr from any.
-/// Errors: INVALID_ARGUMENT for a line that is no command.
+/// Errors: INVALID_ARGUMENT for an invalid line.
 
 #include <atomic>
 #include <map>
@@ -21,13 +21,14 @@ class Commands {
   explicit Commands(cri::FakeRuntime& runtime) : runtime_(runtime) {}
   /// The answer without "OK ".
   StatusOr<std::string> Run(const std::string& line);
-  /// Lines that are to be run again after a restart of the runtime: behaviours and pulls.
+  /// Lines to repeat after a restart of the runtime: behaviours and pulls.
   const std::vector<std::string>& lasting() const { return lasting_; }
-  /// The runtime makes checkpoints; read by the server's threads.
+  /// True if the runtime makes checkpoints; read by the server's threads.
   const std::atomic<bool>& checkpoints() const { return checkpoints_; }
-  /// Of the server that streams go to; empty: there is none.
+  /// URL of the streaming server; empty: there is none.
   std::string streaming_url() const;
-  /// The runtime is told the range of addresses of pods. An error while it is told to refuse it.
+  /// Called when the runtime receives the pods' address range. Returns an error while told to
+  /// refuse it.
   Status OnPodCidr(const std::string& cidr);
 
  private:
@@ -45,16 +46,16 @@ class Commands {
   StatusOr<std::string> PodCidrs(const Words& words);
 
   cri::FakeRuntime& runtime_;
-  std::map<std::pair<std::string, std::string>, int> faults_;  // by method and pod
+  std::map<std::pair<std::string, std::string>, int> faults_;  // counts by method and pod
   std::vector<std::string> lasting_;
   std::atomic<bool> checkpoints_{true};
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   std::string streaming_url_;
-  std::vector<std::string> pod_cidrs_;  // that it was told since its start
+  std::vector<std::string> pod_cidrs_;  // ranges received since its start
   Status pod_cidr_error_;
 };
 
-/// "250ms", "2s", "1m".
+/// Parses "250ms", "2s", "1m".
 StatusOr<Duration> ParseDuration(const std::string& text);
 
 }  // namespace splitlet::fake_cri

@@ -1,8 +1,9 @@
 #pragma once
 
-/// Steers a running fake-cri over its control socket: a line there, a line back (see README.md).
+/// Controls a running fake-cri over its control socket: one line as command, one line as answer
+/// (see README.md).
 /// Threads: one at a time; calls block up to 10 s.
-/// Errors: those of the command; UNAVAILABLE when fake-cri is not there.
+/// Errors: those of the command; UNAVAILABLE if fake-cri is not running.
 
 #include <string>
 
@@ -10,25 +11,25 @@
 
 namespace splitlet::fake_cri {
 
-/// A pod is meant by its UID, its name, or its name without "-<node>"; "*" is all.
+/// A pod is named by its UID, its name, or its name without "-<node>"; "*" means all.
 class Control {
  public:
   explicit Control(std::string socket) : socket_(std::move(socket)) {}
 
-  /// What follows "OK " in the answer.
+  /// The rest of the answer after "OK ".
   StatusOr<std::string> Send(const std::string& line);
 
   Status ExitContainer(const std::string& id, int code);
   Status ExitContainer(const std::string& pod, const std::string& container, int code);
   /// Term: "hang", "error UNAVAILABLE", "lose UNAVAILABLE", "delay 2s", each with an optional count
-  /// "3*", or "off". A method of "*" is every one.
+  /// "3*", or "off". The method "*" means every method.
   Status Fault(const std::string& method, const std::string& pod, const std::string& term);
   Status ClearFaults();
-  /// "exit_after=2s exit_code=1 term_after=never ..."; several of them joined by " | " for the
-  /// first start, the next...
+  /// "exit_after=2s exit_code=1 term_after=never ..."; several, joined by " | ", apply to the first
+  /// start, the second and so on.
   Status Behave(const std::string& pod, const std::string& container, const std::string& behaviour);
   Status AddUnmanagedPod(const std::string& name, const std::string& uid);
-  /// What a reboot does: containers exited, sandboxes not ready.
+  /// Simulates a reboot: containers exited, sandboxes not ready.
   Status StopEverything();
   Status SetDown(bool down);
   /// {"sandboxes":[...],"containers":[...],"violations":[...]}

@@ -1,5 +1,5 @@
-// The program as integration tests use it: a process with sockets, steered by lines, that keeps its
-// state.
+// Tests the program as integration tests use it: a process with sockets, controlled by lines, that
+// keeps its state.
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>

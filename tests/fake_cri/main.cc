@@ -1,4 +1,4 @@
-// fake-cri: a container runtime that runs nothing. See README.md.
+// fake-cri: a container runtime that runs no processes. See README.md.
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -24,7 +24,7 @@ struct Flags {
   std::string socket, control, events = "cri", state, image_fs;
 };
 
-/// The state on disk, written whole on each change: a kill -9 right after an answer loses nothing.
+/// Writes the whole state on each change, so that a kill -9 right after an answer loses nothing.
 class StateFile {
  public:
   explicit StateFile(std::string path) : path_(std::move(path)) {}
@@ -96,7 +96,7 @@ int Run(const Flags& flags) {
   const auto waiter = cri::MakeRealWaiter();
   const auto append = [](const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::app)
-        << content;  // as a runtime: a folder that is not there is the agent's fault
+        << content;  // as in a runtime, where a missing folder is the agent's error
   };
   cri::FakeRuntime runtime(clock, {.waiter = waiter.get(), .append_file = append});
   if (!flags.image_fs.empty()) runtime.SetImageFs({flags.image_fs, 1 << 30, 1000});
@@ -118,14 +118,14 @@ int Run(const Flags& flags) {
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   uint64_t saved_exits = 0;
   while (true) {
-    poll(fds, 2, 20);  // exits that are due happen this often
+    poll(fds, 2, 20);  // interval for exits that are due
     runtime.Tick();
     const bool told = (fds[0].revents & POLLIN) != 0;
     if (told) {
       ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
       state.SaveCommands(commands);
     }
-    // The server saves what calls change.
+    // The server saves changes made by calls.
     if (const uint64_t exits = runtime.Exits(); told || exits != saved_exits) {
       state.Save(runtime);
       saved_exits = exits;

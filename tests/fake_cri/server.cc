@@ -92,7 +92,7 @@ v1::Container AsItem(const cri::Container& container) {
   return item;
 }
 
-/// Hands events to `write` until it fails, the client goes or the stream is ended.
+/// Sends events to `write` until it fails, the client leaves or the stream is ended.
 grpc::Status Forward(Backend& backend, ServerContext& context,
                      const std::function<bool(const ContainerEvent&)>& write) {
   struct Inbox {
@@ -130,7 +130,7 @@ grpc::Status Forward(Backend& backend, ServerContext& context,
   return Answer(end);
 }
 
-/// CRI's stream does not tell that a container's process ended before its clean-up did.
+/// CRI's stream does not report the end of a container's process before its clean-up.
 v1::ContainerEventType ToEventType(ContainerEvent::Kind kind) {
   switch (kind) {
     case ContainerEvent::Kind::kCreated: return v1::CONTAINER_CREATED_EVENT;
@@ -308,7 +308,7 @@ class RuntimeServer final : public v1::RuntimeService::Service {
     return grpc::Status::OK;
   }
 
-  /// What it writes is no archive.
+  /// Writes a file that is not a real archive.
   grpc::Status CheckpointContainer(ServerContext* context,
                                    const v1::CheckpointContainerRequest* request,
                                    v1::CheckpointContainerResponse*) override {
@@ -383,7 +383,7 @@ class RuntimeServer final : public v1::RuntimeService::Service {
     return Answer(status);
   }
 
-  /// Each has a URL of its own, and is answered whatever it is for.
+  /// Each request gets a URL of its own, and each kind the same answer.
   template <class Response>
   grpc::Status Stream(const ServerContext& context, const char* kind, const std::string& container,
                       Response& response) {
@@ -534,10 +534,11 @@ class RealServer final : public Server {
       server_->Shutdown(
           gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(100, GPR_TIMESPAN)));
   }
-  /// Not rpc::StartServer, which asks who connects: at a runtime the socket's mode alone decides.
+  /// Not rpc::StartServer, which checks the caller: a runtime's socket is protected by its mode
+  /// alone.
   Status Listen() {
     grpc::ResourceQuota quota("fake-cri");
-    quota.SetMaxThreads(1024);  // calls that hang hold theirs
+    quota.SetMaxThreads(1024);  // each hanging call occupies a thread
     grpc::ServerBuilder builder;
     builder.SetResourceQuota(quota);
     builder.AddListeningPort("unix:" + backend_.options.socket, grpc::InsecureServerCredentials());

@@ -1,8 +1,8 @@
 #pragma once
 
 /// A CRI runtime on a unix socket, backed by FakeRuntime: RuntimeService, ImageService,
-/// containerd's event service. Answers as containerd (a taken name is UNKNOWN). gRPC's threads.
-/// Errors: at Start when the socket or the state file cannot be used.
+/// containerd's event service. Answers like containerd (a taken name is UNKNOWN). gRPC's threads.
+/// Errors: of Start: the socket or the state file cannot be used.
 
 #include <atomic>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace splitlet::fake_cri {
 
-/// kCriOff: CRI's stream ends with OK when it begins, as CRI-O's without enable_pod_events.
+/// kCriOff: CRI's stream ends with OK immediately, like that of CRI-O without enable_pod_events.
 enum class EventMode { kNone, kCri, kContainerd, kCriOff };
 
 class Server {
@@ -23,12 +23,11 @@ class Server {
     std::string socket;
     EventMode events = EventMode::kCri;
     std::function<void()>
-        on_change;  // after each call that may have changed the state, before its answer
-    const std::atomic<bool>* checkpoints = nullptr;  // it makes them now; null: it does not
-    /// Of the server that streams go to, asked for each; empty: UNIMPLEMENTED.
+        on_change;  // called after each call that may have changed the state, before its answer
+    const std::atomic<bool>* checkpoints = nullptr;  // true: makes checkpoints; null: never
+    /// URL of the streaming server, read for each stream; empty: UNIMPLEMENTED.
     std::function<std::string()> streaming_url = {};
-    /// Answers UpdateRuntimeConfig, which names the range of addresses of pods; empty:
-    /// UNIMPLEMENTED.
+    /// Answers UpdateRuntimeConfig, which contains the pods' address range; empty: UNIMPLEMENTED.
     std::function<Status(const std::string& cidr)> on_pod_cidr = {};
   };
   virtual ~Server() = default;

@@ -1,6 +1,6 @@
-// A fuzz target over what a process takes from the bus and from lists: whatever the bytes are, they
-// end in an error, or in a message that survives its own form on the wire; and no message blinds a
-// view to its true owner.
+// A fuzz target over bytes from the bus and from answers to List. For any bytes the result is an
+// error, or a message that survives its own encoding; and no message can hide the true owner from a
+// view.
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -29,7 +29,7 @@ void CheckRoundTrip(const Envelope& envelope) {
   CHECK(again->change.has_value() == envelope.change.has_value());
 }
 
-/// A record put by the owner after the message is seen, after two lists at most.
+/// A view sees a record that the owner puts after the message, after two lists at most.
 void CheckView(const StatusOr<Envelope>& envelope, const StatusOr<ListAnswer>& listed) {
   ViewCore view(
       {"runtime", kOwner, kNow}, [](const RawView::Change&) {}, [] {});
@@ -43,7 +43,7 @@ void CheckView(const StatusOr<Envelope>& envelope, const StatusOr<ListAnswer>& l
     }
   }
   const StartId restarted{kBoot, (kNow.monotonic + 2 * kStartSlack).count()};
-  TableCore owner(kOwner, restarted);  // its next start is later than all that was possible before
+  TableCore owner(kOwner, restarted);  // its next start must be later than any earlier one
   const auto put = owner.Put("key", "true", "");
   CHECK(put.ok());
   Clock::Time now = kNow + 3 * kStartSlack;
@@ -80,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 FuzzCorpus MakeFuzzCorpus() {
-  google::protobuf::SetLogHandler(nullptr);  // or it tells of each input
+  google::protobuf::SetLogHandler(nullptr);  // otherwise it logs each input
   FuzzCorpus corpus;
   TableCore table(kOwner, {kBoot, 90'000'000'000});
   v1::RuntimeRecord record;

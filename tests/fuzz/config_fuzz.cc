@@ -1,6 +1,6 @@
-// A fuzz target over the configuration file: whatever it holds, it ends in one line that names the
-// file, or in a configuration whose numbers can be meant; what a strict reader takes a lenient one
-// takes too, and passes over nothing.
+// A fuzz target over the configuration file. For any content the result is one line of error that
+// names the file, or a plausible configuration. A lenient reader accepts every file that a strict
+// one accepts, and ignores nothing in it.
 
 #include "libs/base/one_line.h"
 #include "libs/config/kubelet_config.h"

@@ -1,4 +1,5 @@
-// A fuzz target over what a runtime answers: whatever it says, the records made of it parse back.
+// A fuzz target over a runtime's answers: for any answer, the records made from it can be parsed
+// again.
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -22,7 +23,7 @@ void CheckRecord(const Record& record) {
   CHECK(Record().ParseFromString(bytes), "does not parse back");
 }
 
-/// As from a library that checks nothing.
+/// Serialised as by a library without UTF-8 checks.
 void CheckStrings(const std::string& bytes) {
   Sandbox sandbox;
   sandbox.id = SandboxId(bytes);
@@ -74,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 FuzzCorpus MakeFuzzCorpus() {
-  google::protobuf::SetLogHandler(nullptr);  // or it tells of each input
+  google::protobuf::SetLogHandler(nullptr);  // otherwise it logs each input
   FuzzCorpus corpus;
   const auto add = [&corpus](const google::protobuf::Message& message) {
     corpus.inputs.push_back(message.SerializeAsString());

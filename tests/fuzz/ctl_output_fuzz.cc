@@ -1,5 +1,5 @@
-// A fuzz target over what splitletctl prints: whatever processes, pods and the bus say, its text
-// has nothing that a terminal would obey, and its JSON is JSON.
+// A fuzz target over splitletctl's output: for any input from processes, pods and the bus, the text
+// has no control characters, and the JSON is valid.
 
 #include <google/protobuf/stubs/logging.h>
 #include <rapidjson/document.h>
@@ -34,7 +34,7 @@ void CheckText(const std::string& text) {
     const auto byte = static_cast<unsigned char>(c);
     CHECK(c == '\n' || (byte >= 0x20 && byte != 0x7F), "{}", text);
   }
-  // C1 and what turns the direction of text.
+  // C1 controls, and marks that change the direction of text.
   for (const char* obeyed : {"\u009b", "\u0085", "\u200f", "\u202e", "\u2066"})
     CHECK(text.find(obeyed) == std::string::npos, "{}", text);
 }
@@ -45,7 +45,7 @@ void CheckJson(const std::string& text) {
   CHECK(!document.HasParseError(), "{}", text);
 }
 
-/// Two halves of the input stand for all that a pod, or somebody else, may choose.
+/// Two halves of the input stand for all strings that a pod or another program may choose.
 struct Halves {
   std::string first, second;
 };
@@ -93,7 +93,7 @@ void CheckPods(const Halves& in) {
   CheckText(PodTable({view, view}, kNow, {.wide = true, .namespaces = true}));
   CheckText(TraceText(LinesOf(view)));
   CheckText(TraceText(LinesOf({event})));
-  if (!IsText(in.first) || !IsText(in.second)) return;  // a record cannot hold it
+  if (!IsText(in.first) || !IsText(in.second)) return;  // a record cannot contain it
   CheckJson(PodJson(view));
   CheckJson(PodListJson({view}));
 }
@@ -174,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 FuzzCorpus MakeFuzzCorpus() {
-  google::protobuf::SetLogHandler(nullptr);  // or it tells of each input
+  google::protobuf::SetLogHandler(nullptr);  // otherwise it logs each input
   FuzzCorpus corpus;
   v1::RuntimeRecord record;
   record.mutable_pod()->set_name("web");

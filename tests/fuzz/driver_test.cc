@@ -25,7 +25,7 @@ uint64_t Number(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// Holds each input while it is tried: the file stays as it is when the process dies.
+/// Keeps each input in a file while it is tried, so that the file remains when the process dies.
 class Keeper {
  public:
   explicit Keeper(const char* path)
@@ -38,7 +38,7 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// False: refused.
+  /// False: the input was refused.
   bool Try(const std::string& input) const {
     const auto size = static_cast<ssize_t>(input.size());
     if (file_ >= 0)
@@ -51,7 +51,8 @@ class Keeper {
   const int file_;
 };
 
-/// What was accepted is mutated further, so that changes add up which one by one hardly survive.
+/// Mutates accepted inputs further, so that combinations arise that rarely survive from one
+/// mutation.
 class Inputs {
  public:
   Inputs(FuzzCorpus corpus, uint64_t seed)
@@ -74,7 +75,8 @@ class Inputs {
   }
 
  private:
-  /// One place, and the length stays: lengths in binary forms and the layout of text still fit.
+  /// Changes one place and keeps the length, so that lengths in binary formats and layouts of text
+  /// stay valid.
   void Touch(std::string& input) {
     const size_t at = random_.Below(input.size());
     const std::string& token = corpus_.tokens[random_.Below(corpus_.tokens.size())];
@@ -92,8 +94,8 @@ class Inputs {
   Random random_;
 };
 
-/// FUZZ_SECONDS: how long, instead of a number of inputs; FUZZ_SEED: other inputs; FUZZ_INPUT: a
-/// file that holds each input while it is tried; FUZZ_REPLAY: such a file, to be tried alone.
+/// FUZZ_SECONDS: time limit instead of a number of inputs; FUZZ_SEED: other inputs; FUZZ_INPUT: a
+/// file that keeps each input while it is tried; FUZZ_REPLAY: such a file, to try it alone.
 TEST(FuzzTarget, NoInputBreaksWhatMustHold) {
   if (const char* path = std::getenv("FUZZ_REPLAY")) {
     std::ifstream file(path, std::ios::binary);

@@ -1,5 +1,5 @@
-// A fuzz target over files of environment variables, which containers write. Whatever the bytes
-// are, what comes of them is text, and it comes back from a file that holds nothing else.
+// A fuzz target over files of environment variables, which containers write. For any bytes the
+// variables are text, and survive being written to a new file.
 
 #include "libs/base/text.h"
 #include "libs/kube/env_file.h"

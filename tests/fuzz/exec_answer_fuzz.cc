@@ -1,5 +1,5 @@
-// A fuzz target over what a runtime answers to ExecSync: what a full parser takes is read to the
-// same result, and of no answer more is kept than was asked for.
+// A fuzz target over a runtime's answer to ExecSync. Any answer that a full parser accepts gives
+// the same result, and no more of an answer is kept than requested.
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 FuzzCorpus MakeFuzzCorpus() {
-  google::protobuf::SetLogHandler(nullptr);  // or it tells of each input
+  google::protobuf::SetLogHandler(nullptr);  // otherwise it logs each input
   FuzzCorpus corpus;
   for (const int code : {0, 1, -1}) {
     runtime::v1::ExecSyncResponse response;

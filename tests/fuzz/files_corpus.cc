@@ -16,7 +16,8 @@ FuzzCorpus MakeFuzzCorpus() {
                                  std::istreambuf_iterator<char>());
     }
   }
-  std::sort(corpus.inputs.begin(), corpus.inputs.end());  // a folder has no order of its own
+  std::sort(corpus.inputs.begin(), corpus.inputs.end());  // sorted, because a folder has no fixed
+                                                          // order
   corpus.tokens = {"&a ", "*a",   "<<: ",  "[", "]",       "{",    "}",        ": ", "- ",
                    "\n",  "\"",   "'",     "|", "!!str ",  "null", "1e400",    "~",  "\\u0000",
                    "\t",  "\xFF", "---\n", "#", "\\udc00", "0x10", "\xE2\x82", "?",  ".nan"};

@@ -1,5 +1,5 @@
-// A fuzz target over requests of HTTP/1.1, which anybody sends who reaches a port. Whatever the
-// bytes are, little is kept, and a request is the same in whatever pieces it comes.
+// A fuzz target over HTTP/1.1 requests, which any client of a port can send. For any bytes memory
+// stays bounded, and a request gives the same result however it is split into pieces.
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,7 @@ struct Read {
   Request request;
 };
 
-/// As a connection reads: what is not used stands before the next piece.
+/// Like a connection: unused bytes precede the next piece.
 Read InPieces(const std::string& bytes, size_t piece) {
   RequestParser parser({.header_bytes = 64 << 10, .body_bytes = 64 << 10});
   Read read;

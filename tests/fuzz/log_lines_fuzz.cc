@@ -1,6 +1,6 @@
-// A fuzz target over the log of a container, whose bytes the container chooses and whose lines a
-// full disk may cut. Whatever they are, no more is printed than was written, and what the last
-// lines show, all of them show too.
+// A fuzz target over a container's log, whose bytes the container chooses and whose lines a full
+// disk may cut. For any bytes no more is printed than was written, and the last lines are a suffix
+// of all lines.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 using namespace splitlet;        // NOLINT(google-build-using-namespace): one target
 using namespace splitlet::logs;  // NOLINT(google-build-using-namespace): one target
 
-/// Nothing happens any more.
+/// A watch without further events.
 class NoWatch final : public LogWatch {
  public:
   bool Wait() override { return false; }

@@ -1,5 +1,5 @@
-// A fuzz target over manifests and answers of the URL: whatever the bytes are, they end in one line
-// of error, or in pods that every other process can read, under UIDs that name files.
+// A fuzz target over manifests and answers of the URL. For any bytes the result is one line of
+// error, or pods that every other process can read, with UIDs that are valid file names.
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/one_line.h"

@@ -1,5 +1,5 @@
-// A fuzz target over what servers in pods answer to probes by HTTP and gRPC: headers, trailers and
-// body. Whatever the bytes are, the text of the answer is text, and no longer than it may be.
+// A fuzz target over answers of servers in pods to HTTP and gRPC probes: headers, trailers and
+// body. For any bytes the answer's text is valid text within its limit.
 
 #include "libs/base/text.h"
 #include "services/pod-worker/probes/network_call.h"

@@ -1,5 +1,5 @@
-// A fuzz target over a SPDY session of a client, whose server sends whatever it likes: little is
-// kept, and what the handler hears is the same in whatever pieces the bytes come.
+// A fuzz target over a client's SPDY session with a hostile server. For any bytes memory stays
+// bounded, and the handler sees the same events however the bytes are split.
 
 #include <algorithm>
 #include <string>
@@ -14,8 +14,8 @@ using namespace splitlet::spdy;  // NOLINT(google-build-using-namespace): one ta
 
 constexpr size_t kStreams = 3;
 constexpr size_t kWritten = 100'000;      // to each stream, more than a window
-constexpr size_t kHalfWindow = 32 << 10;  // of data, after which room is given back
-/// A control frame, answers, and the parts of our own frames.
+constexpr size_t kHalfWindow = 32 << 10;  // bytes of data after which window is returned
+/// A control frame, answers, and our own unfinished frames.
 constexpr size_t kMaxHeld = (64 << 10) + (64 << 10) + 1024;
 
 struct Heard final : SessionHandler {
@@ -48,7 +48,7 @@ Heard InPieces(const std::string& bytes, size_t piece) {
   return heard;
 }
 
-/// As a server writes them.
+/// As a server sends them.
 class Frames {
  public:
   std::string With(FrameType type, StreamId stream, const Headers& headers, uint8_t flags = 0) {

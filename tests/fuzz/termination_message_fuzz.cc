@@ -1,5 +1,5 @@
-// A fuzz target over what containers write: into their termination message, and into their log.
-// Whatever the bytes are, the message is text, and no longer than it may be.
+// A fuzz target over a container's termination message file and log. For any bytes the message is
+// valid text within its limit.
 
 #include "libs/base/text.h"
 #include "libs/cri/termination_message.h"

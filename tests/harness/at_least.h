@@ -1,9 +1,8 @@
 #pragma once
 
-/// How long a test of a race goes on: its own number of tries, or for the seconds that
-/// SPLITLET_SWAP_SECONDS asks for.
+/// Length of a test for a race: a number of attempts, or the seconds in SPLITLET_SWAP_SECONDS.
 /// Threads: any.
-/// Errors:  what is no number counts as not given.
+/// Errors:  a value that is not a number is ignored.
 
 #include <chrono>
 #include <cstdlib>
@@ -15,7 +14,7 @@ namespace splitlet::harness {
 class AtLeast {
  public:
   explicit AtLeast(int tries) : tries_(tries) {}
-  /// `done`: tries.
+  /// `done`: attempts so far.
   bool GoesOn(int done) const { return done < tries_ || clock_.Now() < until_; }
   static std::chrono::seconds Asked() {
     const char* const given = std::getenv("SPLITLET_SWAP_SECONDS");

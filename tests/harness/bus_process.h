@@ -1,8 +1,8 @@
 #pragma once
 
-/// One process's end of the bus in a test: a loop on its own thread, a connection, a socket.
-/// Threads: the owner's; what On() is given runs on the loop.
-/// Errors: what cannot be made fails the test.
+/// One process's connection to the bus in a test: a loop on its own thread, a connection, a socket.
+/// Threads: the owner's; functions passed to On() run on the loop.
+/// Errors: a failed setup fails the test.
 
 #include <prometheus/registry.h>
 
@@ -37,10 +37,9 @@ class BusProcess {
   void On(const std::function<void()>& f);
   bool Ask(const std::function<bool()>& f);
   bool Connected();
-  /// Of all labels together, or of those with this value of a label; brought up to date each
-  /// second.
+  /// The sum over all labels, or over series with this label value; updated each second.
   double Metric(const std::string& name, const std::string& value = {}) const;
-  /// To be called before tables and views are destroyed, which then happens on the loop.
+  /// Call it before tables and views are destroyed, which then happens on the loop.
   void StopServing() { server_ = nullptr; }
 
   bus::NatsBus& bus() { return *bus_; }

@@ -21,10 +21,10 @@
 namespace splitlet::harness {
 namespace {
 
-// Processes with a sanitizer take several times as long for everything.
+// Processes with a sanitizer are several times slower.
 constexpr int kSlowness = SPLITLET_SLOWNESS;
 
-// To be asked costs an instrumented process as much as it costs who asks.
+// Polling an instrumented process slows it down as much as the caller.
 void Nap() { usleep(20'000 * kSlowness); }
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
@@ -44,7 +44,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& a
   return all;
 }
 
-/// Tests and fail points end programs by SIGKILL, and stops by SIGTERM.
+/// Tests and fail points end programs by SIGKILL, stops by SIGTERM.
 bool IsCrash(int status) {
   return WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGTERM;
 }
@@ -53,7 +53,7 @@ std::vector<std::string> MountsBelow(const std::string& dir) {
   return fs::MountPointsBelow(ReadFile(fs::kMountTable), dir);
 }
 
-/// What was mounted last goes first. One that is in use is taken out of the tree all the same.
+/// Unmounts the newest mount first. A busy mount is detached from the tree.
 void UnmountBelow(const std::string& dir) {
   auto points = MountsBelow(dir);
   std::ranges::reverse(points);
@@ -64,8 +64,8 @@ void UnmountBelow(const std::string& dir) {
 
 }  // namespace
 
-// Not by fork, which would copy the page tables of a large instrumented test. setpriv asks
-// for the signal when the parent dies, which posix_spawn cannot, and becomes the program.
+// Not by fork, which would copy the page tables of a large instrumented test. setpriv sets the
+// parent death signal, which posix_spawn cannot, and then becomes the program.
 pid_t Spawn(const Command& command) {
   const std::string output = command.output.empty() ? "/dev/null" : command.output;
   std::vector<std::string> arguments = {"setpriv", "--pdeathsig", "KILL", "--"};
@@ -111,8 +111,8 @@ int RunToEnd(const Command& command, Duration limit) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The signal of a parent's death comes when the thread that spawned ends: the watcher, which lives
-// as long as the keeper, starts all.
+// The parent death signal comes when the spawning thread ends, so the watcher, which lives as long
+// as the keeper, starts all programs.
 Keeper::Keeper() : watcher_([this](const std::stop_token& stop) { Watch(stop); }) {}
 
 Keeper::~Keeper() {
@@ -223,8 +223,8 @@ TempDir::TempDir(const std::string& prefix) {
 
 TempDir::~TempDir() {
   if (std::getenv("SPLITLET_KEEP_TEST_DIRS") != nullptr) return;
-  // Pods outlive the processes of their node, and so do their mounts. A removal would stop at them,
-  // after it had emptied what they show of other places.
+  // Pods outlive the processes of their node, and so do their mounts. Removing the tree would empty
+  // the mounted places and then fail at the mount points.
   UnmountBelow(path_);
   std::error_code error;
   if (const auto left = MountsBelow(path_); !left.empty()) {
@@ -236,8 +236,7 @@ TempDir::~TempDir() {
 }
 
 void WriteFile(const std::string& path, const std::string& content) {
-  // The part before the name keeps it out of the way of readers of manifests, which skip hidden
-  // files.
+  // The prefix hides the file from readers of manifests, which skip hidden files.
   const std::filesystem::path target(path);
   const auto beside = target.parent_path() / ("." + target.filename().string() + ".new");
   std::filesystem::create_directories(target.parent_path());

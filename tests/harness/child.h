@@ -1,8 +1,9 @@
 #pragma once
 
-/// Programs under test: output in a file, killed with the test, restarted when asked to be kept.
+/// Programs under test: their output goes to a file, they are killed with the test, and a Keeper
+/// restarts them.
 /// Threads: Child is used by one; Keeper has a thread of its own and locks.
-/// Errors: a program that cannot be started fails the test at once.
+/// Errors: a program that cannot be started fails the test immediately.
 
 #include <sys/types.h>
 
@@ -20,38 +21,39 @@ namespace splitlet::harness {
 
 struct Command {
   std::vector<std::string> argv;
-  std::map<std::string, std::string> env;  // added to the test's own
-  std::string output;                      // file that stdout and stderr are appended to
+  std::map<std::string, std::string> env;  // added to the test's own environment
+  std::string output;                      // file to which stdout and stderr are appended
 };
 
-/// Runs to its end; its exit code, 128 + signal when killed, and output in the file.
+/// Runs the program to its end; returns its exit code, 128 + signal if killed; the output is in the
+/// file.
 int RunToEnd(const Command& command, Duration limit);
 
-/// Starts in a process group of its own that dies with the test. A program that is not found is
-/// an end with code 127 and a line in the output.
+/// Starts a program in its own process group, which dies with the test. A missing program ends with
+/// code 127 and a line in the output.
 pid_t Spawn(const Command& command);
 
-/// How many threads it has now; 0 when it is gone.
+/// Current number of its threads; 0 after its end.
 size_t ThreadsOf(pid_t pid);
 
-/// Keeps programs alive: a dead one is started again within milliseconds, as a supervisor does.
+/// Keeps programs alive: restarts a dead one within milliseconds, like a supervisor.
 class Keeper {
  public:
   Keeper();
-  ~Keeper();  // kills all that is left
+  ~Keeper();  // kills all programs
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
   void Start(const std::string& name, Command command);
-  /// TERM, then KILL after `grace`; it is not started again.
+  /// TERM, then KILL after `grace`; no restart.
   void Stop(const std::string& name, Duration grace = std::chrono::seconds{10});
-  /// Signals it; with SIGKILL it comes back unless stopped.
+  /// Sends a signal; after SIGKILL the program restarts unless it was stopped.
   void Signal(const std::string& name, int signal);
-  /// 0 when it does not run at the moment.
+  /// 0 if the program does not run at the moment.
   pid_t PidOf(const std::string& name) const;
-  /// How often it was started again.
+  /// Number of restarts.
   int RestartsOf(const std::string& name) const;
-  /// Which programs ended by a signal of their own making, such as an abort; empty: none.
+  /// Programs that ended by a signal of their own, such as an abort; empty: none.
   std::string Crashes() const;
 
  private:
@@ -69,14 +71,14 @@ class Keeper {
   std::jthread watcher_;
 };
 
-/// Looks every 20 ms until `condition` holds; false after `limit`, or four times that with a
+/// Polls every 20 ms until `condition` holds; false after `limit`, or four times that with a
 /// sanitizer.
 bool WaitFor(Duration limit, const std::function<bool()>& condition);
 
-/// The same for `limit` long: true when the condition held each time that it was looked at.
+/// Polls for `limit`; true if the condition held each time.
 bool HoldsFor(Duration limit, const std::function<bool()>& condition);
 
-/// A directory of its own under $TMPDIR, or /tmp, with a short name, removed at the end unless
+/// A temporary directory with a short name, under $TMPDIR or /tmp, removed at the end unless
 /// SPLITLET_KEEP_TEST_DIRS is set.
 class TempDir {
  public:
@@ -91,12 +93,12 @@ class TempDir {
   std::string path_;
 };
 
-/// Writes beside and renames into place, as people should.
+/// Writes a temporary file and renames it, as users should.
 void WriteFile(const std::string& path, const std::string& content);
-/// Empty when it cannot be read.
+/// Empty if the file cannot be read.
 std::string ReadFile(const std::string& path);
 
-/// "pod_worker" for "pod-worker": what may stand in the name of a test.
+/// "pod_worker" for "pod-worker": a valid name of a test.
 std::string Identifier(std::string name);
 
 }  // namespace splitlet::harness

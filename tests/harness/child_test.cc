@@ -11,9 +11,9 @@
 namespace splitlet::harness {
 namespace {
 
-/// As of a pod that goes on when the processes of its node have ended.
+/// Like mounts of a pod that outlives the processes of its node.
 TEST(TempDir, GoesWithWhatIsMountedBelowItAndWithNothingElse) {
-  // A mount table of its own: nothing of this is ever left on the machine.
+  // In a private mount namespace, so that nothing is left on the machine.
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     GTEST_SKIP() << "mounting needs root";
   const TempDir other;
@@ -28,7 +28,7 @@ TEST(TempDir, GoesWithWhatIsMountedBelowItAndWithNothingElse) {
     std::filesystem::create_directories(memory + "/of other");
     ASSERT_EQ(
         mount(other.path().c_str(), (memory + "/of other").c_str(), nullptr, MS_BIND, nullptr), 0);
-    // In use, and mounted over.
+    // A busy mount, with another mount over it.
     std::filesystem::current_path(memory);
     ASSERT_EQ(mount("tmpfs", memory.c_str(), "tmpfs", 0, "size=1m"), 0);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A test's own D-Bus: a dbus-daemon in its directory where everybody of this user may do
-/// everything, killed with it.
+/// A test's own D-Bus: a dbus-daemon in its directory that allows everything to this user, killed
+/// with the test.
 /// Threads: one.
 /// Errors:  a daemon that cannot be started fails the test.
 
@@ -13,9 +13,9 @@ namespace splitlet::harness {
 
 class DbusDaemon {
  public:
-  /// Started; its socket is there.
+  /// Running; its socket exists.
   explicit DbusDaemon(const std::string& dir);
-  ~DbusDaemon();  // kills it
+  ~DbusDaemon();  // kills the daemon
   DbusDaemon(const DbusDaemon&) = delete;
   DbusDaemon& operator=(const DbusDaemon&) = delete;
 

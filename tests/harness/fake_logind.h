@@ -1,9 +1,9 @@
 #pragma once
 
-/// Answers as systemd-logind and systemd do, for what takes locks against a shutdown; behind a
+/// Answers like systemd-logind and systemd for clients that take shutdown inhibitor locks; behind a
 /// FakeDaemon or a real bus.
-/// Threads: the bus's; what a test asks and says is guarded.
-/// Errors: none; calls that are not known are UNAVAILABLE.
+/// Threads: the bus's; functions for the test are guarded by a mutex.
+/// Errors: none; unknown calls are UNAVAILABLE.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ class FakeLogind {
     max_delay_usec_ = usec;
     delay_after_reload_usec_ = after_reload_usec;
   }
-  /// Locks whose other end is still open somewhere.
+  /// Number of locks that clients still hold open.
   int Locks() const {
     const std::lock_guard guard(mutex_);
     return static_cast<int>(std::ranges::count_if(locks_, [](const fs::Fd& lock) {
@@ -88,7 +88,7 @@ class FakeLogind {
   bool preparing_ = false;
   uint64_t max_delay_usec_ = 5'000'000, delay_after_reload_usec_ = 5'000'000;
   std::vector<dbus::Values> inhibits_, reloads_;
-  std::vector<fs::Fd> locks_;  // the ends that are read
+  std::vector<fs::Fd> locks_;  // the read ends of the locks
 };
 
 }  // namespace splitlet::harness

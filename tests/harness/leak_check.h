@@ -1,9 +1,9 @@
 #pragma once
 
-/// What a node of a test, or its runtime, has left on the machine: more than was there when the
-/// check was made, of pods that were made since. Mounts, cgroups, links, network namespaces,
-/// addresses, iptables rules, directories, files, sandboxes and containers. The same implementation
-/// judges chaos runs (libs/operate/host_resources.h).
+/// Finds leftovers of a test's node or runtime on the machine: resources of pods that did not exist
+/// when the check was made. These are mounts, cgroups, links, network namespaces, addresses,
+/// iptables rules, directories, files, sandboxes and containers. chaos runs use the same
+/// implementation (libs/operate/host_resources.h).
 /// Threads: one.
 /// Errors:  a folder that cannot be watched fails the test.
 
@@ -16,10 +16,10 @@
 
 namespace splitlet::harness {
 
-/// The names that come into being in a folder, however briefly they are there.
+/// The names of all entries that appear in a folder, however briefly.
 class CreatedNames {
  public:
-  /// The folder is made if it is not there.
+  /// The folder is created if it is missing.
   explicit CreatedNames(const std::string& folder);
   const std::set<std::string>& All();
 
@@ -31,11 +31,11 @@ class CreatedNames {
 
 class LeakCheck {
  public:
-  /// Made before the first pod. `places.root` and `places.containerd` are given.
+  /// Construct it before the first pod. `places.root` and `places.containerd` must be set.
   LeakCheck(RuntimeView& view, operate::PodPlaces places);
-  /// Each as a line; empty: nothing.
+  /// One line for each leftover; empty: none.
   std::set<std::string> Left();
-  /// After the runtime was killed: of `left`, what nobody can have removed through it. It is
+  /// After a kill of the runtime: those among `left` that no agent can remove through it. They are
   /// removed by hand.
   std::set<std::string> RemoveRuntimeLeaks(const std::set<std::string>& left);
 

@@ -26,8 +26,8 @@ bool IsFree(uint16_t port) {
   return bound;
 }
 
-/// Below those that the kernel gives to connections and to whoever asks for any, so that it is
-/// still ours when the server starts again; and elsewhere in each process.
+/// Below the range of ports that the kernel assigns, so that the port is still free after a restart
+/// of the server; and different in each process.
 uint16_t FreePort() {
   constexpr int kFirst = 10'000, kCount = 10'000;
   int tries = 0;

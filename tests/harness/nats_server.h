@@ -1,7 +1,7 @@
 #pragma once
 
-/// A test's nats-server: a free port of the loopback, TLS unless told otherwise, killed with it.
-/// Threads: one. The test runs in the root of the tree.
+/// A test's nats-server: on a free port of loopback, with TLS by default, killed with the test.
+/// Threads: one. The test must run in the root of the tree.
 /// Errors: a server that cannot be started fails the test.
 
 #include <sys/types.h>
@@ -11,29 +11,29 @@
 
 namespace splitlet::harness {
 
-/// Its password is "pw". Subjects as nats-server wants them: quoted, with commas between.
+/// The password is "pw". Subjects in nats-server's syntax: quoted, separated by commas.
 struct NatsUser {
   std::string name;
   std::string publish;
-  std::string subscribe;  // beside its own inbox
+  std::string subscribe;  // in addition to its own inbox
 };
 
 enum class NatsTls { kOn, kOff };
 
 class NatsServer {
  public:
-  /// Without users everybody may do everything. Not started yet.
+  /// Without users every client has all rights. Not started yet.
   explicit NatsServer(const std::string& dir, const std::vector<NatsUser>& users = {},
                       NatsTls tls = NatsTls::kOn);
-  ~NatsServer();  // kills it
+  ~NatsServer();  // kills the server
   NatsServer(const NatsServer&) = delete;
   NatsServer& operator=(const NatsServer&) = delete;
 
   void Start();
   void Signal(int signal) const;
-  /// Signals, and waits until it has ended; nothing when it does not run.
+  /// Sends a signal, and waits for the end of the server; does nothing if it does not run.
   void Kill(int signal);
-  /// Other keys and another CA, as an administrator does it; the running server takes them.
+  /// Replaces keys and CA like an administrator; the running server reloads them.
   void ReplaceKeys() const;
   pid_t pid() const { return pid_; }
   std::string url() const;

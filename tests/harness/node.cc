@@ -23,11 +23,11 @@ namespace core = k8s::io::api::core::v1;
 namespace {
 
 constexpr int kCallSeconds = 5;
-constexpr int kGcSeconds = 60;  // a run waits for the one under way
-/// Of a script that takes a second: beside a burst of pods on a slow machine it takes longer.
+constexpr int kGcSeconds = 60;  // a run waits for the one in progress
+/// Time limit of a script that takes a second, because a burst of pods on a slow machine delays it.
 constexpr Duration kScriptLimit = 120s;
 
-/// One unary call to a process, on a channel of its own: processes come and go under test.
+/// One unary call to a process on a new channel, because processes restart during a test.
 template <class Service, int kSeconds = kCallSeconds, class Request, class Reply>
 StatusOr<Reply> Call(const std::string& dir, const std::string& process,
                      grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
@@ -371,7 +371,7 @@ std::string Node::SanitizerReports() const {
     const std::string text = ReadFile(file.path());
     const size_t begin = std::min(text.find("Sanitizer: "), text.find(": runtime error: "));
     if (begin == std::string::npos) continue;
-    const size_t line = text.rfind('\n', begin) + 1;  // of no line: 0
+    const size_t line = text.rfind('\n', begin) + 1;  // 0 if there is no line
     reports += fmt::format("--- {}\n{}\n", file.path().filename().string(),
                            text.substr(line, kReportBytes));
   }

@@ -1,8 +1,9 @@
 #pragma once
 
-/// A node of real processes: nats-server, the six, a CRI runtime, all in a directory of its own.
+/// A node of real processes: nats-server, six processes of splitlet and a CRI runtime, all in one
+/// directory.
 /// Threads: one. Everything ends with the object.
-/// Errors: what cannot be started fails the test with the end of its log.
+/// Errors: a program that cannot be started fails the test with the last lines of its log.
 
 #include <map>
 #include <memory>
@@ -18,35 +19,36 @@ namespace splitlet::harness {
 
 struct NodeOptions {
   std::string runtime_endpoint;
-  std::string config;  // content of a KubeletConfiguration; empty: short periods for tests
-  std::map<std::string, std::string>
-      fail_points;                         // process -> SPLITLET_FAILPOINTS at its first start only
-  std::map<std::string, std::string> env;  // for all processes
-  std::string nats_settings;               // more lines of nats-server's configuration
+  std::string config;  // a KubeletConfiguration; empty: short periods for tests
+  std::map<std::string, std::string> fail_points;  // process -> SPLITLET_FAILPOINTS for its first
+                                                   // start only
+  std::map<std::string, std::string> env;          // for all processes
+  std::string nats_settings;  // additional lines of nats-server's configuration
   std::string node_name = "node-1";
-  /// process -> user id; the others run as root, all with the group kGroup. Empty: all as this
+  /// process -> user id; other processes run as root, all with the group kGroup. Empty: all as this
   /// user.
   std::map<std::string, uint32_t> users = {};
-  std::vector<std::string> flags = {};  // more of all processes
+  std::vector<std::string> flags = {};  // additional flags of all processes
 };
 
-inline constexpr uint32_t kGroup = 64990;  // of all processes, where they have users of their own
+inline constexpr uint32_t kGroup = 64990;  // group of all processes that have users of their own
 
 class Node {
  public:
   explicit Node(NodeOptions options);
   ~Node();
 
-  /// nats-server and all six. Returns when each serves its socket.
+  /// Starts nats-server and all six processes. Returns when each serves its socket.
   void Start();
   void StartProcess(const std::string& process);
-  /// Twice at once under two keepers, `process` and `process`-again. Returns when one answers.
+  /// Starts `process` twice at the same time under two keepers, `process` and `process`-again.
+  /// Returns when one answers.
   void StartTwice(const std::string& process);
   void StopProcess(const std::string& process) { keeper_.Stop(process); }
   void Kill(const std::string& process) { keeper_.Signal(process, 9); }
   void Pause(const std::string& process) { keeper_.Signal(process, 19); }
   void Resume(const std::string& process) { keeper_.Signal(process, 18); }
-  /// kill -9 and wait until the new one answers.
+  /// Sends kill -9 and waits until the new process answers.
   void KillAndAwait(const std::string& process);
   bool Answers(const std::string& process);
   void StopNats() { keeper_.Stop("nats"); }
@@ -56,7 +58,7 @@ class Node {
   void PutManifest(const std::string& name, const std::string& yaml);
   void RemoveManifest(const std::string& name);
 
-  /// A whole table, by its owner's List; an owner that does not answer gives an error.
+  /// A whole table, by its owner's List; an error if the owner does not answer.
   StatusOr<std::map<std::string, std::string>> ListTable(const std::string& table);
   template <class R>
   std::map<std::string, R> Table(const std::string& table) {
@@ -66,11 +68,11 @@ class Node {
     for (const auto& [key, bytes] : *raw) records[key].ParseFromString(bytes);
     return records;
   }
-  /// The API status of the pod whose name is `name` or begins with `name`-, as JSON phase and so
-  /// on; see PodView.
+  /// The API status of the pod named `name` or `name`-..., as JSON with phase and other fields; see
+  /// PodView.
   struct ContainerView {
-    std::string name, id, state;  // "running", "waiting", "terminated"
-    std::string reason, message;  // of the state
+    std::string name, id, state;  // state: "running", "waiting", "terminated"
+    std::string reason, message;  // reason and message of the state
     int restarts = 0, exit_code = 0;
     bool ready = false;
   };
@@ -80,7 +82,7 @@ class Node {
     std::vector<ContainerView> containers, init_containers;
   };
   std::vector<PodView> Pods();
-  /// nullptr when there is none.
+  /// nullptr if there is no such container.
   std::unique_ptr<PodView> Pod(const std::string& name);
   bool IsRunning(const std::string& name);
   bool IsGone(const std::string& name);
@@ -96,11 +98,11 @@ class Node {
     int exit_code = 0;
     std::string output;
   };
-  /// A second start beside the running one, with the same directories.
+  /// A second start during the running one, with the same directories.
   Run RunAgain(const std::string& process);
-  /// splitletctl with these arguments, about this node.
+  /// Runs splitletctl with these arguments for this node.
   Run Ctl(const std::vector<std::string>& arguments);
-  /// A start with this configuration file (bad.yaml) and directories of its own.
+  /// Starts with this configuration file (bad.yaml) and separate directories.
   Run RunWithConfig(const std::string& process, const std::string& config);
   /// For all processes started from now on.
   void SetEnv(const std::string& name, const std::string& value) { options_.env[name] = value; }
@@ -110,11 +112,12 @@ class Node {
   std::string LogOf(const std::string& process) const { return dir() + "/log/" + process; }
   /// The last lines of all logs, for the message of a failed test.
   std::string LogTails() const;
-  /// What AddressSanitizer or UndefinedBehaviorSanitizer found in any process; empty without them.
+  /// Findings of AddressSanitizer or UndefinedBehaviorSanitizer in all processes; empty without
+  /// them.
   std::string SanitizerReports() const;
 
  private:
-  /// Lets the users of the processes in.
+  /// Gives the processes' users access.
   void ShareDirs() const;
   void RunAsItsUser(const std::string& process, Command& command) const;
   Command CommandOf(const std::string& process, bool first_start) const;
@@ -124,12 +127,12 @@ class Node {
   Keeper keeper_;
 };
 
-/// Directory of the programs: build/<preset>/bin beside this test.
+/// Directory of the programs: build/<preset>/bin of this test's build.
 std::string BinDir();
 /// Root of the source tree.
 std::string SourceDir();
 
-/// A manifest with one container of busybox that runs `script`.
+/// A manifest with one busybox container that runs `script`.
 std::string PodYaml(const std::string& name, const std::string& script,
                     const std::string& more_spec = "");
 

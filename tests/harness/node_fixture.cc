@@ -8,7 +8,8 @@ void NodeTest::MakeNode(NodeOptions options) { node_ = std::make_unique<Node>(st
 
 void NodeTest::EndNode() {
   if (node_ == nullptr) return;
-  // A process that died of an error of its own was started again: the test may not have noticed.
+  // The keeper restarts a process that ended by an error of its own, so the test may not have
+  // noticed.
   EXPECT_EQ(node_->keeper().Crashes(), "");
   EXPECT_EQ(node_->SanitizerReports(), "");
   if (HasFailure()) ADD_FAILURE() << view_->Describe() << node_->LogTails();
@@ -29,7 +30,7 @@ void NodeTest::ExpectGone(const std::string& name) {
 }
 
 void NodeTest::ExpectExactly(const std::vector<std::string>& pods) {
-  // What the agent says is asked only when the runtime agrees; each list is taken once a look.
+  // Queries the agent only once the runtime agrees; takes each list once per poll.
   const auto matches = [&] {
     return AreExactly(pods, view_->ReadySandboxes(), view_->Running()) &&
            std::ranges::all_of(pods, [this](const auto& pod) { return node_->IsRunning(pod); });

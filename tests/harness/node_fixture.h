@@ -1,6 +1,6 @@
 #pragma once
 
-/// What every test of a node checks: which pods run or are gone, that no process died by itself.
+/// Common checks of tests of a node: which pods run or are gone, and that no process crashed.
 /// Threads: one.
 
 #include <gtest/gtest.h>
@@ -16,21 +16,20 @@ namespace splitlet::harness {
 
 class NodeTest : public testing::Test {
  protected:
-  /// `soon`: how long a change may take; far above what is needed, for a loaded machine.
+  /// `soon`: time limit of a change; far above the usual time, for a loaded machine.
   explicit NodeTest(Duration soon) : soon_(soon) {}
 
-  /// The node's processes, and the look into its runtime from outside.
+  /// The node's processes, and an outside view of its runtime.
   std::unique_ptr<RuntimeView> view_;
   std::unique_ptr<Node> node_;
 
   void MakeNode(NodeOptions options);
-  /// Ends the processes; fails when one of them had crashed. A failed test is told what they
-  /// logged.
+  /// Ends the processes; fails if one of them crashed. Prints the logs of a failed test.
   void EndNode();
 
   void ExpectRunning(const std::string& name);
   void ExpectGone(const std::string& name);
-  /// One ready sandbox for each of `pods`, one running container in each, nothing else alive.
+  /// One ready sandbox for each of `pods`, with one running container, and nothing else running.
   void ExpectExactly(const std::vector<std::string>& pods);
   /// Restart count of the first container; -1 while there is none.
   int RestartsOf(const std::string& pod);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The user 65534 without other groups, for a while; for tests of what strangers may not do.
-/// Threads: changes all of the process.
-/// Errors: one that is not root cannot become another: the test asks CanBeOthers() first.
+/// Runs as user 65534 without other groups during its lifetime, for tests of denied access.
+/// Threads: changes the whole process.
+/// Errors: only root can change the user, so the test calls CanBeOthers() first.
 
 #include <grp.h>
 #include <unistd.h>

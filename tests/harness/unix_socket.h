@@ -1,8 +1,8 @@
 #pragma once
 
-/// A listening unix socket for what a server of ours would not do: a full queue, a dead file.
+/// A listening unix socket that behaves badly: a full queue, or a dead file.
 /// Threads: one.
-/// Errors: one that cannot be made fails the test at once.
+/// Errors: a socket that cannot be created fails the test immediately.
 
 #include <string>
 
@@ -10,12 +10,12 @@ namespace splitlet::harness {
 
 class ListeningSocket {
  public:
-  /// Takes the place of what is at `path`. Up to `queue` and one more connections wait.
+  /// Replaces what is at `path`. At most `queue` plus one connections wait.
   explicit ListeningSocket(const std::string& path, int queue = 16);
   ~ListeningSocket();
   ListeningSocket(const ListeningSocket&) = delete;
   ListeningSocket& operator=(const ListeningSocket&) = delete;
-  /// Its file stays, as that of a killed process does.
+  /// The file stays, like that of a killed process.
   void Close();
   int fd() const { return fd_; }
 

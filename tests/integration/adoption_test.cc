@@ -1,5 +1,5 @@
-// A node is taken over from a kubelet and given back: nothing restarts, and what splitlet makes
-// has the names, labels and annotations that a kubelet looks for.
+// A node is handed over from a kubelet and back: nothing restarts, and splitlet's objects have the
+// names, labels and annotations that a kubelet looks for.
 
 #include <algorithm>
 #include <filesystem>
@@ -17,13 +17,13 @@ constexpr const char* kUid = "0f9e8d7c-6b5a-4433-2211-00ffeeddccbb";
 
 class Adoption : public IntegrationTest {
  protected:
-  /// A kubelet had this pod; its manifest is there and splitlet starts.
+  /// A kubelet ran this pod; its manifest exists when splitlet starts.
   void TakeOver() {
     ASSERT_NO_FATAL_FAILURE(MakeKubeletsPod({.name = "web", .uid = kUid}));
     node_->Start();
     ExpectExactly({"web"});
   }
-  /// Everything up to the start of splitlet.
+  /// Everything before the start of splitlet.
   void MakeKubeletsPod(harness::KubeletPod pod) {
     StartFakeCri("cri");
     node_ = std::make_unique<Node>(harness::NodeOptions{.runtime_endpoint = "unix://" + socket_});

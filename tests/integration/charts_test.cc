@@ -1,4 +1,4 @@
-// Pods as an API server stores them (tests/charts): whatever it has stored runs.
+// Pods as an API server stores them (tests/charts); all of them must run.
 
 #include <unistd.h>
 
@@ -67,7 +67,7 @@ class ChartPods : public IntegrationTest {
   Status Put(const std::string& path, const std::string& json) {
     return api_->Put(kObjects + path, json);
   }
-  /// Its init containers end at once; sidecars run.
+  /// Its init containers end immediately; sidecars run.
   void LetInitsEnd(const kube::Pod& pod) {
     for (const auto& init : pod.spec().init_containers()) {
       if (kube::IsSidecar(init)) continue;
@@ -76,7 +76,7 @@ class ChartPods : public IntegrationTest {
       ASSERT_TRUE(told.ok()) << told.status();
     }
   }
-  /// Name -> phase and why, of those that do not run.
+  /// Name -> phase and reason, of pods that do not run.
   std::map<std::string, std::string> NotRunning(const std::vector<kube::Pod>& pods) {
     std::map<std::string, std::string> waiting;
     for (const auto& pod : pods) {

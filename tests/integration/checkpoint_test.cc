@@ -1,5 +1,5 @@
-// Archives of containers, asked for over HTTPS at node-api, made by a runtime that can, and refused
-// by one that cannot.
+// Archives of containers, requested over HTTPS from node-api; made by a runtime that supports them,
+// and refused by one that does not.
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
-// A node of an API server: it registers, runs what is bound to it, tells how its pods are, and goes
-// on while the server is away.
+// A node of an API server: it registers, runs the pods bound to it, reports their status, and keeps
+// running while the server is away.
 
 #include <algorithm>
 
@@ -23,8 +23,8 @@ constexpr const char* kNode = "/api/v1/nodes/node-1";
 constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1";
 
-/// The machine of the tests stays as it is, nobody takes a port of it, and how full it is is no
-/// matter.
+/// The machine's settings must not change, no port is taken from other programs, and a full disk
+/// does not matter.
 constexpr const char* kConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s
@@ -182,7 +182,7 @@ TEST_F(Cluster, WhileTheServerIsAwayPodsGoOnAndAreHonouredOnItsReturn) {
                fmt::format(R"("deletionTimestamp":"{}","deletionGracePeriodSeconds":1,)",
                            FormatRfc3339(RealClock().WallNow())));
   ASSERT_TRUE(api_->SetAway(true).ok());
-  ASSERT_TRUE(api_->Put(PathOf("goes"), *goes).ok());  // somebody deletes it, and nobody hears
+  ASSERT_TRUE(api_->Put(PathOf("goes"), *goes).ok());  // a deletion that the node does not notice
   fake_cri::Control control(control_);
   ASSERT_TRUE(control.ExitContainer(view_->RunningOf("stays").at(0).id.str(), 1).ok());
   ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf("stays") == 1 && node_->IsRunning("stays"); }))
@@ -214,7 +214,8 @@ TEST_F(Cluster, AFinishedPodStaysFinishedWhoeverDies) {
                         }())
                   .ok());
   ExpectPhase("job", "Running");
-  // The write that the server just took may end status before it answers; then it is armed again.
+  // The write that the server just accepted may kill status before it answers; then the fail point
+  // is armed again.
   ASSERT_TRUE(WaitFor(kSoon, [this] {
     return node_->SetFault("status", "status.patch-pod.after", "1*crash").ok();
   }));

@@ -1,4 +1,4 @@
-// Pods that end because the node runs out of something, through six real processes.
+// Pods evicted because the node lacks resources, through six real processes.
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class Eviction : public IntegrationTest {
  protected:
-  /// Of static pods too: here are no others.
+  /// Static pods are evicted too, because there are no others here.
   void StartWith(const std::string& settings, const std::string& fail_point = "") {
     harness::NodeOptions options;
     options.config =
@@ -57,7 +57,7 @@ TEST_F(Eviction, APodEndsForMemoryAndACriticalOneIsSpared) {
   EXPECT_TRUE(WaitFor(kSoon, [&] { return IsEvicted("cheap"); }));
 }
 
-/// By the figures of the fake runtime, in which each container has written 4 KiB.
+/// By the stats of the fake runtime, in which each container has written 4 KiB.
 class EvictionKilledAt : public Eviction, public testing::WithParamInterface<const char*> {};
 
 TEST_P(EvictionKilledAt, AnEffectThePodEndsAndNoOther) {

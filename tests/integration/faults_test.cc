@@ -1,5 +1,5 @@
-// Calls to the runtime that fail, are slow or lose their answer, messages of the bus that are lost,
-// and a disk that refuses: afterwards each pod is there once, and its restarts are real exits.
+// Runtime calls that fail, are slow or lose their answer; lost messages of the bus; and a disk with
+// errors. Afterwards each pod exists once, and its restarts are real exits.
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +15,8 @@ constexpr auto kAfterFaults = 240s;  // back-offs of 10, 20 and 40 s, on a loade
 
 std::string ImageOf(const std::string& pod) { return fmt::format("splitlet.local/{}:1", pod); }
 
-/// With an image of its own, so that each pod pulls, and a grace that leaves time for stops that
-/// fail: after it the sandbox is stopped with what is in it.
+/// With its own image, so that each pod pulls, and with a grace period that leaves time for failed
+/// stops; afterwards the sandbox is stopped with its containers.
 std::string YamlOfFaultedPod(const std::string& pod) {
   std::string yaml = PodYaml(pod, "sleep 1000");
   const std::string grace = "terminationGracePeriodSeconds: 2";
@@ -29,7 +29,7 @@ struct FaultedCall {
   std::string pod, method, term;
 };
 
-/// One pod for each mutating call and each way that it goes wrong.
+/// One pod for each mutating call and each kind of failure.
 std::vector<FaultedCall> EachCallEachWay() {
   const std::vector<std::pair<std::string, std::string>> ways = {
       {"error", "3*error UNAVAILABLE"}, {"slow", "3*delay 2s"}, {"lost", "3*lose UNAVAILABLE"}};
@@ -48,7 +48,7 @@ std::vector<FaultedCall> EachCallEachWay() {
 
 class Faults : public IntegrationTest {
  protected:
-  /// Waits longer than ExpectExactly; each pod's container was restarted so often.
+  /// Like ExpectExactly, but waits longer; also checks the restart count of each pod's container.
   void ExpectEachOnce(const std::vector<std::string>& pods, int restarts) {
     std::string odd;
     const auto settled = [&] {
@@ -74,7 +74,7 @@ class Faults : public IntegrationTest {
     EXPECT_NE(list->find("\"violations\":[]"), std::string::npos)
         << list->substr(list->find("\"violations\""));
   }
-  /// Pods come, exit, and go.
+  /// Pods start, exit, and are removed.
   void IncarnationsOfPods() {
     const std::vector<std::string> names = {"a", "b", "c", "d", "e"};
     for (const auto& name : names) node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000"));
@@ -113,7 +113,7 @@ TEST_F(Faults, EachCallThatFailsOrIsSlowOrLosesItsAnswerLeavesEachPodOnce) {
     return view_->Running().empty() && view_->ReadySandboxes().empty() && node_->Pods().empty();
   })) << view_->Describe();
   EXPECT_TRUE(WaitFor(kAfterFaults, [&] {
-    node_->RunGc(false).status().IgnoreError();  // what one run could not remove, the next does
+    node_->RunGc(false).status().IgnoreError();  // the next run removes what this one could not
     return view_->Sandboxes().empty() && view_->Containers().empty();
   })) << view_->Describe();
   ExpectNoViolation();
@@ -169,8 +169,8 @@ TEST_F(Faults, PodWorkerWhoseDiskRefusesStartsNothingAndGoesOnWhenItIsHealed) {
   EXPECT_EQ(view_->RunningOf("old").at(0).id, before);
 }
 
-// A file is damaged under a running pod: the pod stays as it is, everybody else is served, and root
-// has a way out.
+// Damages a file under a running pod: the pod keeps running, other pods are served, and root can
+// repair it.
 
 constexpr const char* kGarbage = "not what was written";
 
@@ -181,8 +181,8 @@ std::string ContentOf(const std::string& path) {
 
 struct Case {
   const char* process;
-  const char* store;  // under the node's directory
-  bool unknown;       // nothing at all is done for the pod until then
+  const char* store;  // folder under the node's directory
+  bool unknown;       // until then nothing is done for the pod
 };
 
 class Unreadable : public IntegrationTest, public testing::WithParamInterface<Case> {

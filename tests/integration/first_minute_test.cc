@@ -1,5 +1,5 @@
-// A start that goes well logs no warning and no error, whatever kind of node it is: what every
-// start meets on its way is not worth a line that an operator has to understand.
+// A successful start logs no warning and no error on any kind of node, because an operator should
+// not have to understand lines about normal conditions.
 
 #include <algorithm>
 #include <functional>
@@ -22,7 +22,7 @@ namespace {
 namespace core = k8s::io::api::core::v1;
 using fake_api::ApiServerProcess;
 
-/// As kubeadm writes it, with every field that it spells out, on a machine that stays as it is.
+/// As kubeadm writes it, with every field that it sets, without changes of the machine.
 constexpr const char* kKubeadmConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication:
@@ -112,7 +112,7 @@ class FirstMinute : public ServingTest {
     return json.ok() && kube::DecodeInto(*json, path, kube::Strictness::kLenient, object).ok() &&
            as(object);
   }
-  /// Registered and ready, with a pod of the server and a static one that has its mirror.
+  /// Registered and ready, with an API pod and a static pod that has its mirror pod.
   void ExpectWorkingNode() {
     ASSERT_TRUE(WaitFor(kSoon, [&] {
       return ServerHas<core::Node>("/api/v1/nodes/node-1", [](const core::Node& node) {
@@ -135,7 +135,7 @@ class FirstMinute : public ServingTest {
       })) << pod;
     ASSERT_TRUE(WaitFor(kSoon, [this] { return Serves(); })) << "the node's API does not serve";
   }
-  /// With any certificate.
+  /// Accepts any certificate.
   bool Serves() const {
     https::TestClient client(port_);
     return client.connected && client.Handshake({});

@@ -18,7 +18,7 @@ using harness::PodYaml;
 using harness::WaitFor;
 using namespace std::chrono_literals;
 
-inline constexpr auto kSoon = 40s;  // far above what is needed, for a loaded machine
+inline constexpr auto kSoon = 40s;  // far above the usual time, for a loaded machine
 
 class IntegrationTest : public harness::NodeTest {
  protected:
@@ -33,7 +33,7 @@ class IntegrationTest : public harness::NodeTest {
   harness::Keeper runtime_;
   std::unique_ptr<harness::TempDir> runtime_dir_;
   std::string socket_, control_, events_;
-  bool has_image_fs_ = false;  // the folder where the runtime says that images are is there
+  bool has_image_fs_ = false;  // the runtime's folder of images exists
 };
 
 }  // namespace splitlet::integration

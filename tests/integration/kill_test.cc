@@ -1,5 +1,5 @@
-// Processes, bus and runtime die or stop for a while; the desired pods run on, and nothing is left
-// behind.
+// Processes, bus and runtime are killed or paused; the desired pods keep running, and nothing is
+// left behind.
 
 #include <set>
 
@@ -58,19 +58,19 @@ TEST_P(EachProcess, PausedForTenSecondsItCatchesUp) {
 
 class CrashedAtPoints : public EachProcess {
  protected:
-  /// A pod that starts and goes beside the one that stays. A name of its own: dead containers of an
-  /// earlier life count as restarts of a later one.
+  /// A pod that starts and ends while another one stays. It has a name of its own, because dead
+  /// containers of an earlier incarnation would count as restarts.
   void LiveOnce() {
     const std::string name = fmt::format("x{}", number_++);
     node_->PutManifest(name + ".yaml", PodYaml(name, "sleep 1000"));
     ExpectExactly({"stays", name});
-    // status may have been killed a moment ago: it saves some facts long after their cause.
+    // status may have been killed a moment ago; it saves some records long after their cause.
     ASSERT_TRUE(WaitFor(kSoon, [&] { return RestartsOf(name) >= 0; }));
     ASSERT_EQ(RestartsOf(name), 0);
     node_->RemoveManifest(name + ".yaml");
     ExpectGone(name);
-    // gc works once a minute by itself. No answer is expected: it crashes on the way, or has just
-    // started.
+    // gc works once a minute by itself. No answer is expected, because gc crashes during the call
+    // or has just started.
     if (GetParam() == "gc") node_->RunGc(false).status().IgnoreError();
     ExpectExactly({"stays"});
   }
@@ -78,7 +78,8 @@ class CrashedAtPoints : public EachProcess {
     ASSERT_TRUE(WaitFor(kSoon, [&] { return node_->SetFault(GetParam(), point, term).ok(); }))
         << point;
   }
-  /// Those that a life passes: it is lived once with all of them doing nothing.
+  /// Fail points that an incarnation passes, found by one incarnation during which all of them do
+  /// nothing.
   std::vector<std::string> Passed() {
     const auto all = node_->Faults(GetParam());
     EXPECT_TRUE(all.ok()) << all.status();
@@ -99,8 +100,8 @@ class CrashedAtPoints : public EachProcess {
   int number_ = 0;
 };
 
-/// Crashes at every fail point of the process that a pod's life passes, and compares with a life
-/// without crashes.
+/// Crashes at every fail point of the process that an incarnation passes, and compares with an
+/// incarnation without crashes.
 TEST_P(CrashedAtPoints, ThePodsLifeIsTheSame) {
   StartNode();
   node_->PutManifest("stays.yaml", PodYaml("stays", "sleep 1000"));
@@ -163,7 +164,7 @@ TEST_F(Bus, AServerKilledAgainAndAgainLosesNothing) {
   ExpectExactly({"a", "b"});
 }
 
-/// nats-server takes readers that stand still for gone after 2 s, as after minutes by default.
+/// nats-server drops stalled readers after 2 s, instead of minutes as by default.
 TEST_F(Bus, ReadersStoppedForLongSeeWhatHappenedMeanwhileAlsoFromNewOwners) {
   StartNode({.nats_settings = "ping_interval: \"1s\"\nping_max: 1\n"});
   const auto put = [this](const std::string& name, const std::string& script) {
@@ -381,7 +382,7 @@ TEST_F(Start, RecordsOfAnotherBootGrantNothingAndPodsComeBack) {
   ExpectExactly({"a"});
   for (const auto& process : ProcessNames()) node_->StopProcess(process);
   fake_cri::Control control(control_);
-  ASSERT_TRUE(control.StopEverything().ok());  // what a reboot does to containers
+  ASSERT_TRUE(control.StopEverything().ok());  // the effect of a reboot on containers
   node_->SetEnv("SPLITLET_BOOT_ID", "another-boot");
   for (const auto& process : ProcessNames()) node_->StartProcess(process);
   ExpectExactly({"a"});

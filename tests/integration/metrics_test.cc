@@ -1,5 +1,5 @@
-// The names, kinds and labels of all metrics are those of the lists in tests/integration/metrics/,
-// so that no dashboard breaks unseen. tests/README.md says how the lists are made anew.
+// Names, kinds and labels of all metrics equal the lists in tests/integration/metrics/, so that no
+// dashboard breaks unnoticed. tests/README.md explains how to regenerate the lists.
 
 #include <cstdlib>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 using Shapes = std::set<std::string>;  // "splitlet_bus_lists_total counter kind,table"
 
 /// Label names of `name{a="x",le="1"} 2`, without those of buckets and quantiles, which the kind
-/// says already.
+/// implies.
 std::string LabelsOf(const std::string& sample) {
   std::set<std::string> labels;
   size_t at = sample.find('{');
@@ -34,7 +34,7 @@ std::string LabelsOf(const std::string& sample) {
   return joined;
 }
 
-/// Of Prometheus' text format, where the samples of a family follow its TYPE line.
+/// Parses Prometheus' text format, where the samples of a family follow its TYPE line.
 Shapes ShapesOf(const std::string& text) {
   Shapes shapes;
   std::istringstream in(text);
@@ -51,7 +51,7 @@ Shapes ShapesOf(const std::string& text) {
   return shapes;
 }
 
-/// A line that begins with "? " may be there or not: it counts what happens only sometimes.
+/// A line that begins with "? " is optional, because it counts a rare event.
 struct MetricList {
   Shapes always, sometimes;
 };
@@ -73,7 +73,7 @@ MetricList ReadList(const std::string& process) {
   return list;
 }
 
-/// What was seen; what was marked "?" stays so.
+/// The metrics found; those marked "?" keep the mark.
 void WriteList(const std::string& process, const Shapes& seen) {
   const MetricList old = ReadList(process);
   Shapes all = seen;
@@ -83,7 +83,7 @@ void WriteList(const std::string& process, const Shapes& seen) {
   harness::WriteFile(ListPath(process), text);
 }
 
-/// "- gone" and "+ new" lines; empty when nothing differs.
+/// Lines "- gone" and "+ new"; empty without a difference.
 std::string DiffOf(const MetricList& list, const Shapes& seen) {
   std::string diff;
   for (const auto& shape : list.always)

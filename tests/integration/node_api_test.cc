@@ -1,4 +1,5 @@
-// node-api among the processes of a node: what its streams outlive, and how little it needs.
+// node-api among the processes of a node: the restarts that its streams survive, and its minimal
+// privileges.
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -22,7 +23,7 @@ using testing::StartsWith;
 
 constexpr uint32_t kNobody = 65534;
 
-/// The runtime's streaming server, of one stream at a time: what comes is sent back, until "end".
+/// The runtime's streaming server for one stream at a time: echoes all bytes until "end".
 void Echo(const std::string& /*request*/, int connection) {
   http::Send(connection,
              "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
@@ -39,7 +40,7 @@ void Echo(const std::string& /*request*/, int connection) {
 
 class NodeApi : public ServingTest {
  protected:
-  /// To the streaming server, through node-api; null: it was refused.
+  /// A connection to the streaming server through node-api; null: refused.
   std::unique_ptr<https::TestClient> OpenExec(const std::string& pod) {
     auto client = Connect();
     if (client == nullptr) return nullptr;
@@ -63,8 +64,9 @@ class NodeApi : public ServingTest {
                     .ok());
   }
 
-  /// node-api as nobody, in a mount tree of its own that has the program with its libraries, the
-  /// kernel's files, its credentials, the sockets of the processes and the logs: no runtime.
+  /// Runs node-api as an unprivileged user in a private mount tree with only the program and its
+  /// libraries, kernel files, its credentials, the processes' sockets and the logs. It has no
+  /// access to the runtime.
   void StartAlone();
 };
 
@@ -93,8 +95,8 @@ TEST_F(NodeApi, AnOpenStreamOutlivesTheRestartOfEveryOtherProcess) {
   ExpectExactly({"web"});
 }
 
-/// $1 the new root, $2 user, $3 group, $4 places that are there too, $5 those that may be written
-/// in, then the program.
+/// $1 the new root, $2 user, $3 group, $4 other visible places, $5 writable places, then the
+/// program.
 constexpr const char* kAlone = R"(set -eu
 root=$1 user=$2 group=$3 seen=$4 written=$5
 shift 5
@@ -114,7 +116,7 @@ exec chroot "$root" setpriv --reuid "$user" --regid "$group" --clear-groups --no
   --bounding-set=-all --pdeathsig KILL "$@"
 )";
 
-/// With which node-api would be started: as `process` is, but for its name.
+/// Arguments for node-api: those of `process`, with another name.
 std::vector<std::string> ArgumentsAs(const harness::Node& node, const std::string& process,
                                      pid_t pid) {
   std::vector<std::string> arguments;

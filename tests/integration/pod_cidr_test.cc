@@ -1,5 +1,5 @@
-// The range of addresses of a node's pods reaches the runtime: that of the configuration, and that
-// of the Node at the API server.
+// The pods' address range reaches the runtime: from the configuration, and from the Node at the API
+// server.
 
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/kube/codec.h"
@@ -40,7 +40,7 @@ class PodCidr : public IntegrationTest {
                .flags = {"--kubeconfig", api_->Kubeconfig("node"), "--cert-dir",
                          api_dir_->path() + "/pki"}});
   }
-  /// As a controller does. The node reports itself meanwhile.
+  /// Sets podCIDR like a controller, while the node reports itself.
   void GiveCidrs(const std::vector<std::string>& cidrs) {
     ASSERT_TRUE(WaitFor(kSoon, [&] {
       const auto json = api_->Get(kNodeWithCidr);

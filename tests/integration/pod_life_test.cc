@@ -1,4 +1,4 @@
-// A pod's life through six real processes, and what broken manifests do.
+// One incarnation of a pod through six real processes, and the effect of broken manifests.
 
 #include <filesystem>
 #include <fstream>
@@ -78,7 +78,7 @@ TEST_F(PodLife, BrokenManifestsAreReportedAndHarmNoOther) {
   const struct {
     const char* file;
     std::string content;
-    const char* reason;  // part of what `get sources` says
+    const char* reason;  // part of the output of `get sources`
   } kBroken[] = {
       {"not-yaml.yaml", "{{{{ : :", "not-yaml.yaml"},
       {"kind.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n", "Service"},
@@ -99,7 +99,7 @@ TEST_F(PodLife, BrokenManifestsAreReportedAndHarmNoOther) {
   };
   for (const auto& c : kBroken) node_->PutManifest(c.file, c.content);
   std::filesystem::create_symlink("loop.yaml", node_->manifests() + "/loop.yaml");
-  // As with a kubelet, an unknown field is told about and does not hold back its pod.
+  // As in a kubelet, an unknown field is reported and does not prevent its pod.
   node_->PutManifest("field.yaml", PodYaml("field", "sleep 1000", "  nodSelector: {}\n"));
   node_->PutManifest("good.yaml", PodYaml("good", "sleep 1000"));
   ExpectRunning("good");

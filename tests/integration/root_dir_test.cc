@@ -40,7 +40,7 @@ class RootDirectory : public IntegrationTest {
   }
 };
 
-/// As a version left them that had the directories in the place of the marks.
+/// The layout of an older version, with directories in place of the marks.
 TEST_F(RootDirectory, PodsOfBeforeKeepTheirPlaceAndTheirContainers) {
   StartNode();
   RunPod("old");
@@ -87,7 +87,7 @@ TEST_F(RootDirectory, WhatSomebodyElseHasThereIsNeverTouched) {
   EXPECT_TRUE(stdfs::exists(Below(".removing-66666666") + "/data"));
 }
 
-/// A pod that a kubelet has left, and nobody wants.
+/// An unwanted pod that a kubelet has left.
 TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
   StartNode({.runtime_endpoint = {},
              .config = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -112,7 +112,7 @@ TEST_F(RootDirectory, OfAForeignPodThatIsEndedVolumesOfKnownKindsGoToo) {
   EXPECT_TRUE(IsGoneFromDisk(theirs));
 }
 
-/// One of ours that was dead, and its records lost, when anybody looked.
+/// One of our pods that ended, and whose records were lost before a process read them.
 TEST_F(RootDirectory, VolumesThatNobodyTookDownGoWithTheDirectory) {
   StartNode();
   const std::string uid = "11111111-2222-3333-4444-555555555555",

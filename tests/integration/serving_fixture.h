@@ -1,7 +1,7 @@
 #pragma once
 
-/// A node with node-api beside its six, on the fake runtime and without an API server: who shows a
-/// certificate of `ca_` may do everything.
+/// A node with node-api and the six other processes, on the fake runtime and without an API server.
+/// A client with a certificate of `ca_` has all rights.
 /// Threads: one.
 
 #include <memory>
@@ -14,17 +14,18 @@ namespace splitlet::integration {
 
 class ServingTest : public IntegrationTest {
  protected:
-  /// The node without node-api. `more_config`: lines after those that all have.
+  /// The node without node-api. `more_config`: lines after the common ones.
   void StartNodeToServe(const std::string& more_config = "",
                         const std::map<std::string, uint32_t>& users = {});
-  /// And node-api.
+  /// Starts node-api as well.
   void StartServingNode() {
     StartNodeToServe();
     node_->StartProcess("node-api");
   }
-  /// One that the kernel gives; nobody else is likely to be given it before the node takes it.
+  /// A port that the kernel chooses; another program is unlikely to get it before the node binds
+  /// it.
   static uint16_t FreePort();
-  /// Null: nobody listens, or the handshake failed.
+  /// Null: the port is closed, or the handshake failed.
   std::unique_ptr<https::TestClient> Connect();
   /// "200 body"; empty: no answer.
   std::string Ask(const std::string& method, const std::string& target,

@@ -1,4 +1,4 @@
-// The machine goes down: a fake logind on a bus of its own says so to six real processes.
+// The machine shuts down: a fake logind on a private bus announces it to six real processes.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class NodeShutdown : public IntegrationTest {
  protected:
-  /// The machine waits long enough: nothing is written below /etc.
+  /// The inhibitor delay is long enough, so nothing is written below /etc.
   void SetUp() override {
     logind_.SetDelay(30'000'000, 0);
     ServeLogind();
@@ -83,8 +83,7 @@ TEST_F(NodeShutdown, PodsEndTheMachineGoesAndAfterItTheyLiveAgain) {
     EXPECT_TRUE(WaitFor(kSoon, [&] { return Ended(pod) == kEnded; })) << pod << ": " << Ended(pod);
   ASSERT_TRUE(WaitFor(kSoon, [&] { return logind_.Locks() == 0; }));
   ExpectExactly({});
-  // sync-loop may hear of it later than this test does; what it lets in meanwhile ends like the
-  // others.
+  // sync-loop may notice later than this test; pods that it admits in between end like the others.
   const std::string refused =
       "Failed NodeShutdown: Pod was rejected: Pod was rejected as the node is shutting down.";
   std::vector<std::string> back = {"web", "dear"};
@@ -106,7 +105,7 @@ TEST_F(NodeShutdown, PodsEndTheMachineGoesAndAfterItTheyLiveAgain) {
   for (const auto& process : ProcessNames()) node_->StopProcess(process);
   fake_cri::Control control(control_);
   ASSERT_TRUE(control.StopEverything().ok());
-  logind_.Prepare(false);  // a fresh one
+  logind_.Prepare(false);  // a new announcement
   node_->SetEnv("SPLITLET_BOOT_ID", "another-boot");
   for (const auto& process : ProcessNames()) node_->StartProcess(process);
   ExpectExactly(back);

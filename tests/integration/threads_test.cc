@@ -1,4 +1,4 @@
-// How many threads a process takes when a whole node ends at once.
+// Number of threads of each process while a whole node ends at the same time.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ constexpr int kPods = 200;  // 500 take minutes here
 constexpr int kPods = 500;
 #endif
 constexpr size_t kMaxThreads = 100;
-constexpr auto kManyPods = 400s;  // far above what is needed, for a loaded machine
+constexpr auto kManyPods = 400s;  // far above the usual time, for a loaded machine
 constexpr const char* kManyPodsConfig = R"(apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 fileCheckFrequency: 2s

@@ -1,4 +1,5 @@
-// The trace of a change goes from the manifest to the runtime, and its steps to a collector.
+// The trace of a change covers the way from the manifest to the runtime, and its spans reach a
+// collector.
 
 #include <algorithm>
 #include <map>
@@ -33,7 +34,7 @@ class Traces : public IntegrationTest {
                            [&](const Span& span) { return span.trace_id == root->trace_id; });
     return trace;
   }
-  /// "splitlet-sync-loop: put admission" of all.
+  /// "splitlet-sync-loop: put admission" for each span.
   static std::set<std::string> StepsOf(const std::vector<Span>& trace) {
     std::set<std::string> steps;
     for (const Span& span : trace) steps.insert(span.service + ": " + span.name);

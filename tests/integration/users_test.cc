@@ -38,7 +38,7 @@ class Users : public IntegrationTest {
     node_->Start();
   }
 
-  /// No process was refused anything by another one.
+  /// No process was refused by another one.
   void ExpectNoRefusals() {
     for (const auto& process : ProcessNames()) {
       SCOPED_TRACE(process);
@@ -60,7 +60,7 @@ TEST_F(Users, APodsWholeLifeWithEachProcessAsAUserOfItsOwn) {
   node_->PutManifest("web.yaml", PodYaml("web", "sleep 1000"));
   ExpectRunning("web");
   EXPECT_TRUE(node_->RunGc(false).ok());
-  // Views by polling are calls too.
+  // Polling views makes calls too.
   node_->StopNats();
   node_->PutManifest("more.yaml", PodYaml("more", "sleep 1000"));
   ExpectRunning("more");

@@ -17,10 +17,10 @@ import tempfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PROCESSES = ("config-source", "sync-loop", "pod-worker", "pleg", "status", "gc", "node-api")
-# What Prometheus itself adds, and the labels of our targets.
+# Labels that Prometheus itself adds, and those of our targets.
 OF_PROMETHEUS = {"up": set(), "ALERTS": {"alertname", "alertstate", "severity"}}
 TARGET_LABELS = {"instance", "job", "metrics_path", "process"}
-# Sections of the page that are not about one process.
+# Sections of the page that are not about a single process.
 SHARED_SECTIONS = {"Every process": PROCESSES, "Container runtime: every process that calls it": ("pod-worker", "pleg", "gc"),
                    "API server": ("config-source", "pod-worker", "status", "node-api")}
 KEYWORDS = {"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool", "offset", "inf", "nan"}
@@ -33,7 +33,7 @@ def read(*parts):
 
 
 def exported(lists):
-    """name -> (kind, labels, processes), from {process: text of its list}."""
+    """(kind, labels, processes) of each metric by name, from {process: text of its list}."""
     metrics = {}
     for process, text in lists.items():
         for line in text.splitlines():
@@ -47,7 +47,7 @@ def exported(lists):
 
 
 def documented(page):
-    """name -> (kind, labels, processes that may have it), from the tables of the page."""
+    """(kind, labels, allowed processes) of each metric by name, from the tables of the page."""
     metrics, section = {}, ""
     for line in page.splitlines():
         if line.startswith("## "):
@@ -78,7 +78,7 @@ def selectors(expression):
     """(metric, labels it is selected by) for each series that a PromQL expression names."""
     without_text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', '""', expression)
     without_ranges = re.sub(r"\[[^\]]*\]", "", without_text)
-    # Without lists of labels: by (a, b), on (a).
+    # Removes lists of labels: by (a, b), on (a).
     plain = re.sub(r"\b(by|without|on|ignoring|group_left|group_right)\s*\([^()]*\)", "", without_ranges)
     for match in re.finditer(r"([a-zA-Z_:][\w:]*)\s*(\{[^}]*\}|\()?", plain):
         name, rest = match.group(1), match.group(2) or ""
@@ -96,7 +96,7 @@ def grouped_labels(expression):
 
 
 def family_of(name, metrics):
-    """The family and the labels that come with the name of a series of it."""
+    """The metric family of a series, and the labels that its name implies."""
     if name in metrics and metrics[name][0] != "histogram":
         return metrics[name], set()
     for suffix, more in (("_bucket", {"le"}), ("_sum", set()), ("_count", set())):
@@ -145,7 +145,7 @@ def rules_of(text):
 
 
 def words_of(source):
-    """What splitletctl may be told, by its own declarations."""
+    """The arguments that splitletctl declares."""
     return set(re.findall(r'add_subcommand\(\s*"([\w-]+)"', source)) | set(re.findall(r'\{"(\w+)", "', source))
 
 
@@ -173,7 +173,7 @@ def panels_of(board):
 
 
 def expressions_of(board):
-    """(where, expression) of everything that a dashboard asks Prometheus."""
+    """(place, expression) of all queries of a dashboard."""
     for panel in panels_of(board):
         for target in panel.get("targets", []):
             yield f"panel \"{panel['title']}\"", target["expr"]
@@ -187,7 +187,7 @@ def overlap(a, b):
 
 
 def check_layout(path, board):
-    """What Grafana would mend in silence or show as an error."""
+    """Mistakes in a dashboard that Grafana would correct silently or show as an error."""
     panels = list(panels_of(board))
     if len({panel["id"] for panel in panels}) != len(panels):
         yield f"{path}: two panels have one id"
@@ -239,7 +239,7 @@ def check_by_promtool(boards):
     rules = [{"record": "a:b", "expr": without_variables(expression)}
              for board in boards.values() for _, expression in expressions_of(board)]
     with tempfile.TemporaryDirectory() as temporary:
-        # JSON is YAML.
+        # yaml parses JSON too.
         for i, rule in enumerate(rules):
             rule["labels"] = {"number": str(i)}
         with open(os.path.join(temporary, "boards.yml"), "w", encoding="utf-8") as file:

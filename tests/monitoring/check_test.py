@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The check finds what it is for."""
+"""Tests of check.py: each kind of mistake is found."""
 
 import os
 import sys

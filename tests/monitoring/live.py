@@ -20,12 +20,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import check  # noqa: E402
 
-# Panels of which a healthy node shows nothing: failures, refusals, alerts.
+# Panels without data on a healthy node: failures, refusals, alerts.
 QUIET = {
     "Calls that failed", "Calls that failed, by caller", "Refusals", "Why containers wait", "Containers that ended",
     "Refused, preempted, orphaned", "Alerts", "Hits", "Removed by gc", "Image pull", "Removals that failed",
     "CRI calls that failed", "Starts of processes", "Messages that say nothing new"}
-# The fake runtime of the integration test gives these something to count, a healthy node may not.
+# The fake runtime of the integration test gives these values, which a healthy node may lack.
 RARE = {"kubelet_image_pull_duration_seconds", "splitlet_gc_errors_total"}
 
 
@@ -43,7 +43,7 @@ def ask(url, expression):
 
 
 def wanted():
-    """(where, expression, may be empty) of everything that is asked."""
+    """(place, expression, may be empty) of all queries."""
     for path, text in check.files_below("compose/grafana/dashboards", ".json").items():
         for where, expression in check.expressions_of(json.loads(text)):
             yield f"{path}: {where}", expression, where.split('"')[1] in QUIET
@@ -53,7 +53,7 @@ def wanted():
 
 
 def sometimes():
-    """Families that a node may never show."""
+    """Metric families that are absent on some nodes."""
     lists = [check.read("tests", "integration", "metrics", process + ".txt") for process in check.PROCESSES]
     always = {line.split(" ")[0] for text in lists for line in text.splitlines() if not line.startswith("?")}
     return RARE | {line.split(" ")[1] for text in lists for line in text.splitlines() if line.startswith("?")} - always

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A local stack, a Prometheus beside it as compose/prometheus/local.sh starts it, and every expression of
-# every dashboard and rule asked. BIN_DIR has the programs.
+# Starts a local stack and a Prometheus as compose/prometheus/local.sh does, and evaluates every
+# expression of every dashboard and rule. BIN_DIR has the programs.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,10 +18,10 @@ clean() {
 trap clean EXIT
 
 STATE_DIR=$state "$tree/deploy/local/run.sh" </dev/null
-# A port that is free now.
+# A free port.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 STATE_DIR=$state LISTEN=127.0.0.1:$port "$tree/compose/prometheus/local.sh" &
 prometheus_pid=$!
-# A container that ends and starts again, so that there is something to see.
+# A container that ends and restarts, so that panels have data.
 sed -i 's/hello/bonjour/' "$state/manifests/demo.yaml"
 "$here/live.py" "http://127.0.0.1:$port" 120

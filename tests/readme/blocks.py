@@ -57,7 +57,7 @@ def check():
 
 
 def commands(groups, text):
-    """Without what is said of them; an empty line for none."""
+    """The lines of the blocks without their marks; an empty line if there are none."""
     for _, mark, lines in blocks(text):
         if mark and mark["group"] in groups.split(","):
             yield from (line for line in lines if line.strip() and not line.startswith("#"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""blocks.py finds what it should, in the pages of this tree too."""
+"""Tests of blocks.py, also on the pages of this tree."""
 
 import unittest
 

@@ -14,7 +14,7 @@ GIVEN = {"STATE_DIR": "/s", "MANIFESTS": "/m", "RUNTIME_ENDPOINT": "unix:///r.so
 
 
 def environment_of_run(**given):
-    """What run.sh would be started with. Nothing is built, and nothing is run."""
+    """The arguments and variables for run.sh; builds nothing and runs nothing."""
     outside = {name: value for name, value in os.environ.items() if name not in GIVEN and not name.startswith("MAKE")}
     made = subprocess.run(
         ["make", "-n", "--no-print-directory", "--old-file=build", "run", *(f"{k}={v}" for k, v in given.items())],

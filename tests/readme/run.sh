@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The command blocks of some pages as they stand there, typed one line after the other into one shell, in a copy of the
-# tree, with programs that are built already. Real containerd; needs root. BIN_DIR names the programs (of the release
-# build, else of the dev build).
+# Runs the command blocks of some pages exactly as written, line by line in one shell, in a copy of the tree, with
+# programs that are already built. Real containerd; needs root. BIN_DIR names the programs (of the release build, else
+# of the dev build).
 #
-#   run.sh [GROUP[,GROUP]...]    local: of README.md, what runs in a minute or two; long: of it, what takes longer;
-#                                samples: of deploy/local/README.md; cluster: of docs/cluster.md (make test-readme runs all).
-#                                Those with a comma are typed in the order of their page.
+#   run.sh [GROUP[,GROUP]...]    local: the commands of README.md that take a minute or
+#                                two; long: those that take longer; samples: deploy/local/README.md; cluster:
+#                                docs/cluster.md (make test-readme runs all). Groups joined by a comma run in the order
+#                                of their page.
 #
-# A line that ends in -f or -w would go on for ever: it is ended after a few seconds, and has to have printed something.
-# One that ends in & goes on until the end. The group cluster has KUBELET_CONFIG in the environment, so that the machine
-# and the kubelet's ports are left alone, and where the page says /tmp/api and port 6443 a folder and a port of this test;
-# lines of kubectl are left out where it is not installed.
+# A line that ends in -f or -w would run forever, so it is ended after a few seconds and must have printed something. A
+# line that ends in & runs until the end. The group cluster sets KUBELET_CONFIG, so that the machine and the kubelet's
+# ports are not touched, and replaces /tmp/api and port 6443 by a folder and a port of this test. Lines with kubectl are
+# skipped if it is not installed.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -51,7 +52,7 @@ copy_tree() {
 # The Makefile's own recipes, without building.
 make() { command make --no-print-directory --old-file=build --old-file=setup "$@"; }
 
-# What follows something is ended, and is no failure for that.
+# A following command (-f, -w) is ended, which is no failure.
 follow() {
   local code=0
   timeout -s INT 5 bash -c "$(alias); shopt -s expand_aliases"$'\n'"$1" >"$work/printed" 2>&1 || code=$?
@@ -73,7 +74,7 @@ type_line() {
 
 all_healthy() { "$bin/splitletctl" --state-dir .run get processes -o json 2>/dev/null | jq -e 'all(.[]; .healthy)' >/dev/null; }
 
-# A page that promises what its commands do not show is no better: at the end all is well, and the demo is what it was.
+# At the end the node must be healthy and the demo unchanged, because the page promises it.
 look_at_demo() {
   wait_until 30 all_healthy || die 'not all processes are healthy'
   "$bin/splitletctl" --state-dir .run get pods -o json >"$work/pods"
@@ -81,7 +82,7 @@ look_at_demo() {
     | .status.containerStatuses[0].restartCount == 0' "$work/pods" >/dev/null || die "the demo is not what it was: $(cat "$work/pods")"
 }
 
-# The cgroups of this test's pods are not those of other nodes of the machine.
+# The cgroups of this test's pods are separate from those of other nodes on the machine.
 readonly CGROUP=splitlet-readme-$$
 cgroup_mounts() { awk '$3 == "cgroup" || $3 == "cgroup2" {print $2}' /proc/mounts; }
 own_cgroups() {
@@ -101,7 +102,7 @@ remove_cgroups() {
   done
 }
 
-# What the group needs besides the page.
+# Additional files that the group needs.
 prepare_group() {
   rm -f .run/manifests/*.yaml # of a group before
   case $1 in
@@ -112,7 +113,7 @@ prepare_group() {
       printf '%s\n' 'apiVersion: kubelet.config.k8s.io/v1beta1' 'kind: KubeletConfiguration' "port: $port" \
         'healthzPort: 0' 'failSwapOn: false' 'splitlet: {machineSetup: false}' >"$work/cluster.yaml"
       export KUBELET_CONFIG=$work/cluster.yaml
-      # What is built already is not built again, and has to be all that the page has people build.
+      # Targets that the page builds must already be built, and are not built again.
       # shellcheck disable=SC2016  # of the script that is written
       printf '%s\n' '#!/usr/bin/env bash' 'preset=$1 && shift' \
         'for program in "$@"; do [[ -x build/$preset/bin/$program ]] || exit 1; done' >scripts/build.sh
@@ -120,7 +121,7 @@ prepare_group() {
   esac
 }
 
-# as_here GROUP LINE: with the folder and the port of this test.
+# as_here GROUP LINE: the line with the folder and the port of this test.
 as_here() {
   [[ $1 != cluster ]] || set -- "$1" "$(sed "s|/tmp/api|$work/api|g; s|--port 6443 |--port $((port + 9000)) |" <<<"$2")"
   say "$2"
@@ -131,7 +132,8 @@ node_is_there() { of_api nodes node-a | jq -e 'any(.status.conditions[]; .type =
 hello_runs() { of_api pod hello | jq -e '.status.phase == "Running" and .status.containerStatuses[0].ready' >/dev/null; }
 hello_is_gone() { ! "$bin/splitletctl" --state-dir .run get pods -o json | jq -e '.items[] | select(.metadata.name == "hello")' >/dev/null; }
 
-# look_after LINE: what the page promises of it. Whoever types by hand gives things the moment that they take.
+# look_after LINE: waits for the effect that the page promises, because a person who types gives commands that
+# time.
 look_after() {
   case $1 in
     *fake-api*\&*) wait_until 30 test -s "$work/api/admin.kubeconfig" || die "fake-api: $(cat "$work/beside")" ;;

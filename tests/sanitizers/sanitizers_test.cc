@@ -1,4 +1,4 @@
-// The sanitizers of this preset see what they are there for, with the options that all tests have.
+// The sanitizers of this preset detect what they are for, with the options of all tests.
 
 #include <gtest/gtest.h>
 #if defined(SPLITLET_ASAN)
@@ -14,12 +14,12 @@ namespace {
 
 class SanitizersDeathTest : public testing::Test {
  protected:
-  // Anew in a process of its own: the threads of the child are all known to its sanitizer.
+  // In a new process, so that the sanitizer knows all threads of the child.
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
 #if defined(SPLITLET_ASAN)
-volatile int seen = 0;  // what is stored here, the optimizer has to compute
+volatile int seen = 0;  // forces the optimizer to compute the stored value
 
 void ReadAfterFree() {
   auto owner = std::make_unique<int>(1);
@@ -28,8 +28,8 @@ void ReadAfterFree() {
   seen = *gone;
 }
 
-// In the caller's frame, the local would only be out of its scope. The compiler refuses to return
-// an address that it sees to be a local's.
+// In the caller's frame, the local variable would only be out of scope. The compiler refuses to
+// return the address of a visible local.
 [[gnu::noinline]] const volatile int* AddressOfALocal() {
   volatile int local = 1;
   const volatile int* volatile address = &local;
@@ -38,7 +38,7 @@ void ReadAfterFree() {
 
 void ReadAfterReturn() { seen = *AddressOfALocal(); }
 
-// A pointer that a register or the stack still holds is no leak, hence many.
+// Many, because a pointer left in a register or on the stack hides a leak.
 void Leak() {
   for (int i = 0; i < 100; ++i) {
     const auto* volatile lost = new int(i);
@@ -67,7 +67,7 @@ TEST_F(SanitizersDeathTest, AllocationsThatNothingPointsToAreFound) {
 TEST_F(SanitizersDeathTest, UndefinedArithmeticIsFound) {
   EXPECT_DEATH(Overflow(), "runtime error: signed integer overflow");
 }
-#else  // the preset tsan
+#else  // for the preset tsan
 int Race() {
   int shared = 0;
   std::jthread other([&shared] {

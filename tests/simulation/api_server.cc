@@ -18,7 +18,7 @@ const std::string kPods = "/api/v1/namespaces/default/pods";
 
 std::string PathOf(const std::string& name) { return kPods + "/" + name; }
 
-/// Commands that hooks.cc knows, as the manifests of steady pods have them.
+/// Commands that hooks.cc knows, as in the manifests of steady pods.
 void AddHooks(const std::string& name, k8s::io::api::core::v1::Container& container) {
   container.mutable_lifecycle()->mutable_post_start()->mutable_exec()->add_command("post-start");
   container.mutable_lifecycle()->mutable_pre_stop()->mutable_exec()->add_command("pre-stop");
@@ -37,7 +37,7 @@ k8s::io::api::core::v1::Volume& AddVolume(const std::string& name, kube::Pod& po
   return volume;
 }
 
-/// Whole, and a part of it.
+/// The whole volume, and a part of it.
 void AddClaim(const std::string& name, kube::Pod& pod) {
   AddVolume(name, pod).mutable_volume_source()->mutable_persistent_volume_claim()->set_claim_name(
       name);
@@ -47,7 +47,7 @@ void AddClaim(const std::string& name, kube::Pod& pod) {
   part.set_sub_path("part");
 }
 
-/// A volume and the claim that it is bound to.
+/// A volume, and the claim bound to it.
 void PutDisk(const std::string& name, const std::string& source, fake_api::FakeApiServer& server) {
   const std::string claim = "/api/v1/namespaces/default/persistentvolumeclaims/" + name;
   server.PutJson(claim,
@@ -63,7 +63,7 @@ void PutDisk(const std::string& name, const std::string& source, fake_api::FakeA
                   name, source));
 }
 
-/// As volume_truth.h wants them.
+/// Contents that volume_truth.h expects.
 void AddVolumes(kube::Pod& pod) {
   AddVolume("scratch", pod).mutable_volume_source()->mutable_empty_dir();
   AddVolume("settings", pod)
@@ -88,7 +88,7 @@ void AddVolumes(kube::Pod& pod) {
   }
 }
 
-/// The reason that the node will say.
+/// The reason that the node is expected to report.
 std::string AskTooMuch(kube::Pod& pod, bool of_labels) {
   auto& spec = *pod.mutable_spec();
   if (of_labels) {
@@ -104,7 +104,7 @@ bool IsTerminal(const std::string& phase) { return phase == "Succeeded" || phase
 
 }  // namespace
 
-/// One request on its way.
+/// A pending request.
 struct ApiServer::Exchange {
   exec::Scheduler::Owner client;
   apiclient::Request request;
@@ -160,7 +160,7 @@ apiclient::WaitUntil ApiServer::Waiting() {
   };
 }
 
-// Requests of the node.
+// Requests from the node.
 
 Duration ApiServer::Latency() {
   if (!Chance(slow_ ? 0.5 : 0.1)) return Duration{0};
@@ -222,7 +222,7 @@ void ApiServer::InOrder(const std::shared_ptr<Exchange>& exchange, std::function
   });
 }
 
-// What others do.
+// Changes by other clients.
 
 void ApiServer::ChangePods(bool rough) {
   const std::string name = fmt::format("api{}", random_.Below(kApiNames));
@@ -368,7 +368,7 @@ void ApiServer::Disturb() {
       if (const auto node = "/api/v1/nodes/" + deps_.node_name; server_.Has(node))
         server_.Remove(node);
       break;
-    case 8:  // it does not know the node any more, and may not let go on what it has begun
+    case 8:  // the server no longer has the node, and must not continue what the node has begun
       if (Chance(0.5)) server_.EndWatches();
       server_.Inject({.code = 401});
       break;
@@ -391,7 +391,7 @@ void ApiServer::Break(const fake_api::FakeApiServer::Fault& fault) {
   server_.Inject(fault);
 }
 
-// What is watched.
+// Checks of the node's writes.
 
 std::vector<kube::Pod> ApiServer::Pods() const {
   std::vector<kube::Pod> pods;
@@ -422,7 +422,7 @@ void ApiServer::Look(bool by_user) {
       if (!by_user && !before.mirror) NoteGone(uid, before);
       continue;
     }
-    // A static pod that is moved away and back is another life under the same mirror pod.
+    // A static pod that is removed and put back is another incarnation under the same mirror pod.
     if (before.mirror) continue;
     const Shown& after = found->second;
     if (IsTerminal(before.phase) && after.phase != before.phase)
@@ -431,7 +431,7 @@ void ApiServer::Look(bool by_user) {
     if (IsTerminal(before.phase) && !before.reason.empty() && after.reason != before.reason)
       deps_.report(fmt::format("the server has \"{}\" of {} after \"{}\"", after.reason,
                                before.name, before.reason));
-    // Who is refused has shown containers that wait, and shows none any more.
+    // A refused pod first showed waiting containers, and now shows none.
     if (refused_.contains(uid) || after.reason == "NodeShutdown") continue;
     for (const auto& [container, count] : before.restarts) {
       const auto later = after.restarts.find(container);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The API server of a simulated node, and those who use it: they make pods, change and delete
-/// them, and delete mirror pods, also while the node cannot reach the server, or gets errors, late
-/// answers or none. What the node writes there is watched.
+/// The API server of a simulated node, and its other clients, which create, change and delete pods,
+/// and delete mirror pods. They do so even while the node cannot reach the server, or gets errors,
+/// late answers or none. It checks what the node writes.
 /// Threads: one.
 /// Errors: violations are reported, not thrown.
 /// Source: docs/design.md, "Simulation"; docs/safety.md, rules 20 and 23.
@@ -32,41 +32,41 @@ class ApiServer {
     const cri::FakeRuntime& runtime;
     std::string node_name;
     uint64_t seed = 1;
-    std::function<void(std::string)> report;  // of a violation
+    std::function<void(std::string)> report;  // reports a violation
   };
   explicit ApiServer(Deps deps);
 
-  /// A way of one process to it; what is under way when that dies never arrives.
+  /// The connection of one process; when the process dies, requests in flight never arrive.
   std::unique_ptr<apiclient::Transport> Connect(exec::Scheduler::Owner client);
   /// How a strand waits for an answer.
   apiclient::WaitUntil Waiting();
   uint64_t NextSeed() { return random_.Next(); }
 
-  /// Somebody makes, changes or deletes something. `rough`: without its grace, too.
+  /// Another client creates, changes or deletes an object. `rough`: also without grace period.
   void ChangePods(bool rough);
   void Disturb();
   void Heal();
-  /// It does so for ever, whatever heals.
+  /// The fault stays for ever, whatever heals.
   void Break(const fake_api::FakeApiServer::Fault& fault);
-  /// Of a pod that is gone from the server by the node's word nothing begins to run any more.
+  /// After the node has deleted a pod at the server, nothing of it starts again.
   void WatchRuntime();
 
   struct Pod {
     std::string name;
     SimNode::Wanted::Kind kind;
-    std::string refusal;    // the reason with which the node refuses it; empty: it does not
-    bool replaced = false;  // a container of it ended and was made anew
-    bool ended = false;     // with the machine
+    std::string refusal;    // the reason for which the node refuses the pod; empty: it does not
+    bool replaced = false;  // a container of it ended and was replaced
+    bool ended = false;     // ended with the machine
   };
-  /// By UID; nobody has asked them to go.
+  /// By UID; pods without a requested deletion.
   const std::map<std::string, Pod>& wanted() const { return wanted_; }
-  /// All that it has, mirror pods too.
+  /// All pods at the server, including mirror pods.
   std::vector<kube::Pod> Pods() const;
   const fake_api::FakeApiServer& server() const { return server_; }
-  /// What the files of this volume of a pod are to show.
+  /// Contents that the files of this volume of a pod must show.
   std::string ShownIn(const std::string& uid, const std::string& volume) const;
   void NoteReplaced(const std::string& uid);
-  /// All that was there has ended with the machine.
+  /// All pods have ended with the machine.
   void NoteEnds();
 
  private:
@@ -75,7 +75,7 @@ class ApiServer {
   struct Shown {
     std::string name, phase, reason;
     bool mirror = false, deleting = false;
-    std::map<std::string, int32_t> restarts;  // by container
+    std::map<std::string, int32_t> restarts;  // restart count by container
   };
 
   bool Chance(double p) { return random_.Unit() < p; }
@@ -90,7 +90,7 @@ class ApiServer {
   void DeleteMirror(bool rough);
   /// All values of both objects that pods show.
   void ChangeObjects();
-  /// Compares what it has with what it had.
+  /// Compares the current objects with the earlier ones.
   void Look(bool by_user);
   void NoteGone(const std::string& uid, const Shown& before);
   static Shown ShownOf(const kube::Pod& pod);
@@ -103,10 +103,10 @@ class ApiServer {
   bool slow_ = false;
   std::vector<fake_api::FakeApiServer::Fault> broken_;
   std::map<std::string, Pod> wanted_;
-  std::set<std::string> refused_;       // UIDs, ever
-  int turn_ = 0;                        // of the objects
-  std::map<std::string, Shown> shown_;  // by UID
-  /// Deleted by the node: UID -> the containers that it had then.
+  std::set<std::string> refused_;       // all UIDs that were ever refused
+  int turn_ = 0;                        // version of the objects
+  std::map<std::string, Shown> shown_;  // last shown status by UID
+  /// Pods deleted by the node: UID -> the containers at that time.
   std::map<std::string, std::set<std::string>> gone_;
 };
 

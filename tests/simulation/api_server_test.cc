@@ -1,4 +1,4 @@
-// The watch over the API server of a simulated node finds what a node must not do there.
+// The checks on the API server of a simulated node find forbidden writes of a node.
 
 #include "tests/simulation/api_server.h"
 

@@ -1,4 +1,4 @@
-// What must hold on a simulated node: after every step, and at rest.
+// Invariants of a simulated node, after every step and at rest.
 
 #include <algorithm>
 #include <map>
@@ -73,7 +73,7 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
 void SimNode::CheckLimits(const cri::Sandbox& sandbox, const std::string& dir,
                           std::vector<std::string>& found) {
   const bool limited = SortOf(sandbox.pod_name).limits;
-  // limits: {cpu: 500m, memory: 128Mi}, requests: {cpu: 250m}; a weight is that of 256 shares.
+  // limits: {cpu: 500m, memory: 128Mi}, requests: {cpu: 250m}; the weight is that of 256 shares.
   const struct {
     const char *file, *want;
   } kValues[] = {{"memory.max", limited ? "134217728" : "max"},
@@ -82,7 +82,7 @@ void SimNode::CheckLimits(const cri::Sandbox& sandbox, const std::string& dir,
                  {"pids.max", "64"}};
   for (const auto& [file, want] : kValues) {
     const auto value = kernel_.Read(dir + "/" + file);
-    // Empty: it was never written, and is what it is in the kernel from the start.
+    // Empty: never written, so the kernel's initial value.
     std::string text = value.ok() ? value->substr(0, value->find('\n')) : "missing";
     if (text.empty()) text = "max";
     if (want != nullptr && !text.starts_with(want))
@@ -131,7 +131,9 @@ std::vector<std::string> SimNode::Violations() {
   CheckVolumes(found);
   CheckTold(found);
   CheckPressure(found);
-  if (!found.empty()) return found;  // the tables say the same, of more
+  if (!found.empty())
+    return found;  // otherwise compare the tables, which would report the same
+                   // and more
   return CheckTables();
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Looks at how pods end when a machine goes down: a group is asked when those below it have ended
-/// or have had their time, and who was asked ends in the time that it has.
+/// Checks the order in which pods end in a node shutdown: a priority group is asked when those
+/// below it have ended or used up their time, and a pod ends within its time after being asked.
 /// Threads: one.
-/// Errors: what is wrong, as text; empty: nothing.
+/// Errors: violations as text; empty: none.
 /// Source: docs/behaviour/node-shutdown.md, "Groups".
 
 #include <fmt/format.h>
@@ -20,14 +20,14 @@ namespace splitlet::simulation {
 
 class EndWatch {
  public:
-  /// `up`: pods that run, and the group of each.
+  /// `up`: running pods, and the group of each.
   void Begin(Clock::Time now, gc::ShutdownGroups groups, std::map<std::string, size_t> up) {
     began_ = now;
     groups_ = std::move(groups);
     up_ = std::move(up);
     asked_.clear();
   }
-  /// `running`: all that runs now.
+  /// `running`: all pods that run now.
   std::string OnAsked(Clock::Time now, const std::string& uid,
                       const std::set<std::string>& running) {
     asked_.try_emplace(uid, now);
@@ -39,7 +39,7 @@ class EndWatch {
                            other);
     return {};
   }
-  /// `most`: from the question to the end, of any pod.
+  /// `most`: longest time of any pod from being asked to its end.
   std::string Overdue(Clock::Time now, Duration most, const std::set<std::string>& running) const {
     for (const auto& [uid, when] : asked_)
       if (now - when > most && running.contains(uid))
@@ -49,8 +49,8 @@ class EndWatch {
   }
 
  private:
-  /// When this group can be over though pods of it run. Each group below takes its whole time when
-  /// pods of it run still, and may have taken none else.
+  /// The latest time at which this group may end while pods of it run. A group below takes its
+  /// whole time if its pods still run, and otherwise may have taken none.
   Clock::Time EarliestAfter(size_t group, const std::set<std::string>& running) const {
     std::set<size_t> unfinished;
     for (const auto& [uid, of] : up_)

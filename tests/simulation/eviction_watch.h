@@ -1,9 +1,9 @@
 #pragma once
 
-/// Evictions for want of something on the node: one pod after the other, never one that is
-/// critical, and whoever was chosen goes, whatever happens to gc.
+/// Checks evictions: one pod after the other, never a critical one, and each chosen pod ends,
+/// whatever happens to gc.
 /// Threads: one.
-/// Errors: what is wrong, as text; empty: nothing.
+/// Errors: violations as text; empty: none.
 /// Source: docs/behaviour/eviction.md, "The end of an evicted pod";
 /// services/gc/protect/eviction/evictions.h.
 
@@ -17,12 +17,12 @@
 
 namespace splitlet::simulation {
 
-/// How long a second victim waits for the first to be gone.
+/// How long a second eviction waits for the first pod to be gone.
 inline constexpr Duration kVictimsTurn = std::chrono::seconds{30};
 
 class EvictionWatch {
  public:
-  /// gc asks for the end of a pod. `running`: UIDs of what runs.
+  /// gc requests the eviction of a pod. `running`: UIDs of running pods.
   std::string OnAsked(Clock::Time now, const std::string& uid, bool critical,
                       const std::set<std::string>& running) {
     if (critical) return fmt::format("the critical pod {} is evicted", uid);
@@ -34,12 +34,12 @@ class EvictionWatch {
     asked_.try_emplace(uid, now);
     return wrong;
   }
-  /// pod-worker has taken it.
+  /// pod-worker has accepted it.
   void OnTaken(const std::string& uid) { taken_.insert(uid); }
   /// gc has died and left this pod as chosen.
   void OnLeft(const std::string& uid) { left_.insert(uid); }
 
-  /// What `podstatus` says of a pod, time after time.
+  /// Each status of a pod in `podstatus`.
   std::string OnShown(const std::string& uid, const std::string& phase, const std::string& reason) {
     const bool evicted = phase == "Failed" && reason == "Evicted";
     if (evicted && !asked_.contains(uid))
@@ -49,7 +49,7 @@ class EvictionWatch {
       return fmt::format("{} was evicted, and is shown {} ({})", uid, phase, reason);
     return {};
   }
-  /// Nothing is asked any more. `ends`: those that may have ended by themselves before.
+  /// No more requests follow. `ends`: pods that may have ended by themselves before.
   std::string AtRest(const std::set<std::string>& ends) const {
     for (const auto& uid : taken_)
       if (!shown_.contains(uid) && !ends.contains(uid))

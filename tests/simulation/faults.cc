@@ -1,5 +1,5 @@
-// What happens to a simulated node: manifests come and go, processes die, the bus and the runtime
-// misbehave.
+// Faults of a simulated node: manifests are added and removed, processes die, the bus and the
+// runtime misbehave.
 
 #include <cerrno>
 
@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kNames = 8;
 
-/// A host port, and more than half of the node: one name each, always the same.
+/// Pods with a host port, and pods that need more than half of the node: one name for each, always
+/// the same.
 std::string RoomOf(const std::string& name) {
   if (name == "p0") return "    ports: [{containerPort: 80, hostPort: 8080}]\n";
   if (SortOf(name).limits)
@@ -34,11 +35,11 @@ constexpr const char* kHooks =
     "    lifecycle: {postStart: {exec: {command: [post-start]}}, "
     "preStop: {exec: {command: [pre-stop]}}}\n";
 
-/// Behind a runtime that pulls.
+/// Goes through a runtime that pulls.
 constexpr const char* kNoRoomForImage =
     "failed to pull and unpack image: failed to copy: write: no space left on device";
 
-/// Two images, so that pods wait for one together, also when they are edited.
+/// Two images, so that pods wait for the same pull, also after an edit.
 std::string ImageOf(const std::string& name, int version) {
   const PodSort sort = SortOf(name);
   if (!sort.pulls) return "    image: busybox:1\n";
@@ -50,7 +51,7 @@ constexpr const char* kMounts =
     "    volumeMounts: [{name: scratch, mountPath: /scratch}, {name: about, mountPath: /about}, "
     "{name: memory, mountPath: /memory}, {name: all, mountPath: /all}, "
     "{name: scratch, mountPath: /part, subPath: part}]\n";
-/// As volume_truth.h wants them.
+/// Contents that volume_truth.h expects.
 constexpr const char* kVolumes =
     "  volumes:\n  - {name: scratch, emptyDir: {}}\n"
     "  - {name: memory, emptyDir: {medium: Memory, sizeLimit: 1Mi}}\n"
@@ -166,7 +167,7 @@ void SimNode::ChangeManifests(const FaultPlan& plan) {
                       : Chance(0.4) ? Wanted::Kind::kCrashing
                       : Chance(0.5) ? Wanted::Kind::kJob
                                     : Wanted::Kind::kOnce;
-    // A name that was there before may still have its old containers.
+    // A name that was used before may still have old containers.
     wanted_[name] = {.kind = kind,
                      .version = static_cast<int>(random_.Below(1000)),
                      .touched = !names_used_.insert(name).second,
@@ -201,13 +202,14 @@ void SimNode::Disturb(const FaultPlan& plan) {
     clock_.SetWall(clock_.WallNow() + Duration{1h} * (static_cast<int64_t>(random_.Below(13)) - 6));
   if (api_ != nullptr && plan.disturb_server) {
     if (Chance(0.05)) api_->Disturb();
-    // Registered once in a start: who has deleted the node starts status again.
+    // status registers the node once in each start, so after a deletion of the node status is
+    // restarted.
     if (Chance(0.05) && !api_->server().Has("/api/v1/nodes/sim")) Kill("status");
   }
   WatchRuns();
 }
 
-/// Memories are read by a start, so somebody starts.
+/// A start reads the records, so a process is restarted.
 void SimNode::DisturbFiles() {
   files_unreadable_ = true;
   world_.RunAfter(Duration{1s} * static_cast<int64_t>(1 + random_.Below(10)),
@@ -221,7 +223,7 @@ void SimNode::RestartRuntime() {
                   [this] { runtime_->SetDown(false); });
 }
 
-/// Some files are still written, so that a volume stops in its middle.
+/// Some files are still written, so that a volume stops in the middle.
 void SimNode::FillDisk() {
   room_ = static_cast<int>(random_.Below(12));
   cri::Fault fault;

@@ -1,5 +1,5 @@
-// Commands in simulated containers. Of hooks it is watched that each begins once for a container,
-// and who is told to end without its preStop.
+// Commands in simulated containers. Checks that each hook starts once for a container, and records
+// containers stopped without their preStop.
 
 #include "libs/base/cancel.h"
 #include "tests/simulation/api_server.h"
@@ -32,7 +32,7 @@ StatusOr<cri::ExecResult> SimNode::Exec(const cri::ContainerId& id,
                     ? runtime_->ExecSync(id, {words}, deadline)
                     : StatusOr<cri::ExecResult>(DeadlineExceeded("{} takes too long", hook));
   if (result.ok() || hook != kPostStart) return result;
-  // Its container is replaced.
+  // The container is replaced.
   for (const auto& container : runtime_->Containers()) {
     if (container.id != id) continue;
     const std::string& pod = container.labels.at("io.kubernetes.pod.name");

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kRestartAfter = 10ms;
 constexpr const char* kManifests = "/manifests";
 
-/// Lets the world go on while a runtime call takes its time.
+/// Lets the simulation continue during a runtime call.
 class SteppingWaiter final : public cri::Waiter {
  public:
   explicit SteppingWaiter(exec::Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -29,7 +29,7 @@ class SteppingWaiter final : public cri::Waiter {
 
 }  // namespace
 
-/// What an error of a file that cannot be read for a moment leads to.
+/// Errors that follow from a file that is unreadable for a moment.
 constexpr std::string_view kOfDisturbedFiles[] = {
     "cannot read saved pods, will retry", "cannot read the files of this process",
     "cannot read saved admissions, will retry",
@@ -40,8 +40,7 @@ constexpr std::string_view kOfDisturbedServer[] = {
     "cannot register the node, will retry", "cannot report the node, will retry",
     "cannot renew the lease of the node, will retry"};
 
-/// Keeps the errors that no fault explains; all lines are shown when SPLITLET_SIMULATION_LOG is
-/// set.
+/// Keeps the errors that no fault explains; prints all lines if SPLITLET_SIMULATION_LOG is set.
 class SimNode::Sink final : public LogSink {
  public:
   explicit Sink(const FakeClock& clock)
@@ -242,7 +241,7 @@ void SimNode::RunFor(Duration duration, const FaultPlan& plan) {
   const auto end = clock_.Now() + duration;
   sink_->files_disturbed = sink_->files_disturbed || plan.disturb_files;
   sink_->server_disturbed = sink_->server_disturbed || plan.disturb_server;
-  // In tasks of the world, so that both also happen while calls are under way.
+  // As tasks of the simulation, so that both also happen during calls.
   auto act = std::make_shared<std::function<void()>>();
   *act = [this, plan, end, weak = std::weak_ptr(act)] {
     if (clock_.Now() >= end) return;

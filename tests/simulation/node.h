@@ -1,7 +1,8 @@
 #pragma once
 
 /// A node in one thread: the services on a virtual clock, with bus, runtime and files in memory.
-/// The seed alone decides who runs next, how long calls take, what is lost, who is killed where.
+/// The seed alone decides which process runs next, how long calls take, what is lost, and where a
+/// process is killed.
 /// Threads: one. A killed process starts again 10 ms later, as under a supervisor.
 /// Errors: violations are collected, not thrown.
 /// Source: docs/design.md, "Simulation".
@@ -47,20 +48,22 @@ class View;
 namespace splitlet::simulation {
 
 struct FaultPlan {
-  bool crash_processes = false;  // killed at any step
+  bool crash_processes = false;  // processes are killed at any step
   bool crash_at_fail_points = false;
   bool pause_processes = false;
-  bool disturb_bus = false;      // messages lost, doubled, late, out of order; the bus away
-  bool disturb_runtime = false;  // calls fail, are slow, lose their answer; the runtime away
-  bool break_manifests = false;  // a file is broken for a moment
-  bool disturb_files = false;    // what a process remembers cannot be read for a moment
-  bool move_manifests = false;   // away and back, so that the pod keeps its UID
-  bool lose_containers = false;  // removed by somebody else
-  bool step_clock = false;       // the machine's wall clock, by hours
-  bool disturb_server = false;   // the API server away, slow; answers that are errors, or are lost
-  bool restart_runtime = false;  // it is down for a moment, and what it pulls is lost
-  bool fill_disk = false;        // no room for images, and soon none for volumes
-  bool keep_pods = false;        // no fault: nobody changes what is wanted
+  bool disturb_bus = false;      // messages are lost, doubled, late or out of order; the bus is
+                                 // down
+  bool disturb_runtime = false;  // calls fail, are slow, or lose their answer; the runtime is down
+  bool break_manifests = false;  // a manifest is broken for a moment
+  bool disturb_files = false;    // the records of a process are unreadable for a moment
+  bool move_manifests = false;   // a manifest is removed and put back, so that the pod keeps its
+                                 // UID
+  bool lose_containers = false;  // containers are removed by another program
+  bool step_clock = false;       // the machine's wall clock is moved by hours
+  bool disturb_server = false;   // the API server is down or slow; answers are errors or are lost
+  bool restart_runtime = false;  // the runtime is down for a moment, and its pulls are lost
+  bool fill_disk = false;        // the disk has no space for images, and soon none for volumes
+  bool keep_pods = false;        // not a fault: the desired pods stay the same
   static FaultPlan None() { return {}; }
   static FaultPlan All() {
     return {true, true, true, true, true, true, true, true, true, true, true, true, true, false};
@@ -70,8 +73,8 @@ struct FaultPlan {
 class ApiServer;
 class SimNode;
 
-/// One start of one process: its own loop, strands, end of the bus. Destroyed when no frame of it
-/// is on the stack.
+/// One start of one process: its own loop, strands and bus connection. Destroyed when none of its
+/// frames is on the stack.
 class Process {
  public:
   Process(SimNode& node, const std::string& name);
@@ -79,9 +82,9 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   virtual void Start() = 0;
-  /// Why it is not ready or does not vouch for its table; shown beside a violation.
+  /// Why the process is not ready, or its table not complete; shown with a violation.
   virtual std::string Complaint() const { return {}; }
-  /// Somebody has recorded it.
+  /// A process has recorded an event.
   virtual void OnEvent(const daemon::PodEvent& /*event*/) {}
 
   struct Shell;
@@ -96,71 +99,72 @@ class SimNode {
   explicit SimNode(uint64_t seed);
   ~SimNode();
 
-  /// What the desired pods are; random manifests come and go from these on.
+  /// The desired pods, from which random changes of manifests start.
   struct Wanted {
     enum class Kind { kSteady, kCrashing, kJob, kOnce };
     Kind kind = Kind::kSteady;
-    int version = 0;       // a change of the command
-    bool touched = false;  // changed since it was first put: its container may have been replaced
-    bool lost = false;     // somebody has removed a container of it
-    bool away = false;     // for a moment: it comes back as it was
+    int version = 0;       // counts changes of the command
+    bool touched = false;  // changed since it was created: its container may have been replaced
+    bool lost = false;     // another program removed a container of it
+    bool away = false;     // removed for a moment: it comes back unchanged
     bool down = false;     // runs once, and ended with the machine
-    std::string room;      // what it takes of the node, so that two versions never fit side by side
+    std::string room;      // its resources: two versions never fit on the node together
   };
 
-  /// How often each pod is looked at without a reason, by processes started from now on.
+  /// Resync period of each pod, for processes started from now on.
   void SetSyncFrequency(Duration frequency) { sync_frequency_ = frequency; }
   Duration sync_frequency() const { return sync_frequency_; }
-  /// Pods end before the machine goes down, of processes started from now on.
+  /// Pods end before the machine shuts down, for processes started from now on.
   void EndPodsWithIt();
-  const gc::ShutdownGroups& shutdown_groups() const { return shutdown_groups_; }  // empty: not so
-  /// gc ends pods when the node runs short of something, of processes started from now on.
+  // empty: no graceful shutdown
+  const gc::ShutdownGroups& shutdown_groups() const { return shutdown_groups_; }
+  /// gc evicts pods when the node lacks resources, for processes started from now on.
   void EvictUnderPressure();
   const std::map<std::string, std::string>& eviction_hard() const { return eviction_hard_; }
   enum class Shortage { kMemory, kDisk };
-  /// There is little of it for that long, while the node is disturbed as planned.
+  /// Resources stay scarce for that long, with the planned faults.
   void RunShort(Shortage what, Duration duration, const FaultPlan& plan);
   size_t evicted() const { return evictions_.shown().size(); }
-  /// A file that is no manifest is beside them: the source is never complete.
+  /// An invalid manifest is among them, so the source is never complete.
   void PutStrayFile();
-  /// Before the start: its pods come from an API server too.
+  /// Call before the start: adds pods of an API server.
   void JoinCluster(uint64_t seed);
-  ApiServer* api() { return api_.get(); }  // null: it has none
-  /// What goes down, or says so.
+  ApiServer* api() { return api_.get(); }  // null: the node has no API server
+  /// The parts that go down, or announce it.
   gc::FakeShutdownSource::Machine& machine() { return machine_; }
   void StartAll();
-  /// Adds, changes and removes manifests at random, and disturbs as planned, for that long.
+  /// Adds, changes and removes manifests at random, with the planned faults, for that long.
   void RunFor(Duration duration, const FaultPlan& plan);
-  /// Ends all disturbances and gives the node time to get to rest. Unset: longer than a crash
-  /// loop's longest wait.
+  /// Ends all faults and gives the node time to settle. Unset: longer than the longest back-off of
+  /// a crash loop.
   void HealAndSettle(std::optional<Duration> time = {});
-  /// The machine says that it goes down, and waits for a minute, disturbed as planned.
+  /// The machine announces its shutdown and waits for a minute, with the planned faults.
   void GoDown(const FaultPlan& plan);
-  /// It is up again, and all processes are started: cgroups, mounts and what is kept for a boot are
-  /// gone.
+  /// The machine is up again with all processes started: cgroups, mounts and records of the old
+  /// boot are gone.
   void Reboot();
 
-  /// All that was broken at any step, and what is not as wanted now.
+  /// All violations at any step, and differences from the desired state now.
   std::vector<std::string> Violations();
-  /// The same of a node that has gone down: nothing is up.
+  /// The same for a node that is shut down: nothing runs.
   std::vector<std::string> ViolationsAtTheEnd() const;
   std::string Describe() const;
   uint64_t steps() const { return scheduler_.steps(); }
   int crashes() const { return crashes_; }
   struct HookCounts {
     int post_starts = 0, pre_stops = 0;
-    int stopped_without = 0;  // containers that were told to end before their preStop
+    int stopped_without = 0;  // containers that were stopped before their preStop
   };
   const HookCounts& hooks() const { return hook_counts_; }
   struct LackCounts {
-    int lost_pulls = 0;  // with the runtime
+    int lost_pulls = 0;  // pulls lost with the runtime
     int full_for_pulls = 0, full_for_volumes = 0;
   };
   const LackCounts& lacks() const { return lack_counts_; }
   size_t wanted() const { return wanted_.size(); }
-  uint64_t digest() const { return digest_; }  // of the whole course; equal for equal seeds
+  uint64_t digest() const { return digest_; }  // digest of the whole course; equal for equal seeds
 
-  // For the processes.
+  // Called by the processes.
   const Clock& clock() const { return clock_; }
   exec::Scheduler& scheduler() { return scheduler_; }
   bus::FakeBusNetwork& network() { return network_; }
@@ -170,29 +174,29 @@ class SimNode {
   cgroup::FakeKernel& kernel() { return kernel_; }
   fs::FakeOwnership& ownership() { return ownership_; }
   LogSink& sink();
-  /// The runtime is about to be told to run a command: the commands of hooks are watched.
+  /// The runtime is about to run a command; checks those of hooks.
   void OnCommand(const cri::ContainerId& id, const std::string& command);
-  /// It takes its time.
+  /// The command takes its time.
   StatusOr<cri::ExecResult> Exec(const cri::ContainerId& id, const std::vector<std::string>& words,
                                  const Deadline& deadline);
-  /// The runtime is about to be told to end a container.
+  /// The runtime is about to stop a container.
   void OnStop(const cri::ContainerId& id);
-  /// status hears of it, if it is there.
+  /// status receives the event, if it runs.
   void OnEvent(const daemon::PodEvent& event);
-  /// pod-worker is about to ask for a pull, and has its answer.
+  /// pod-worker is about to request a pull, or has its answer.
   void OnPull() { ++pulls_under_way_; }
   void OnPulled(const Status& status);
-  /// gc asks for the end of a pod, because the node is short of something; pod-worker has taken it.
+  /// gc requests the end of a pod because the node lacks resources; pod-worker has accepted it.
   void OnEvict(const std::string& uid);
   void OnEvictionTaken(const std::string& uid) { evictions_.OnTaken(uid); }
-  /// gc asks for the end of a pod, because the machine goes down.
+  /// gc requests the end of a pod because the machine shuts down.
   void OnAskedToEnd(const std::string& uid);
-  /// What must not be has been; the first one tells most.
+  /// Reports a violation; the first one is the most useful.
   void Report(const std::string& what);
   /// A server in the pod of this manifest has answered a probe.
   void OnProbed(const std::string& name) { probed_.insert(name); }
   /// A call to the running process of that name: `ask` runs on its loop and calls back once.
-  /// UNAVAILABLE when it is not there, DEADLINE_EXCEEDED when it does not answer.
+  /// UNAVAILABLE if it does not run, DEADLINE_EXCEEDED if it does not answer.
   template <class R>
   R Call(const std::string& process, const Deadline& deadline,
          const std::function<void(Process&, std::function<void(R)>)>& ask) {
@@ -226,7 +230,7 @@ class SimNode {
   void DisturbFiles();
   void RestartRuntime();
   void FillDisk();
-  /// Before each operation on a file.
+  /// Called before each operation on a file.
   Status OnFile(std::string_view operation, const std::string& path);
   void PauseOne();
   void ChangeManifests(const FaultPlan& plan);
@@ -234,7 +238,7 @@ class SimNode {
   void BreakManifest(const std::string& name);
   void MoveManifest(const std::string& name);
   void LoseContainer();
-  /// Which lives of pods that run once have run. Twice in one is a violation.
+  /// Which incarnations of run-once pods have run. Running twice in one is a violation.
   void WatchRuns();
   void ArmFailPoint();
   bool Chance(double p) { return random_.Unit() < p; }
@@ -242,7 +246,7 @@ class SimNode {
   void CheckStep();
   void CheckPod(const std::string& name, const Wanted& wanted,
                 std::vector<std::string>& found) const;
-  /// Where `runtime` and `podstatus` differ from what is true (table_checks.cc).
+  /// Where `runtime` and `podstatus` differ from the truth (table_checks.cc).
   std::vector<std::string> CheckTables();
   /// A pod has its cgroup as long as it has its sandbox.
   void CheckCgroups(std::vector<std::string>& found);
@@ -251,37 +255,36 @@ class SimNode {
                    std::vector<std::string>& found);
   void SetShort(std::optional<Shortage> what);
   void OnGcDied();
-  /// What is told while the node is short of something (pressure.cc).
+  /// Reports while the node lacks resources (pressure.cc).
   void WatchPressure(const v1::PodStatusRecord& record);
   void CheckPressure(std::vector<std::string>& found);
   bool IsEvicted(const std::string& name) const;
-  /// Volumes show all of what they are to show, or all of what was before (volume_checks.cc).
+  /// Volumes show either all new contents or all old ones (volume_checks.cc).
   void WatchVolumes();
-  /// A pod has its volumes, up to date and nothing beside them, as long as it has its sandbox.
+  /// A pod has its volumes, up to date and without leftovers, as long as it has its sandbox.
   void CheckVolumes(std::vector<std::string>& found);
   void CheckVolumesOf(const cri::Sandbox& sandbox, std::vector<std::string>& found);
-  /// Pods whose volumes had no room were told so, as far as nobody died who was to tell.
+  /// Pods whose volumes did not fit were reported so, unless a reporting process died.
   void CheckTold(std::vector<std::string>& found) const;
   std::set<std::string> RunningPods() const;  // UIDs
   /// Pods that were asked to end do so in their time.
   void WatchEnds();
-  /// Of pods that are gone nothing is left on disk and in `workers`.
+  /// Nothing of removed pods is left on disk and in `workers`.
   std::vector<std::string> CheckRemains(const bus::View<v1::DesiredRecord>& desired,
                                         const bus::View<v1::WorkerRecord>& workers);
   std::vector<std::string> CheckStatusTable(const bus::View<v1::PodStatusRecord>& view) const;
-  /// Where the API server differs from what is true, and from what `podstatus` says
-  /// (server_checks.cc).
+  /// Where the API server differs from the truth, and from `podstatus` (server_checks.cc).
   std::vector<std::string> CheckServer(const bus::View<v1::PodStatusRecord>& view) const;
   void CheckApiPods(const bus::View<v1::PodStatusRecord>& view,
                     std::vector<std::string>& found) const;
   void CheckMirrors(const bus::View<v1::PodStatusRecord>& view,
                     std::vector<std::string>& found) const;
   void CheckNodeObject(std::vector<std::string>& found) const;
-  /// What was recorded of a pod is bounded.
+  /// The number of events about a pod is bounded.
   void CheckEvents(std::vector<std::string>& found) const;
   bool IsWantedAtServer(const std::string& uid) const;
-  /// What is told of a pod, at any time: an end stays, and a container is ready when it was probed,
-  /// and stays so while it runs.
+  /// Invariants of a pod's status at any time: an end stays, and a container is ready once probed,
+  /// and stays ready while it runs.
   void WatchStatus();
   std::string WrongAfter(const v1::PodStatusRecord& before, const v1::PodStatusRecord& after) const;
 
@@ -308,7 +311,7 @@ class SimNode {
   std::map<std::string, Wanted> wanted_;
   std::set<std::string> names_used_, probed_;
   bool disturb_runtime_ = false, files_unreadable_ = false;
-  std::optional<int> room_;  // entries that the disk still takes; unset: any number
+  std::optional<int> room_;  // entries that still fit on the disk; unset: any number
   std::set<std::string> lacked_room_, told_of_room_;  // UIDs
   int pulls_under_way_ = 0;
   LackCounts lack_counts_;
@@ -321,14 +324,14 @@ class SimNode {
   bool watch_ends_ = false;
   std::map<std::string, std::string> eviction_hard_;
   EvictionWatch evictions_;
-  std::string pressure_;  // the condition that was to be said; empty: none
-  bool pressed_ = false;  // it was
+  std::string pressure_;  // the condition that must be reported; empty: none
+  bool pressed_ = false;  // the condition was reported
   uint64_t digest_ = 0;
   std::vector<std::string> violations_;
   using LifeOfPod = std::pair<std::string, std::string>;  // UID, incarnation
   static LifeOfPod LifeOf(const cri::Container& container);
-  std::map<LifeOfPod, std::string> runs_;  // the container
-  /// Those whose start had failed when their container was taken away: nobody can tell any more.
+  std::map<LifeOfPod, std::string> runs_;  // its container
+  /// Incarnations whose start had failed when their container was removed: the truth is unknown.
   std::set<LifeOfPod> maybe_ran_;
   std::set<std::string> hooks_begun_;  // "<container id> <hook>"
   HookCounts hook_counts_;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a pod of the simulation has besides what its container does: by the number in its name,
-/// "p3" or "p3-sim" of a manifest, "api3" at the server.
+/// Features of a simulated pod besides its container's command, by the number in its name: "p3" or
+/// "p3-sim" from a manifest, "api3" from the server.
 /// Threads: pure.
 /// Errors: none.
 
@@ -14,11 +14,11 @@ namespace splitlet::simulation {
 
 struct PodSort {
   int32_t priority = 0;
-  bool pulls = false;         // its image is not there from the start
-  bool pulls_always = false;  // before each start of a container
+  bool pulls = false;         // its image is absent at first
+  bool pulls_always = false;  // pulls before each start of a container
   bool volumes = false;
-  bool claims = false;  // on the persistent volumes of volume_truth.h; of pods at the server alone
-  bool limits = false;  // of processor and memory; of manifests alone
+  bool claims = false;  // claims on the persistent volumes of volume_truth.h; only for API pods
+  bool limits = false;  // limits of CPU and memory; only for pods of manifests
 };
 
 inline constexpr int32_t kNodeCritical = 2'000'001'000;

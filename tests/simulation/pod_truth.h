@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is true of one simulated pod, and whether a status of the API says it.
+/// The true state of one simulated pod, and whether an API status agrees with it.
 /// Threads: values.
 /// Errors: none.
 
@@ -14,21 +14,21 @@
 
 namespace splitlet::simulation {
 
-/// The name of its container decides what it does.
+/// The name of its container decides its behaviour.
 const char* ContainerOf(SimNode::Wanted::Kind kind);
 
 struct Truth {
   const cri::Container* newest = nullptr;
   const cri::Sandbox* sandbox = nullptr;  // ready
-  bool ends = false;                      // is to end by itself
-  bool lost = false;                      // somebody has removed a container of it
+  bool ends = false;                      // must end by itself
+  bool lost = false;                      // another program removed a container of it
 };
-/// Points into both, which outlive it.
+/// Points into both arguments, which outlive it.
 Truth TruthOf(const std::string& uid, SimNode::Wanted::Kind kind,
               const std::vector<cri::Sandbox>& sandboxes,
               const std::vector<cri::Container>& containers);
 
-/// Empty: nothing.
+/// Empty: no difference.
 std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth);
 
 bool IsTrue(const kube::PodStatus& status, std::string_view condition);

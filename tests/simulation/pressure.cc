@@ -1,4 +1,4 @@
-// A simulated node runs short of something, and is relieved.
+// A simulated node lacks resources, and recovers.
 
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "libs/bus/names.h"

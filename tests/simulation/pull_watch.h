@@ -1,7 +1,7 @@
 #pragma once
 
-/// Looks at the pulls of one pod-worker: an image is pulled once at a time, for all who wait for
-/// it.
+/// Checks the pulls of one pod-worker: an image is pulled once at a time, for all pods that wait
+/// for it.
 /// Threads: one.
 /// Errors: reported.
 /// Source: docs/behaviour/images.md, "Pulls".
@@ -21,7 +21,8 @@ namespace splitlet::simulation {
 class PullWatch {
  public:
   explicit PullWatch(std::function<void(const std::string&)> report) : report_(std::move(report)) {}
-  /// Its number. `given_up`: may be null; a pull that nobody waits for any more counts no longer.
+  /// Returns the pull's number. `given_up`: may be null; a pull that no pod waits for no longer
+  /// counts.
   int Begin(const std::string& image, std::shared_ptr<CancelToken> given_up) {
     for (const auto& [number, pull] : pulls_)
       if (pull.image == image && (pull.given_up == nullptr || !pull.given_up->cancelled()))

@@ -1,5 +1,6 @@
-// What the API server must have of a simulated node at rest: each pod that nobody asked to go with
-// the status that is true, no other, one mirror pod for each static pod, the node and its lease.
+// Required state of a simulated node's API server at rest: each pod without a requested deletion,
+// with its true status, and no other pod. One mirror pod for each static pod, the node and its
+// lease.
 
 #include <algorithm>
 
@@ -17,11 +18,11 @@ namespace {
 
 using Found = std::vector<std::string>;
 
-/// Of a pod, in the ten minutes of a run. What status keeps to itself of a storm begins anew with
-/// each of its starts, of which a run has ten or so; a quiet run has 44 of a pod that crashes.
+/// Limit of a pod's events in the ten minutes of a run. The rate limit of status restarts with each
+/// of its starts, about ten in a run. A quiet run has 44 events of a crashing pod.
 constexpr int kMaxEvents = 150;
 
-/// All of a status that does not go by the clock.
+/// The parts of a status that do not depend on the clock.
 std::string Shown(const kube::PodStatus& status) {
   std::string text = fmt::format("{} {} {} {}", status.phase(), status.reason(), status.message(),
                                  status.pod_ip());
@@ -40,7 +41,7 @@ std::string Shown(const kube::PodStatus& status) {
   return text;
 }
 
-/// Of a pod that the node refused, or ended when the machine went down.
+/// For a pod that the node refused, or ended when the machine shut down.
 std::string WrongEnd(const kube::PodStatus& status, const ApiServer::Pod& pod, const Truth& truth) {
   using enum SimNode::Wanted::Kind;
   if (pod.ended && (pod.kind == kJob || pod.kind == kOnce) && status.phase() == "Succeeded")
@@ -56,8 +57,8 @@ std::string WrongEnd(const kube::PodStatus& status, const ApiServer::Pod& pod, c
 std::string Differs(kube::PodStatus server, const v1::PodStatusRecord& record) {
   kube::PodStatus told;
   if (!told.ParseFromString(record.status())) return "its record cannot be read";
-  // Others may set it too: a kubelet leaves it there, also when the next life of a static pod does
-  // not have it.
+  // Other clients may set it too, and a kubelet keeps it, even when the next incarnation of a
+  // static pod lacks it.
   if (constexpr const char* kShared = "DisruptionTarget"; !IsTrue(told, kShared)) {
     auto& conditions = *server.mutable_conditions();
     const auto shared = std::ranges::find_if(

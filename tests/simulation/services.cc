@@ -38,7 +38,7 @@ bus::View<R> View(Process& process, const char* table) {
   return *bus::ViewOf<R>(process.shell().bus, table);
 }
 
-/// As libs/daemon/api_server.h has it; null: this node has no API server.
+/// Like libs/daemon/api_server.h; null: this node has no API server.
 std::unique_ptr<apiclient::Transport> Limited(SimNode& node, Process& process) {
   if (node.api() == nullptr) return nullptr;
   return std::make_unique<apiclient::LimitedTransport>(
@@ -54,19 +54,15 @@ class ConfigSource final : public Process {
     config.static_pod_path = "/manifests";
     config.records_directory = "/state/config-source";
     config_source::ConfigSourceDeps deps{
-        .clock = node.clock(),
-        .loop = shell().loop,
-        .strands = shell().strands,
+        .env = shell().env,
         .files = node.files(),
         .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
         .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
         .api = Limited(node, *this),
         .table = Own<v1::DesiredRecord>(*this, "desired"),
         .workers = View<v1::WorkerRecord>(*this, "workers"),
-        .log = Log(node.sink()),
-        .metrics = shell().registry,
         .events = shell().events};
-    // Of each start another, as in a real one.
+    // Different in each start, as in a real process.
     deps.seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());
     if (ApiServer* const api = node.api(); api != nullptr) {
       config.kubeconfig = "/kubeconfig";
@@ -85,7 +81,7 @@ class ConfigSource final : public Process {
   std::unique_ptr<config_source::ConfigSourceService> service;
 };
 
-/// What three services ask config-source before a destructive act.
+/// The query of three services to config-source before a destructive act.
 class AskedConfigSource final : public peers::DesiredOwner {
  public:
   explicit AskedConfigSource(SimNode& node) : node_(node) {}
@@ -115,7 +111,7 @@ class AskedConfigSource final : public peers::DesiredOwner {
   SimNode& node_;
 };
 
-/// Commands go by the node, which watches those of hooks.
+/// Commands pass through the node, which checks those of hooks.
 class WatchedCalls final : public cri::LongCalls {
  public:
   WatchedCalls(SimNode& node, exec::Strands& strands)
@@ -186,28 +182,24 @@ class PodWorker final : public Process {
     config.sync_frequency = node.sync_frequency();
     config.parallel_pulls = 3;
     service = std::make_unique<pod_worker::PodWorkerService>(
-        pod_worker::Deps{.clock = node.clock(),
-                         .loop = shell().loop,
-                         .strands = shell().strands,
+        pod_worker::Deps{.env = shell().env,
                          .runtime_strands = shell().strands,
                          .bus = shell().bus,
                          .table = Own<v1::WorkerRecord>(*this, "workers"),
                          .desired = View<v1::DesiredRecord>(*this, "desired"),
                          .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
-                         .reader = node.runtime(),
-                         .runner = node.runtime(),
-                         .remover = node.runtime(),
-                         .images = node.runtime(),
-                         .long_calls = calls_,
-                         .read_tail = nullptr,
-                         .files = node.files(),
-                         .mounts = node.mounts(),
-                         .ownership = node.ownership(),
-                         .read_within = nullptr,
+                         .runtime = {.reader = node.runtime(),
+                                     .runner = node.runtime(),
+                                     .remover = node.runtime(),
+                                     .images = node.runtime(),
+                                     .long_calls = calls_,
+                                     .read_tail = nullptr},
+                         .disk = {.files = node.files(),
+                                  .mounts = node.mounts(),
+                                  .ownership = node.ownership(),
+                                  .read_within = nullptr},
                          .owner = owner_,
                          .events = shell().events,
-                         .metrics = shell().registry,
-                         .log = Log(node.sink()),
                          .http = http_,
                          .kernel = &node.kernel(),
                          .api_objects = objects_.get()},
@@ -230,10 +222,10 @@ class PodWorker final : public Process {
   WatchedCalls calls_;
   std::unique_ptr<apiclient::Transport> api_;  // null: this node has no API server
   Random jitter_;
-  std::unique_ptr<pod_worker::ApiCache> objects_;  // null: likewise
+  std::unique_ptr<pod_worker::ApiCache> objects_;  // null: no API server
 
  public:
-  std::unique_ptr<pod_worker::PodWorkerService> service;  // ends before what it uses
+  std::unique_ptr<pod_worker::PodWorkerService> service;  // ends before the objects that it uses
 };
 
 class SyncLoopWorkers final : public peers::GrantClient {
@@ -280,9 +272,7 @@ class SyncLoop final : public Process {
     config.admissions_dir = "/run/sync-loop/admission";
     config.kernel_release = "6.1.0";
     service = std::make_unique<sync_loop::SyncLoopService>(
-        sync_loop::SyncLoopDeps{.clock = node.clock(),
-                                .loop = shell().loop,
-                                .strands = shell().strands,
+        sync_loop::SyncLoopDeps{.env = shell().env,
                                 .files = node.files(),
                                 .table = Own<v1::AdmissionRecord>(*this, "admission"),
                                 .desired = View<v1::DesiredRecord>(*this, "desired"),
@@ -292,8 +282,6 @@ class SyncLoop final : public Process {
                                 .podstatus = View<v1::PodStatusRecord>(*this, "podstatus"),
                                 .worker = std::make_unique<SyncLoopWorkers>(node),
                                 .config_source = std::make_unique<AskedConfigSource>(node),
-                                .log = Log(node.sink()),
-                                .metrics = shell().registry,
                                 .events = shell().events},
         config);
   }
@@ -305,23 +293,19 @@ class Pleg final : public Process {
  public:
   explicit Pleg(SimNode& node) : Process(node, "pleg") {
     service = std::make_unique<pleg::PlegService>(
-        pleg::PlegDeps{.clock = node.clock(),
-                       .loop = shell().loop,
-                       .strands = shell().strands,
+        pleg::PlegDeps{.env = shell().env,
                        .reader = node.runtime(),
                        .read_tail = nullptr,
                        .sources = {},
                        .table = Own<v1::RuntimeRecord>(*this, "runtime"),
-                       .bus = shell().bus,
-                       .log = Log(node.sink()),
-                       .metrics = shell().registry},
+                       .bus = shell().bus},
         pleg::PlegConfig{});
   }
   void Start() override { service->Start(); }
   std::unique_ptr<pleg::PlegService> service;
 };
 
-/// In the simulation only what pleg knows of the runtime is told; nobody is unhealthy.
+/// The simulation reports only pleg's view of the runtime; every process counts as healthy.
 class StatusPeers final : public peers::PeerHealth {
  public:
   explicit StatusPeers(SimNode& node) : node_(node) {}
@@ -348,7 +332,7 @@ class StatusPeers final : public peers::PeerHealth {
   SimNode& node_;
 };
 
-/// Which pods are over, as pod-worker says.
+/// Which pods have ended, by pod-worker's records.
 class Finished final : public status::FinishedPods {
  public:
   explicit Finished(SimNode& node) : node_(node) {}
@@ -373,24 +357,19 @@ class StatusProcess final : public Process {
     status::StatusConfig config;
     config.node_name = kNode;
     config.root_dir = "/kubelet";
-    status::StatusDeps deps{.clock = node.clock(),
-                            .loop = shell().loop,
-                            .strands = shell().strands,
-                            .files = node.files(),
-                            .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
-                            .desired = View<v1::DesiredRecord>(*this, "desired"),
-                            .admission = View<v1::AdmissionRecord>(*this, "admission"),
-                            .workers = View<v1::WorkerRecord>(*this, "workers"),
-                            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                            .pressure = View<v1::PressureRecord>(*this, "pressure"),
-                            .peers = std::make_unique<StatusPeers>(node),
-                            .list_addresses =
-                                [] {
-                                  return std::vector<node::InterfaceAddress>{
-                                      {.interface = "eth0", .address = "192.0.2.1"}};
-                                },
-                            .log = Log(node.sink()),
-                            .metrics = shell().registry};
+    status::StatusDeps deps{
+        .env = shell().env,
+        .files = node.files(),
+        .table = Own<v1::PodStatusRecord>(*this, "podstatus"),
+        .desired = View<v1::DesiredRecord>(*this, "desired"),
+        .admission = View<v1::AdmissionRecord>(*this, "admission"),
+        .workers = View<v1::WorkerRecord>(*this, "workers"),
+        .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+        .pressure = View<v1::PressureRecord>(*this, "pressure"),
+        .peers = std::make_unique<StatusPeers>(node),
+        .list_addresses = [] {
+          return std::vector<node::InterfaceAddress>{{.interface = "eth0", .address = "192.0.2.1"}};
+        }};
     if (ApiServer* const api = node.api(); api != nullptr) {
       for (auto* const way : {&deps.node_api, &deps.lease_api, &deps.pods_api})
         *way = api->Connect(shell().owner);
@@ -472,43 +451,40 @@ class Gc final : public Process {
     config.eviction_hard = node.eviction_hard();
     config.evict_static_pods = true;
     config.pressure_transition = 30s;
-    config.volume_stats_period = Duration{0};  // no process asks for stats here
+    config.volume_stats_period = Duration{0};  // no process requests stats here
     config.log_max_bytes = 0;                  // the containers of this runtime write nothing
     auto& runtime = node.runtime();
     service = std::make_unique<gc::GcService>(
-        gc::GcDeps{.clock = node.clock(),
-                   .loop = shell().loop,
-                   .strands = shell().strands,
-                   .files = node.files(),
-                   .reader = runtime,
-                   .remover = runtime,
-                   .images = runtime,
-                   .logs = runtime,
-                   .stats = runtime,
-                   .compress = nullptr,
-                   .stop_sandbox =
-                       [&runtime](const cri::SandboxId& id, Deadline deadline) {
-                         return runtime.StopPodSandbox(id, std::move(deadline));
-                       },
-                   .stop_container =
-                       [&runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
-                         return runtime.StopContainer(id, grace, std::move(deadline));
-                       },
-                   .runtime_pid = [] { return std::nullopt; },
-                   .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
-                   .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
-                   .memory_alarm = nullptr,
-                   .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
-                   .workers_client = std::make_unique<GcWorkers>(node),
-                   .kills = std::make_unique<SyncLoopWorkers>(node),
-                   .desired_client = std::make_unique<AskedConfigSource>(node),
-                   .pressure = Own<v1::PressureRecord>(*this, "pressure"),
-                   .desired = View<v1::DesiredRecord>(*this, "desired"),
-                   .workers = View<v1::WorkerRecord>(*this, "workers"),
-                   .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
-                   .log = Log(node.sink()),
-                   .metrics = shell().registry,
-                   .events = shell().events},
+        gc::GcDeps{
+            .env = shell().env,
+            .files = node.files(),
+            .calls = {.reader = runtime,
+                      .remover = runtime,
+                      .images = runtime,
+                      .logs = runtime,
+                      .stats = runtime,
+                      .stop_sandbox =
+                          [&runtime](const cri::SandboxId& id, Deadline deadline) {
+                            return runtime.StopPodSandbox(id, std::move(deadline));
+                          },
+                      .stop_container =
+                          [&runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
+                            return runtime.StopContainer(id, grace, std::move(deadline));
+                          },
+                      .pid = [] { return std::nullopt; }},
+            .compress = nullptr,
+            .meter = std::make_unique<gc::FakeTreeMeter>(disk_),
+            .kernel_log = std::make_unique<gc::FakeKernelLog>(kernel_log_),
+            .memory_alarm = nullptr,
+            .shutdown = std::make_unique<gc::FakeShutdownSource>(node.machine()),
+            .workers_client = std::make_unique<GcWorkers>(node),
+            .kills = std::make_unique<SyncLoopWorkers>(node),
+            .desired_client = std::make_unique<AskedConfigSource>(node),
+            .pressure = Own<v1::PressureRecord>(*this, "pressure"),
+            .desired = View<v1::DesiredRecord>(*this, "desired"),
+            .workers = View<v1::WorkerRecord>(*this, "workers"),
+            .runtime = View<v1::RuntimeRecord>(*this, "runtime"),
+            .events = shell().events},
         config);
   }
   void Start() override { service->Start(); }

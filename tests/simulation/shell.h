@@ -1,20 +1,22 @@
 #pragma once
 
-/// What one start of a process has of its own. One thread.
+/// The private parts of one start of a process. One thread.
 
 #include <prometheus/registry.h>
 
 #include <string>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/log.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/fake_exec.h"
 #include "tests/simulation/node.h"
 
 namespace splitlet::simulation {
 
-/// Events go to status, if it is there.
+/// Events go to status, if it runs.
 class EventsOf final : public daemon::EventRecorder {
  public:
   explicit EventsOf(SimNode& node) : node_(node) {}
@@ -31,6 +33,12 @@ struct Process::Shell {
         loop(node.scheduler(), owner),
         strands(loop),
         bus(node.network(), process, loop),
+        log(node.sink()),
+        env{.clock = node.clock(),
+            .loop = loop,
+            .strands = strands,
+            .log = log,
+            .metrics = registry},
         events(node),
         fail_points({[] { throw exec::Scheduler::CrashedHere{}; },
                      [&node](int64_t ns) { node.scheduler().Charge(Duration{ns}); }}) {}
@@ -40,6 +48,8 @@ struct Process::Shell {
   exec::FakeStrands strands;
   bus::FakeBus bus;
   prometheus::Registry registry;
+  const Log log;
+  const exec::Env env;
   EventsOf events;
   FailPoints fail_points;
 };

@@ -1,4 +1,4 @@
-// A simulated machine goes down, and comes up again.
+// A simulated machine shuts down, and boots again.
 
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
@@ -9,7 +9,8 @@
 namespace splitlet::simulation {
 namespace {
 
-/// The grace of every pod here, what a hook that takes all of it leaves, and the way to both.
+/// The grace period of every pod here, the rest after a hook that takes all of it, and the delays
+/// to both.
 constexpr Duration kMostOfOnePod = 5s + 2s + 2s;
 
 }  // namespace

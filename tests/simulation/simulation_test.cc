@@ -1,6 +1,6 @@
-// Desired pods run, whatever dies. --seed=N replays one seed; --seeds=N tries that many from 1 on,
-// or from --from=N. SIMULATION_SECONDS in the environment ends the row of seeds early, with a line
-// "REDUCED: ..." that scripts/run_tests.py repeats.
+// Desired pods run, whatever process dies. --seed=N replays one seed; --seeds=N runs that many
+// seeds from 1 on, or from --from=N. SIMULATION_SECONDS in the environment ends the row of seeds
+// early, with a line "REDUCED: ..." that scripts/run_tests.py repeats.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace splitlet::simulation {
 namespace {
 
-constexpr uint64_t kFewestSeeds = 5;  // also when the time is over
+constexpr uint64_t kFewestSeeds = 5;  // even if the time is over
 
 uint64_t only_seed = 0;
 uint64_t shutdown_count = 5;
@@ -28,7 +28,7 @@ std::string Join(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// Ends the row of seeds in a run that is short of time.
+/// Ends the row of seeds when a run is short of time.
 class TimeForSeeds {
  public:
   TimeForSeeds() {
@@ -97,7 +97,7 @@ TEST(Simulation, WithoutFaultsPodsAreAsWanted) {
   }
 }
 
-/// Nothing that a pod waits for is found by the regular look alone.
+/// No event that a pod waits for is noticed only by the resync.
 TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -108,8 +108,9 @@ TEST(Simulation, WithoutTheRegularLookPodsAreAsWanted) {
   }
 }
 
-/// The machine goes down and comes up again. Pods end in their order, those of each priority within
-/// their time; nothing runs then, and in the next boot those live again that a kubelet would start.
+/// The machine shuts down and boots again. Pods end in the order of their priorities, each group
+/// within its time, and nothing runs then. In the next boot those pods start again that a kubelet
+/// would start.
 void GoDownAndUp(uint64_t seed, const FaultPlan& plan) {
   SimNode node(seed);
   if (seed % 2 == 0) node.JoinCluster(seed);
@@ -149,7 +150,7 @@ TEST(Simulation, PodsEndWithTheMachineWhateverDies) {
   }
 }
 
-/// What a runtime pulls is lost when it restarts; who waits for it goes on all the same.
+/// A restart of the runtime loses its pulls; pods that wait for them continue nevertheless.
 TEST(Simulation, PullsThatTheRuntimeTakesAlongAreMadeAgain) {
   SimNode::LackCounts lacks;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -161,7 +162,7 @@ TEST(Simulation, PullsThatTheRuntimeTakesAlongAreMadeAgain) {
   EXPECT_GT(lacks.lost_pulls, 0);
 }
 
-/// Pods wait for room, and are told what they wait for.
+/// Pods wait for resources, and report what they wait for.
 TEST(Simulation, AFullDiskDelaysAndIsTold) {
   SimNode::LackCounts lacks;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
@@ -176,8 +177,8 @@ TEST(Simulation, AFullDiskDelaysAndIsTold) {
   EXPECT_GT(lacks.full_for_volumes, 0);
 }
 
-/// Pods go one after the other until there is enough again; those that are critical stay, whoever
-/// was chosen goes, and what was said of the node is taken back.
+/// gc evicts one pod after the other until resources suffice. Critical pods stay, each chosen pod
+/// ends, and the node's conditions are reset.
 void RunShortOfSomething(uint64_t seed, const FaultPlan& plan) {
   SimNode node(seed);
   node.EvictUnderPressure();
@@ -211,8 +212,8 @@ TEST(Simulation, UnderPressureWhoWasChosenGoesWhateverDies) {
   }
 }
 
-/// One file that is no manifest says nothing of the pods that were removed: what they left goes, on
-/// disk, in the runtime, in the tables and at the API server.
+/// An invalid manifest does not protect leftovers of removed pods: they disappear from disk,
+/// runtime, tables and API server.
 TEST(Simulation, AStrayFileHoldsUpNothingOfRemovedPods) {
   for (uint64_t seed = first_seed; seed < first_seed + shutdown_count; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -234,7 +235,7 @@ TEST(Simulation, ASeedReplaysExactly) {
   EXPECT_EQ(RunSeed(9, FaultPlan::All()).digest, RunSeed(9, FaultPlan::All()).digest);
 }
 
-/// The checks find a node that does not do its work: one process is there and does nothing.
+/// The checks find a node with a process that runs but does nothing.
 TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
   class Idle final : public Process {
    public:
@@ -250,7 +251,7 @@ TEST(Simulation, ANodeWithAnIdleProcessIsFoundOut) {
   }
 }
 
-/// Limits that were found out, of those of all pods of the node.
+/// Checks that a missing memory limit of a pod is found; returns the number of broken limits.
 int BreakLimits(SimNode& node) {
   int limits = 0;
   for (const auto& dir : node.kernel().Dirs()) {
@@ -265,7 +266,7 @@ int BreakLimits(SimNode& node) {
   return limits;
 }
 
-/// The same of parts of volumes, of which the first is broken.
+/// Checks that an unmounted subPath is found; breaks the first one, and returns their number.
 int BreakParts(SimNode& node) {
   const auto mounted = node.mounts().mounted();
   for (const auto& [path, request] : mounted) {
@@ -277,8 +278,8 @@ int BreakParts(SimNode& node) {
   return 0;
 }
 
-/// A cgroup with other limits than its pod's, and a part of a volume that is not mounted. Which
-/// pods a node has at its end is the dice's.
+/// The checks find a cgroup with other limits than its pod's, and a subPath that is not mounted.
+/// The seed determines the pods of a node at its end.
 TEST(Simulation, LimitsAndPartsThatAreNotThereAreFoundOut) {
   int limits = 0, parts = 0;
   for (uint64_t seed = 2; seed < 12 && (limits == 0 || parts == 0); ++seed) {
@@ -296,7 +297,7 @@ TEST(Simulation, LimitsAndPartsThatAreNotThereAreFoundOut) {
   EXPECT_GT(parts, 0) << "no pod has parts of volumes";
 }
 
-/// The same of a node whose API server never takes what it tells.
+/// The same for a node whose API server never accepts its writes.
 TEST(Simulation, ANodeThatTellsTheServerNothingIsFoundOut) {
   const struct {
     const char* method;

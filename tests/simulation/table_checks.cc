@@ -1,5 +1,5 @@
-// What the tables must say of a simulated node at rest: `runtime` what the runtime shows, and
-// `podstatus` what is true of each pod. Read through a reader of its own.
+// Required contents of a simulated node's tables at rest: `runtime` equals the runtime's state, and
+// `podstatus` is true for each pod. Read through a separate reader.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Found = std::vector<std::string>;
 
-/// "c web-1 running", one for each sandbox and container, sorted.
+/// "c web-1 running", one line for each sandbox and container, sorted.
 using Parts = std::set<std::string>;
 
 std::string Part(const cri::Container& c) {
@@ -67,7 +67,7 @@ Found CheckRuntimeTable(const cri::FakeRuntime& runtime, const bus::View<v1::Run
   return found;
 }
 
-/// Of a container as the API shows it: whether it says what the runtime says.
+/// Whether a container's API status agrees with the runtime.
 std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::Container& real,
                                 bool lost) {
   const bool running = real.state == cri::ContainerState::kRunning;
@@ -76,7 +76,7 @@ std::string WrongAboutContainer(const kube::ContainerStatus& status, const cri::
   if (status.ready() != running && status.name() != "job") return "its readiness is wrong";
   if (status.container_id() != "containerd://" + real.id.str())
     return fmt::format("it is {} and shown as {}", real.id.str(), status.container_id());
-  // What was lost is counted, and only the status remembers it.
+  // A lost container still counts, and only the status remembers it.
   if (!lost && std::to_string(status.restart_count()) !=
                    ValueOf(real.annotations, kube::kContainerRestartCount))
     return fmt::format("its restart count is {} and shown as {}",
@@ -123,7 +123,7 @@ Truth TruthOf(const std::string& uid, SimNode::Wanted::Kind kind,
 }
 
 std::string WrongAboutPod(const kube::PodStatus& status, const Truth& truth) {
-  const bool unseen = truth.ends && truth.lost;  // nobody knows how it ended
+  const bool unseen = truth.ends && truth.lost;  // its exit is unknown
   if (unseen && status.phase() == "Failed") return "";
   const std::string phase = truth.ends ? "Succeeded" : "Running";
   if (status.phase() != phase) return fmt::format("its phase is {}", status.phase());
@@ -152,7 +152,7 @@ std::string WrongAboutEvicted(const kube::PodStatus& status) {
 }  // namespace
 
 void SimNode::WatchStatus() {
-  told_.reset();  // of the boot before
+  told_.reset();  // from the boot before
   watcher_.reset();
   watcher_ = std::make_unique<bus::FakeBus>(network_, "watcher", world_);
   told_ = std::make_unique<bus::View<v1::PodStatusRecord>>(
@@ -174,7 +174,7 @@ std::string SimNode::WrongAfter(const v1::PodStatusRecord& before,
   const std::string& phase = old_status.phase();
   if ((phase == "Succeeded" || phase == "Failed") && status.phase() != phase)
     return fmt::format("{} after {}", status.phase(), phase);
-  if (machine_.preparing) return "";  // all of them end
+  if (machine_.preparing) return "";  // all pods end
   for (const auto& [name, wanted] : wanted_) {
     const bool this_one = after.name().starts_with(name + "-");
     if (!this_one || wanted.kind != Wanted::Kind::kSteady || wanted.touched) continue;
@@ -255,7 +255,7 @@ std::vector<std::string> SimNode::CheckTables() {
   auto workers = *bus::ViewOf<v1::WorkerRecord>(reader, "workers");
   auto desired = *bus::ViewOf<v1::DesiredRecord>(reader, "desired");
   auto admission = *bus::ViewOf<v1::AdmissionRecord>(reader, "admission");
-  // Containers that crash go on doing so: what is told follows within the period of the relist.
+  // Crashing containers keep crashing, so the reports follow within the period of the relist.
   const auto end = clock_.Now() + 30s;
   Found found;
   do {
@@ -266,7 +266,7 @@ std::vector<std::string> SimNode::CheckTables() {
       found.insert(found.end(), wrong.begin(), wrong.end());
   } while (!found.empty() && clock_.Now() < end);
   if (found.empty()) return found;
-  // What the others say of it shows where it stopped.
+  // The reports of the other processes show where it stopped.
   const auto vouches = [&found](const char* table, const auto& view) {
     std::string scopes;
     for (const auto& scope : view.completeness().scopes) scopes += " " + scope;

@@ -1,4 +1,4 @@
-// What must hold of the volumes of simulated pods: at any time, and at rest.
+// Invariants of the volumes of simulated pods, at any time and at rest.
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// What looks at a simulated node finds what must not be there.
+// The checks of a simulated node find planted violations.
 
 #include <gtest/gtest.h>
 
@@ -153,8 +153,8 @@ TEST_F(Volumes, HalfOfASetIsFound) {
   EXPECT_NE(WrongSet(files, dir), "") << "one is missing";
 }
 
-/// After a write that had no room for all of it readers have what they had, and nothing is beside
-/// it; only one that is killed leaves something.
+/// After a write for which the disk was too full, readers have the old contents without leftovers;
+/// only a kill leaves some.
 TEST_F(Volumes, WhatIsLeftOfASetIsFound) {
   int room = 2;
   files.SetHook([&room](std::string_view operation, const std::string&) {

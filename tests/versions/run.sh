@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two versions on one node: a pod starts, is edited and ends, with each process of the other version among those of this
-# one, and with each process of this version among those of the other.
+# Tests two versions on one node: a pod starts, is edited and ends, with one process of the other version at a time
+# among those of this one, and the reverse.
 #
 #   tests/versions/run.sh BIN_DIR      BIN_DIR: the programs of the other version, such as other-tree/build/release/bin
 #
@@ -26,7 +26,7 @@ trap cleanup EXIT
 
 ctl() { timeout -s KILL 10 "$OWN/splitletctl" --state-dir "$STACK" "$@"; }
 
-# mix MOST ONE PROCESS: the programs of MOST, but PROCESS of ONE.
+# mix MOST ONE PROCESS: runs the programs of MOST, except PROCESS from ONE.
 mix() {
   rm -rf "${work:?}/bin"
   mkdir "$work/bin"
@@ -37,7 +37,7 @@ mix() {
   ln -sf "$2/splitlet-$3" "$work/bin/splitlet-$3"
 }
 
-# manifest WORD: a pod with a UID of its own, so that another WORD is an edit; its container says the word.
+# manifest WORD: a pod with a fixed UID, so that another WORD is an edit; its container prints the word.
 manifest() {
   cat >"$STACK/manifests/.mixed" <<MANIFEST
 apiVersion: v1

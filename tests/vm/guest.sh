@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What happens inside the virtual machine of run.sh: one phase for each boot, told on the console in lines that begin
-# with "VM: ". The last of a boot says what is to come: reboot, cut (the power), done, or failed.
+# Runs inside the virtual machine of run.sh: one phase for each boot, reported on the console in lines that begin
+# with "VM: ". The last line of a boot announces the next step: reboot, cut (the power), done, or failed.
 set -euo pipefail
 
 readonly SRV=/srv/vm PHASE=/var/lib/vm-phase MANIFESTS=/etc/splitlet/manifests
@@ -11,7 +11,7 @@ fail() {
   splitletctl get pods >/dev/console 2>&1 || true
   splitletctl get processes >/dev/console 2>&1 || true
   journalctl --no-pager -q -b -n 1000 | grep -E ' [WE][0-9]{4} ' | tail -n 25 >/dev/console 2>&1 || true
-  # Last: the machine ends with this word.
+  # Called last: the machine ends with this word.
   say "failed: $*"
   exit 1
 }
@@ -28,7 +28,7 @@ wait_until() {
 
 pods() { splitletctl get pods -o json 2>/dev/null || printf '{"items": []}'; }
 
-# Each pod that does not do what its sample says.
+# Each pod that does not behave as its sample describes.
 astray() {
   local want
   want=$(find "$MANIFESTS" -name '*.yaml' -printf '%f\n' | sed 's/\.yaml$//' | jq -R . | jq -sc .)
@@ -46,7 +46,7 @@ astray() {
 all_well() { [[ -z $(astray) ]]; }
 await_all() { wait_until "$1" all_well || fail "$2: $(astray | paste -sd,)"; }
 
-# What runs, and how often it was restarted; without the one that crashes by itself.
+# Running containers and their restart counts, without the one that crashes by itself.
 running() {
   pods | jq -cS '[.items[] | select(.metadata.name | startswith("crashing") | not) | .status.containerStatuses[]?
     | select(.state.running) | [.containerID, .restartCount]] | sort'
@@ -58,7 +58,7 @@ ran_once() {
   [[ $runs == 1 ]] || fail "the job has run $runs times"
 }
 
-# The block of deploy/README.md that makes Debian's containerd ready, with the images of the tree.
+# The commands of deploy/README.md that prepare Debian's containerd, with the images of the tree.
 runtime_as_told() {
   awk '/^mkdir -p \/etc\/cni/ {on = 1} /^deploy\/local/ {exit} on' "$SRV"/package-page |
     sed 's|registry.k8s.io/pause:3.9|splitlet.local/pause:1|' >/run/as-told.sh
@@ -101,7 +101,7 @@ install_package() {
   [[ $(confined) == *enforce* ]] || fail 'containers are not confined'
 }
 
-# Takes its time to end, and says when it has.
+# A container that takes its time to end, and writes when it has.
 slow_goodbye() {
   cat <<'EOF'
 apiVersion: v1
@@ -134,16 +134,17 @@ spec:
 EOF
 }
 
-# On version 2 of cgroups, with a kubelet's values. has DIRECTORY FILE VALUE
+# For version 2 of cgroups, with a kubelet's values. has DIRECTORY FILE VALUE
 has() { [[ $(cat "$1/$2" 2>&1) == "$3" ]] || fail "$2 of $1: $(cat "$1/$2" 2>&1), wanted $3"; }
 soon_has() { wait_until 120 is "$@" || has "$@"; }
 is() { [[ $(cat "$1/$2" 2>&1) == "$3" ]]; }
 
-# of NAME FILTER: something of a pod, by jq.
+# of NAME FILTER: a value of a pod, by jq.
 of() { pods | jq -r --arg name "$1-guest" ".items[] | select(.metadata.name == \$name) | $2"; }
 container_of() { of "$1" '.status.containerStatuses[0].containerID' | sed 's|.*://||'; }
 
-# pod_is_limited POD CONTAINER: their directories, of the pod `limited`: 200m of processor and 64Mi, in which a swap is none.
+# pod_is_limited POD CONTAINER: checks the directories of the pod `limited`, which has 200m of CPU and 64Mi, and no
+# swap.
 pod_is_limited() {
   local directory
   [[ -d $2 ]] || fail "the container is not below $1: $(find "$1" -mindepth 1 -type d | paste -sd,)"
@@ -157,7 +158,8 @@ pod_is_limited() {
   [[ ! -e $2/memory.swap.max ]] || has "$2" memory.swap.max 0
 }
 
-# classes_are_limited KUBEPODS BURSTABLE BESTEFFORT: their directories. $4: the weight of what Burstable pods ask for.
+# classes_are_limited KUBEPODS BURSTABLE BESTEFFORT: checks their directories. $4: the weight of the Burstable pods'
+# requests.
 classes_are_limited() {
   local kilobytes
   kilobytes=$(awk '/^MemTotal:/ {print $2}' /proc/meminfo)
@@ -170,7 +172,7 @@ classes_are_limited() {
   has "$3" memory.max max
 }
 
-# With the names of the driver systemd. Of the samples `burstable` alone asks for processor, 50m: 51 shares.
+# With the names of the systemd driver. Among the samples only `burstable` requests CPU, 50m: 51 shares.
 limits_are_set() {
   local uid all=/sys/fs/cgroup/kubepods.slice slice
   uid=$(of limited .metadata.uid)
@@ -184,8 +186,8 @@ limits_are_set() {
   say "limits: of $(basename "$slice"), its container, and the classes"
 }
 
-# The sample `memory-hungry`: at its first start too much for its limit. On version 2 containerd 1.6 reads the kernel's
-# count from the cgroup of the container, which may be gone by then: the reason is Error where it came too late.
+# The sample `memory-hungry` exceeds its limit at its first start. On version 2 containerd 1.6 reads the kernel's count
+# from the container's cgroup, which may be gone by then; the reason is then Error.
 killed_for_memory() {
   wait_until 120 hungry_ended || fail "memory-hungry: $(end_of_hungry)"
   say "a container was killed for memory: $(end_of_hungry)"
@@ -196,7 +198,7 @@ end_of_hungry() {
   of memory-hungry '.status.containerStatuses[0] | "\(.restartCount) \(.lastState.terminated.reason) \(.lastState.terminated.exitCode)"'
 }
 
-# The other driver, beside systemd; when nothing runs any more.
+# The other driver, cgroupfs, when no pod runs any more.
 cgroupfs_too() {
   local uid all=/sys/fs/cgroup/kubepods
   sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' /etc/containerd/config.toml
@@ -215,7 +217,7 @@ cgroupfs_too() {
 }
 no_pods_below() { [[ -z $(find "$1" -mindepth 1 -name 'pod*') ]]; }
 
-# Pods had their time before the machine went down, and the machine waited no longer than it had to.
+# Pods had their time before the machine shut down, and the machine waited no longer than necessary.
 said_goodbye() {
   local state=/var/lib/kubelet/graceful_node_shutdown_state took
   [[ $(cat /var/lib/vm-goodbye/said) == bye ]] || fail "the slow pod said: $(cat /var/lib/vm-goodbye/said 2>&1)"
@@ -224,7 +226,7 @@ said_goodbye() {
   say "pods ended with the machine in $took s"
 }
 
-# On an emulated processor a command takes longer than the second that a probe has by default.
+# On an emulated CPU a command takes longer than the default probe timeout of one second.
 patient() { sed -E 's/^( *)periodSeconds:/\1timeoutSeconds: 20\n&/'; }
 
 install_objects() {
@@ -243,7 +245,7 @@ confined() {
   tr -d '\0' <"/proc/$pid/attr/current"
 }
 
-# The power goes while they are made.
+# The power fails while they are being created.
 add_more() {
   local i
   for i in 1 2 3 4 5; do
@@ -273,7 +275,7 @@ end_all() {
   wait_until 600 none_left || fail 'pods are left'
   wait_until 60 no_slices || fail "slices are left: $(find /sys/fs/cgroup/kubepods.slice -name '*-pod*.slice' | paste -sd,)"
 }
-# Of pods: those of the classes stay.
+# Cgroups of pods; those of the classes stay.
 no_slices() { [[ -z $(find /sys/fs/cgroup/kubepods.slice -name '*-pod*.slice') ]]; }
 none_left() { [[ $(pods | jq '.items | length') == 0 && -z $(ctr -n k8s.io tasks list -q) ]]; }
 

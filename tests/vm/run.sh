@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The package on a Debian of its own: the cloud kernel and a root of Debian 12 under qemu, with systemd as the first
-# process, cgroup version 2, AppArmor and logind. The package is installed as deploy/README.md says, the sample pods
-# run, held to their limits by slices of systemd; then a reboot, two power cuts under running pods, one of them while pods are
-# made, steps of the clock, and the same limits with the driver cgroupfs.
-# By hand (make vm-test): the root is fetched from the machine's own package source, which takes minutes.
+# Tests the package in a virtual machine: Debian 12 with the cloud kernel under qemu, with systemd, cgroup version 2,
+# AppArmor and logind. The package is installed as in deploy/README.md, and the sample pods run, limited by slices of
+# systemd. Then follow a reboot, two power cuts with running pods, one of them while pods are created, steps of the
+# clock, and the same limits with the driver cgroupfs. Started by hand (make vm-test), because fetching the root from
+# the machine's package source takes minutes.
 #
-# Needs root, qemu-system-x86, mmdebstrap and cpack; says what is missing and is skipped (exit code 77) without them.
-# PRESET (release) names the build, VM_DIR (build/vm) where root and disk are kept, ACCEL=tcg|kvm chooses by hand.
+# Needs root, qemu-system-x86, mmdebstrap and cpack; without them it prints what is missing and exits with 77 (skipped).
+# PRESET (release) names the build, VM_DIR (build/vm) the folder of root and disk, ACCEL=tcg|kvm chooses by hand.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,7 +26,7 @@ skip() {
   exit 77
 }
 
-# The root once; what depends on the tree each time.
+# Made once; everything from the tree is made each time.
 make_root() {
   local wanted depends
   depends=$(dpkg-deb -f "$dir"/package/splitlet_*.deb Depends | sed -E 's/ \([^)]*\)//g; s/, /,/g')
@@ -63,13 +63,13 @@ UNIT
   mke2fs -q -t ext4 -d "$root" "$disk" 4G
 }
 
-# qemu ARGUMENT...: with kernel and initramfs of the root.
+# qemu ARGUMENT...: runs qemu with kernel and initramfs of the root.
 qemu() {
   exec qemu-system-x86_64 -accel "$accel" -cpu max -smp 2 -m 2048 -display none -nodefaults -no-reboot -nic none \
     -kernel "$root"/boot/vmlinuz-* -initrd "$root"/boot/initrd.img-* "$@"
 }
 
-# There are machines where KVM is there and hangs: a kernel that gives up at once has to do so in time.
+# On some machines KVM exists but hangs, so a kernel that stops immediately must do so in time.
 choose_accelerator() {
   accel=${ACCEL:-kvm}
   [[ -z ${ACCEL:-} ]] || return 0
@@ -85,7 +85,7 @@ gives_up_at_once() {
 }
 dead() { ! kill -0 "$1" 2>/dev/null; }
 
-# boot NUMBER: sets `next` to what the machine says is to come.
+# boot NUMBER: sets `next` to the step that the machine announces.
 boot() {
   local console=$dir/console-$1.log
   (qemu -serial "file:$console" -drive "file=$disk,format=raw,if=virtio" \

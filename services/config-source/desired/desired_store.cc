@@ -50,19 +50,22 @@ Status ForgetRecord(const fs::RecordStore& records, const std::string& key) {
 }  // namespace
 
 DesiredStore::DesiredStore(Deps deps, std::function<void(const std::string& uid)> on_put)
-    : deps_(std::move(deps)), on_put_(std::move(on_put)) {}
+    : deps_(std::move(deps)),
+      on_put_(std::move(on_put)),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 DesiredStore::~DesiredStore() {
-  deps_.loop.CancelTimer(load_retry_);
-  for (const auto& [uid, progress] : progress_) deps_.loop.CancelTimer(progress.retry);
+  deps_.env.loop.CancelTimer(load_retry_);
+  for (const auto& [uid, progress] : progress_) deps_.env.loop.CancelTimer(progress.retry);
 }
 
 void DesiredStore::Load(std::function<void()> done) {
   load_retry_ = 0;
-  deps_.strands.Run(kLoadStrand, [this, records = deps_.records, done = std::move(done)] {
-    auto all = ReadRecords(*records);
-    deps_.loop.Post([this, a = std::move(all), done] { OnLoaded(a, done); });
-  });
+  asker_.Ask(
+      kLoadStrand, [records = deps_.records] { return ReadRecords(*records); },
+      [this, done = std::move(done)](const StatusOr<fs::RecordStore::All>& all) {
+        OnLoaded(all, done);
+      });
 }
 
 void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
@@ -71,17 +74,17 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
     deps_.metrics.record_errors.Increment();
     const std::string error = fmt::format("read records: {}", all.status());
     if (error != load_error_)
-      deps_.log.Error("cannot read saved pods, will retry", {KV("err", error)});
+      deps_.env.log.Error("cannot read saved pods, will retry", {KV("err", error)});
     load_error_ = error;
-    load_retry_ = deps_.loop.RunAfter(kRetry, [this, done] { Load(done); });
+    load_retry_ = deps_.env.loop.RunAfter(kRetry, [this, done] { Load(done); });
     return;
   }
   load_error_.clear();
   for (const auto& saved : all->records) Restore(saved);
   for (const auto& bad : all->unreadable) {
     deps_.metrics.record_errors.Increment();
-    deps_.log.Error("cannot read the saved record of a pod, the pod waits",
-                    {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
+    deps_.env.log.Error("cannot read the saved record of a pod, the pod waits",
+                        {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
     if (bad.newer) blocked_.insert(bad.key);
     unreadable_[bad.key] = bad.reason;
   }
@@ -97,8 +100,8 @@ void DesiredStore::Restore(const fs::RecordStore::Record& saved) {
   if (!record.ParseFromString(saved.bytes) || bus::KeyOf(record.uid()) != saved.key ||
       record.uid().empty()) {
     deps_.metrics.record_errors.Increment();
-    deps_.log.Error("cannot parse the saved record of a pod, the pod waits for its source",
-                    {KV("podUID", saved.key)});
+    deps_.env.log.Error("cannot parse the saved record of a pod, the pod waits for its source",
+                        {KV("podUID", saved.key)});
     unreadable_[saved.key] = "not a record of this pod";
     return;
   }
@@ -111,7 +114,7 @@ void DesiredStore::Restore(const fs::RecordStore::Record& saved) {
   // A manifest is read again before its pod is put, but the API server may be away for long.
   pod.unconfirmed = !pod.removed && pod.source == kube::kApiSource &&
                     (record.state() == v1::DesiredRecord::UNCONFIRMED ||
-                     record.put_at().boot() != deps_.clock.Now().boot);
+                     record.put_at().boot() != deps_.env.clock.Now().boot);
   pod.incarnation = record.incarnation();
   pod.generation = record.generation();
   pod.seen_at = WallFromNanos(record.seen_at_wall_ns());
@@ -124,17 +127,17 @@ void DesiredStore::PutAside(const std::string& key,
   const auto at = progress_.find(key);
   if (at != progress_.end() && at->second.saving)
     return done(Unavailable("the file is being replaced"));
-  deps_.strands.Run(StrandOf(key), [this, key, done = std::move(done), records = deps_.records] {
-    auto path = records->PutAside(key);
-    deps_.loop.Post([this, key, done, path = std::move(path)] {
-      if (path.ok()) {
-        blocked_.erase(key);
-        unreadable_.erase(key);
-        deps_.log.Warn("discarded an unreadable record", {KV("podUID", key), KV("path", *path)});
-      }
-      done(path);
-    });
-  });
+  asker_.Ask(
+      StrandOf(key), [key, records = deps_.records] { return records->PutAside(key); },
+      [this, key, done = std::move(done)](const StatusOr<std::string>& path) {
+        if (path.ok()) {
+          blocked_.erase(key);
+          unreadable_.erase(key);
+          deps_.env.log.Warn("discarded an unreadable record",
+                             {KV("podUID", key), KV("path", *path)});
+        }
+        done(path);
+      });
 }
 
 bool DesiredStore::IsPut(const std::string& uid) const {
@@ -199,14 +202,15 @@ void DesiredStore::PutAgain(const std::string& uid, const std::string& problem) 
 
 void DesiredStore::Save(const std::string& uid) {
   Progress& progress = progress_[uid];
-  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  deps_.env.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid), [this, uid, records = deps_.records,
-                                    bytes = RecordOf(uid).SerializeAsString()] {
-    const Status saved = SaveRecord(*records, bus::KeyOf(uid), bytes);
-    deps_.loop.Post([this, uid, saved] { OnSaved(uid, saved); });
-  });
+  asker_.Ask(
+      StrandOf(uid),
+      [key = bus::KeyOf(uid), records = deps_.records, bytes = RecordOf(uid).SerializeAsString()] {
+        return SaveRecord(*records, key, bytes);
+      },
+      [this, uid](const Status& saved) { OnSaved(uid, saved); });
 }
 
 void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
@@ -230,9 +234,9 @@ void DesiredStore::RetryLater(const std::string& uid, const Status& status, exec
   Progress& progress = progress_[uid];
   const std::string before = std::exchange(progress.error, ToString(status));
   if (progress.error != before)
-    deps_.log.Error("cannot save the record of a pod, will retry",
-                    {KV("podUID", uid), KV("err", progress.error), TraceField(uid)});
-  progress.retry = deps_.loop.RunAfter(kRetry, std::move(again));
+    deps_.env.log.Error("cannot save the record of a pod, will retry",
+                        {KV("podUID", uid), KV("err", progress.error), TraceField(uid)});
+  progress.retry = deps_.env.loop.RunAfter(kRetry, std::move(again));
 }
 
 void DesiredStore::PutDesired(const std::string& uid) {
@@ -240,8 +244,8 @@ void DesiredStore::PutDesired(const std::string& uid) {
   const Status put = deps_.table.Put(bus::KeyOf(uid), RecordOf(uid), pods_.at(uid).traceparent);
   FAIL_POINT_VOID("config-source.put.after");
   if (!put.ok()) {
-    deps_.log.Error("cannot publish the pod in `desired`, readers keep its last record",
-                    {KV("podUID", uid), KV("err", put), TraceField(uid)});
+    deps_.env.log.Error("cannot publish the pod in `desired`, readers keep its last record",
+                        {KV("podUID", uid), KV("err", put), TraceField(uid)});
     return;
   }
   progress_[uid].put = true;
@@ -291,13 +295,12 @@ void DesiredStore::Forget(const std::string& key) {
   const std::string uid = at->second.uid;
   Progress& progress = progress_[uid];
   if (progress.saving) return;
-  deps_.loop.CancelTimer(std::exchange(progress.retry, 0));
+  deps_.env.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
-  deps_.strands.Run(StrandOf(uid), [this, uid, key, records = deps_.records] {
-    const Status forgotten = ForgetRecord(*records, key);
-    deps_.loop.Post([this, uid, forgotten] { OnForgotten(uid, forgotten); });
-  });
+  asker_.Ask(
+      StrandOf(uid), [key, records = deps_.records] { return ForgetRecord(*records, key); },
+      [this, uid](const Status& forgotten) { OnForgotten(uid, forgotten); });
 }
 
 void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) {
@@ -330,7 +333,7 @@ v1::DesiredRecord DesiredStore::RecordOf(const std::string& uid) const {
   record.set_pod(*pod.pod);
   record.set_seen_at_wall_ns(ToNanos(pod.seen_at));
   record.set_problem(ToText(pod.problem));
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   record.mutable_put_at()->set_boot(now.boot);
   record.mutable_put_at()->set_monotonic_ns(now.monotonic.count());
   return record;
@@ -348,6 +351,7 @@ void DesiredStore::SetComplete(std::set<std::string> scopes) {
   bus::Completeness completeness;
   completeness.scopes = std::move(scopes);
   deps_.table.SetComplete(std::move(completeness));
+  FAIL_POINT_VOID("config-source.complete.after");
 }
 
 }  // namespace splitlet::config_source

@@ -8,6 +8,8 @@
 /// Threads: loop thread; files are read and written on strands.
 /// Errors: a save that fails is retried every second, and error() shows it. The REMOVED record of a
 /// pod is put without waiting for its file.
+/// fs::RecordWriter does not fit: the record is made again for each attempt, a removed pod is put
+/// although its save failed, and a failed removal of a file is repeated too.
 /// Source: docs/safety.md, rules 3 and 9.
 
 #include <functional>
@@ -20,6 +22,8 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "services/config-source/desired/merge.h"
@@ -34,12 +38,9 @@ namespace splitlet::config_source {
 class DesiredStore {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<fs::RecordStore> records;
     bus::Table<v1::DesiredRecord> table;
-    Log log;
     ConfigMetrics& metrics;
   };
   /// `on_put`: called after a record is put into the table, or removed from it.
@@ -122,6 +123,7 @@ class DesiredStore {
   std::map<std::string, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::config_source

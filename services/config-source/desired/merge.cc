@@ -1,53 +1,19 @@
 #include "services/config-source/desired/merge.h"
 
-#include <google/protobuf/message.h>
-
 #include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <set>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
-#include "libs/kube/quantity.h"
-#include "services/config-source/sources/pod_bytes.h"
+#include "libs/kube/pod_bytes.h"
+#include "libs/kube/same_pod.h"
 
 namespace splitlet::config_source {
 namespace {
 
-namespace pb = google::protobuf;
-
 const std::string kLocalKeys[] = {std::string(kube::kConfigSource),
                                   std::string(kube::kConfigMirror), std::string(kube::kConfigSeen)};
-
-/// Pods have no amounts finer than a thousandth. Other text stays as it is.
-std::string CanonicalQuantity(const std::string& text) {
-  const auto amount = kube::Quantity::Parse(text);
-  if (!amount.ok()) return text;
-  return amount->IsInteger() ? kube::Quantity::FromInt(amount->Value()).ToString()
-                             : kube::Quantity::FromMilli(amount->MilliValue()).ToString();
-}
-
-/// Writes every quantity below `message` in one form, so that "1000m" equals "1".
-void CanonicalizeQuantities(pb::Message& message) {
-  const pb::Reflection& reflection = *message.GetReflection();
-  const pb::Descriptor& type = *message.GetDescriptor();
-  if (type.name() == "Quantity") {
-    const pb::FieldDescriptor* text = type.FindFieldByName("string");
-    reflection.SetString(&message, text, CanonicalQuantity(reflection.GetString(message, text)));
-    return;
-  }
-  std::vector<const pb::FieldDescriptor*> fields;
-  reflection.ListFields(message, &fields);
-  for (const pb::FieldDescriptor* field : fields) {
-    if (field->cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) continue;
-    if (!field->is_repeated()) {
-      CanonicalizeQuantities(*reflection.MutableMessage(&message, field));
-      continue;
-    }
-    for (int i = 0; i < reflection.FieldSize(message, field); ++i)
-      CanonicalizeQuantities(*reflection.MutableRepeatedMessage(&message, field, i));
-  }
-}
 
 /// The fields whose change is a change of the pod, without the status.
 kube::Pod Comparable(const kube::Pod& pod) {
@@ -62,13 +28,6 @@ kube::Pod Comparable(const kube::Pod& pod) {
   if (from.has_deletion_grace_period_seconds())
     meta.set_deletion_grace_period_seconds(from.deletion_grace_period_seconds());
   return out;
-}
-
-bool SameMeaning(kube::Pod a, kube::Pod b) {
-  if (SerializeStable(a) == SerializeStable(b)) return true;
-  CanonicalizeQuantities(a);
-  CanonicalizeQuantities(b);
-  return SerializeStable(a) == SerializeStable(b);
 }
 
 kube::Pod OnlyStatus(const kube::Pod& pod) {
@@ -92,10 +51,10 @@ bool IsLaterVersion(const kube::ObjectMeta& before, const kube::ObjectMeta& afte
 /// readers must drop what they concluded from the older version.
 std::optional<Operation> ClassifyBytes(const std::string& stored, const std::string& wanted,
                                        bool versions) {
-  kube::Pod before, after;
-  if (!before.ParseFromString(stored) || !after.ParseFromString(wanted)) return Operation::kUpdate;
-  const auto operation = Classify(before, after);
-  if (operation || !versions || !IsLaterVersion(before.metadata(), after.metadata()))
+  const auto before = kube::ParsePod(stored), after = kube::ParsePod(wanted);
+  if (!before.ok() || !after.ok()) return Operation::kUpdate;
+  const auto operation = Classify(*before, *after);
+  if (operation || !versions || !IsLaterVersion(before->metadata(), after->metadata()))
     return operation;
   return Operation::kReconcile;
 }
@@ -136,8 +95,8 @@ std::vector<std::string> OperationNames() {
 }
 
 std::optional<Operation> Classify(const kube::Pod& stored, const kube::Pod& wanted) {
-  if (SameMeaning(Comparable(stored), Comparable(wanted))) {
-    if (SameMeaning(OnlyStatus(stored), OnlyStatus(wanted))) return std::nullopt;
+  if (kube::IsSamePod(Comparable(stored), Comparable(wanted))) {
+    if (kube::IsSamePod(OnlyStatus(stored), OnlyStatus(wanted))) return std::nullopt;
     return Operation::kReconcile;
   }
   return wanted.metadata().has_deletion_timestamp() ? Operation::kDelete : Operation::kUpdate;
@@ -196,32 +155,33 @@ std::string FormatSeen(WallTime time) {
 
 std::shared_ptr<const std::string> StampPod(const std::string& wanted, const std::string* stored,
                                             const std::string& source, WallTime now) {
-  kube::Pod pod, before;
-  CHECK(pod.ParseFromString(wanted), "a source delivered bytes that are no pod");
-  auto& annotations = *pod.mutable_metadata()->mutable_annotations();
-  const bool known = stored != nullptr && before.ParseFromString(*stored);
-  if (known) {
+  auto pod = kube::ParsePod(wanted);
+  CHECK(pod.ok(), "a source delivered bytes that are no pod");
+  auto& annotations = *pod->mutable_metadata()->mutable_annotations();
+  const StatusOr<kube::Pod> before =
+      stored == nullptr ? NotFound("no pod") : kube::ParsePod(*stored);
+  if (before.ok()) {
     for (const auto& key : kLocalKeys) {
-      const auto& old = before.metadata().annotations();
+      const auto& old = before->metadata().annotations();
       if (const auto at = old.find(key); at != old.end()) annotations[key] = at->second;
     }
   } else {
     annotations[std::string(kube::kConfigSeen)] = FormatSeen(now);
   }
   annotations[std::string(kube::kConfigSource)] = source;
-  return std::make_shared<const std::string>(SerializeStable(pod));
+  return std::make_shared<const std::string>(kube::SerializeStable(*pod));
 }
 
 std::shared_ptr<const std::string> WithStatus(const std::string& stored,
                                               const std::string& wanted) {
-  kube::Pod pod, newer;
-  CHECK(newer.ParseFromString(wanted), "a source delivered bytes that are no pod");
-  if (!pod.ParseFromString(stored)) return std::make_shared<const std::string>(wanted);
-  *pod.mutable_status() = std::move(*newer.mutable_status());
+  auto newer = kube::ParsePod(wanted), pod = kube::ParsePod(stored);
+  CHECK(newer.ok(), "a source delivered bytes that are no pod");
+  if (!pod.ok()) return std::make_shared<const std::string>(wanted);
+  *pod->mutable_status() = std::move(*newer->mutable_status());
   // The version names the state of the server that the status belongs to.
-  if (newer.metadata().has_resource_version())
-    pod.mutable_metadata()->set_resource_version(newer.metadata().resource_version());
-  return std::make_shared<const std::string>(SerializeStable(pod));
+  if (newer->metadata().has_resource_version())
+    pod->mutable_metadata()->set_resource_version(newer->metadata().resource_version());
+  return std::make_shared<const std::string>(kube::SerializeStable(*pod));
 }
 
 }  // namespace splitlet::config_source

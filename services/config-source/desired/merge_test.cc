@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/config-source/desired/incarnation.h"
-#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -30,7 +30,7 @@ SourcePodRef MakeSourcePod(const kube::Pod& pod) {
   const auto& meta = pod.metadata();
   return std::make_shared<const SourcePod>(
       SourcePod{meta.uid(), meta.name(), meta.namespace_(), "/m/" + meta.name() + ".yaml",
-                std::make_shared<const std::string>(SerializeStable(pod))});
+                std::make_shared<const std::string>(kube::SerializeStable(pod))});
 }
 
 SourcePodRef Named(const std::string& uid, const std::string& name) {
@@ -252,17 +252,17 @@ TEST(StampPod, ANewPodGetsSourceAndTime) {
   kube::Pod wanted = Web(), out;
   (*wanted.mutable_metadata()->mutable_annotations())["kubernetes.io/config.seen"] = "forged";
   (*wanted.mutable_metadata()->mutable_annotations())["kubernetes.io/config.source"] = "forged";
-  ASSERT_TRUE(out.ParseFromString(*StampPod(SerializeStable(wanted), nullptr, "file", kNow)));
+  ASSERT_TRUE(out.ParseFromString(*StampPod(kube::SerializeStable(wanted), nullptr, "file", kNow)));
   EXPECT_EQ(kube::SourceOf(out), "file");
   EXPECT_EQ(kube::AnnotationOf(out, kube::kConfigSeen), FormatSeen(kNow));
 }
 
 TEST(StampPod, AnUpdateKeepsTheTimeOfTheFirst) {
-  const auto first = StampPod(SerializeStable(Web()), nullptr, "file", kNow);
+  const auto first = StampPod(kube::SerializeStable(Web()), nullptr, "file", kNow);
   kube::Pod changed = Web(), out;
   changed.mutable_spec()->mutable_containers(0)->set_image("nginx:2");
-  ASSERT_TRUE(
-      out.ParseFromString(*StampPod(SerializeStable(changed), first.get(), "file", kNow + 1h)));
+  ASSERT_TRUE(out.ParseFromString(
+      *StampPod(kube::SerializeStable(changed), first.get(), "file", kNow + 1h)));
   EXPECT_EQ(kube::AnnotationOf(out, kube::kConfigSeen), FormatSeen(kNow));
   EXPECT_EQ(out.spec().containers(0).image(), "nginx:2");
 }
@@ -273,8 +273,8 @@ TEST(WithStatus, TakesTheStatusAndItsVersionAndNothingElse) {
   wanted.mutable_status()->set_phase("Running");
   wanted.mutable_metadata()->set_resource_version("7");
   wanted.mutable_metadata()->set_generation(7);
-  const auto stored = StampPod(SerializeStable(Web()), nullptr, "api", kNow);
-  ASSERT_TRUE(out.ParseFromString(*WithStatus(*stored, SerializeStable(wanted))));
+  const auto stored = StampPod(kube::SerializeStable(Web()), nullptr, "api", kNow);
+  ASSERT_TRUE(out.ParseFromString(*WithStatus(*stored, kube::SerializeStable(wanted))));
   EXPECT_EQ(out.status().phase(), "Running");
   EXPECT_EQ(out.metadata().resource_version(), "7");
   EXPECT_EQ(out.metadata().generation(), 0);

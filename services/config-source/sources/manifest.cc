@@ -5,8 +5,8 @@
 #include "libs/kube/codec.h"
 #include "libs/kube/gated_fields.h"
 #include "libs/kube/names.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/kube/validation.h"
-#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -48,7 +48,7 @@ Status AddPod(kube::Pod& pod, const Document& document, DecodedPods& out) {
     for (const auto& warning : out.warnings) reason += "; " + warning;
     return InvalidArgument("{}", OneLine(reason));
   }
-  auto bytes = std::make_shared<const std::string>(SerializeStable(pod));
+  auto bytes = std::make_shared<const std::string>(kube::SerializeStable(pod));
   if (bytes->size() > kMaxPodBytes)
     return InvalidArgument("{}: the pod takes {} bytes, more than {}", origin.location,
                            bytes->size(), kMaxPodBytes);

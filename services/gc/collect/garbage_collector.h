@@ -21,6 +21,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -48,9 +49,7 @@ class GarbageCollector {
  public:
   using Done = std::function<void(StatusOr<Report>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     cri::Reader& reader;
     cri::Remover& remover;
@@ -67,7 +66,6 @@ class GarbageCollector {
     daemon::EventRecorder& events;
     NodeEvents& node_events;
     GcMetrics& metrics;
-    const Log& log;
   };
   GarbageCollector(const Deps& deps, const GcConfig& config);
 

@@ -55,27 +55,26 @@ struct TestCollector {
   Log log{node.sink};
   FakeWorkerClient pod_worker{node.holds};
   peers::FakeDesiredOwner config_source{[](const auto&, const auto&) { return false; }};
-  GarbageCollector collector{{.clock = node.clock,
-                              .loop = loop,
-                              .strands = strands,
-                              .files = node.files,
-                              .reader = node.runtime,
-                              .remover = node.runtime,
-                              .images = node.runtime,
-                              .logs = node.runtime,
-                              .compress = nullptr,
-                              .stop_sandbox = nullptr,
-                              .stop_container = nullptr,
-                              .pod_worker = pod_worker,
-                              .config_source = config_source,
-                              .desired = desired,
-                              .workers = workers,
-                              .runtime = runtime,
-                              .events = node.events,
-                              .node_events = node_events,
-                              .metrics = metrics,
-                              .log = log},
-                             node.config};
+  GarbageCollector collector{
+      {.env =
+           {.clock = node.clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .files = node.files,
+       .reader = node.runtime,
+       .remover = node.runtime,
+       .images = node.runtime,
+       .logs = node.runtime,
+       .compress = nullptr,
+       .stop_sandbox = nullptr,
+       .stop_container = nullptr,
+       .pod_worker = pod_worker,
+       .config_source = config_source,
+       .desired = desired,
+       .workers = workers,
+       .runtime = runtime,
+       .events = node.events,
+       .node_events = node_events,
+       .metrics = metrics},
+      node.config};
 };
 
 TEST(GarbageCollector, WithAFullQueueRunIsRefusedAndFreeDoesNotWait) {

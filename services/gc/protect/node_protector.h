@@ -20,6 +20,7 @@
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/pod_worker_client.h"
@@ -37,9 +38,7 @@ namespace splitlet::gc {
 class NodeProtector {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     cri::Reader& reader;
     cri::Images& images;
@@ -55,7 +54,6 @@ class NodeProtector {
     daemon::EventRecorder& events;
     NodeEvents& node_events;
     GcMetrics& metrics;
-    const Log& log;
     /// Frees what it can; then calls back.
     std::function<void(NodeReclaim what, std::function<void()> done)> reclaim;
     std::function<void()> on_full_disk;

@@ -9,11 +9,11 @@
 
 namespace splitlet::node_api {
 
-/// "get" for GET; empty for a method without a verb, as HEAD.
+/// "get" for GET; empty for a method without a verb, such as HEAD.
 std::string_view VerbOf(std::string_view method);
 
-/// Subresources of `nodes`; each alone suffices. In the order in which they are asked. `path`:
-/// decoded.
+/// Subresources of `nodes`, in the order in which they are checked; a right to one of them
+/// suffices. `path`: decoded.
 std::vector<std::string_view> SubresourcesOf(std::string_view path);
 
 }  // namespace splitlet::node_api

@@ -45,7 +45,7 @@ TEST(Attributes, EachPathAsksForItsOwn) {
 
 using Auth = NodeApiTest;
 
-/// Every route with all that a request may name: namespace, pod, container, and a uid between them.
+/// Every route with all parameters of a request: namespace, pod, container, and an optional uid.
 std::vector<std::string> AllPaths() {
   std::vector<std::string> paths;
   for (const ServedPath& served : ServedPaths()) {
@@ -228,13 +228,13 @@ TEST_F(Auth, AnswersAreKeptForAWhile) {
   EXPECT_THAT(reviewer->asked, ElementsAre("get metrics"));
   EXPECT_EQ(Code({.target = "/configz"}), 403);
   EXPECT_EQ(Code({.target = "/configz"}), 403);
-  EXPECT_EQ(reviewer->asked.size(), 3U);  // configz, proxy
+  EXPECT_EQ(reviewer->asked.size(), 3U);  // for configz and proxy
   EXPECT_EQ(reviewer->token_calls, 1);
 
   reviewer->trouble = Unavailable("the API server is away");
   EXPECT_EQ(Code({.target = "/metrics/slis"}), 200);
   all.Advance(std::chrono::seconds{31});
-  EXPECT_EQ(Code({.target = "/configz"}), 0);  // it is asked again, and again
+  EXPECT_EQ(Code({.target = "/configz"}), 0);  // each request asks the API server again
   all.Advance(std::chrono::seconds{20});
   EXPECT_EQ(Code({.target = "/metrics/slis"}), 200);
   all.Advance(std::chrono::minutes{3});

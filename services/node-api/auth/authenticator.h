@@ -30,7 +30,7 @@ class Authenticator {
   struct Options {
     bool webhook = true, anonymous = false;
     Duration token_ttl = std::chrono::minutes{2};
-    std::string secret;           // of this start; keys the hash of tokens
+    std::string secret;           // random for each start; keys the hash of tokens
     bool certificate_uid = true;  // takes the user's uid from a client certificate
   };
   struct Deps {
@@ -61,7 +61,7 @@ class Authenticator {
   Deps deps_;
   const Options options_;
   std::unordered_map<std::string, Kept> kept_;
-  std::list<std::string> order_;  // of kept_, the oldest first
+  std::list<std::string> order_;  // keys of kept_, the oldest first
   std::map<std::string, std::vector<std::function<void(Answer)>>> asked_;
 };
 

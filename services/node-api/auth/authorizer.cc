@@ -9,7 +9,7 @@
 namespace splitlet::node_api {
 namespace {
 
-/// Adds the length before the part, so that no two questions have the same key.
+/// Adds the length before each part, so that no two requests have the same key.
 void Append(std::string& key, std::string_view part) {
   key += fmt::format("{}:{}", part.size(), part);
 }
@@ -69,10 +69,10 @@ void Authorizer::AskNext(Question question) {
       });
 }
 
-/// `key` empty: the answer is from the cache.
+/// An empty `key`: the answer comes from the cache.
 void Authorizer::OnAnswer(Question question, const std::string& key, const StatusOr<bool>& answer) {
   if (!answer.ok()) {
-    // Without an API server no user has rights, now or later: the request is forbidden.
+    // Without an API server no user can have rights, now or later, so the request is forbidden.
     if (answer.status().code() == StatusCode::kFailedPrecondition)
       return question.done(
           PermissionDenied("Forbidden (user={}, verb={}, resource=nodes, subresource(s)=[{}]): {}",

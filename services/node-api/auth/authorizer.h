@@ -27,7 +27,7 @@ namespace splitlet::node_api {
 class Authorizer {
  public:
   struct Options {
-    bool always = false;  // every authenticated user may do everything
+    bool always = false;  // allows everything for every authenticated user
     std::string node;
     Duration allowed_ttl = std::chrono::minutes{5}, denied_ttl = std::chrono::seconds{30};
   };
@@ -41,7 +41,7 @@ class Authorizer {
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
 
-  /// `path`: decoded. `done` with OK when one of its subresources is allowed.
+  /// `path`: decoded. Calls `done` with OK if the user has a right to one of the subresources.
   using Done = std::function<void(Status may)>;
   void Authorize(const User& user, std::string_view method, std::string_view path, Done done);
 
@@ -65,7 +65,7 @@ class Authorizer {
   Deps deps_;
   const Options options_;
   std::unordered_map<std::string, Kept> kept_;
-  std::list<std::string> order_;  // of kept_, the least used first
+  std::list<std::string> order_;  // keys of kept_, the least recently used first
 };
 
 }  // namespace splitlet::node_api

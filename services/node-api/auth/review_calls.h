@@ -1,10 +1,10 @@
 #pragma once
 
-/// Asks the API server questions of one kind, off the loop: a few at a time, again while the server
-/// is busy or away, each for at most 30 s.
-/// In:    questions of the authenticator, or of the authorizer. Each has its own ReviewCalls, so
-///        that unauthenticated clients cannot use up the authorizer's.
-/// Owns:  how many questions wait.
+/// Sends reviews of one kind to the API server, off the loop: a few at a time, each for at most 30
+/// s. It repeats a review while the server is busy or unreachable.
+/// In:    reviews from the authenticator, or from the authorizer. Each has its own
+///        ReviewCalls, so that unauthenticated clients cannot use up the authorizer's.
+/// Owns:  the number of waiting reviews.
 /// Out:   calls to the reviewer, on strands of their own; answers on the loop.
 /// Killed at any line: clients repeat their requests.
 /// Threads: loop thread; the reviewer on strands.
@@ -33,12 +33,12 @@ class ReviewCalls {
     exec::EventLoop& loop;
     exec::Strands& strands;
     std::shared_ptr<Reviewer> reviewer;  // null: there is no API server
-    uint64_t seed = 0;                   // of the jitter between attempts
-    const char* kind = "review";         // name of the strands
+    uint64_t seed = 0;                   // seed of the jitter between attempts
+    const char* kind = "review";         // prefix of the strands' names
   };
   static constexpr int kMaxWaiting = 128, kLanes = 4, kAttempts = 5;
   static constexpr Duration kAttemptLimit = std::chrono::seconds{10};
-  static constexpr Duration kLimit = std::chrono::seconds{30};  // waiting and pauses included
+  static constexpr Duration kLimit = std::chrono::seconds{30};  // including waiting and pauses
 
   explicit ReviewCalls(Deps deps) : deps_(std::move(deps)), random_(deps_.seed) {}
   ReviewCalls(const ReviewCalls&) = delete;
@@ -49,7 +49,7 @@ class ReviewCalls {
   template <class R>
   using Done = std::function<void(StatusOr<R> answer)>;
 
-  /// `done` on the loop, once, also before this returns.
+  /// Calls `done` on the loop, once, possibly before this returns.
   template <class R>
   void Ask(Call<R> call, Done<R> done) {
     if (deps_.reviewer == nullptr)
@@ -71,7 +71,7 @@ class ReviewCalls {
         : call(std::move(c)), limit(std::move(l)), done(std::move(d)) {}
     const Call<R> call;
     const Deadline limit;
-    // On the loop only:
+    // Used on the loop only:
     Done<R> done;  // null: answered
     exec::TimerId timer = 0;
     int attempts = 0;

@@ -15,7 +15,7 @@ void ReviewTransport::Begin(apiclient::Request request, Deadline deadline, Done 
                 });
 }
 
-/// No review is a stream: nothing to count.
+/// A review is never a stream, so nothing is counted.
 void ReviewTransport::BeginStream(apiclient::Request request, Deadline deadline, OnData on_data,
                                   Done done) {
   below_->BeginStream(std::move(request), std::move(deadline), std::move(on_data), std::move(done));

@@ -29,7 +29,7 @@ class ReviewTransport final : public apiclient::Transport {
  private:
   const Clock& clock_;
   ReviewMetrics metrics_;
-  // Last: its destructor answers the requests under way.
+  // The last member, because its destructor answers the pending requests.
   const std::unique_ptr<apiclient::Transport> below_;
 };
 

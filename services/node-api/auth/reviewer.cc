@@ -59,7 +59,7 @@ class ApiReviewer final : public Reviewer {
                                    &answer, deadline),
                     "SubjectAccessReview");
     if (answer.status().allowed() && answer.status().denied())
-      return Internal("the API server both allows and denies it");
+      return Internal("the API server both allows and denies the request");
     return answer.status().allowed();
   }
 

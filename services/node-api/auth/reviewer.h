@@ -1,6 +1,6 @@
 #pragma once
 
-/// Questions to the API server about a client: who it is, and what it may do.
+/// Asks the API server about a client: who it is, and what it may do.
 /// Threads: any; calls block up to their deadline.
 /// Errors: UNAUTHENTICATED with the server's text for a refused token; INTERNAL for an answer that
 /// contradicts itself; those of apiclient::Client.
@@ -33,7 +33,7 @@ class Reviewer {
                                                     const Deadline& deadline) = 0;
   virtual StatusOr<bool> MayAccess(const AccessQuestion& question, const Deadline& deadline) = 0;
 };
-/// `client` outlives it.
+/// `client` outlives the reviewer.
 std::unique_ptr<Reviewer> MakeReviewer(apiclient::Client& client);
 
 }  // namespace splitlet::node_api

@@ -15,9 +15,10 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr Duration kCallLimit = std::chrono::seconds{55};  // pod-worker answers earlier
+constexpr Duration kCallLimit = std::chrono::seconds{55};  // below the caller's limit, because
+                                                           // pod-worker answers earlier
 
-/// The name of the code in Go's gRPC.
+/// The code's name in Go's gRPC.
 std::string_view GoName(StatusCode code) {
   static constexpr auto kNames = std::to_array<std::pair<StatusCode, std::string_view>>({
       {StatusCode::kCancelled, "Canceled"},
@@ -49,7 +50,7 @@ https::Answer AnswerOf(const std::string& name, const StatusOr<v1::CheckpointRep
   return JsonReply(fmt::format(R"({{"items":["{}"]}})", reply->location()));
 }
 
-/// The last value counts; 0 without one, nullopt if it is no number.
+/// The last value counts; 0 if there is none, nullopt if it is not a number.
 std::optional<int64_t> TimeoutOf(const Query& query) {
   const auto all = query.All("timeout");
   if (all.empty()) return 0;

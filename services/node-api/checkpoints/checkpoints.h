@@ -1,6 +1,7 @@
 #pragma once
 
-/// Archives of running containers: pod-worker has the runtime write them, which may take minutes.
+/// Requests for archives of running containers, which the runtime writes for pod-worker and which
+/// may take minutes.
 /// In:    allowed requests.
 /// Owns:  the requests that wait for an archive.
 /// Out:   calls to pod-worker, on strands.
@@ -31,9 +32,9 @@ class Checkpoints {
     exec::Strands& strands;
     const PodViews& pods;
     std::shared_ptr<PodCalls> calls;
-    uint64_t start_id;  // prefix of request numbers; differs in each start
+    uint64_t start_id;  // prefix of request ids, random for each start
   };
-  static constexpr size_t kMaxWaiting = 4;  // each takes a thread while it waits
+  static constexpr size_t kMaxWaiting = 4;  // each waiting request takes a thread
 
   explicit Checkpoints(Deps deps) : deps_(std::move(deps)) {}
   Checkpoints(const Checkpoints&) = delete;

@@ -15,7 +15,7 @@ class Checkpoint : public NodeApiTest {
     Start();
     PutPod();
   }
-  /// `target` is below /checkpoint/default/.
+  /// `target` is the rest of a path below /checkpoint/default/.
   std::string Make(const std::string& target) {
     return Text({.method = "POST", .target = "/checkpoint/default/" + target});
   }

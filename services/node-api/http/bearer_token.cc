@@ -29,7 +29,7 @@ bool IsBearer(std::string_view scheme) {
   });
 }
 
-/// Decodes the alphabet for URLs, without padding.
+/// Decodes the URL-safe alphabet, without padding.
 std::optional<std::string> DecodeUrlBase64(std::string_view text) {
   std::string standard(text);
   std::ranges::replace(standard, '-', '+');
@@ -50,7 +50,7 @@ StatusOr<std::optional<std::string>> ProtocolToken(std::string_view protocols) {
   auto token = DecodeUrlBase64(tokens.front().substr(kProtocolPrefix.size()));
   if (!token) return Unauthenticated("the protocol that holds a token cannot be decoded");
   if (token->empty()) return std::optional<std::string>();
-  if (items.size() < 2) return Unauthenticated("the list has no protocol but the token");
+  if (items.size() < 2) return Unauthenticated("the list contains no protocol besides the token");
   return token;
 }
 

@@ -13,12 +13,12 @@
 
 namespace splitlet::node_api {
 
-/// Header of a request, copied into the calls made for it.
+/// A header that is copied from a request into the calls made for it.
 inline constexpr const char* kTraceparent = "traceparent";
 
 struct CallOptions {
   Deadline deadline;
-  std::string traceparent;  // of the request; empty: the request has none
+  std::string traceparent;  // traceparent of the request; empty: none
 };
 
 /// The request's traceparent header; empty if it is malformed, so that a client cannot put other
@@ -28,7 +28,7 @@ inline std::string TraceparentOf(const https::Request& request) {
   return TraceIdOf(header).empty() ? std::string() : std::string(header);
 }
 
-/// Options of a call made for `request`.
+/// Options for a call made on behalf of `request`.
 inline CallOptions OptionsFor(const https::Request& request, Deadline deadline) {
   return {.deadline = std::move(deadline), .traceparent = TraceparentOf(request)};
 }

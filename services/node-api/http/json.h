@@ -37,7 +37,7 @@ class JsonObject {
     writer_.Key(key);
     writer_.Plain(value ? "true" : "false");
   }
-  /// "1m30s"
+  /// Writes "1m30s".
   void Span(std::string_view key, Duration value) {
     Text(key, kube::FormatDuration(value.count()));
   }
@@ -59,7 +59,7 @@ class JsonObject {
     }
     writer_.EndMap();
   }
-  /// The caller writes the value of this member next.
+  /// Writes the key; the caller writes the value next.
   kube::JsonWriter& Member(std::string_view key) {
     writer_.Key(key);
     return writer_;

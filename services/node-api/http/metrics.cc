@@ -51,7 +51,7 @@ prometheus::Family<prometheus::Gauge>& Gauge(prometheus::Registry& registry, con
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
-/// "/metrics/cadvisor/x" -> "metrics/cadvisor", "/pods" -> "pods".
+/// Shortens "/metrics/cadvisor/x" to "metrics/cadvisor", "/pods" to "pods".
 std::string BucketOf(const std::string& path) {
   const auto second = path.find('/', 1);
   std::string bucket = path.substr(path.empty() ? 0 : 1, second - 1);
@@ -92,7 +92,7 @@ NodeApiMetrics::NodeApiMetrics(prometheus::Registry& registry)
       request_seconds(Histogram(registry, "kubelet_http_requests_duration_seconds",
                                 "Seconds until a request of the kubelet API was answered")),
       inflight(Gauge(registry, "kubelet_http_inflight_requests",
-                     "Requests of the kubelet API that are being answered")),
+                     "Requests of the kubelet API in progress")),
       refused(Counter(registry, "splitlet_node_api_refused_total",
                       "Requests that node-api refused, by reason")),
       connections(Gauge(registry, "splitlet_node_api_connections", "Open connections, by server")),
@@ -126,7 +126,7 @@ prometheus::Labels RequestLabels::Get() const {
 
 RequestLabels LabelsOf(const std::string& method, const std::string& path, bool read_only) {
   const std::string bucket = BucketOf(path);
-  // Port forwarding counts as short, as a kubelet's does.
+  // Port forwarding counts as not long-running, as in a kubelet.
   const bool lasts = bucket == "exec" || bucket == "attach" || bucket == "debug";
   return {.method = std::ranges::find(kMethods, method) == kMethods.end() ? "other" : method,
           .path = bucket,

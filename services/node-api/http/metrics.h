@@ -18,7 +18,7 @@
 
 namespace splitlet::node_api {
 
-/// Questions to the API server about clients.
+/// Metrics of the reviews by the API server.
 struct ReviewMetrics {
   explicit ReviewMetrics(prometheus::Registry& registry);
 
@@ -29,7 +29,7 @@ struct ReviewMetrics {
     void Count(int code, double took);
   };
   Kind tokens;  // TokenReviews
-  Kind rights;  // SubjectAccessReviews
+  Kind rights;  // labels: method, path, server_type, long_running
 };
 
 struct NodeApiMetrics {
@@ -38,21 +38,21 @@ struct NodeApiMetrics {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
-  Counters& requests;                  // method, path, server_type, long_running
-  Histograms& request_seconds;         // the same labels
-  Gauges& inflight;                    // the same labels
-  Counters& refused;                   // why: unauthenticated, forbidden, unanswered, busy
-  Gauges& connections;                 // server
-  Gauges& displaced;                   // server
+  Counters& requests;                  // labels as above
+  Histograms& request_seconds;         // labels as above
+  Gauges& inflight;                    // labels as above
+  Counters& refused;                   // label why: unauthenticated, forbidden, unanswered, busy
+  Gauges& connections;                 // label: server
+  Gauges& displaced;                   // label: server
   prometheus::Gauge& has_certificate;  // 1 or 0
-  prometheus::Gauge& build_info;       // git_version, major, minor, platform
-  Gauges& features;                    // name, stage
+  prometheus::Gauge& build_info;       // labels: git_version, major, minor, platform
+  Gauges& features;                    // labels: name, stage
 
   /// Sets a series for each gate of a kubelet: 1 if this node has the feature.
   void ShowGates(const config::FeatureGates& gates);
 };
 
-/// Labels of one request. `path`: the decoded one.
+/// Labels of one request. `path`: decoded.
 struct RequestLabels {
   std::string method, path, server_type, long_running;
   prometheus::Labels Get() const;

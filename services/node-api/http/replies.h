@@ -1,6 +1,6 @@
 #pragma once
 
-/// Answers that several paths give.
+/// Answers that several endpoints give.
 /// Threads: any; nothing fails.
 
 #include <string>
@@ -12,7 +12,7 @@ namespace splitlet::node_api {
 
 inline constexpr const char* kPlainText = "text/plain; charset=utf-8";
 
-/// A line of text, as Go's http.Error writes it.
+/// A line of text, in the format of Go's http.Error.
 inline https::Answer TextReply(int code, const std::string& text) {
   return {.code = code,
           .headers = {{"Content-Type", kPlainText}, {"X-Content-Type-Options", "nosniff"}},

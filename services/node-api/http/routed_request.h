@@ -1,6 +1,6 @@
 #pragma once
 
-/// A request whose path is known: what RequestFilter checks and Endpoints answers.
+/// A request whose route is known; RequestFilter checks it and Endpoints answers it.
 /// Threads: values; nothing fails.
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace splitlet::node_api {
 struct RoutedRequest {
   Route route = Route::kHealthz;
   Surface surface = Surface::kSecured;
-  std::string path;      // decoded
-  std::string disabled;  // text of the 405 that a disabled handler answers; empty: enabled
+  std::string path;      // decoded path
+  std::string disabled;  // text of a disabled handler's 405; empty: enabled
   std::string user;      // name of the authenticated user; empty on a port without authentication
   https::Request request;
   std::shared_ptr<https::Responder> responder;

@@ -8,9 +8,10 @@ namespace splitlet::node_api {
 namespace {
 
 struct Row {
-  // Paths below: not served, served too, or only those; then the path itself is sent to "path/".
+  // Paths below: not served, served too, or served instead; in the last case the path itself
+  // redirects to "path/".
   enum class Below { kNot, kToo, kOnly };
-  enum class ReadOnly { kServed, kDisabled, kUnknown };  // on the read-only port
+  enum class ReadOnly { kServed, kDisabled, kUnknown };  // behaviour on the read-only port
   std::string_view path;
   Route route = Route::kHealthz;
   Below below = Below::kNot;
@@ -111,7 +112,7 @@ const Row* RowOf(std::string_view path) {
 
 const Row& RowOf(Route route) { return *std::ranges::find(kRows, route, &Row::route); }
 
-/// The feature gate of the path, if it has one, is on.
+/// True if the path has no feature gate, or its gate is on.
 bool IsThere(const Row& row, const Handlers& handlers) {
   if (row.route == Route::kFlagz) return handlers.flagz;
   if (row.route == Route::kStatusz) return handlers.statusz;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The table of paths: the handler of each, its ports and methods.
+/// The table of paths, with the handler, ports and methods of each.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "Paths".
 
@@ -13,7 +13,7 @@ namespace splitlet::node_api {
 enum class Surface {
   kSecured,   // requests are authenticated and authorized
   kReadOnly,  // no authentication; some paths only
-  kHealthz,   // no authentication; /healthz and /healthz/ping, about this process alone
+  kHealthz,   // no authentication; /healthz and /healthz/ping, for this process alone
 };
 
 enum class Route {
@@ -43,7 +43,7 @@ enum class Route {
 struct Match {
   enum class Kind {
     kUnknown,   // 404, before authentication
-    kRedirect,  // to the same path with a slash
+    kRedirect,  // redirects to the same path with a slash
     kDisabled,  // 405 with `text`, for every method
     kServed,
   };
@@ -52,13 +52,13 @@ struct Match {
   std::string text;
 };
 
-/// Which handlers are switched on.
+/// Enabled handlers.
 struct Handlers {
   bool debugging = true;    // enableDebuggingHandlers
   bool system_logs = true;  // enableSystemLogHandler
   bool profiles = true;     // enableProfilingHandler
   bool flags = true;        // enableDebugFlagsHandler
-  // Feature gates; without them the path is unknown.
+  // Feature gates; a path whose gate is off is unknown.
   bool flagz = true;       // ComponentFlagz
   bool statusz = true;     // ComponentStatusz
   bool checkpoint = true;  // ContainerCheckpoint
@@ -67,7 +67,7 @@ struct Handlers {
 /// `path`: decoded.
 Match FindRoute(std::string_view path, Surface surface, const Handlers& handlers);
 
-/// A path of the table, for tests that hold for every path.
+/// A path of the table, for tests that check every path.
 struct ServedPath {
   std::string_view path;  // "/exec"
   bool itself = true, below = false;
@@ -75,15 +75,15 @@ struct ServedPath {
 /// All paths of the secured port.
 std::vector<ServedPath> ServedPaths();
 
-/// First steps of the paths of the secured port, sorted: "/configz".
+/// First components of the paths of the secured port, sorted: "/configz".
 std::vector<std::string> PathsOf(const Handlers& handlers);
 
-/// "/exec"
+/// Returns "/exec".
 std::string_view PathOf(Route route);
-/// "GET, POST"; empty: any.
+/// Returns "GET, POST"; empty: any method.
 std::string_view MethodsOf(Route route);
 bool TakesMethod(Route route, std::string_view method);
-/// The route answers JSON, and the header `accept` excludes it.
+/// True if the route answers JSON and the header `accept` excludes JSON.
 bool IsUnacceptable(Route route, std::string_view accept);
 
 }  // namespace splitlet::node_api

@@ -3,7 +3,7 @@
 /// Paths and queries of requests. They are decoded once, so that authorization and handlers use the
 /// same text.
 /// Threads: any.
-/// Errors: nullopt for a text that is no path.
+/// Errors: nullopt for a malformed path.
 /// Source: RFC 3986; Go's net/url.
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace splitlet::node_api {
 
-/// "/a%2Fb" -> "/a/b". nullopt: a broken escape, a NUL, no leading slash, an empty step inside, or
-/// a step "." or "..".
+/// Decodes "/a%2Fb" to "/a/b". nullopt: a broken escape, a NUL, no leading slash, an empty
+/// component inside, or a component "." or "..".
 std::optional<std::string> DecodePath(std::string_view path);
 
-/// The steps between slashes: "/a/b" and "/a/b/" give a and b.
+/// The components between slashes: "/a/b" and "/a/b/" give a and b.
 std::vector<std::string> StepsOf(std::string_view path);
 
 class Query {
@@ -30,7 +30,7 @@ class Query {
   std::string Get(std::string_view key) const { return Find(key).value_or(""); }
   std::vector<std::string> All(std::string_view key) const;
   bool Has(std::string_view key) const { return Find(key).has_value(); }
-  /// A flag as Kubernetes reads it: set unless the value is "false" or "0".
+  /// Parses a boolean as Kubernetes does: true unless the value is "false" or "0".
   bool IsSet(std::string_view key) const;
 
  private:

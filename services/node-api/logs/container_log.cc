@@ -11,7 +11,7 @@
 namespace splitlet::node_api {
 namespace {
 
-/// The target of the held link; empty: it is no link.
+/// The target of the held link; empty: not a link.
 StatusOr<std::string> TargetOf(const HeldPath& held) {
   struct stat info {};
   if (::fstat(held.held->get(), &info) != 0) return ErrnoStatus(errno);

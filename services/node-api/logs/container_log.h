@@ -1,9 +1,9 @@
 #pragma once
 
-/// Opens the log of a container where its runtime has put it, and no other file: a pod may write
-/// the folder of logs through a volume, and put a link to any file of the node there. It follows
-/// one link only, Docker's: from the log to `<somewhere>/<id>/<id>-json.log`, with the container's
-/// own id and no link on the way.
+/// Opens the log of a container at the runtime's path, and no other file, because a pod with the
+/// log folder as a volume could put a link to any file of the node there. It follows one link only,
+/// Docker's: from the log to `<somewhere>/<id>/<id>-json.log`, with the container's own id and no
+/// link on the way.
 /// Threads: any; blocks on the disk.
 /// Errors:  those of the system; PERMISSION_DENIED for a path outside the folder, and for links.
 /// Source:  docs/behaviour/node-api.md, "Logs of containers".
@@ -14,7 +14,7 @@
 
 namespace splitlet::node_api {
 
-/// The path is below the folder, judged by its text alone.
+/// True if the path is below the folder, by its text alone.
 bool IsBelow(const std::string& path, const std::string& root);
 
 /// `root`: podLogsDir.

@@ -29,7 +29,7 @@ class ContainerLog : public testing::Test {
     std::filesystem::remove_all(path);
     std::filesystem::create_symlink(target, path);
   }
-  /// The bytes that are read, or the reason why none are.
+  /// The bytes read, or the reason of the failure.
   std::string Read(const std::string& path) {
     const auto file = logs::MakeLogFiles(OpenerOfContainer(Root(), "c1"))->Open(path);
     if (!file.ok()) return Message(file.status());
@@ -45,7 +45,8 @@ TEST_F(ContainerLog, IsReadWhereItsRuntimeHasPutIt) {
   EXPECT_EQ(Read(Log()), "own\n");
   Replace(Log(), dir_ / "docker/c1/c1-json.log");
   EXPECT_EQ(Read(Log()), "docker's\n");
-  std::filesystem::create_symlink(Root(), dir_ / "link");  // podLogsDir itself is the admin's
+  std::filesystem::create_symlink(Root(), dir_ / "link");  // podLogsDir itself belongs to the
+                                                           // administrator
   const auto files = logs::MakeLogFiles(OpenerOfContainer(dir_ / "link", "c1"));
   EXPECT_TRUE(files->Open(dir_ / "link/ns_web_1/app/0.log").ok());
 }

@@ -18,10 +18,12 @@ namespace {
 constexpr int kMaxLinks = 40;  // the kernel's own limit
 constexpr int kName = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
-Status LeadsOut(const std::string& root) { return PermissionDenied("it leads out of {}", root); }
+Status LeadsOut(const std::string& root) {
+  return PermissionDenied("the path leads out of {}", root);
+}
 
-/// A way from the folder, step by step. Each step starts at a descriptor and follows no link, so
-/// the way ends below the folder whatever is renamed at the same time. openat2 would do the same in
+/// Opens a path component by component. Each step starts at a descriptor and follows no link, so
+/// the result is below the folder whatever is renamed at the same time. openat2 would do this in
 /// one call, but a sandbox may lack it.
 class Way {
  public:
@@ -81,8 +83,8 @@ class Way {
 
   const std::string& root_;
   const Links allowed_;
-  std::deque<std::string> names_;  // steps still to take
-  std::vector<fs::Fd> steps_;      // from the folder to the current step
+  std::deque<std::string> names_;  // components still to open
+  std::vector<fs::Fd> steps_;      // from the folder to the current directory
   int links_ = 0;
 };
 

@@ -23,14 +23,14 @@ struct HeldPath {
 };
 /// `path`: below `root`, with or without a slash before it.
 StatusOr<HeldPath> HoldBelow(const std::string& root, const std::string& path);
-/// Holds `path` without following links: a link at the end is held itself, a link on the way is
+/// Holds `path` without following links: a link at the end is held itself; a link before the end is
 /// PERMISSION_DENIED.
 StatusOr<HeldPath> HoldWithoutLinks(const std::string& root, const std::string& path);
 /// HoldBelow, or a fake.
 using PathHolder =
     std::function<StatusOr<HeldPath>(const std::string& root, const std::string& path)>;
 
-/// The whole file; RESOURCE_EXHAUSTED when it is longer than `max_bytes`.
+/// Reads the whole file; RESOURCE_EXHAUSTED if it is longer than `max_bytes`.
 StatusOr<std::string> ReadBelow(const std::string& root, const std::string& path,
                                 uint64_t max_bytes);
 

@@ -32,7 +32,7 @@ std::string PathOf(const PodSeen& seen, const std::string& id) {
 
 LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked) {
   const auto pod = PodOf(seen);
-  if (pod == nullptr) return Refused(400, "the pod's record cannot be read");
+  if (pod == nullptr) return Refused(400, "the pod's record is unreadable");
   if (FindContainer(*pod, asked.container) == Sort::kNone)
     return Refused(404, fmt::format("container \"{}\" not found in pod \"{}\"", asked.container,
                                     seen.desired->name()));

@@ -20,7 +20,7 @@ struct LogChoice {
 struct LogAsked {
   std::string container;
   bool previous = false;
-  std::string logs_dir;  // a path outside it is refused
+  std::string logs_dir;  // paths outside of this folder are refused
 };
 LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked);
 

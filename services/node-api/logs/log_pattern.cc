@@ -12,9 +12,9 @@ namespace splitlet::node_api {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 1024, kMaxDepth = 32;
-constexpr uint64_t kMaxRepeats = 1000;  // counts within counts multiply; as in Go
+constexpr uint64_t kMaxRepeats = 1000;  // nested counts multiply; as in Go
 
-/// The cost of an expression that may be repeated.
+/// Cost of an expression that may be repeated.
 struct Cost {
   uint64_t repeats = 1;    // the highest count inside
   bool unbounded = false;  // '*', '+' or "{2,}" is inside
@@ -77,12 +77,12 @@ class PatternReader {
   /// Capturing groups, non-capturing groups, and groups with flags. RE2 also has named groups.
   void OpenGroup() {
     if (groups_.size() > kMaxDepth) return Costly("groups are nested too deeply");
-    if (Skip("*")) return Costly("(* is not taken");
+    if (Skip("*")) return Costly("(* is not supported");
     if (Skip("?")) {
       const size_t flags = std::min(rest_.find_first_not_of("imsU-"), rest_.size());
       const std::string_view after = rest_.substr(flags);
       if (!after.starts_with(':') && !after.starts_with(')'))
-        return Costly("of groups only (...), (?:...) and flags like (?i) are taken");
+        return Costly("only groups (...), (?:...) and flags like (?i) are supported");
       rest_.remove_prefix(flags);
       if (Skip(")")) return last_.reset();
       Skip(":");
@@ -99,7 +99,7 @@ class PatternReader {
     Settle();
   }
 
-  /// "[]a]", "[^]a]", "[[:alpha:]]": a bracket that comes first is one of the class.
+  /// A leading bracket belongs to the class: "[]a]", "[^]a]", "[[:alpha:]]".
   void ReadClass() {
     Skip("^");
     bool first = true;
@@ -122,8 +122,8 @@ class PatternReader {
     if (rest_.empty()) return Broken("it ends with a \\");
     const char c = Next();
     if ((c >= '1' && c <= '9') || c == 'g' || c == 'k')
-      return Costly("references to groups are not taken");
-    if (c == 'Q') {  // all up to \E is as it stands
+      return Costly("references to groups are not supported");
+    if (c == 'Q') {  // literal text up to \E
       const size_t end = rest_.find("\\E");
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 2);
     }
@@ -131,7 +131,7 @@ class PatternReader {
     Settle();
   }
 
-  /// "2}", "2,}", "2,5}" or ",5}" after the brace; none: the brace is one of the text.
+  /// Parses "2}", "2,}", "2,5}" or ",5}" after a brace; nullopt: the brace is literal.
   std::optional<Repeat> ReadCounts() {
     const size_t end = rest_.find('}');
     if (end == std::string_view::npos) return std::nullopt;
@@ -147,7 +147,7 @@ class PatternReader {
   static bool IsNumber(std::string_view text) {
     return std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   }
-  /// No more than one too many.
+  /// Stops at one above the limit.
   static uint64_t ValueOf(std::string_view digits) {
     uint64_t value = 0;
     for (const char c : digits)
@@ -159,14 +159,14 @@ class PatternReader {
     if (!last_) return Broken("a repeat has nothing before it");
     Cost cost = *last_;
     if (repeat.unbounded && cost.unbounded)
-      return Costly("a repeat without end within another takes too long");
+      return Costly("an unbounded repeat inside another one takes too long");
     cost.repeats *= repeat.count;
     if (cost.repeats > kMaxRepeats)
-      return Costly(fmt::format("counts within each other come to more than {}", kMaxRepeats));
+      return Costly(fmt::format("nested counts multiply to more than {}", kMaxRepeats));
     cost.unbounded = cost.unbounded || repeat.unbounded;
     groups_.back().Add(cost);
     last_.reset();
-    if (!Skip("?")) Skip("+");  // as few as possible; without giving back
+    if (!Skip("?")) Skip("+");  // non-greedy or possessive
   }
 
   void Settle() {
@@ -174,8 +174,8 @@ class PatternReader {
   }
 
   std::string_view rest_;
-  std::vector<Cost> groups_ = std::vector<Cost>(1);  // those that are open; the first is the whole
-  std::optional<Cost> last_;                         // what a repeat would be of
+  std::vector<Cost> groups_ = std::vector<Cost>(1);  // open groups; the first is the whole pattern
+  std::optional<Cost> last_;                         // the expression that a repeat would apply to
   PatternProblem problem_;
 };
 
@@ -184,7 +184,8 @@ class PatternReader {
 PatternProblem FindPatternProblem(std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes)
     return {.costly = true, .why = fmt::format("it is longer than {} bytes", kMaxPatternBytes)};
-  if (pattern.find('\0') != std::string_view::npos) return {.costly = false, .why = "it has a NUL"};
+  if (pattern.find('\0') != std::string_view::npos)
+    return {.costly = false, .why = "contains a NUL"};
   return PatternReader(pattern).Read();
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// Finds patterns for the journal whose search costs far more than their length. Reads each in one
-/// pass, without compiling it. Accepts a kubelet's language of patterns, within bounds.
+/// Refuses patterns for the journal whose search costs far more than their length. It parses each
+/// in one pass, without compiling it. Accepts a kubelet's language of patterns, within bounds.
 /// Threads: any.
-/// Errors:  as a text for the answer.
+/// Errors:  as text for the answer.
 /// Source:  docs/behaviour/node-api.md, "Logs of the node"; Go's regexp/syntax.
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace splitlet::node_api {
 
 struct PatternProblem {
-  bool costly = false;  // a pattern, but one that is refused; else it is none
-  std::string why;      // empty: it is taken
+  bool costly = false;  // true: a valid pattern that costs too much; false: invalid
+  std::string why;      // empty: accepted
 };
 PatternProblem FindPatternProblem(std::string_view pattern);
 

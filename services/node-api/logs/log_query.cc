@@ -11,7 +11,7 @@ namespace {
 
 struct Number {
   bool broken = false;
-  std::optional<int64_t> value;  // none: not given
+  std::optional<int64_t> value;  // nullopt: not given
 };
 
 Number NumberOf(const std::optional<std::string>& text) {
@@ -50,17 +50,19 @@ LogQuery ReadLogQuery(const Query& query, WallTime now) {
   if (tail.value.value_or(0) < 0 || limit.value.value_or(1) < 1 || since.value.value_or(1) < 1 ||
       (since.value && !since_time.empty()))
     return Invalid();
-  // stdout and stderr are not separated: the kubelet's gate for that is off by default.
+  // stdout and stderr are not separated, because the kubelet's gate for that is off by default.
   if (const std::string stream = query.Get("stream"); !stream.empty() && stream != "All")
-    return {
-        .refusal = TextReply(400, "stream: only All is served"), .options = {}, .previous = false};
+    return {.refusal = TextReply(400, "stream: only All is supported"),
+            .options = {},
+            .previous = false};
   LogQuery read{
       .refusal = std::nullopt,
       .options = {.follow = query.IsSet("follow"), .timestamps = query.IsSet("timestamps")},
       .previous = query.IsSet("previous")};
   if (tail.value) read.options.tail_lines = static_cast<uint64_t>(*tail.value);
   if (limit.value) read.options.limit_bytes = static_cast<uint64_t>(*limit.value);
-  constexpr int64_t kMostSeconds = 100LL * 366 * 24 * 3600;  // more would leave the clock's range
+  // a larger value would leave the clock's range
+  constexpr int64_t kMostSeconds = 100LL * 366 * 24 * 3600;
   if (since.value)
     read.options.since = now - std::chrono::seconds{std::min(*since.value, kMostSeconds)};
   if (!since_time.empty())

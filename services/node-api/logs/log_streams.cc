@@ -14,7 +14,7 @@ struct Out {
   size_t piece = 0;  // bytes
 };
 
-/// Sends a piece, or the rest. While one piece is sent, two more may wait.
+/// Sends a piece, or the last one. While one piece is being sent, two more may wait.
 Status ToStream(Out out, std::string_view bytes) {
   if (!out.stream.WaitForRoom(2 * out.piece) || !out.stream.Write(bytes))
     return Cancelled("the client is gone");
@@ -32,7 +32,7 @@ Status CopyFile(logs::LogFiles& files, const std::string& path, Out out) {
   }
 }
 
-/// Gathers short lines, since each write is a chunk of its own.
+/// Gathers short lines, because each write is a chunk of its own.
 class Gathered {
  public:
   explicit Gathered(Out out) : out_(out) {}
@@ -52,11 +52,11 @@ class Gathered {
   std::string bytes_;
 };
 
-/// Sends what is gathered before it waits for more.
+/// Sends gathered bytes before waiting for more.
 class FlushingWatch final : public logs::LogWatch {
  public:
   FlushingWatch(Gathered& gathered, logs::LogWatch& watch) : gathered_(gathered), watch_(watch) {}
-  /// After a failed Flush the reader finds out by itself that the client is gone.
+  /// After a failed Flush the reader notices by itself that the client has left.
   bool Wait() override { return !gathered_.Flush().ok() || watch_.Wait(); }
 
  private:
@@ -64,7 +64,7 @@ class FlushingWatch final : public logs::LogWatch {
   logs::LogWatch& watch_;
 };
 
-/// The head is sent already, so the text of an error ends the body.
+/// The head is already sent, so the error's text ends the body.
 void End(https::Stream& out, const Status& status) {
   if (!status.ok() && status.code() != StatusCode::kCancelled) out.Write(Message(status) + "\n");
   out.End();

@@ -1,7 +1,6 @@
 #pragma once
 
-/// Streams files to clients: logs of containers, also while they are written, and files of the
-/// node.
+/// Streams files to clients: logs of containers, which it can follow, and files of the node.
 /// In:    allowed requests; the runtime's state of containers whose logs are followed.
 /// Owns:  the streams, and the container of each.
 /// Out:   chunks; each stream has a strand of its own.
@@ -28,16 +27,18 @@ class LogStreams {
  public:
   struct Deps {
     exec::EventLoop& loop;
-    exec::Strands& strands;  // for streams only: one that follows keeps its thread for hours
-    std::shared_ptr<logs::LogFiles> files;  // of the node
-    /// The files that the log of this container may be in.
+    exec::Strands& strands;  // for streams only, because a following stream keeps its thread for
+                             // hours
+    std::shared_ptr<logs::LogFiles> files;  // log files of the node
+    /// Folders in which the log of this container may be.
     std::function<std::shared_ptr<logs::LogFiles>(const std::string& container_id)> container_files;
     std::function<std::unique_ptr<logs::LogWatch>(const std::string& path)> watch;
   };
-  static constexpr size_t kMaxStreams = 256;  // each takes a thread while it lasts
-  static constexpr size_t kMaxOfPod = 64;     // the owner of one pod cannot take all streams
+  static constexpr size_t kMaxStreams = 256;  // each stream takes a thread
+  static constexpr size_t kMaxOfPod = 64;     // so that the owner of one pod cannot use up all
+                                              // streams
   /// A stream holds at most six pieces for a client that does not read. Large pieces need fewer
-  /// turns of the reader and the sender, so the first streams have them.
+  /// switches between reader and sender, so the first streams get them.
   static constexpr size_t kLargePiece = 128 << 10, kPiece = 32 << 10;  // bytes
   static constexpr size_t kLargeStreams = 16;
 
@@ -48,13 +49,13 @@ class LogStreams {
   struct Wanted {
     std::string path;
     logs::LogOptions options;
-    std::string uid, container_id;  // of the pod; finds out when the container ends
-    bool running = false;           // when the request came
+    std::string uid, container_id;  // UID of the pod, to notice when the container ends
+    bool running = false;           // at the time of the request
   };
   void ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder);
-  /// A whole file of the node, as it is.
+  /// A whole file of the node, unchanged.
   void ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder);
-  /// The view `runtime` changed: containers of followed logs may have ended.
+  /// Called when the view `runtime` changed: containers of followed logs may have ended.
   void OnRuntime(const PodViews& views);
   /// Cancels all streams.
   void Stop();

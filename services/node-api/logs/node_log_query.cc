@@ -33,7 +33,7 @@ bool IsServiceName(std::string_view name) {
          });
 }
 
-/// False: the value is no whole number.
+/// False: the value is not a whole number.
 bool ReadNumber(const Query& query, const char* key, std::optional<int64_t>& number) {
   const auto text = query.Find(key);
   if (!text) return true;
@@ -53,7 +53,7 @@ bool ReadTime(const Query& query, const char* key, std::optional<int64_t>& time)
   return true;
 }
 
-/// The problem of a query that could be parsed; empty: none.
+/// The problem of a parsed query; empty: none.
 std::string ProblemOf(const NodeLogQuery& query) {
   if (query.services.empty() && query.files.empty())
     return "query cannot be empty when options are specified";
@@ -72,14 +72,15 @@ std::string ProblemOf(const NodeLogQuery& query) {
   return "";
 }
 
-/// "2026-1-2 3:4:5", as journalctl reads it.
+/// "2026-1-2 3:4:5", as journalctl parses it.
 std::string JournalTime(int64_t ns) {
   const std::tm t = fmt::gmtime(static_cast<std::time_t>(ns / 1'000'000'000));
   return fmt::format("{}-{}-{} {}:{}:{}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
                      t.tm_min, t.tm_sec);
 }
 
-/// The answer is both outputs, whatever the exit code; or a line that says why there is none.
+/// The answer contains both outputs, whatever the exit code; or a line with the reason of the
+/// failure.
 std::string AskJournal(const NodeLogSources& from, std::vector<std::string> argv) {
   auto printed = from.run({.argv = std::move(argv),
                            .env = {},

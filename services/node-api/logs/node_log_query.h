@@ -19,14 +19,14 @@ namespace splitlet::node_api {
 
 struct NodeLogQuery {
   std::vector<std::string> services, files;
-  std::optional<int64_t> since_ns, until_ns;  // since the epoch
+  std::optional<int64_t> since_ns, until_ns;  // in ns since the epoch
   std::optional<int64_t> tail_lines, boot;
   std::string pattern;
   bool has_options() const;
 };
 
 struct NodeLogAsked {
-  bool any = false;  // false: the request is for the file server
+  bool any = false;  // false: not a query, but a request for the file server
   std::optional<https::Answer> refusal;
   NodeLogQuery query;
 };
@@ -42,7 +42,8 @@ struct NodeLogSources {
   std::string folder;  // "/var/log"
 };
 inline constexpr Duration kNodeLogLimit = std::chrono::seconds{30};
-inline constexpr uint64_t kNodeLogBytes = 8u << 20;  // of an answer; above it an error text
+inline constexpr uint64_t kNodeLogBytes = 8u << 20;  // limit of an answer; above it an error text
+                                                     // follows
 https::Answer RunNodeLogQuery(const NodeLogSources& from, const NodeLogQuery& query);
 
 }  // namespace splitlet::node_api

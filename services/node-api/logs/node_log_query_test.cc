@@ -17,7 +17,7 @@ TEST(NodeLogQuery, WhatIsRefused) {
   const struct {
     const char* name;
     const char* query;
-    int code;  // 0: it is taken
+    int code;  // 0: accepted
   } kCases[] = {
       {"a service", "query=kubelet", 0},
       {"four services", "query=a&query=b&query=c&query=d", 0},
@@ -59,7 +59,7 @@ TEST(NodeLogQuery, WhatIsRefused) {
 TEST(NodeLogQuery, APatternThatCostsMoreThanItsLengthSaysIsRefused) {
   const struct {
     const char* pattern;
-    const char* why;  // empty: it is taken
+    const char* why;  // empty: accepted
   } kCases[] = {
       {"error|warning", ""},
       {"^[0-9]{1,3}(\\.[0-9]{1,3}){3}$", ""},
@@ -71,15 +71,15 @@ TEST(NodeLogQuery, APatternThatCostsMoreThanItsLengthSaysIsRefused) {
       {"a{b}{", ""},
       {"\\Q(a+)+\\E", ""},
       {"a+?b{2,}?", ""},
-      {"(.{1,30000})", "too costly: counts within each other come to more than 1000"},
-      {"(((a{100}){100}){100}){3}", "too costly: counts within each other come to more than 1000"},
-      {"a{99999999999999999999}", "too costly: counts within each other come to more than 1000"},
-      {"(a+)+b", "too costly: a repeat without end within another takes too long"},
-      {"((a|b)*c?){2,}", "too costly: a repeat without end within another takes too long"},
-      {"(a)\\1", "too costly: references to groups are not taken"},
-      {"(?R)", "too costly: of groups only"},
-      {"(?=a)", "too costly: of groups only"},
-      {"(*NO_JIT)a", "too costly: (* is not taken"},
+      {"(.{1,30000})", "too costly: nested counts multiply to more than 1000"},
+      {"(((a{100}){100}){100}){3}", "too costly: nested counts multiply to more than 1000"},
+      {"a{99999999999999999999}", "too costly: nested counts multiply to more than 1000"},
+      {"(a+)+b", "too costly: an unbounded repeat inside another one takes too long"},
+      {"((a|b)*c?){2,}", "too costly: an unbounded repeat inside another one takes too long"},
+      {"(a)\\1", "too costly: references to groups are not supported"},
+      {"(?R)", "too costly: only groups"},
+      {"(?=a)", "too costly: only groups"},
+      {"(*NO_JIT)a", "too costly: (* is not supported"},
       {"(", "invalid: a ( has no )"},
       {"a)", "invalid: a ) has no ("},
       {"[a", "invalid: a [ has no ]"},

@@ -26,7 +26,7 @@ std::string Html(std::string_view text) {
   return out;
 }
 
-/// The name, escaped for a link from the folder's page.
+/// The name, escaped for a link on the folder's page.
 std::string LinkTo(std::string_view name) {
   std::string out;
   for (const unsigned char c : name) {

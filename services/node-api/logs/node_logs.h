@@ -1,6 +1,6 @@
 #pragma once
 
-/// Files below the node's folder of logs, as Go's server of static files shows them.
+/// Serves files below the node's log folder like Go's static file server.
 /// Threads: a strand; blocks on the disk.
 /// Errors: as answers.
 /// Source: docs/behaviour/node-api.md, "Logs of the node".
@@ -16,8 +16,8 @@
 namespace splitlet::node_api {
 
 struct NodeLog {
-  std::optional<https::Answer> answer;  // a folder's list, or an error
-  HeldPath file;                        // without `answer`: the file to send
+  std::optional<https::Answer> answer;  // a folder's page, or an error
+  HeldPath file;                        // if `answer` is empty: the file to send
 };
 /// `path`: decoded, "/logs/...".
 NodeLog FindNodeLog(fs::FileSystem& files, const PathHolder& hold, const std::string& folder,

@@ -17,7 +17,7 @@ struct Subject {
   int64_t started_at_ns = 0;
 };
 
-/// Every label, empty where it does not apply.
+/// Every label; empty if it does not apply.
 MetricLabels LabelsOf(const PodUse* pod, const ContainerUse* container,
                       const CadvisorUsage& usage) {
   return {{"container", container == nullptr ? "" : container->name},
@@ -33,7 +33,7 @@ MetricLabels With(MetricLabels labels, const char* name, std::string value) {
   return labels;
 }
 
-/// A pod without a cgroup of its own has no series: a sum is not the usage of a cgroup.
+/// A pod without a cgroup has no series, because a sum is not the usage of a cgroup.
 std::vector<Subject> SubjectsOf(const v1::NodeStatsReply& reply, const CadvisorUsage& node,
                                 const std::vector<PodUse>& pods) {
   std::vector<Subject> all;
@@ -62,8 +62,8 @@ struct Series {
   bool (CadvisorUsage::*has)() const;
   uint64_t (CadvisorUsage::*get)() const;
   double unit = 1;
-  std::pair<const char*, const char*> label = {};  // beside those of all
-  bool zero_without = false;                       // what has no limit has 0
+  std::pair<const char*, const char*> label = {};  // labels in addition to the common ones
+  bool zero_without = false;                       // 0 for objects without a limit
 };
 
 constexpr double kNanos = 1e-9;
@@ -281,7 +281,7 @@ struct Pressure {
   const char* help;
   bool (CadvisorUsage::*has)() const;
   const v1::PressureStats& (CadvisorUsage::*get)() const;
-  bool all;  // stalled: all tasks wait, not some
+  bool all;  // true: all tasks stalled; false: some
 };
 constexpr Pressure kPressure[] = {
     {.name = "container_pressure_cpu_stalled_seconds_total",
@@ -369,8 +369,8 @@ void WriteOperations(MetricsWriter& out, const std::vector<Subject>& subjects) {
       }
 }
 
-/// Only the bytes that a container has written: with containerd no kubelet reports the size of the
-/// layer's file system.
+/// Only the bytes that a container has written, because with containerd a kubelet does not report
+/// the size of the layer's file system.
 void WriteDisks(MetricsWriter& out, const std::vector<Subject>& subjects,
                 const std::vector<PodUse>& pods) {
   WriteOperations(out, subjects);

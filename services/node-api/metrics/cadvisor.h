@@ -13,8 +13,8 @@ namespace splitlet::node_api {
 
 struct MachineLabels {
   std::string machine_id, system_uuid, boot_id;
-  int64_t cpus = 0, cores = 0, sockets = 0;            // 0: not known
-  std::string kernel_version, os_image, version = {};  // of the machine; of splitlet
+  int64_t cpus = 0, cores = 0, sockets = 0;            // 0: unknown
+  std::string kernel_version, os_image, version = {};  // versions of the machine, and of splitlet
 };
 std::string CadvisorMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods,
                             const MachineLabels& machine);

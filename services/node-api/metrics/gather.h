@@ -1,12 +1,12 @@
 #pragma once
 
-/// Asks all processes for their metrics at the same time, each for at most a second.
+/// Scrapes the metrics of all processes at the same time, each for at most a second.
 /// In:    requests for metrics.
 /// Owns:  the gathering under way; requests that come during it share its result.
 /// Out:   scrapes of the processes.
 /// Killed at any line: the scraper scrapes again.
 /// Threads: loop thread; for the source see MetricsSource.
-/// Errors: none: a process that does not answer is missing, and has splitlet_scrape_up 0.
+/// Errors: none: a process that does not answer is left out, and has splitlet_scrape_up 0.
 /// Source: docs/behaviour/node-api.md, "Metrics".
 
 #include <functional>
@@ -25,7 +25,7 @@ class MetricsSource {
  public:
   using Done = std::function<void(StatusOr<std::string> text)>;
   virtual ~MetricsSource() = default;
-  /// `done` once, from any thread, also before this returns.
+  /// Calls `done` once, from any thread, possibly before this returns.
   virtual void Ask(const std::string& process, const Deadline& deadline, Done done) = 0;
 };
 
@@ -36,8 +36,8 @@ class Gather {
     exec::EventLoop& loop;
     exec::Strands& strands;
     std::shared_ptr<MetricsSource> source;
-    std::vector<std::string> processes;  // without this one
-    std::function<std::string()> own;    // on the loop
+    std::vector<std::string> processes;  // without node-api
+    std::function<std::string()> own;    // called on the loop
     std::string own_name;
   };
   static constexpr Duration kLimit = std::chrono::seconds{1};
@@ -56,7 +56,7 @@ class Gather {
   Deps deps_;
   uint64_t round_ = 0;
   std::vector<Done> waiting_;
-  std::map<std::string, std::string> texts_;  // of the processes that have answered
+  std::map<std::string, std::string> texts_;  // metrics of the processes that have answered
   size_t missing_ = 0;
 };
 

@@ -52,7 +52,7 @@ std::string WithProcess(std::string_view series, const std::string& process) {
          std::string(labels);
 }
 
-/// The series only grows until its process restarts.
+/// True if the series only grows until its process restarts.
 bool IsSummable(std::string_view type, std::string_view name) {
   if (type == "summary") return name.ends_with("_sum") || name.ends_with("_count");
   return type == "counter" || type == "histogram";
@@ -60,7 +60,7 @@ bool IsSummable(std::string_view type, std::string_view name) {
 
 }  // namespace
 
-/// "name" for the series "name_bucket" of a histogram.
+/// The name "name" for a histogram's series "name_bucket".
 std::string MetricsMerger::FamilyOf(std::string_view name) const {
   if (families_.contains(std::string(name))) return std::string(name);
   for (const std::string_view ending : {"_bucket", "_sum", "_count"}) {

@@ -114,7 +114,7 @@ TEST(MergedSums, ASeriesThatANewLifeHasNotYetIsKept) {
               HasSubstr("c{code=\"404\"} 15\n"));
 }
 
-// Bucket by bucket, a process that counts more after its restart would not be noticed.
+// Bucket by bucket, a restarted process with higher counts would not be noticed.
 TEST(MergedSums, AHistogramStaysOne) {
   const auto text = [](int started, int low, int all) {
     return fmt::format(

@@ -20,7 +20,7 @@ using MetricLabels = std::vector<std::pair<const char*, std::string>>;
 class MetricsWriter {
  public:
   explicit MetricsWriter(int64_t at_ns) : at_(fmt::format(" {}", at_ns / 1'000'000)) {}
-  /// The heading comes with the first sample: a family without one is not shown.
+  /// The heading precedes the first sample, so a family without samples is not shown.
   void Family(const char* name, const char* type, const char* help) {
     name_ = name;
     heading_ = fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);

@@ -66,10 +66,10 @@ StatusOr<std::string> CheckedAddress(const std::string& process, const std::stri
   const std::string host = address.substr(0, address.rfind(':'));
   const bool six = host == "[::1]" || host == "[::]";
   if (port == 0 || (!six && host != "0.0.0.0" && !host.starts_with("127.")))
-    return PermissionDenied("{} is no port of this machine alone", address);
+    return PermissionDenied("{} is not a loopback port of this machine", address);
   const ProcessRow* const row = FindProcess(process);
   if (fixed_ports && row != nullptr && port != row->port)
-    return PermissionDenied("{} is not its port, {}", address, row->port);
+    return PermissionDenied("{} is not the process's port, {}", address, row->port);
   return fmt::format("{}:{}", six ? "[::1]" : "127.0.0.1", port);
 }
 

@@ -9,7 +9,7 @@ TEST(ProcessMetrics, AProcessIsAskedOnLoopbackAtItsOwnPort) {
   const struct {
     const char* address;
     bool fixed_ports;
-    const char* want;  // empty: no process is asked
+    const char* want;  // empty: no process is scraped
   } kCases[] = {
       {"127.0.0.1:40123", false, "127.0.0.1:40123"},
       {"127.0.0.1:10274", true, "127.0.0.1:10274"},

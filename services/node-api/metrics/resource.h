@@ -12,7 +12,7 @@
 namespace splitlet::node_api {
 
 std::string ResourceMetrics(const StatsSnapshot& stats, const std::vector<PodUse>& pods);
-/// The answer when gc gives no stats.
+/// The answer if gc returns no stats.
 std::string ResourceError();
 
 }  // namespace splitlet::node_api

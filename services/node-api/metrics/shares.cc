@@ -49,7 +49,7 @@ void Shares::ForgetAbsent(Process& process) {
   size_t absent = 0;
   for (auto share = process.shares.begin(); share != process.shares.end();) {
     if (share->shown || (IsSummed(share->family) && ++absent <= kMaxAbsent)) {
-      // A series that comes back counts from 0 again.
+      // A returning series counts from 0 again.
       if (!share->shown) share->before += std::exchange(share->last, 0);
       ++share;
       continue;

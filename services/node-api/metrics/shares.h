@@ -1,9 +1,9 @@
 #pragma once
 
-/// Each process's share of summed counters, kept so that a sum never goes down: a process that does
-/// not answer keeps its share, and a restarted process adds to it.
-/// Owns:    the last value of each series of each process that ever answered. Series missing from
-///          the last answer are kept only for summed families, and a bounded number.
+/// Each process's share of summed counters, so that a sum never goes down. A process that does not
+/// answer keeps its share, and a restarted process adds to its share.
+/// Owns:    the last value of each series of each process that ever answered. Series
+///          missing from the last answer are kept only for summed families, up to a limit.
 /// Threads: one at a time.
 /// Errors:  none.
 /// Source:  docs/metrics.md, "node-api".
@@ -30,13 +30,13 @@ class Shares {
     double value = 0;
   };
   struct Answer {
-    std::optional<double> started_at;  // Unix time; a new value: the process has restarted
+    std::optional<double> started_at;  // Unix time; a new value means a restart of the process
     std::vector<Sample> samples;       // series that only grow
   };
-  /// At most so many series that are missing from a process's answer are kept; the latest go first.
+  /// Limit of kept series that are missing from a process's answer; the latest are dropped first.
   static constexpr size_t kMaxAbsent = 10'000;
 
-  /// Takes a round, by process; a process that is missing has not answered.
+  /// Takes the answers of a round, by process; a missing process has not answered.
   void Take(const std::map<std::string, Answer>& answers);
 
   using Visit =
@@ -49,13 +49,13 @@ class Shares {
     std::string series, family;
     double before = 0;  // sum over earlier starts of the process
     double last = 0;
-    bool shown = true;  // is in the last answer
+    bool shown = true;  // true: in the last answer
     double value() const { return before + last; }
   };
   struct Process {
     bool answered = false;
     std::optional<double> started_at;
-    std::list<Share> shares;                                           // as they came
+    std::list<Share> shares;                                           // in the order of arrival
     std::map<std::string_view, std::list<Share>::iterator> by_series;  // views into the list
   };
   bool IsSummed(const std::string& family) const;

@@ -15,7 +15,7 @@ namespace {
 
 using config::KubeletConfig;
 
-/// Fields that have no effect here: splitlet does what a kubelet does by default.
+/// Fields without effect here, because splitlet behaves like a kubelet's default.
 struct Constant {
   std::string_view key, json;
 };
@@ -192,7 +192,7 @@ void WritePods(JsonObject& out, const KubeletConfig& file, const FileFields& fie
   namespaces.Number("idsPerPod", file.user_namespace_ids_per_pod);
 }
 
-/// "none" without cgroups of pods.
+/// "none" if pods have no cgroups.
 std::vector<std::string> EnforcedBy(const KubeletConfig& file, bool has_pod_cgroups) {
   using Enforced = KubeletConfig::ReservedCgroup::Enforced;
   std::vector<std::string> kinds;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The answer of /configz: the settings in force, as a KubeletConfiguration. Empty fields are left
+/// The answer of /configz: the effective settings, as a KubeletConfiguration. Empty fields are left
 /// out where a kubelet's JSON leaves them out.
 /// Threads: any; nothing fails.
 /// Source: docs/behaviour/node-api.md, "configz".

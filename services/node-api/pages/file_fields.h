@@ -3,7 +3,7 @@
 /// Fields of a KubeletConfiguration that only node-api reads: two handlers, and fields that only
 /// /configz shows.
 /// Threads: any; pure.
-/// Errors:  INVALID_ARGUMENT for a text that is no YAML. KubeletConfig::Load checks the rest.
+/// Errors:  INVALID_ARGUMENT for a text that is not YAML. KubeletConfig::Load checks the rest.
 /// Source:  docs/behaviour/node-api.md, "configz".
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct FileFields {
   Duration volume_stats_period = config::kVolumeStatsPeriod;
   config::MemoryQos memory_qos;
 };
-/// `content` empty: the defaults.
+/// An empty `content` gives the defaults.
 StatusOr<FileFields> ReadFileFields(const std::string& content);
 
 }  // namespace splitlet::node_api

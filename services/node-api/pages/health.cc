@@ -32,7 +32,7 @@ std::vector<HealthChecks::Check> HealthChecks::RunChecks() const {
   const Duration silent = deps_.clock.Now() - sync_loop_healthy_at_;
   std::string sync_loop;
   if (silent > limit_)
-    sync_loop = fmt::format("sync Loop took longer than expected: {}s without a sign of it: {}",
+    sync_loop = fmt::format("sync Loop took longer than expected: {}s without a healthy report: {}",
                             std::chrono::duration_cast<std::chrono::seconds>(silent).count(),
                             sync_loop_problem_);
   return {{"ping", ""}, {"log", ""}, {"syncloop", sync_loop}, {"device-plugin", ""}};

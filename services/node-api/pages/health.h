@@ -5,7 +5,7 @@
 /// Owns:  when sync-loop last reported healthy; counts of check results.
 /// Out:   calls to sync-loop.
 /// Killed at any line: the next start counts from 0.
-/// Threads: loop thread; sync-loop is asked on a strand.
+/// Threads: loop thread; calls to sync-loop on a strand.
 /// Errors: a failed check, with the reason.
 /// Source: docs/behaviour/node-api.md, "healthz".
 
@@ -32,7 +32,7 @@ class HealthChecks {
     exec::EventLoop& loop;
     exec::Strands& strands;
     const Log& log;
-    std::function<Status(const Deadline& deadline)> ask_sync_loop;  // on a strand
+    std::function<Status(const Deadline& deadline)> ask_sync_loop;  // called on a strand
   };
   static constexpr Duration kPeriod = std::chrono::seconds{10}, kAskLimit = std::chrono::seconds{5};
 
@@ -45,12 +45,12 @@ class HealthChecks {
   https::Answer Answer(const std::string& path, const Query& query, Surface surface);
   /// kubernetes_healthcheck and kubernetes_healthchecks_total.
   std::string Metrics() const;
-  /// Sets the counts back to 0.
+  /// Resets the counts to 0.
   void ResetMetrics();
 
  private:
   struct Check {
-    std::string name, problem;  // problem empty: passed
+    std::string name, problem;  // problem: empty if the check passed
   };
   std::vector<Check> RunChecks() const;
   https::Answer AnswerAll(const std::vector<Check>& checks, const Query& query);
@@ -61,8 +61,9 @@ class HealthChecks {
   Clock::Time sync_loop_healthy_at_;
   bool asking_ = false;
   std::string sync_loop_problem_;
-  std::map<std::string, std::pair<uint64_t, uint64_t>> counts_;  // name -> passed, failed
-  std::map<std::string, bool> last_;                             // name -> passed
+  // check -> number of passed and failed results
+  std::map<std::string, std::pair<uint64_t, uint64_t>> counts_;
+  std::map<std::string, bool> last_;  // check -> passed last time
   exec::Periodic timer_;
 };
 

@@ -40,7 +40,7 @@ class RpcLevelTarget final : public LevelTarget {
   const FindPeer peer_;
 };
 
-/// A number of 32 bits, as Go parses it.
+/// A 32-bit number, as Go parses it.
 std::optional<int32_t> ReadVerbosity(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int32_t verbosity = 0;
@@ -62,7 +62,7 @@ void LogLevels::Serve(const https::Request& request, std::shared_ptr<https::Resp
   const auto verbosity = ReadVerbosity(request.body);
   if (!verbosity)
     return responder->Send(
-        TextReply(400, "failed set klog.logging.verbosity: the body is not a number of 32 bits"));
+        TextReply(400, "failed set klog.logging.verbosity: the body is not a 32-bit number"));
   if (waiting_ >= kMaxWaiting)
     return responder->Send(TextReply(429, "too many requests to set the log level"));
   ++waiting_;

@@ -28,7 +28,7 @@ class Channel;
 
 namespace splitlet::node_api {
 
-/// The processes as node-api calls them.
+/// Calls to the processes for node-api.
 /// Threads: strands; calls block up to their deadline.
 class LevelTarget {
  public:
@@ -48,7 +48,7 @@ class LogLevels {
     std::shared_ptr<LevelTarget> target;
     std::vector<std::string> processes;
   };
-  static constexpr int kMaxWaiting = 4;  // requests under way
+  static constexpr int kMaxWaiting = 4;  // limit of requests in progress
 
   explicit LogLevels(Deps deps) : deps_(std::move(deps)) {}
   LogLevels(const LogLevels&) = delete;
@@ -58,8 +58,8 @@ class LogLevels {
 
  private:
   struct Asked {
-    std::string verbosity;  // as sent
-    size_t left = 0;        // processes that have not answered
+    std::string verbosity;  // as the client sent it
+    size_t left = 0;        // number of processes that have not answered
     std::vector<std::string> failed;
     std::shared_ptr<https::Responder> responder;
   };

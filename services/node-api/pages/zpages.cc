@@ -22,7 +22,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// Removes the part before `mark` from `text` and returns it.
+/// Cuts the part before `mark` off `text`, and returns it.
 std::string_view Cut(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const std::string_view part = text.substr(0, at);
@@ -30,7 +30,7 @@ std::string_view Cut(std::string_view& text, char mark) {
   return Trimmed(part);
 }
 
-/// The form that one media range of the header Accept stands for.
+/// The form that a media range of the header Accept selects.
 PageForm FormOf(std::string_view range, std::string_view kind) {
   const std::string_view type = Cut(range, ';');
   if (type == "*/*" || type == "text/*" || type == "text/plain") return {};

@@ -21,22 +21,22 @@ struct PageForm {
     kText,
     kJson,
     kYaml,
-    kNone,  // no form that is served
+    kNone,  // a form that is not served
   } kind = Kind::kText;
-  std::string version = {};  // of the object: "v1beta1"
+  std::string version = {};  // API version of the object: "v1beta1"
 };
-/// `kind`: "Flagz"; a client must name an object's kind, group and version.
+/// `kind`: "Flagz". For an object, a client must name its kind, group and version.
 PageForm ChooseForm(std::string_view accept, std::string_view kind);
 
 class ZPages {
  public:
   struct Contents {
     WallTime started_at;
-    std::string version;  // of the kubelet whose behaviour this node has: "1.36.0"
+    std::string version;  // version of the kubelet whose behaviour this node has: "1.36.0"
     std::map<std::string, std::string> flags;
     std::vector<std::string> paths;  // "/configz", sorted
   };
-  /// `seed` chooses the separator of the texts, so that no client parses them.
+  /// `seed` selects the separator in the text form, so that no client relies on it.
   ZPages(Contents contents, uint64_t seed) : contents_(std::move(contents)), seed_(seed) {}
 
   https::Answer Flagz(std::string_view accept) const;

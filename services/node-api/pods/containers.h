@@ -11,7 +11,7 @@ namespace splitlet::node_api {
 
 enum class Sort { kNone, kInit, kRegular, kEphemeral };
 Sort FindContainer(const kube::Pod& pod, const std::string& name);
-/// The container's spec says tty: its streams are a terminal.
+/// True if the container's spec sets tty, so that its streams are a terminal.
 bool HasTerminal(const kube::Pod& pod, const std::string& name);
 
 }  // namespace splitlet::node_api

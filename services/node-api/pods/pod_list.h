@@ -12,9 +12,9 @@
 
 namespace splitlet::node_api {
 
-/// A PodList; pods with an unreadable record are left out.
+/// A PodList; pods with unreadable records are left out.
 std::string PodListJson(const std::vector<PodSeen>& pods);
-/// Pods with running containers: identity, and names and images of those containers only.
+/// Pods with running containers: identity, and names and images of the running containers only.
 std::string RunningPodsJson(const std::vector<std::shared_ptr<const v1::RuntimeRecord>>& pods);
 
 }  // namespace splitlet::node_api

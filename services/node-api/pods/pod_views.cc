@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::node_api {
 namespace {
@@ -34,7 +35,7 @@ StatusOr<PodSeen> PodViews::Find(const std::string& name_space, const std::strin
     if (record == nullptr || record->name() != name || record->namespace_() != name_space ||
         record->state() == v1::DesiredRecord::MIRROR)
       return;
-    // A wanted pod comes before a removed one of the same name.
+    // A wanted pod wins over a removed one of the same name.
     if (found == nullptr || IsShown(*record)) found = record;
   });
   if (found == nullptr) return NotFound("pod does not exist");
@@ -50,9 +51,9 @@ std::vector<std::shared_ptr<const v1::RuntimeRecord>> PodViews::Runtime() const 
 }
 
 std::string PodViews::problem() const {
-  if (!views_.desired.was_live()) return "the list of pods has not come yet";
-  if (!views_.runtime.was_live()) return "the runtime's list has not come yet";
-  if (!views_.status.was_live()) return "the list of statuses has not come yet";
+  if (!views_.desired.was_live()) return "the list of pods has not arrived yet";
+  if (!views_.runtime.was_live()) return "the runtime's list has not arrived yet";
+  if (!views_.status.was_live()) return "the list of statuses has not arrived yet";
   return "";
 }
 
@@ -61,8 +62,9 @@ void PodViews::OnRuntime(std::function<void()> changed) {
 }
 
 std::shared_ptr<kube::Pod> PodOf(const PodSeen& seen) {
-  auto pod = std::make_shared<kube::Pod>();
-  if (!pod->ParseFromString(seen.desired->pod())) return nullptr;
+  auto parsed = kube::ParsePod(seen.desired->pod());
+  if (!parsed.ok()) return nullptr;
+  auto pod = std::make_shared<kube::Pod>(*std::move(parsed));
   if (seen.status != nullptr && seen.status->incarnation() == seen.desired->incarnation())
     if (kube::PodStatus status; status.ParseFromString(seen.status->status()))
       *pod->mutable_status() = std::move(status);

@@ -4,7 +4,7 @@
 /// In:    views desired, podstatus, runtime.
 /// Owns:  nothing.
 /// Threads: loop thread only.
-/// Errors: NOT_FOUND for a pod that is not of this node.
+/// Errors: NOT_FOUND for a pod of another node.
 /// Source: docs/behaviour/node-api.md, "Pods".
 
 #include <memory>
@@ -33,11 +33,11 @@ class PodViews {
   };
   explicit PodViews(Views views) : views_(std::move(views)) {}
 
-  /// All pods but removed ones and mirror pods.
+  /// All pods except removed ones and mirror pods.
   std::vector<PodSeen> All() const;
   StatusOr<PodSeen> Find(const std::string& name_space, const std::string& name) const;
   std::vector<std::shared_ptr<const v1::RuntimeRecord>> Runtime() const;
-  /// Why the views are not complete; empty: they are.
+  /// Why the views are not complete; empty: they are complete.
   std::string problem() const;
   /// Calls `changed` after each change of the view `runtime`.
   void OnRuntime(std::function<void()> changed);
@@ -50,7 +50,7 @@ class PodViews {
 /// The pod with its status; on any thread. Null: its record is unreadable.
 std::shared_ptr<kube::Pod> PodOf(const PodSeen& seen);
 
-/// Id of the newest running container of that name; empty: none runs.
+/// Id of the newest running container of this name; empty: none is running.
 std::string RunningContainer(const PodSeen& seen, const std::string& name);
 bool Runs(const v1::RuntimeRecord& record, const std::string& container_id);
 

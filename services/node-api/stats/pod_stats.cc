@@ -17,7 +17,7 @@ struct Index {
   std::map<std::string, const v1::PodStats*> pods;
 };
 
-/// A running container uses more than zero: zero means that the runtime does not report it.
+/// A running container uses more than zero, so zero means that the runtime reports nothing.
 v1::UsageStats UsageOf(const v1::ContainerStats& container) {
   if (container.has_usage()) return container.usage();
   v1::UsageStats usage;
@@ -46,8 +46,8 @@ std::optional<ContainerUse> UseOf(const v1::ContainerRecord& container, const In
   return use;
 }
 
-/// The memory available to a pod without a cgroup is that of its containers with a limit together;
-/// unknown without any limit.
+/// For a pod without a cgroup, available memory is the sum over its containers with limits; unknown
+/// without any limit.
 void AddAvailable(const PodUse& pod, v1::UsageStats& sum) {
   std::optional<uint64_t> available;
   for (const auto& container : pod.containers) {

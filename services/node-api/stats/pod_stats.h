@@ -18,7 +18,7 @@ namespace splitlet::node_api {
 struct ContainerUse {
   std::string name, id, image;
   int64_t started_at_ns = 0;
-  v1::UsageStats usage;  // of its cgroup, else as the runtime reports it
+  v1::UsageStats usage;  // from its cgroup, else from the runtime
   uint64_t layer_bytes = 0;
   std::optional<uint64_t> layer_inodes;
   std::optional<v1::LogStats> log;
@@ -27,18 +27,18 @@ struct ContainerUse {
 
 struct PodUse {
   std::string name_space, name, uid;
-  int64_t started_at_ns = 0;             // of its sandbox
-  std::vector<ContainerUse> containers;  // that run
-  v1::UsageStats usage;                  // of its cgroup, else the sum of its containers
+  int64_t started_at_ns = 0;             // start time of the sandbox
+  std::vector<ContainerUse> containers;  // the running containers
+  v1::UsageStats usage;                  // from its cgroup, else the sum of its containers
   std::optional<uint64_t> nano_cores;
-  v1::PodStats stats;  // network, volumes and the rest that gc reports
+  v1::PodStats stats;  // network, volumes and other values from gc
 };
 
 using RuntimeRecords = std::vector<std::shared_ptr<const v1::RuntimeRecord>>;
 /// Pods with a running container, sorted by name.
 std::vector<PodUse> UseOfPods(const StatsSnapshot& stats, const RuntimeRecords& records);
 
-/// The whole machine as if it were a cgroup, "/".
+/// The whole machine, as the cgroup "/".
 v1::UsageStats UsageOfNode(const v1::NodeUsageStats& node);
 
 /// Names of rates in StatsSnapshot.

@@ -45,7 +45,7 @@ std::map<std::string, uint64_t> UsageOf(const v1::NodeStatsReply& reply) {
   return usage;
 }
 
-/// A counter that went down has no rate: it belongs to another container now.
+/// A counter that went down belongs to another container now, so it has no rate.
 std::map<std::string, uint64_t> Rates(const v1::NodeStatsReply& before,
                                       const v1::NodeStatsReply& after) {
   std::map<std::string, uint64_t> rates;
@@ -71,7 +71,7 @@ std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
 void StatsCache::Start() {
   if (last_ != nullptr) return;
   Get([this](const auto& stats) {
-    asked_at_ = {};  // the base of rates only: a request gets newer stats
+    asked_at_ = {};  // a base for rates only, so a request fetches newer stats
     if (!stats.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
   });
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Usage of the node and its containers, asked of gc at most once in 5 s.
+/// Usage of the node and its containers, fetched from gc at most once in 5 s.
 /// In:    requests for stats.
 /// Owns:  the last answer; CPU rates from the last two.
 /// Out:   calls to gc, one at a time, on a strand.
-/// Killed at any line: the next start asks gc again, once immediately, so that the first request
-///        already gets rates.
+/// Killed at any line: the next start fetches stats immediately, so that the first request already
+/// gets rates.
 /// Threads: loop thread; the source on a strand.
 /// Errors: those of the call.
 /// Source: docs/behaviour/node-api.md, "Figures".
@@ -30,7 +30,7 @@ namespace splitlet::node_api {
 class StatsSource {
  public:
   virtual ~StatsSource() = default;
-  /// On a strand. `details`: see NodeStatsRequest.
+  /// Called on a strand. `details`: see NodeStatsRequest.
   virtual StatusOr<v1::NodeStatsReply> Get(bool details, const Deadline& deadline) = 0;
 };
 std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
@@ -58,7 +58,7 @@ class StatsCache {
   StatsCache& operator=(const StatsCache&) = delete;
 
   using Done = std::function<void(const StatusOr<std::shared_ptr<const StatsSnapshot>>& stats)>;
-  /// Asks gc once as the base of rates; again every 5 s while gc does not answer.
+  /// Fetches stats once as the base of rates; repeated every 5 s while gc does not answer.
   void Start();
   void Get(Done done);
 
@@ -67,7 +67,7 @@ class StatsCache {
 
   Deps deps_;
   std::shared_ptr<const StatsSnapshot> last_;
-  Clock::Time asked_at_;  // none: last_ is only the base of rates
+  Clock::Time asked_at_;  // unset: last_ is only a base for rates
   std::vector<Done> waiting_;
 };
 

@@ -66,7 +66,7 @@ TEST_F(StatsTest, Summary) {
   const std::string reduced = Text({.target = "/stats/summary?only_cpu_and_memory=true"});
   EXPECT_THAT(reduced, AllOf(HasSubstr(R"("cpu":)"), Not(HasSubstr(R"("fs":)")),
                              Not(HasSubstr("rootfs")), Not(HasSubstr("rlimit"))));
-  EXPECT_EQ(stats->calls, 2);  // that of the start, and one that serves both
+  EXPECT_EQ(stats->calls, 2);  // one call at the start, and one for both requests
 }
 
 TEST_F(StatsTest, TheFirstStatsHaveRatesSinceTheStart) {

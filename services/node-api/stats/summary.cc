@@ -122,12 +122,12 @@ void WriteFs(kube::JsonWriter& writer, int64_t at, const v1::FsStats& fs) {
 
 struct Share {
   int64_t at = 0;
-  const v1::FsStats* fs = nullptr;  // null: not known
+  const v1::FsStats* fs = nullptr;  // null: unknown
   uint64_t bytes = 0;
   std::optional<uint64_t> inodes;
 };
 
-/// A file system, and how much of it one subject uses.
+/// A file system, and the part that one object uses.
 void WriteShare(kube::JsonWriter& writer, const Share& share) {
   JsonObject out(writer);
   out.Time("time", share.at);
@@ -158,7 +158,7 @@ void WriteSystemContainers(JsonObject& node, const StatsSnapshot& stats, bool re
   list.EndList();
 }
 
-/// The file system that containers write to; null: the runtime does not report it.
+/// The file system of containers' writable layers; null: the runtime does not report it.
 const v1::FsStats* ContainerFs(const v1::NodeStatsReply& reply) {
   if (reply.has_container_fs()) return &reply.container_fs();
   return reply.has_image_fs() ? &reply.image_fs() : nullptr;
@@ -229,8 +229,8 @@ void WriteVolumes(JsonObject& pod, const PodUse& use) {
   list.EndList();
 }
 
-/// Layers of containers, logs and volumes on the node's disk; available bytes and inodes are the
-/// disk's.
+/// Container layers, logs and volumes on the node's disk; available bytes and inodes are those of
+/// the disk.
 Share EphemeralStorage(const PodUse& pod, const v1::NodeStatsReply& reply) {
   Share share{.at = reply.at_wall_ns(),
               .fs = &reply.node_fs(),

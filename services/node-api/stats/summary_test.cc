@@ -10,7 +10,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A node of which everything is known.
+/// Stats of a node without unknown values.
 class SummaryTest : public NodeApiTest {
  protected:
   SummaryTest() {
@@ -106,9 +106,9 @@ TEST_F(SummaryTest, EverythingThatIsKnownOfAPod) {
        R"({"name":"net1","rxBytes":5)",
        R"("name":"data","pvcRef":{"name":"claim","namespace":"default"})",
        R"("time":"2023-11-14T22:13:20Z","availableBytes":39,"capacityBytes":40,"usedBytes":1,)",
-       R"("usedBytes":10,"inodesFree":5,"inodes":9,"inodesUsed":3)",  // the root file system
+       R"("usedBytes":10,"inodesFree":5,"inodes":9,"inodesUsed":3)",  // root file system
        R"("usedBytes":7,"inodesFree":5,"inodes":9,"inodesUsed":2)",   // the log
-       R"("usedBytes":27,"inodesFree":5,"inodes":9,"inodesUsed":7)",  // both and the rest
+       R"("usedBytes":27,"inodesFree":5,"inodes":9,"inodesUsed":7)",  // all of them together
        R"("process_stats":{"process_count":6})"})
     EXPECT_THAT(text, HasSubstr(part));
 }
@@ -224,7 +224,7 @@ TEST_F(SummaryTest, CadvisorOfContainersPodsAndTheMachine) {
         std::string("container_scrape_error 0")})
     EXPECT_THAT(text, HasSubstr(line));
   for (const char* absent :
-       {"container_cpu_cfs",  // no quota, no periods
+       {"container_cpu_cfs",  // without a quota there are no periods
         "container_fs_limit_bytes", "container_fs_inodes", "container_ulimits_soft"})
     EXPECT_THAT(text, Not(HasSubstr(absent)));
 }
@@ -271,7 +271,7 @@ TEST_F(SummaryTest, APodWithoutACgroupHasTheRoomOfItsContainers) {
   const struct {
     const char* name;
     std::optional<uint64_t> limit;
-    const char* want;  // behind "time" of the pod
+    const char* want;  // text after the pod's "time"
   } kCases[] = {
       {"a limit", 1500, R"("availableBytes":501,"usageBytes":1000,"workingSetBytes":999)"},
       {"more used than the limit", 900, R"("availableBytes":0,"usageBytes":1000,)"},
@@ -287,7 +287,7 @@ TEST_F(SummaryTest, APodWithoutACgroupHasTheRoomOfItsContainers) {
     if (c.limit) usage.set_memory_limit_bytes(*c.limit);
     all.Advance(std::chrono::seconds{10});
     const std::string text = Get("/stats/summary");
-    const std::string pod = text.substr(text.find(R"("inodesUsed":2})"));  // behind containers
+    const std::string pod = text.substr(text.find(R"("inodesUsed":2})"));  // after the containers
     EXPECT_THAT(pod, HasSubstr(c.want));
   }
 }

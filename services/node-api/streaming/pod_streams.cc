@@ -12,7 +12,7 @@
 namespace splitlet::node_api {
 namespace {
 
-constexpr Duration kOpenLimit = std::chrono::seconds{30};  // includes the wait for its turn
+constexpr Duration kOpenLimit = std::chrono::seconds{30};  // including the wait for its turn
 constexpr Duration kRunLimit = std::chrono::seconds{55};
 
 https::Answer ErrorReply(const Status& status) {

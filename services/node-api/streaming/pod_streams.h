@@ -1,10 +1,10 @@
 #pragma once
 
-/// exec, attach, portForward and run. For the first three pod-worker has the runtime open a stream,
-/// whose bytes are passed through; for run pod-worker executes the command itself.
+/// Serves exec, attach, portForward and run. For the first three pod-worker requests a stream from
+/// the runtime, and node-api forwards its bytes. For run pod-worker executes the command itself.
 /// In:    allowed requests.
-/// Owns:  how many calls wait.
-/// Out:   calls to pod-worker, on strands; connections passed on to the runtime's streaming server.
+/// Owns:  the number of waiting calls.
+/// Out:   calls to pod-worker, on strands; connections forwarded to the runtime's streaming server.
 /// Killed at any line: the connections end with the process, and with them the commands.
 /// Threads: loop thread; calls on strands.
 /// Errors: answers in a kubelet's words.
@@ -33,10 +33,10 @@ class PodStreams {
     const PodViews& pods;
     std::shared_ptr<PodCalls> calls;
   };
-  /// Streams that wait to be opened, as many as there are connections; running commands.
+  /// Limits: streams waiting to be opened, as many as connections; and running commands.
   static constexpr int kMaxWaiting = 1000, kMaxRunning = 16;
-  /// Streams opened at the same time, within pod-worker's own limit. Streams of one pod share a
-  /// lane, so a pod that hangs keeps few others waiting, and no request is refused because of it.
+  /// Limit of streams opened at the same time, within that of pod-worker. Streams of one pod share
+  /// a lane, so a pod that hangs delays few others, and no request is refused because of it.
   static constexpr size_t kLanes = 4;
 
   explicit PodStreams(Deps deps) : deps_(std::move(deps)) {}
@@ -45,7 +45,7 @@ class PodStreams {
   struct Asked {
     Route route = Route::kExec;
     std::string path;
-    std::string user;  // for the log of pod-worker
+    std::string user;  // for pod-worker's log
     https::Request request;
     std::shared_ptr<https::Responder> responder;
   };

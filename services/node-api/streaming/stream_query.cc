@@ -55,7 +55,7 @@ StreamQuery ReadPorts(const Query& query, const https::Request& request) {
   return read;
 }
 
-/// Headers for this hop only, and headers that identify the client.
+/// Hop-by-hop headers, and headers that identify the client.
 bool IsDropped(const std::string& name) {
   return name == "authorization" || name == "host" || name == "content-length" ||
          name == "transfer-encoding" || name == "x-forwarded-for" || name == "expect";
@@ -84,7 +84,7 @@ std::string HeadFor(const https::Request& request, const std::string& target) {
 }  // namespace
 
 std::optional<StreamPath> ReadStreamPath(Route route, std::string_view path) {
-  const auto steps = StepsOf(path);  // the first is the route's name
+  const auto steps = StepsOf(path);  // the first component is the route's name
   if (route == Route::kPortForward) {
     if (steps.size() == 3) return StreamPath{steps[1], steps[2], "", ""};
     if (steps.size() == 4) return StreamPath{steps[1], steps[2], steps[3], ""};
@@ -118,8 +118,8 @@ StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Reques
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url) {
   std::string_view rest = url;
   if (rest.starts_with("https://"))
-    return InvalidArgument("the runtime's streaming server wants TLS, which is not supported: {}",
-                           url);
+    return InvalidArgument(
+        "the runtime's streaming server requires TLS, which is not supported: {}", url);
   if (rest.starts_with("http://")) rest.remove_prefix(7);
   const auto slash = rest.find('/');
   const std::string_view place = rest.substr(0, slash);

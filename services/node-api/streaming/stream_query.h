@@ -19,19 +19,19 @@ namespace splitlet::node_api {
 struct StreamPath {
   std::string name_space, pod, uid, container;
 };
-/// nullopt: too many steps, or too few.
+/// nullopt: too many components, or too few.
 std::optional<StreamPath> ReadStreamPath(Route route, std::string_view path);
 
 struct StreamQuery {
   std::optional<https::Answer> refusal;
-  v1::OpenStreamRequest request;  // without pod and container
+  v1::OpenStreamRequest request;  // pod and container are not filled in
 };
 StreamQuery ReadStreamQuery(Route route, const Query& query, const https::Request& request);
 
 bool IsUpgrade(const https::Request& request);
 
-/// The request as the runtime's server gets it: at the URL's path, without the client's
-/// credentials. INVALID_ARGUMENT for a URL that is not supported.
+/// The request for the runtime's server: at the URL's path, without the client's credentials.
+/// INVALID_ARGUMENT: the URL is not supported.
 StatusOr<https::Backend> BackendFor(const https::Request& request, const std::string& url);
 
 }  // namespace splitlet::node_api

@@ -9,7 +9,7 @@ EventFeed::EventFeed(Deps deps) : deps_(std::move(deps)) { ShowSource(); }
 
 EventFeed::~EventFeed() {
   *alive_ = false;
-  deps_.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(timer_);
   for (auto& source : deps_.sources) source.stream->Stop();
 }
 
@@ -23,7 +23,7 @@ void EventFeed::ShowSource() {
 }
 
 void EventFeed::Try(size_t index) {
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(timer_, 0));
   if (index != index_) breaks_ = 0;
   index_ = index;
   const bool polling = index == deps_.sources.size();
@@ -34,7 +34,7 @@ void EventFeed::Try(size_t index) {
     TryLater(0, deps_.probe_period);
     return;
   }
-  const auto post = [loop = &deps_.loop, alive = alive_](exec::Task task) {
+  const auto post = [loop = &deps_.env.loop, alive = alive_](exec::Task task) {
     loop->Post([alive, task = std::move(task)] {
       if (*alive) task();
     });
@@ -64,8 +64,8 @@ void EventFeed::Try(size_t index) {
 }
 
 void EventFeed::TryLater(size_t index, Duration delay) {
-  deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(delay, [this, index] { Try(index); });
+  deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(delay, [this, index] { Try(index); });
 }
 
 void EventFeed::Probe() {
@@ -75,11 +75,11 @@ void EventFeed::Probe() {
 void EventFeed::OnOpen(uint64_t attempt) {
   if (attempt != attempt_) return;
   state_ = FeedState::kOpen;
-  opened_at_ = deps_.clock.Now();
+  opened_at_ = deps_.env.clock.Now();
   deps_.metrics.stream_opened.Increment();
   // A stream that keeps breaking opens as often.
   if (!logged_broken_.contains(name()))
-    deps_.log.Info("event stream opened", {KV("source", name())});
+    deps_.env.log.Info("event stream opened", {KV("source", name())});
   ShowSource();
   deps_.on_gap();
 }
@@ -89,12 +89,12 @@ void EventFeed::CountDropped() {
   deps_.metrics.discarded_events.Increment(queue_->dropped.exchange(0));
 }
 
-bool EventFeed::Lasted() const { return deps_.clock.Now() - opened_at_ >= kLongEnough; }
+bool EventFeed::Lasted() const { return deps_.env.clock.Now() - opened_at_ >= kLongEnough; }
 
 void EventFeed::OnEvent(uint64_t attempt, const cri::ContainerEvent& event) {
   if (attempt != attempt_) return;
   if (!logged_broken_.empty() && Lasted() && logged_broken_.erase(name()) > 0)
-    deps_.log.Info("event stream lasts again", {KV("source", name())});
+    deps_.env.log.Info("event stream lasts again", {KV("source", name())});
   deps_.on_event(event);
 }
 
@@ -124,16 +124,16 @@ void EventFeed::LogEnd(const AfterStreamEnd& after, const Status& status) {
   using Next = AfterStreamEnd::Next;
   if (after.next == Next::kAbsent) {
     if (logged_absent_.insert(source).second)
-      deps_.log.Info("event stream not available, trying the next source",
-                     {KV("source", source), KV("reason", Message(status))});
+      deps_.env.log.Info("event stream not available, trying the next source",
+                         {KV("source", source), KV("reason", Message(status))});
     return;
   }
   if (after.gap && !logged_broken_.contains(source))
-    deps_.log.Warn("event stream ended, will open it again",
-                   {KV("source", source), KV("err", status)});
+    deps_.env.log.Warn("event stream ended, will open it again",
+                       {KV("source", source), KV("err", status)});
   if (after.next == Next::kGivenUp && logged_broken_.insert(source).second)
-    deps_.log.Warn("event stream given up, further tries are not logged",
-                   {KV("source", source), KV("err", status)});
+    deps_.env.log.Warn("event stream given up, further tries are not logged",
+                       {KV("source", source), KV("err", status)});
 }
 
 }  // namespace splitlet::pleg

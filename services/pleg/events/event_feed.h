@@ -22,6 +22,7 @@
 
 #include "libs/base/log.h"
 #include "libs/cri/event_source.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/events/stream_end.h"
 #include "services/pleg/metrics.h"
@@ -37,12 +38,10 @@ class EventFeed {
  public:
   static constexpr int kMaxWaiting = 1000;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     std::vector<NamedSource> sources;  // in order of preference
     Duration probe_period;
     PlegMetrics& metrics;
-    Log log;
     std::function<void(const cri::ContainerEvent&)> on_event;
     std::function<void()> on_gap;  // events may have been missed: list everything
   };

@@ -5,51 +5,46 @@
 #include <utility>
 
 namespace splitlet::pleg {
-namespace {
-
-// When more pods than this wait for an event to show, one listing serves all of them: to inspect
-// one pod, the runtime goes through all of its pods.
-constexpr size_t kFew = 4;
-
-/// `tries`: how many of the waits are over or left out. No value: all are.
-std::optional<Duration> WaitAfter(const PlegConfig& config, size_t tries) {
-  if (tries < config.short_waits.size()) return config.short_waits[tries];
-  const size_t long_ones = tries - config.short_waits.size();
-  if (long_ones < config.long_waits.size()) return config.long_waits[long_ones];
-  return std::nullopt;
-}
-
-}  // namespace
 
 UnseenEvents::~UnseenEvents() {
   for (const auto& [uid, unseen] : unseen_) deps_.loop.CancelTimer(unseen.timer);
 }
 
-void UnseenEvents::OnContainerEvent(const cri::ContainerEvent& event) {
-  using Kind = cri::ContainerEvent::Kind;
-  if (event.kind == Kind::kCreated) return;  // its start or the next listing shows it
-  std::string uid = event.pod_uid;
-  const auto owner = pod_of_.find(event.container_id);
-  if (uid.empty() && owner != pod_of_.end()) uid = owner->second;
+EventInputs UnseenEvents::InputsOf(const std::string& uid, const cri::ContainerEvent& event) const {
+  EventInputs inputs{.kind = event.kind};
   if (uid.empty()) {
-    // Gone before it was seen, or unmanaged.
-    if (event.kind == Kind::kDeleted || unmanaged_.contains(event.container_id)) return;
-    return AddUnknown(event);
+    if (unmanaged_.contains(event.container_id)) inputs.pod = EventPod::kUnmanaged;
+    return inputs;
   }
-  if (event.kind == Kind::kDeleted && !deps_.pods.Contains(uid)) return;
-  if (deps_.pods.IsCurrent(uid) && IsShown(uid, event)) return;
+  inputs.pod = EventPod::kNew;
+  if (deps_.pods.Contains(uid)) inputs.pod = EventPod::kStale;
+  if (deps_.pods.IsCurrent(uid)) inputs.pod = EventPod::kCurrent;
+  inputs.shown = IsShown(uid, event);
+  const Lateness lateness = LatenessOf(event);
+  inputs.late = lateness == Lateness::kLate || (lateness == Lateness::kLateIfSandbox &&
+                                                deps_.pods.HasSandbox(uid, event.container_id));
+  if (const auto waiting = unseen_.find(uid); waiting != unseen_.end())
+    inputs.waits = waiting->second.tries <= deps_.config.short_waits.size() ? EventWaits::kShort
+                                                                            : EventWaits::kLong;
+  return inputs;
+}
+
+void UnseenEvents::OnContainerEvent(const cri::ContainerEvent& event) {
+  std::string uid = event.pod_uid;
+  if (const auto owner = pod_of_.find(event.container_id); uid.empty() && owner != pod_of_.end())
+    uid = owner->second;
+  const EventStep step = StepAfter(InputsOf(uid, event));
+  if (step == EventStep::kDrop) return;
+  if (step == EventStep::kRemember) return AddUnknown(event);
   deps_.pods.Add(uid);
-  const size_t skipped = deps_.config.short_waits.size();
-  const auto waiting = unseen_.find(uid);
-  const bool short_waits = waiting != unseen_.end() && waiting->second.tries <= skipped;
   Unseen& unseen = Add(uid, event);
-  if (!IsShownLate(uid, event)) {
+  if (step == EventStep::kInspect) {
     Restart(unseen, 0);
-    return InspectOrList(uid);
+    InspectOrList(uid);
+  } else if (step == EventStep::kInspectLate) {
+    Restart(unseen, deps_.config.short_waits.size());
+    Continue(uid);
   }
-  if (short_waits) return;  // for another event; the longer waits follow them
-  Restart(unseen, skipped);
-  Continue(uid);
 }
 
 void UnseenEvents::AddUnknown(const cri::ContainerEvent& event) {
@@ -69,14 +64,6 @@ bool UnseenEvents::IsShown(const std::string& uid, const cri::ContainerEvent& ev
   return states == nullptr ? Shows({}, event) : Shows(*states, event);
 }
 
-// kStopped follows kStopping. containerd 1.6 ends the shim of a sandbox before its CRI shows the
-// end, and its own events, which name no pod, report that end.
-bool UnseenEvents::IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const {
-  if (event.kind == cri::ContainerEvent::Kind::kStopping) return true;
-  if (event.kind != cri::ContainerEvent::Kind::kStopped || !event.pod_uid.empty()) return false;
-  return deps_.pods.HasSandbox(uid, event.container_id);
-}
-
 UnseenEvents::Unseen& UnseenEvents::Add(const std::string& uid, const cri::ContainerEvent& event) {
   Unseen& unseen = unseen_[uid];
   if (unseen.events.size() < kMaxEvents) unseen.events.push_back(event);
@@ -89,8 +76,8 @@ void UnseenEvents::Restart(Unseen& unseen, size_t skipped) {
 }
 
 void UnseenEvents::InspectOrList(const std::string& uid) {
-  if (unseen_.size() <= kFew || deps_.lister.failing()) return deps_.pods.Inspect(uid);
-  deps_.lister.ListForMany();
+  if (OneListingServes(unseen_.size(), deps_.lister.failing())) return deps_.lister.ListForMany();
+  deps_.pods.Inspect(uid);
 }
 
 void UnseenEvents::Continue(const std::string& uid) {

@@ -20,6 +20,7 @@
 #include "libs/cri/cri.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
+#include "services/pleg/events/event_plan.h"
 #include "services/pleg/listing/lister.h"
 #include "services/pleg/listing/relist.h"
 
@@ -83,12 +84,13 @@ class UnseenEvents {
   };
   static constexpr size_t kMaxEvents = 64;  // of one pod
 
+  /// `uid`: of the pod with the event's id; empty: no pod has it.
+  EventInputs InputsOf(const std::string& uid, const cri::ContainerEvent& event) const;
   Unseen& Add(const std::string& uid, const cri::ContainerEvent& event);
   void AddUnknown(const cri::ContainerEvent& event);
   bool IsShown(const std::string& uid, const cri::ContainerEvent& event) const;
   /// `skipped`: the number of waits that are left out.
   void Restart(Unseen& unseen, size_t skipped);
-  bool IsShownLate(const std::string& uid, const cri::ContainerEvent& event) const;
   void InspectOrList(const std::string& uid);
 
   const Deps deps_;

@@ -52,17 +52,15 @@ struct EventsBench {
   Log log{sink};
   PlegConfig config;
   FakePods pods;
-  Lister lister{{.clock = clock,
-                 .loop = loop,
-                 .strands = strands,
-                 .reader = runtime,
-                 .metrics = metrics,
-                 .log = log,
-                 .config = config,
-                 .streaming = [] { return true; },
-                 .on_listed = [](Listing&, bool) {},
-                 .on_failed = [] {},
-                 .on_end = [] {}}};
+  Lister lister{
+      {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .reader = runtime,
+       .metrics = metrics,
+       .config = config,
+       .streaming = [] { return true; },
+       .on_listed = [](Listing&, bool) {},
+       .on_failed = [] {},
+       .on_end = [] {}}};
   UnseenEvents events{{.loop = loop, .lister = lister, .pods = pods, .config = config}};
 };
 

@@ -17,6 +17,7 @@
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
 
@@ -29,14 +30,12 @@ namespace splitlet::pleg {
 class RuntimeHealth {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
-    const Log& log;
     const PlegConfig& config;
   };
-  explicit RuntimeHealth(const Deps& deps) : deps_(deps), asker_(deps_.loop, deps_.strands) {}
+  explicit RuntimeHealth(const Deps& deps)
+      : deps_(deps), asker_(deps_.env.loop, deps_.env.strands) {}
   ~RuntimeHealth();
   RuntimeHealth(const RuntimeHealth&) = delete;
   RuntimeHealth& operator=(const RuntimeHealth&) = delete;
@@ -55,7 +54,6 @@ class RuntimeHealth {
     StatusOr<cri::RuntimeReport> report;
   };
   void OnAnswer(const Answer& answer);
-  bool IsDown() const;
 
   const Deps deps_;
   Clock::Time started_;

@@ -1,5 +1,7 @@
 #include "services/pleg/health/runtime_status.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -18,6 +20,34 @@ bool IsReady(const cri::RuntimeReport& report) {
 Duration StatusPeriod(const PlegConfig& config, bool was_ready, Duration age) {
   if (was_ready) return config.status_period;
   return age < config.first_status_time ? config.first_status_period : config.unready_status_period;
+}
+
+bool IsDown(const PlegConfig& config, Clock::Time now, std::optional<Clock::Time> answered_at) {
+  return answered_at && now - *answered_at > config.status_threshold;
+}
+
+std::vector<std::string> ErrorsOf(const PlegConfig& config, const RuntimeSeen& seen) {
+  std::vector<std::string> errors;
+  if (!seen.answered_at) {
+    errors.emplace_back("container runtime status check may not have completed yet");
+  } else if (IsDown(config, seen.now, seen.answered_at)) {
+    errors.emplace_back("container runtime is down");
+  }
+  const Duration threshold = config.relist_threshold;
+  if (!seen.last_listing) {
+    errors.emplace_back("PLEG is not healthy: pleg has yet to be successful");
+  } else if (const Duration age = seen.now - seen.last_listing; age > threshold) {
+    errors.push_back(
+        fmt::format("PLEG is not healthy: pleg was last seen active {} ago; threshold is {}",
+                    FormatGoDuration(age), FormatGoDuration(threshold)));
+  }
+  for (const auto& condition : seen.report.conditions) {
+    if (condition.type != "RuntimeReady" || condition.status) continue;
+    errors.push_back(
+        fmt::format("container runtime not ready: RuntimeReady=false reason:{} message:{}",
+                    condition.reason, condition.message));
+  }
+  return errors;
 }
 
 void AddReport(const cri::RuntimeReport& report, v1::PlegHealth& health) {

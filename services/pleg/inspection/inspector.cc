@@ -11,7 +11,6 @@
 namespace splitlet::pleg {
 namespace {
 
-constexpr Duration kStuckAfter = std::chrono::seconds{5};
 // The runtime may learn this long after an exit that it was for memory.
 constexpr Duration kReasonSettles = std::chrono::seconds{1};
 // After a failed inspection. The wait doubles with each failure, up to the period of listings.
@@ -27,13 +26,14 @@ Status BeforeInspection() {
 Inspector::Inspector(Deps deps)
     : deps_(std::move(deps)),
       observer_(std::make_shared<cri::Observer>(cri::Observer::Deps{
-          .reader = deps_.reader, .clock = deps_.clock, .read_tail = deps_.read_tail})),
+          .reader = deps_.reader, .clock = deps_.env.clock, .read_tail = deps_.read_tail})),
       random_(deps_.seed),
-      retry_wait_(deps_.clock, {.initial = kInspectAgain, .max = deps_.config.streaming_period}),
-      asker_(deps_.loop, deps_.strands) {}
+      retry_wait_(deps_.env.clock,
+                  {.initial = kInspectAgain, .max = deps_.config.streaming_period}),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 Inspector::~Inspector() {
-  for (const auto& [uid, pod] : pods_) deps_.loop.CancelTimer(pod.later_timer);
+  for (const auto& [uid, pod] : pods_) deps_.env.loop.CancelTimer(pod.later_timer);
 }
 
 const States* Inspector::FindStates(const std::string& uid) const {
@@ -81,7 +81,7 @@ void Inspector::Reconcile(Listing& listing) {
   }
   std::vector<std::string> gone;
   for (auto& [uid, pod] : pods_) {
-    if (listing.pods.contains(uid) || (pod.known && pod.listed_at >= listing.began)) continue;
+    if (listing.pods.contains(uid) || !IsGone(pod, listing.began)) continue;
     pod.absent_at = listing.began;
     gone.push_back(uid);
   }
@@ -111,7 +111,7 @@ void Inspector::Inspect(const std::string& uid, cri::PodListing* listed) {
   std::shared_ptr<cri::PodListing> shown;
   if (listed != nullptr && pod.answer_next.empty())
     shown = std::make_shared<cri::PodListing>(std::move(*listed));
-  pod.inspecting_since = deps_.clock.Now();
+  pod.inspecting_since = deps_.env.clock.Now();
   pod.answer_now = std::exchange(pod.answer_next, {});
   const Deadline deadline{pod.inspecting_since + deps_.config.inspect_timeout};
   std::shared_ptr<const v1::RuntimeRecord> known;
@@ -134,7 +134,7 @@ void Inspector::OnInspected(const std::string& uid, const StatusOr<Observed>& ob
   Vouching& vouching = deps_.vouching;
   const Transition ended = Advance(pod.progress, Step::kEnded);
   pod.progress = ended.to;
-  deps_.metrics.pod_relist_seconds.Observe(Seconds(deps_.clock.Now() - pod.inspecting_since));
+  deps_.metrics.pod_relist_seconds.Observe(Seconds(deps_.env.clock.Now() - pod.inspecting_since));
   const bool awaited = vouching.IsAwaited(uid);
   const Age age =
       observed.ok() ? AgeOf(pod, bus::FromProto((*observed)->listed_at())) : Age::kCurrent;
@@ -160,7 +160,7 @@ void Inspector::OnInspected(const std::string& uid, const StatusOr<Observed>& ob
 }
 
 void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod& observed) {
-  if (!pod.error.ok()) deps_.loop.CancelTimer(std::exchange(pod.later_timer, 0));
+  if (!pod.error.ok()) deps_.env.loop.CancelTimer(std::exchange(pod.later_timer, 0));
   retry_wait_.Reset(uid);
   pod.error = OkStatus();
   deps_.vouching.Vouch(uid);
@@ -169,61 +169,49 @@ void Inspector::AcceptObserved(const std::string& uid, Pod& pod, v1::ObservedPod
     Forget(uid, pod);
     return;
   }
-  const States before = pod.states;
   const auto old = deps_.table.Get(bus::KeyOf(uid));
   if (old != nullptr) KeepAddresses(old->pod(), observed);
-  pod.states = StatesOf(observed);
+  const States before = std::exchange(pod.states, StatesOf(observed));
+  const Acceptance accepted = Accept(before, old.get(), observed);
   deps_.events.OnStates(uid, before, pod.states);
   pod.known = true;
-  if (AnyEnded(before, pod.states)) pod.traceparent = MakeTraceparent(random_);
+  if (accepted.begins_trace) pod.traceparent = MakeTraceparent(random_);
   // No event comes when the runtime learns that a container was killed for memory.
-  if (AnyKilled(before, observed)) InspectLater(uid, pod, kReasonSettles);
+  if (accepted.reason_follows) InspectLater(uid, pod, kReasonSettles);
   ReportChanges(uid, pod, before);
-  const bool same = old != nullptr && old->inspect_error().empty() &&
-                    ContentOf(old->pod()) == ContentOf(observed);
-  if (same) return;
+  if (accepted.publish == Acceptance::Publish::kNothing) return;
   v1::RuntimeRecord record;
   *record.mutable_pod() = observed;
   PutRuntime(uid, record, pod.traceparent);
-  if (MakesWork(before, observed)) deps_.on_changed(uid);
+  if (accepted.publish == Acceptance::Publish::kPutAndSignal) deps_.on_changed(uid);
 }
 
 void Inspector::ReportChanges(const std::string& uid, const Pod& pod, const States& before) {
   for (const Event& event : Diff(before, pod.states)) {
     deps_.metrics.changes.Add({{"type", NameOf(event.type)}}).Increment();
-    deps_.log.Debug("container changed",
-                    {KV("podUID", uid), KV("type", NameOf(event.type)), KV("id", event.id),
-                     KV(kTraceIdField, TraceIdOf(pod.traceparent))});
+    deps_.env.log.Debug("container changed",
+                        {KV("podUID", uid), KV("type", NameOf(event.type)), KV("id", event.id),
+                         KV(kTraceIdField, TraceIdOf(pod.traceparent))});
   }
 }
 
 void Inspector::AcceptError(const std::string& uid, Pod& pod, const Status& status) {
   deps_.metrics.inspect_errors.Increment();
   if (pod.error.code() != status.code()) {
-    deps_.log.Warn("cannot inspect a pod, will inspect it again",
-                   {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
+    deps_.env.log.Warn("cannot inspect a pod, will inspect it again",
+                       {KV("podUID", uid), KV("pod", pod.name), KV("err", status)});
   }
   pod.error = status;
   if (pod.later_timer == 0) InspectLater(uid, pod, retry_wait_.Next(uid));
   deps_.vouching.Withdraw(uid);
-  // A good record keeps its content and gets the error too: the error does not change what is known
-  // of the pod.
-  v1::RuntimeRecord record;
-  if (const auto old = deps_.table.Get(bus::KeyOf(uid)); old != nullptr) record = *old;
-  record.mutable_pod()->set_uid(uid);
-  if (record.pod().name().empty()) {
-    record.mutable_pod()->set_name(pod.name);
-    record.mutable_pod()->set_namespace_(pod.name_space);
-  }
-  const std::string text = ToString(status);
-  if (record.inspect_error() == text) return;
-  record.set_inspect_error(text);
-  PutRuntime(uid, record, pod.traceparent);
+  const auto old = deps_.table.Get(bus::KeyOf(uid));
+  const auto record = WithError(old.get(), NamesOf(uid, pod), ToString(status));
+  if (record) PutRuntime(uid, *record, pod.traceparent);
 }
 
 void Inspector::InspectLater(const std::string& uid, Pod& pod, Duration wait) {
-  deps_.loop.CancelTimer(pod.later_timer);
-  pod.later_timer = deps_.loop.RunAfter(wait, [this, uid] {
+  deps_.env.loop.CancelTimer(pod.later_timer);
+  pod.later_timer = deps_.env.loop.RunAfter(wait, [this, uid] {
     const auto found = pods_.find(uid);
     if (found == pods_.end()) return;
     found->second.later_timer = 0;
@@ -257,7 +245,9 @@ void Inspector::Forget(const std::string& uid, Pod& pod) {
   deps_.vouching.Vouch(uid);
   pod.error = OkStatus();
   if (deps_.table.Contains(bus::KeyOf(uid))) {
+    FAIL_POINT_VOID("pleg.remove.before");
     deps_.table.Remove(bus::KeyOf(uid), pod.traceparent);
+    FAIL_POINT_VOID("pleg.remove.after");
     deps_.on_changed(uid);
   }
 }
@@ -267,7 +257,7 @@ void Inspector::DropIfIdle(const std::string& uid) {
   if (pod.known || pod.progress != Progress::kIdle || !pod.error.ok() ||
       deps_.events.IsWaiting(uid))
     return;
-  deps_.loop.CancelTimer(pod.later_timer);
+  deps_.env.loop.CancelTimer(pod.later_timer);
   retry_wait_.Reset(uid);
   deps_.events.Forget(uid);
   pods_.erase(uid);
@@ -277,29 +267,24 @@ void Inspector::PutRuntime(const std::string& uid, const v1::RuntimeRecord& reco
                            const std::string& traceparent) {
   FAIL_POINT_VOID("pleg.put.before");
   const Status put = deps_.table.Put(bus::KeyOf(uid), record, traceparent);
-  deps_.log.LogIfError(put, "put the runtime record of a pod");
+  deps_.env.log.LogIfError(put, "put the runtime record of a pod");
   FAIL_POINT_VOID("pleg.put.after");
 }
 
 void Inspector::PutMissing() {
   for (const auto& [uid, pod] : pods_) {
     if (deps_.vouching.IsVouched(uid) || deps_.table.Contains(bus::KeyOf(uid))) continue;
-    v1::RuntimeRecord record;
-    record.mutable_pod()->set_uid(uid);
-    record.mutable_pod()->set_name(pod.name);
-    record.mutable_pod()->set_namespace_(pod.name_space);
-    record.set_inspect_error("the first inspection has not ended yet");
-    PutRuntime(uid, record, pod.traceparent);
+    const auto record =
+        WithError(nullptr, NamesOf(uid, pod), "the first inspection has not ended yet");
+    PutRuntime(uid, *record, pod.traceparent);
   }
 }
 
 std::vector<std::string> Inspector::Stuck() const {
   std::vector<std::string> stuck;
-  for (const auto& [uid, pod] : pods_) {
-    const bool hangs =
-        pod.progress != Progress::kIdle && deps_.clock.Now() - pod.inspecting_since > kStuckAfter;
-    if (hangs || pod.error.code() == StatusCode::kDeadlineExceeded) stuck.push_back(uid);
-  }
+  const Clock::Time now = deps_.env.clock.Now();
+  for (const auto& [uid, pod] : pods_)
+    if (IsStuck(pod.progress, now - pod.inspecting_since, pod.error)) stuck.push_back(uid);
   return stuck;
 }
 

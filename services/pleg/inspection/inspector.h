@@ -22,6 +22,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/pleg/config.h"
@@ -41,14 +42,11 @@ class Inspector final : public InspectedPods {
  public:
   using Done = std::function<void(StatusOr<std::shared_ptr<const v1::RuntimeRecord>>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     cri::TailReader read_tail;
     bus::Table<v1::RuntimeRecord>& table;
     PlegMetrics& metrics;
-    const Log& log;
     const PlegConfig& config;
     Vouching& vouching;
     UnseenEvents& events;
@@ -87,6 +85,9 @@ class Inspector final : public InspectedPods {
     exec::TimerId later_timer = 0;              // the next inspection, without an event
     std::vector<Done> answer_now, answer_next;  // after the running inspection, after the next
   };
+  static PodNames NamesOf(const std::string& uid, const Pod& pod) {
+    return {.uid = uid, .name = pod.name, .name_space = pod.name_space};
+  }
   using Observed = std::shared_ptr<v1::ObservedPod>;
   static constexpr size_t kMaxAskers = 100;  // of one pod
 

@@ -9,18 +9,18 @@
 /// Errors: logged once for each code; on_failed, and the next listing.
 /// Source: docs/behaviour/relist.md, "Listing".
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pleg/config.h"
+#include "services/pleg/listing/pace.h"
 #include "services/pleg/listing/relist.h"
 #include "services/pleg/metrics.h"
 
@@ -31,12 +31,9 @@ class Lister {
   /// The time at which the listing began.
   using Done = std::function<void(StatusOr<Clock::Time>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     PlegMetrics& metrics;
-    const Log& log;
     const PlegConfig& config;
     std::function<bool()> streaming;  // an event stream is open: the timer is slower
     /// `back`: the listing before this one had failed.
@@ -72,19 +69,15 @@ class Lister {
   void OnFailed(const Status& status);
   void ListWithin(Duration delay);
   void Arm(Duration delay);
-  Duration DelayForMany() const;
-  Duration DelayForUnknown() const;
   void CountRunning(const Listing& listing) const;
 
   Deps deps_;
   bool listing_ = false;
-  std::optional<Duration> again_;  // after the listing in flight
-  bool again_for_many_ = false;
-  Clock::Time due_;  // of the timer
+  NextListing next_;  // after the listing in flight
+  Clock::Time due_;   // of the timer
   exec::TimerId timer_ = 0;
-  Duration took_{0};
   Clock::Time last_;
-  std::deque<Clock::Time> recent_;  // when the last few began, good or not
+  ListingPace pace_;
   Status error_;
   std::vector<Done> askers_, next_askers_;
   const exec::Asker asker_;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "libs/base/status.h"
+#include "libs/cri/container_end.h"
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -44,13 +46,6 @@ std::vector<EventType> DiffOne(ObjectState before, ObjectState after) {
   UNREACHABLE();
 }
 
-/// `object`: a sandbox or a container. Empty: it has no such label.
-template <class Object>
-std::string Label(const Object& object, std::string_view key) {
-  const auto found = object.labels.find(std::string(key));
-  return found == object.labels.end() ? "" : found->second;
-}
-
 }  // namespace
 
 const char* NameOf(EventType type) {
@@ -87,12 +82,11 @@ bool AnyEnded(const States& before, const States& after) {
 bool AnyKilled(const States& before, const v1::ObservedPod& after) {
   constexpr int32_t kKilled = 128 + 9;
   const auto& containers = after.containers();
-  return std::any_of(containers.begin(), containers.end(),
-                     [&before](const v1::ContainerRecord& record) {
-                       return record.state() == v1::ContainerRecord::EXITED &&
-                              record.exit_code() == kKilled && record.reason() != "OOMKilled" &&
-                              StateIn(before, record.id()) != ObjectState::kExited;
-                     });
+  return std::any_of(
+      containers.begin(), containers.end(), [&before](const v1::ContainerRecord& record) {
+        return record.state() == v1::ContainerRecord::EXITED && record.exit_code() == kKilled &&
+               !cri::EndedForMemory(record) && StateIn(before, record.id()) != ObjectState::kExited;
+      });
 }
 
 Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
@@ -100,7 +94,7 @@ Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
   Listing listing;
   listing.began = began;
   for (auto& sandbox : sandboxes) {
-    const std::string uid = Label(sandbox, kube::kPodUidLabel);
+    const std::string uid = cri::LabelOf(sandbox.labels, kube::kPodUidLabel);
     if (uid.empty()) {
       listing.unmanaged.insert(sandbox.id.str());
       continue;
@@ -116,15 +110,15 @@ Listing MakeListing(Clock::Time began, std::vector<cri::Sandbox> sandboxes,
   }
   for (auto& container : containers) {
     ++listing.containers[container.state];
-    const std::string uid = Label(container, kube::kPodUidLabel);
+    const std::string uid = cri::LabelOf(container.labels, kube::kPodUidLabel);
     if (uid.empty()) {
       listing.unmanaged.insert(container.id.str());
       continue;
     }
     ListedPod& pod = listing.pods[uid];
     if (pod.name.empty()) {
-      pod.name = Label(container, kube::kPodNameLabel);
-      pod.name_space = Label(container, kube::kPodNamespaceLabel);
+      pod.name = cri::LabelOf(container.labels, kube::kPodNameLabel);
+      pod.name_space = cri::LabelOf(container.labels, kube::kPodNamespaceLabel);
     }
     pod.states[container.id.str()] = ToObjectState(container.state);
     pod.shown.containers.push_back(std::move(container));

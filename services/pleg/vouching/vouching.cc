@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pleg {
@@ -13,6 +14,12 @@ constexpr Duration kSlow = std::chrono::seconds{2};
 constexpr Duration kPutPeriod = std::chrono::milliseconds{100};
 
 }  // namespace
+
+Promise NextPromise(bool complete, Clock::Time listed, bool awaited) {
+  if (!listed) return Promise::kNone;
+  if (complete) return Promise::kNewer;
+  return awaited ? Promise::kNone : Promise::kFirst;
+}
 
 Vouching::~Vouching() {
   deps_.loop.CancelTimer(slow_timer_);
@@ -63,13 +70,16 @@ void Vouching::Put() {
   } else {
     for (auto& done : std::exchange(askers_, {})) done(listed);
   }
-  // Before the table is complete for the first time, every listed pod needs a record: a reader of a
-  // complete table relies on an absence.
-  if (!complete_ && waits) return;
-  if (!std::exchange(complete_, true)) deps_.put_missing();
+  const Promise promise = NextPromise(complete_, listed, waits);
+  if (promise == Promise::kNone) return;
+  complete_ = true;
+  if (promise == Promise::kFirst) deps_.put_missing();
   bus::Completeness completeness{
       .scopes = {std::string(bus::kAll)}, .observed_at = listed, .not_vouched = unvouched_};
-  if (deps_.table.completeness() != completeness) deps_.table.SetComplete(std::move(completeness));
+  if (deps_.table.completeness() == completeness) return;
+  FAIL_POINT_VOID("pleg.complete.before");
+  deps_.table.SetComplete(std::move(completeness));
+  FAIL_POINT_VOID("pleg.complete.after");
 }
 
 }  // namespace splitlet::pleg

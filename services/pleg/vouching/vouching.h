@@ -28,6 +28,15 @@ class RuntimeRecord;
 
 namespace splitlet::pleg {
 
+/// The promise that the completeness of the table may make.
+enum class Promise {
+  kNone,   // there was no listing, or the first one waits for inspections
+  kFirst,  // each pod without a record gets one before: readers rely on an absence
+  kNewer,  // of a table that is complete already
+};
+/// `listed`: when the last listing began; no time: there was none. `awaited`: an inspection is.
+Promise NextPromise(bool complete, Clock::Time listed, bool awaited);
+
 class Vouching {
  public:
   using Done = std::function<void(StatusOr<Clock::Time>)>;

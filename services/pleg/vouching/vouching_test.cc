@@ -67,6 +67,27 @@ TEST(Vouching, APodIsVouchedForUnlessItWasWithdrawnSince) {
   }
 }
 
+TEST(Vouching, NothingIsPromisedBeforeTheFirstListingIsInspected) {
+  const Clock::Time listed{.boot = 1, .monotonic = 1s};
+  const struct {
+    const char* name;
+    bool complete;
+    Clock::Time listed;
+    bool awaited;
+    Promise want;
+  } kCases[] = {
+      {"no listing", false, {}, false, Promise::kNone},
+      {"the first listing waits for an inspection", false, listed, true, Promise::kNone},
+      {"the first listing is inspected", false, listed, false, Promise::kFirst},
+      {"a later listing waits for an inspection", true, listed, true, Promise::kNewer},
+      {"a later listing is inspected", true, listed, false, Promise::kNewer},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(NextPromise(c.complete, c.listed, c.awaited), c.want);
+  }
+}
+
 TEST(Vouching, TheTableIsCompleteAfterTheInspectionsOfTheFirstListing) {
   VouchingBench test;
   test.vouching.Put();

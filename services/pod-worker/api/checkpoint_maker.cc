@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "libs/base/fail_point.h"
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
 #include "splitlet/v1/checkpoints.pb.h"
 
@@ -31,11 +32,6 @@ std::string LocalTime(WallTime at) {
                      zone);
 }
 
-std::string LabelOfContainer(const cri::Container& container, std::string_view name) {
-  const auto found = container.labels.find(std::string(name));
-  return found == container.labels.end() ? "" : found->second;
-}
-
 /// A step of a path, as the names of pods and containers are.
 bool IsStep(std::string_view name) {
   return !name.empty() && name.find('/') == std::string_view::npos &&
@@ -45,8 +41,8 @@ bool IsStep(std::string_view name) {
 }  // namespace
 
 StatusOr<std::string> CheckpointFileName(const cri::Container& container, WallTime at) {
-  const std::string pod = LabelOfContainer(container, kube::kPodNameLabel);
-  const std::string name_space = LabelOfContainer(container, kube::kPodNamespaceLabel);
+  const std::string pod = cri::LabelOf(container.labels, kube::kPodNameLabel);
+  const std::string name_space = cri::LabelOf(container.labels, kube::kPodNamespaceLabel);
   for (const std::string& name : {pod, name_space, container.name})
     if (!IsStep(name)) return InvalidArgument("\"{}\" is no name for a file", name);
   return fmt::format("checkpoint-{}_{}-{}-{}.tar", pod, name_space, container.name, LocalTime(at));
@@ -85,6 +81,7 @@ StatusOr<std::string> CheckpointMaker::Make(const v1::CheckpointRequest& request
   deadline.cancel = deps_.ending;
   const Status made =
       deps_.checkpointer.CheckpointContainer(container->id, location, timeout, deadline);
+  FAIL_POINT("pod-worker.checkpoint.after");
   if (!made.ok()) return made;
   return location;
 }

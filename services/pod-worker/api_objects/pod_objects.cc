@@ -7,7 +7,7 @@ namespace splitlet::pod_worker {
 Duration PodObjects::Prepare(const Worker& worker) {
   if (api_ == nullptr || !worker.grant) return Duration{0};
   // A pod that an earlier run of pod-worker granted may run, and its tokens may be good.
-  const bool is_new = !worker.synced_once && worker.granted_at;
+  const bool is_new = !worker.syncs.synced_once && worker.times.granted_at;
   if (worker.traits.is_static && !is_new) return Duration{0};
   Hold(worker);
   return api_->Holds(worker.uid) ? api_->Prepare(worker.uid, is_new) : Duration{0};
@@ -16,12 +16,12 @@ Duration PodObjects::Prepare(const Worker& worker) {
 void PodObjects::Hold(const Worker& worker) {
   const std::pair granted{worker.grant->incarnation, worker.grant->generation};
   auto& held = held_[worker.uid];
-  kube::Pod pod;
-  if (held == granted || !pod.ParseFromString(worker.grant->pod)) return;
+  if (held == granted) return;
   held = granted;
+  const auto pod = worker.grant->Parsed().Get();
   if (!worker.traits.is_static) {
-    api_->Hold(pod, worker.incarnation);
-  } else if (AwaitsClass(pod)) {
+    api_->Hold(*pod, worker.incarnation);
+  } else if (AwaitsClass(*pod)) {
     api_->HoldStatic(worker.uid);
   }
 }

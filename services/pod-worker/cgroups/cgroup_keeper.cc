@@ -21,11 +21,17 @@ void CgroupKeeper::SetShares() {
   again_ = setting_;
   if (setting_) return;
   setting_ = true;
-  deps_.strands.Run("cgroups", [this, requests = SumOfPods()] {
-    const Status limited = deps_.cgroups.LimitAll();
-    const Status set = deps_.cgroups.SetShares(requests);
-    deps_.loop.Post([this, limited, set, requests] { OnSharesSet(limited, set, requests); });
-  });
+  struct Answer {
+    Status limited, set;
+  };
+  const ClassRequests sum = SumOfPods();
+  asker_.Ask(
+      "cgroups",
+      [&cgroups = deps_.cgroups, sum] {
+        Status limited = cgroups.LimitAll();
+        return Answer{std::move(limited), cgroups.SetShares(sum)};
+      },
+      [this, sum](const Answer& done) { OnSharesSet(done.limited, done.set, sum); });
 }
 
 void CgroupKeeper::NodeEvent(bool warning, const std::string& reason, const std::string& message) {
@@ -64,7 +70,7 @@ void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set,
   const Status& status = limited.ok() ? set : limited;
   const std::string trouble = status.ok() ? "" : Message(status);
   if (!trouble.empty() && trouble != trouble_)
-    deps_.log.Warn(
+    deps_.env.log.Warn(
         "cannot set limits and CPU shares above the pods, will set them again in a minute",
         {KV("err", status)});
   trouble_ = trouble;
@@ -73,25 +79,24 @@ void CgroupKeeper::OnSharesSet(const Status& limited, const Status& set,
 
 void CgroupKeeper::OnTick() {
   OnPodsChanged();
-  deps_.strands.Run("cgroups", [this] {
-    auto uids = deps_.cgroups.ListMarked();
-    deps_.loop.Post([this, uids = std::move(uids)] { OnMarkedListed(uids); });
-  });
+  asker_.Ask(
+      "cgroups", [&cgroups = deps_.cgroups] { return cgroups.ListMarked(); },
+      [this](const StatusOr<std::vector<std::string>>& uids) { OnMarkedListed(uids); });
 }
 
 void CgroupKeeper::OnMarkedListed(const StatusOr<std::vector<std::string>>& uids) {
-  if (!uids.ok()) return deps_.log.LogIfError(uids.status(), "list the marked cgroups of pods");
+  if (!uids.ok()) return deps_.env.log.LogIfError(uids.status(), "list the marked cgroups of pods");
   for (const std::string& uid : *uids) {
     if (!deps_.is_forgotten(uid)) continue;
     deps_.runtime_strands.Run(uid, [this, uid] {
-      deps_.log.LogIfError(DestroyForgotten(uid), "tear down the cgroup of a pod that is gone");
+      deps_.env.log.LogIfError(DestroyForgotten(uid), "tear down the cgroup of a pod that is gone");
     });
   }
 }
 
 Status CgroupKeeper::DestroyForgotten(const std::string& uid) const {
   ASSIGN_OR_RETURN(const auto sandboxes,
-                   deps_.reader.ListPodSandbox(uid, After(deps_.clock, deps_.request_timeout)),
+                   deps_.reader.ListPodSandbox(uid, After(deps_.env.clock, deps_.request_timeout)),
                    "look for sandboxes of {}", uid);
   for (const auto& sandbox : sandboxes)
     if (sandbox.state == cri::SandboxState::kReady) return OkStatus();

@@ -18,6 +18,8 @@
 #include "libs/base/log.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/memory_qos_metrics.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
@@ -28,24 +30,22 @@ namespace splitlet::pod_worker {
 class CgroupKeeper {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;          // files
+    exec::Env env;
     exec::Strands& runtime_strands;  // of pods, where their syncs run
     cri::Reader& reader;
     const PodCgroups& cgroups;
     const Workers& workers;
     daemon::EventRecorder& events;
-    const Log& log;
     std::string node_name;
-    prometheus::Registry& metrics;
     const MemoryQos& memory_qos;
     Duration request_timeout;
     /// The pod has neither a worker nor a file that would make one.
     std::function<bool(const std::string& uid)> is_forgotten;
   };
   explicit CgroupKeeper(Deps deps)
-      : deps_(std::move(deps)), memory_(deps_.metrics, deps_.memory_qos) {}
+      : deps_(std::move(deps)),
+        memory_(deps_.env.metrics, deps_.memory_qos),
+        asker_(deps_.env.loop, deps_.env.strands) {}
 
   void OnPodsChanged();
   void OnTick();
@@ -68,6 +68,7 @@ class CgroupKeeper {
   std::string trouble_;                   // error of the last SetShares; empty: none
   std::optional<std::string> limited_{};  // last reported error of the cgroup of all pods; empty:
                                           // none; unset: not reported
+  const exec::Asker asker_;               // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

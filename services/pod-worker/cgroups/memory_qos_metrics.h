@@ -10,7 +10,7 @@
 #include <prometheus/registry.h>
 
 #include "services/pod-worker/cgroups/pod_limits.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace splitlet::pod_worker {
 

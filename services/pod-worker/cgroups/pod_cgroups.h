@@ -25,7 +25,7 @@
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/cgroups/pod_limits.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace splitlet::pod_worker {
 

@@ -29,7 +29,7 @@ void GonePods::ForgetIfGone(const Worker& worker, const std::string& traceparent
   if (!IsGone(worker)) return;
   if (worker.removal == Removal::kNone || deps_.desired.IsComplete(worker.source))
     return Ask(worker, traceparent, false);
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   if (now - shown_since_.try_emplace(worker.uid, now).first->second > kShowRemoved)
     ForgetIfNothingIsLeft(worker.uid, traceparent);
 }
@@ -51,13 +51,15 @@ bool GonePods::IsWanted(const Worker& worker) const {
 }
 
 void GonePods::ForgetIfNothingIsLeft(const std::string& uid, const std::string& traceparent) {
-  deps_.runtime_strands.Run("left/" + uid, [this, uid, traceparent] {
-    if (HasLeft(deps_.volumes, deps_.runtime, uid)) return;
-    deps_.loop.Post([this, uid, traceparent] {
-      const Worker* worker = deps_.workers.Find(uid);
-      if (worker != nullptr && IsGone(*worker)) Ask(*worker, traceparent, true);
-    });
-  });
+  runtime_asker_.Ask(
+      "left/" + uid,
+      [&volumes = deps_.volumes, &runtime = deps_.runtime, uid] {
+        return HasLeft(volumes, runtime, uid);
+      },
+      [this, uid, traceparent](bool left) {
+        const Worker* worker = deps_.workers.Find(uid);
+        if (!left && worker != nullptr && IsGone(*worker)) Ask(*worker, traceparent, true);
+      });
 }
 
 void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool nothing_left) {
@@ -67,7 +69,7 @@ void GonePods::Ask(const Worker& asked, const std::string& traceparent, bool not
     const bool forgotten = nothing_left || deps_.desired.IsComplete(worker->source);
     if (worker->removal != Removal::kNone && !forgotten) return;
     worker->removal = forgotten ? Removal::kForgotten : Removal::kRemoved;
-    shown_since_.try_emplace(uid, deps_.clock.Now());
+    shown_since_.try_emplace(uid, deps_.env.clock.Now());
     deps_.store.Save(*worker, {}, [this, uid, traceparent](const Status& saved) {
       if (saved.ok()) OnForgotten(uid, traceparent);
     });
@@ -90,13 +92,13 @@ void GonePods::OnForgotten(const std::string& uid, const std::string& traceparen
 }
 
 void GonePods::Collect(const std::function<void(const std::string& uid)>& on_erased) {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   std::vector<std::string> old;
   for (const auto& [uid, worker] : deps_.workers) {
     ForgetIfGone(*worker);
     const bool gone = !deps_.table.Contains(bus::KeyOf(uid)) && worker->activity == Activity::kIdle;
     if (worker->state == WorkerState::kFinished && gone &&
-        now - worker->finished_at > kRememberFinished)
+        now - worker->times.finished_at > kRememberFinished)
       old.push_back(uid);
   }
   for (const auto& uid : old) {

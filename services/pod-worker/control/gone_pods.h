@@ -15,9 +15,11 @@
 
 #include "libs/base/clock.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/control/desired_confirmation.h"
-#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/found_incarnations.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/termination/pod_runtime.h"
@@ -33,8 +35,7 @@ namespace splitlet::pod_worker {
 class GonePods {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     exec::Strands& runtime_strands;
     const bus::View<v1::DesiredRecord>& desired;
     bus::Table<v1::WorkerRecord>& table;
@@ -45,7 +46,8 @@ class GonePods {
     WorkerStore& store;
     FoundIncarnations& found;
   };
-  explicit GonePods(Deps deps) : deps_(deps) {}
+  explicit GonePods(Deps deps)
+      : deps_(deps), runtime_asker_(deps_.env.loop, deps_.runtime_strands) {}
 
   /// A finished pod leaves the table, and its terminal status the disk for ever, when its desired
   /// record is gone and config-source confirms it, as far as the source of the pod is concerned.
@@ -68,6 +70,7 @@ class GonePods {
 
   const Deps deps_;
   std::map<std::string, Clock::Time> shown_since_;  // as removed, by UID; since this start at most
+  const exec::Asker runtime_asker_;                 // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -6,10 +6,8 @@
 /// Errors:  as GrantAnswer says.
 /// Source:  docs/safety.md, rule 14.
 
-#include <cstdint>
-#include <string>
-
 #include "libs/base/status.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -27,19 +25,21 @@ struct GrantAnswer {
     kUnsafe,     // the pod that config-source wants, and running it would harm the node
   };
   Kind kind = Kind::kTake;
-  Status why;       // not OK unless kTake
-  std::string pod;  // kTake: what is granted, with status and version of `desired`; serialised
+  Status why = {};  // not OK unless kTake
+  /// The granted pod of kTake, with status and version of `desired`. The pod that config-source
+  /// wants of kUnmanaged and kUnsafe; an empty one if the record has none.
+  kube::ParsedPod pod = {};
 };
-/// `record`: what `desired` holds of the UID; nullptr: nothing. `granted`: the pod as it is granted
-/// in this incarnation, serialised; empty: it is not.
-GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const v1::DesiredRecord* record,
-                       const std::string& granted);
+/// `asked`: the pod of the request. `record`: the record of the UID in `desired`; nullptr: none.
+/// `granted`: the pod as it is granted in this incarnation; empty: it is not.
+GrantAnswer CheckGrant(const v1::UpdatePodRequest& request, const kube::ParsedPod& asked,
+                       const v1::DesiredRecord* record, const kube::PodBytes& granted);
 
 /// Is `asked` the pod `wanted`, its status and its version at the server aside? Its resources are
 /// those of `wanted`, or of `granted` while a resize is wanted that this node has not made. Where
 /// nothing is granted yet they may differ only if the pod may have been changed since it was
-/// admitted: by the count of an API server, or in a manifest that names its UID. All are
-/// serialised; `granted` may be empty.
-bool IsWantedPod(const std::string& asked, const std::string& wanted, const std::string& granted);
+/// admitted: by the count of an API server, or in a manifest that names its UID. The written form
+/// of an amount does not count. `granted` may be empty.
+bool IsWantedPod(const kube::Pod& asked, const kube::Pod& wanted, const kube::PodBytes& granted);
 
 }  // namespace splitlet::pod_worker

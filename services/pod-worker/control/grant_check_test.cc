@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "k8s.io/api/core/v1/container.pb.h"
@@ -79,7 +80,7 @@ TEST(IsWantedPod, WhatMayDiffer) {
     c.both(wanted);
     kube::Pod asked = wanted;
     c.asked(asked);
-    EXPECT_EQ(IsWantedPod(asked.SerializeAsString(), wanted.SerializeAsString(), ""), c.want);
+    EXPECT_EQ(IsWantedPod(asked, wanted, {}), c.want);
   }
 }
 
@@ -90,8 +91,7 @@ TEST(IsWantedPod, APodThatIsGrantedKeepsItsResourcesOrGetsThoseThatItAsksFor) {
   SetMemory(wanted, "1Gi");
   wanted.mutable_spec()->mutable_containers(0)->set_image("another");
   const auto is_wanted = [&](const kube::Pod& asked) {
-    return IsWantedPod(asked.SerializeAsString(), wanted.SerializeAsString(),
-                       granted.SerializeAsString());
+    return IsWantedPod(asked, wanted, kube::PodBytes::Of(granted));
   };
   kube::Pod asked = wanted;
   EXPECT_TRUE(is_wanted(asked));
@@ -103,6 +103,25 @@ TEST(IsWantedPod, APodThatIsGrantedKeepsItsResourcesOrGetsThoseThatItAsksFor) {
   EXPECT_FALSE(is_wanted(asked));
 }
 
+struct GrantOf {
+  explicit GrantOf(const kube::Pod& wanted) {
+    record.set_name("web");
+    record.set_namespace_("default");
+    record.set_state(v1::DesiredRecord::WANTED);
+    record.set_incarnation(1);
+    record.set_generation(1);
+    record.set_pod(wanted.SerializeAsString());
+    request.set_incarnation(1);
+    request.set_generation(1);
+  }
+  GrantAnswer Check(const kube::Pod& asked) {
+    const kube::ParsedPod pod{kube::PodBytes::Of(asked), std::make_shared<const kube::Pod>(asked)};
+    return CheckGrant(request, pod, &record, {});
+  }
+  v1::DesiredRecord record;
+  v1::UpdatePodRequest request;
+};
+
 TEST(CheckGrant, TheStatusIsTheOneThatConfigSourceShows) {
   kube::Pod wanted = Plain();
   wanted.mutable_metadata()->set_resource_version("352");
@@ -110,22 +129,38 @@ TEST(CheckGrant, TheStatusIsTheOneThatConfigSourceShows) {
   kube::Pod asked = wanted;
   asked.mutable_status()->set_qos_class("Guaranteed");
   asked.mutable_metadata()->set_resource_version("350");
-  v1::DesiredRecord record;
-  record.set_state(v1::DesiredRecord::WANTED);
-  record.set_incarnation(1);
-  record.set_generation(1);
-  record.set_pod(wanted.SerializeAsString());
-  v1::UpdatePodRequest request;
-  request.set_incarnation(1);
-  request.set_generation(1);
-  request.set_pod(asked.SerializeAsString());
-  const GrantAnswer answer = CheckGrant(request, &record, "");
+  const GrantAnswer answer = GrantOf(wanted).Check(asked);
   EXPECT_EQ(answer.kind, GrantAnswer::Kind::kTake);
-  kube::Pod granted;
-  ASSERT_TRUE(granted.ParseFromString(answer.pod));
+  const kube::Pod granted = answer.pod.bytes.Parse();
   EXPECT_EQ(granted.status().qos_class(), "Burstable");
   EXPECT_EQ(granted.metadata().resource_version(), "352");
   EXPECT_EQ(granted.spec().containers(0).resources().limits().at("memory").string(), "64Mi");
+  EXPECT_EQ(kube::PodBytes::Of(*answer.pod.pod), answer.pod.bytes);
+}
+
+TEST(CheckGrant, TheWrittenFormOfAnAmountDoesNotCount) {
+  const kube::Pod wanted = Plain();
+  kube::Pod asked = wanted;
+  SetMemory(asked, "65536Ki");
+  EXPECT_EQ(GrantOf(wanted).Check(asked).kind, GrantAnswer::Kind::kTake);
+  SetMemory(asked, "65537Ki");
+  EXPECT_EQ(GrantOf(wanted).Check(asked).kind, GrantAnswer::Kind::kUnmanaged);
+}
+
+TEST(CheckGrant, ARecordOfNoPodIsNamedAndGrantsNothing) {
+  GrantOf grant(Plain());
+  grant.record.set_pod("\xff\xff");
+  const GrantAnswer answer = grant.Check(Plain());
+  EXPECT_EQ(answer.kind, GrantAnswer::Kind::kUnmanaged);
+  EXPECT_EQ(answer.why,
+            InvalidArgument("the record of pod default/web in `desired`: the bytes are no pod"));
+}
+
+TEST(CheckGrant, APodThatIsTheOneOfTheRecordIsNotParsedAgain) {
+  GrantOf grant(Plain());
+  const uint64_t before = kube::PodBytes::parses();
+  EXPECT_EQ(grant.Check(Plain()).kind, GrantAnswer::Kind::kTake);
+  EXPECT_EQ(kube::PodBytes::parses(), before);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
-#include "services/pod-worker/control/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
 #include "services/pod-worker/control/grant_check.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -46,11 +46,11 @@ bool IsNewer(const v1::DesiredRecord& record, const v1::DesiredRecord& other) {
 }  // namespace
 
 GrantChecker::Result GrantChecker::Check(const Question& question) const {
-  const auto& [request, traceparent, granted, asked] = question;
+  const auto& [request, traceparent, pod, granted, asked] = question;
   peers::DesiredOwner::Record record = deps_.desired.Find(bus::KeyOf(request.uid()));
   const bool answered = asked != nullptr && asked->ok() && asked->value() != nullptr;
   if (answered && (record == nullptr || IsNewer(*asked->value(), *record))) record = asked->value();
-  GrantAnswer answer = CheckGrant(request, record.get(), granted);
+  GrantAnswer answer = CheckGrant(request, pod, record.get(), granted);
   if (answer.kind == GrantAnswer::Kind::kTake) return {.pod = std::move(answer.pod)};
   if (answer.kind == GrantAnswer::Kind::kAsk && asked == nullptr) return {.step = Step::kAsk};
   if (answer.kind == GrantAnswer::Kind::kAsk && !asked->ok())
@@ -65,7 +65,10 @@ GrantChecker::Result GrantChecker::Check(const Question& question) const {
                {KV("podUID", request.uid()), KV("incarnation", request.incarnation()),
                 KV("generation", request.generation()), KV("err", answer.why),
                 KV(kTraceIdField, TraceIdOf(traceparent))});
-  return {.step = StepOf(answer.kind), .why = answer.why, .record = std::move(record)};
+  return {.step = StepOf(answer.kind),
+          .why = answer.why,
+          .pod = std::move(answer.pod),
+          .record = std::move(record)};
 }
 
 void GrantChecker::Ask(const v1::UpdatePodRequest& request,

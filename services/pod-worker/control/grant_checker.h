@@ -19,6 +19,7 @@
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/exec.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/peers/desired_owner.h"
 #include "services/pod-worker/metrics/metrics.h"
 
@@ -54,14 +55,15 @@ class GrantChecker {
   struct Result {
     Step step = Step::kTake;
     Status why = {};                          // of a refusal
-    std::string pod = {};                     // kTake: what is granted, serialised
+    kube::ParsedPod pod = {};                 // as in GrantAnswer
     peers::DesiredOwner::Record record = {};  // what is wanted; null: nothing is known
   };
   struct Question {
     const v1::UpdatePodRequest& request;
     const std::string& traceparent;
-    const std::string& granted;    // of this incarnation, serialised; empty: nothing is
-    const Asked* asked = nullptr;  // the answer of config-source; null: not asked yet
+    const kube::ParsedPod& pod;     // of the request
+    const kube::PodBytes& granted;  // in this incarnation; empty: nothing is
+    const Asked* asked = nullptr;   // the answer of config-source; null: not asked yet
   };
   Result Check(const Question& question) const;
   /// Calls `answered` on the loop; `done` where the pod is being asked for already.

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 
 namespace splitlet::pod_worker {
 namespace {
@@ -32,7 +32,7 @@ HoldAnswer ComputeHold(const HoldWishes& wishes, const std::vector<cri::Sandbox>
   std::set<std::pair<std::string, std::string>> names;
   std::set<std::string> busy_sandboxes;
   for (const auto& container : containers) {
-    const std::string uid = LabelOf(container.labels, kube::kPodUidLabel);
+    const std::string uid = cri::LabelOf(container.labels, kube::kPodUidLabel);
     const bool newest = names.emplace(uid, container.name).second;
     const PodNeed pod = need(uid);
     const bool over = IsOver(pod);

@@ -15,7 +15,6 @@ namespace splitlet::pod_worker {
 
 namespace {
 
-constexpr Duration kLeftoverRetry = 1s;
 constexpr Duration kIdsRetry = 10s;
 constexpr const char* kPastDeadline =
     "Pod was active on the node longer than the specified deadline";
@@ -24,9 +23,9 @@ constexpr const char* kPastDeadline =
 
 PodLoop::PodLoop(Deps deps)
     : deps_(deps),
-      due_(deps_.loop, deps_.clock, [this](const std::string& uid) { Advance(uid); }) {}
+      due_(deps_.env.loop, deps_.env.clock, [this](const std::string& uid) { Advance(uid); }) {}
 
-void PodLoop::Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) {
+void PodLoop::AdvanceWith(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) {
   Worker* worker = Find(uid);
   if (worker == nullptr || !deps_.recovery.is_listed() || stopping_) return;
   worker->On(ActivityEvent::kWoken);
@@ -55,7 +54,7 @@ void PodLoop::AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListi
                        .lacks_user_ids = worker.traits.user_namespace && !worker.user_ids})) {
     case StartStep::kNone: return;
     case StartStep::kEnd: return EndPastDeadline(worker);
-    case StartStep::kAwaitHold: return due_.Add(worker.uid, held_until - deps_.clock.Now());
+    case StartStep::kAwaitHold: return due_.Add(worker.uid, held_until - deps_.env.clock.Now());
     case StartStep::kAwaitName: return AwaitName(worker, wait);
     case StartStep::kGiveUserIds: PassGate(worker); return GiveUserIds(worker);
     case StartStep::kSync: PassGate(worker); return BeginSync(worker, std::move(listing));
@@ -65,7 +64,7 @@ void PodLoop::AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListi
 void PodLoop::BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   if (const Duration wait = deps_.objects.Prepare(worker); wait > Duration{0})
     return due_.Add(worker.uid, wait);
-  if (!worker.synced_once) deps_.keeper.OnPodsChanged();
+  if (!worker.syncs.synced_once) deps_.keeper.OnPodsChanged();
   deps_.syncs.Begin(worker, std::move(listing));
 }
 
@@ -123,13 +122,9 @@ void PodLoop::OnDesiredReady() {
   if (first) AdvanceAll();
 }
 
-void PodLoop::OnNameInspected(const std::string& uid, bool gone) {
-  gone ? Advance(uid) : due_.Add(uid, kLeftoverRetry);
-}
-
 void PodLoop::OnSeen(Worker& worker, const v1::ObservedPod& seen) {
-  kube::Pod pod;
-  if (!worker.traits.has_probes || !pod.ParseFromString(worker.grant->pod)) return;
+  if (!worker.traits.has_probes) return;
+  const kube::Pod pod = worker.grant->pod.Parse();
   deps_.probes.OnSeen({pod, cri::PresentIncarnation(seen, worker.incarnation)});
   worker.probes = deps_.probe_results.Of(worker.uid);
 }
@@ -156,10 +151,10 @@ Worker* PodLoop::WaitingFor(const PullRequest& pull) const {
 
 void PodLoop::OnPulled(Worker& worker, const PullResult& result) {
   worker.waits_for =
-      PullsText(deps_.puller.MemoryOf(worker.uid), worker.waits_for, deps_.clock.WallNow());
+      PullsText(deps_.puller.MemoryOf(worker.uid), worker.waits_for, deps_.env.clock.WallNow());
   for (const auto& [container, reason] : result.waiting_reasons)
     worker.waiting_reasons[container] = reason;
-  if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.clock.Now());
+  if (result.sync_at) due_.Add(worker.uid, *result.sync_at - deps_.env.clock.Now());
   result.sync_now ? Advance(worker.uid) : deps_.store.PutWorkers(worker);
 }
 
@@ -219,8 +214,8 @@ void PodLoop::GiveUserIds(Worker& worker) {
 /// Unset: the pod has no deadline.
 std::optional<Duration> PodLoop::DeadlineLeft(const Worker& worker) const {
   if (!worker.traits.active_deadline) return std::nullopt;
-  return worker.started_at + std::chrono::seconds{*worker.traits.active_deadline} -
-         deps_.clock.Now();
+  return worker.times.started_at + std::chrono::seconds{*worker.traits.active_deadline} -
+         deps_.env.clock.Now();
 }
 
 void PodLoop::EndPastDeadline(Worker& worker) {
@@ -237,7 +232,7 @@ void PodLoop::AfterFinish(Worker& worker) {
   deps_.objects.Forget(uid);
   deps_.user_ids.Release(uid);  // the file of a finished pod has none
   worker.user_ids.reset();
-  worker.restarts = {CrashBackoff(deps_.crash_loop_max), {}, {}};
+  worker.restarts.Clear();
   deps_.gate.OnFinished(worker);
   deps_.keeper.OnPodsChanged();
   const std::vector<std::string> waiting = deps_.gate.WaitingFor(worker);

@@ -16,17 +16,19 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/observe.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/work_queue.h"
 #include "services/pod-worker/api_objects/pod_objects.h"
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
 #include "services/pod-worker/control/gone_pods.h"
 #include "services/pod-worker/control/hold.h"
-#include "services/pod-worker/control/recovery.h"
+#include "services/pod-worker/control/recovery/recovery.h"
 #include "services/pod-worker/control/removal_holds.h"
 #include "services/pod-worker/control/request_handler.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
-#include "services/pod-worker/control/unreadable_records.h"
+#include "services/pod-worker/control/recovery/unreadable_records.h"
 #include "services/pod-worker/images/puller.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/probes/probe_scheduler.h"
 #include "services/pod-worker/probes/results.h"
@@ -43,14 +45,12 @@ class ObservedPod;
 
 namespace splitlet::pod_worker {
 
-class PodLoop {
+class PodLoop final : public PodAdvancer {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     const bus::View<v1::DesiredRecord>& desired;
     daemon::EventRecorder& events;
-    Duration crash_loop_max;
     Workers& workers;
     PodObjects& objects;
     UserIdRanges& user_ids;
@@ -71,17 +71,14 @@ class PodLoop {
   };
   explicit PodLoop(Deps deps);
 
-  /// The pod may have something to do. `listing`: of an inspection that several pods share; null
-  /// for every other.
-  void Advance(const std::string& uid, std::shared_ptr<const cri::PodListing> listing = nullptr);
-  void AdvanceAfter(const std::string& uid, Duration wait) { due_.Add(uid, wait); }
+  void Advance(const std::string& uid) override { AdvanceWith(uid, nullptr); }
+  void AdvanceAfter(const std::string& uid, Duration wait) override { due_.Add(uid, wait); }
+  void AdvanceWith(const std::string& uid, std::shared_ptr<const cri::PodListing> listing) override;
   /// Every pod; those that may run are inspected together.
   void AdvanceAll();
-  /// The step of the worker is over. `again`: decide immediately what comes next.
-  void OnStepEnded(Worker& worker, bool again);
+  void OnStepEnded(Worker& worker, bool again) override;
 
-  /// Pleg has seen a change, or a hold is over.
-  void OnPodChanged(const std::string& uid);
+  void OnPodChanged(const std::string& uid) override;
   /// Objects that pods name have changed: of every pod, or of one.
   void OnObjectsChanged();
   void OnObjectsChanged(const std::string& uid);
@@ -89,12 +86,8 @@ class PodLoop {
   void OnAddresses();
   /// The view `desired` is complete enough, or has had its time.
   void OnDesiredReady();
-  /// Whether the runtime answers; empty: it does.
-  void OnRuntimeAnswer(const std::string& trouble) { runtime_trouble_ = trouble; }
-  /// The pod that holds a static pod's name was inspected: is it gone?
-  void OnNameInspected(const std::string& uid, bool gone);
-  /// `seen`: all incarnations of the pod, when its sync began.
-  void OnSeen(Worker& worker, const v1::ObservedPod& seen);
+  void OnRuntimeAnswer(const std::string& trouble) override { runtime_trouble_ = trouble; }
+  void OnSeen(Worker& worker, const v1::ObservedPod& seen) override;
   /// `decides`: a container has started, or has to be stopped.
   void OnProbed(const std::string& uid, bool decides);
   void OnPulled(Worker& worker, const PullResult& result);
@@ -105,8 +98,7 @@ class PodLoop {
 
   /// How much of the pod a removal has to leave.
   PodNeed NeedOf(const std::string& uid) const;
-  /// gc may be removing what the pod needs.
-  bool IsHeld(const std::string& uid) const {
+  bool IsHeld(const std::string& uid) const override {
     return static_cast<bool>(deps_.holds.HeldUntil(uid));
   }
   bool stopping() const { return stopping_; }

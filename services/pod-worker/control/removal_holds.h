@@ -18,8 +18,11 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/control/hold.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/termination/stopped_sandboxes.h"
 
@@ -35,19 +38,16 @@ class RemovalHolds {
  public:
   using Done = std::function<void(StatusOr<v1::HoldReply>)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Reader& reader;
     const DiskRecords& records;
     StoppedSandboxes& stopped_sandboxes;
-    const Log& log;
     Duration request_timeout;
     std::function<PodNeed(const std::string& uid)> need;
-    /// The pod is in one hold less.
-    std::function<void(const std::string& uid)> on_released;
+    PodAdvancer& pods;
   };
-  explicit RemovalHolds(Deps deps) : deps_(std::move(deps)) {}
+  explicit RemovalHolds(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   void OnRead(const std::map<std::string, v1::SavedHold>& on_disk);
   void OnHoldForRemoval(const v1::HoldRequest& request, Done done);
@@ -61,13 +61,18 @@ class RemovalHolds {
     std::set<std::string> uids;
     Clock::Time until;
   };
-  void Answer(const v1::HoldRequest& request, const std::vector<cri::Sandbox>& sandboxes,
-              const std::vector<cri::Container>& containers, const Done& done);
+  struct Listed {
+    std::vector<cri::Sandbox> sandboxes;
+    std::vector<cri::Container> containers;
+  };
+  static StatusOr<Listed> List(cri::Reader& reader, const Deadline& deadline);
+  void Answer(const v1::HoldRequest& request, const Listed& listed, const Done& done);
   void Add(const std::string& hold_id, Hold hold);
 
   const Deps deps_;
   std::map<std::string, Hold> holds_;  // by id
   uint64_t last_hold_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

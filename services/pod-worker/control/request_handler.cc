@@ -7,6 +7,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/bus/bus.h"
 #include "libs/kube/names.h"
+#include "libs/kube/pod_bytes.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
@@ -72,14 +73,19 @@ PodView RequestHandler::ViewOf(const std::string& uid) const {
   return view;
 }
 
+/// The pod of a request.
+struct RequestHandler::Offer {
+  kube::ParsedPod pod = {};                       // once it is checked
+  const GrantChecker::Asked* answered = nullptr;  // by config-source; null: not asked yet
+};
+
 void RequestHandler::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,
                                  const std::string& traceparent) {
-  Update(request, std::move(done), traceparent, nullptr);
+  Update(request, std::move(done), traceparent, {});
 }
 
-/// `asked`: the answer of config-source; null: not asked yet.
 void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done,
-                            const std::string& traceparent, const GrantChecker::Asked* asked) {
+                            const std::string& traceparent, Offer offer) {
   Worker* worker = deps_.workers.Find(request.uid());
   const GrantAction action =
       DecideGrant(ViewOf(request.uid()), {request.incarnation(), request.generation()});
@@ -89,11 +95,13 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
   }
   if (action == GrantAction::kAnswer) {
     AnswerSaved(*worker, std::move(done));
-    if (worker->state == WorkerState::kSyncing) deps_.advance(request.uid());
+    if (worker->state == WorkerState::kSyncing) deps_.pods.Advance(request.uid());
     return;
   }
   if (request.pod().empty()) return done(InvalidArgument("no pod in the request"));
-  auto checked = CheckGrantOf(request, traceparent, asked);
+  auto result = CheckOffer(request, traceparent, offer);
+  if (!result.ok()) return done(result.status());
+  GrantChecker::Result& checked = *result;
   switch (checked.step) {
     case GrantChecker::Step::kTake: break;
     case GrantChecker::Step::kRefused: return done(checked.why);
@@ -102,30 +110,42 @@ void RequestHandler::Update(const v1::UpdatePodRequest& request, DoneStatus done
     case GrantChecker::Step::kAsk:
       return deps_.checker.Ask(
           request,
-          [this, request, done, traceparent](const GrantChecker::Asked& answer) {
-            Update(request, done, traceparent, &answer);
+          [this, request, done, traceparent,
+           pod = std::move(offer.pod)](const GrantChecker::Asked& answer) {
+            Update(request, done, traceparent, {pod, &answer});
           },
           done);
   }
-  auto traits = TraitsOf(checked.pod);
-  if (!traits.ok()) return done(InvalidArgument("pod: {}", Message(traits.status())));
-  if (traits->uid != request.uid())
-    return done(InvalidArgument("the pod is of UID {}", traits->uid));
+  PodTraits traits = TraitsOf(*checked.pod.pod);
+  if (traits.uid != request.uid()) return done(InvalidArgument("the pod is of UID {}", traits.uid));
   AcceptGrant(action,
-              {request.incarnation(), request.generation(), request.source(),
-               std::move(checked.pod), traceparent},
-              std::move(traits).value(), std::move(done));
+              {.incarnation = request.incarnation(),
+               .generation = request.generation(),
+               .source = request.source(),
+               .pod = std::move(checked.pod.bytes),
+               .traceparent = traceparent,
+               .parsed = std::move(checked.pod.pod)},
+              std::move(traits), std::move(done));
 }
 
-GrantChecker::Result RequestHandler::CheckGrantOf(const v1::UpdatePodRequest& request,
-                                                  const std::string& traceparent,
-                                                  const GrantChecker::Asked* asked) const {
-  static const std::string kNothing;
+/// Parses the pod of the request into `offer`, unless it is there. INVALID_ARGUMENT: the request
+/// has no pod.
+StatusOr<GrantChecker::Result> RequestHandler::CheckOffer(const v1::UpdatePodRequest& request,
+                                                          const std::string& traceparent,
+                                                          Offer& offer) const {
+  static const kube::PodBytes kNothing;
+  if (offer.pod.pod == nullptr) {
+    ASSIGN_OR_RETURN(offer.pod, kube::PodBytes::CheckAndParse(request.pod()), "pod of UID {}",
+                     request.uid());
+  }
   const Worker* worker = deps_.workers.Find(request.uid());
   const bool granted =
       worker != nullptr && worker->grant && worker->incarnation == request.incarnation();
-  return deps_.checker.Check(
-      {request, traceparent, granted ? worker->grant->pod : kNothing, asked});
+  return deps_.checker.Check({.request = request,
+                              .traceparent = traceparent,
+                              .pod = offer.pod,
+                              .granted = granted ? worker->grant->pod : kNothing,
+                              .asked = offer.answered});
 }
 
 /// The record of the worker shows the refusal, and with it the pod's status; sync-loop stops
@@ -142,9 +162,8 @@ void RequestHandler::Refuse(GrantAction action, const v1::UpdatePodRequest& requ
   RefusedGrant refused{unsafe ? request.generation() : 0, std::string(Message(checked.why))};
   if (worker->refused == refused) return;
   worker->refused = std::move(refused);
-  kube::Pod pod;
-  if (!worker->grant && pod.ParseFromString(wanted.pod()))
-    worker->waiting_reasons = WaitingReasonsOfRefusal(pod, worker->refused.why);
+  if (!worker->grant)
+    worker->waiting_reasons = WaitingReasonsOfRefusal(*checked.pod.pod, worker->refused.why);
   if (worker->state == WorkerState::kSyncing)
     PodEvents(deps_.events, RefOf(*worker))
         .Warning("FailedValidation",
@@ -175,6 +194,7 @@ void RequestHandler::AcceptGrant(GrantAction action, Grant grant, PodTraits trai
     }
     case GrantAction::kWait:
       worker->next = std::move(grant);
+      worker->next->parsed = nullptr;
       deps_.terminator.Kill(*worker, {.traceparent = worker->next->traceparent});
       deps_.store.Save(*worker, {}, std::move(done));
       break;
@@ -192,7 +212,7 @@ void RequestHandler::TakeUpdate(Worker& worker, Grant grant, PodTraits traits) {
   worker.grant = std::move(grant);
   worker.refused = {};
   worker.traits = std::move(traits);
-  worker.failures = 0;
+  worker.syncs.failures = 0;
   if (!announced) ReportUnsupported(worker);
   if (worker.traits.deleted) deps_.terminator.Kill(worker, {.removed = true});
 }
@@ -223,6 +243,7 @@ void RequestHandler::EndFound(FoundIncarnation found, Grant grant, PodTraits tra
   before->incarnation = found.incarnation;
   before->traits = std::move(traits);
   before->next = std::move(grant);
+  before->next->parsed = nullptr;
   deps_.found.Forget(before->uid);
   Worker& added = deps_.add(std::move(before));
   deps_.terminator.Kill(added, {.traceparent = added.next->traceparent});
@@ -238,13 +259,13 @@ std::unique_ptr<Worker> RequestHandler::NewIncarnation(Grant grant, PodTraits tr
   worker->source = grant.source;
   worker->incarnation = grant.incarnation;
   worker->traceparent = grant.traceparent;
-  worker->start_wall_ns = ToNanos(deps_.clock.WallNow());
-  worker->started_at = deps_.clock.Now();
-  worker->granted_at = worker->started_at;
+  worker->times.start_wall_ns = ToNanos(deps_.clock.WallNow());
+  worker->times.started_at = deps_.clock.Now();
+  worker->times.granted_at = worker->times.started_at;
   worker->started = deps_.gate.IsLeftover(*worker);
   deps_.found.HandOver(*worker);
   // The API has whole seconds.
-  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->start_wall_ns)
+  if (traits.shown_start_ns && *traits.shown_start_ns + kSecond <= worker->times.start_wall_ns)
     BackdateStart(*traits.shown_start_ns, *worker);
   deps_.metrics.containers_per_pod.Observe(static_cast<double>(traits.containers));
   const bool deleted = traits.deleted;
@@ -359,7 +380,7 @@ Worker& RequestHandler::AddOrphan(const v1::KillPodRequest& request, const v1::O
           deps_.workers.Find(request.uid())) {  // its incarnation is remembered still
     orphan->incarnation = before->incarnation;
     orphan->source = before->source;
-    orphan->start_wall_ns = before->start_wall_ns;
+    orphan->times.start_wall_ns = before->times.start_wall_ns;
     if (before->removal != Removal::kNone) orphan->removal = Removal::kRemoved;
     orphan->kill.eviction = before->kill.eviction;
     orphan->kill.shutdown_boot = before->kill.shutdown_boot;
@@ -377,11 +398,21 @@ void RequestHandler::ApplyDesired(const std::string& uid) {
 void RequestHandler::BeginNext(Worker& finished) {
   const std::string uid = finished.uid;
   Grant next = std::move(*finished.next);
-  auto traits = TraitsOf(next.pod);
-  CHECK(traits.ok());
-  Worker& fresh = deps_.add(NewIncarnation(std::move(next), std::move(traits).value()));
+  next.parsed = next.Parsed().Get();
+  PodTraits traits = TraitsOf(*next.parsed);
+  Worker& fresh = deps_.add(NewIncarnation(std::move(next), std::move(traits)));
   deps_.store.Save(fresh, {.permanent = true});
   ApplyDesired(uid);
+}
+
+/// The traits of the granted pod if the record is of the same pod.
+StatusOr<PodTraits> RequestHandler::TraitsOfDesired(const v1::DesiredRecord& record) const {
+  const Worker* worker = deps_.workers.Find(record.uid());
+  const bool granted = worker != nullptr && worker->grant && !worker->grant->pod.empty();
+  if (granted && worker->grant->pod.bytes() == record.pod()) return worker->traits;
+  ASSIGN_OR_RETURN(const kube::Pod pod, kube::ParsePod(record.pod()), "record of pod {}",
+                   kube::PodKey(record.namespace_(), record.name()));
+  return TraitsOf(pod);
 }
 
 void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::string& traceparent) {
@@ -393,10 +424,11 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
   if (deps_.is_unreadable(bus::KeyOf(record.uid()))) return;
   Worker* worker = deps_.workers.Find(record.uid());
   if (worker != nullptr) worker->missing_passes = 0;
-  const auto traits = TraitsOf(record.pod());
-  const bool over = IsOver(record, traits.ok() ? *traits : PodTraits{});
-  KillOrder order{.removed = true, .traceparent = traceparent};
-  if (traits.ok()) order.deletion_grace = traits->deletion_grace;
+  const auto traits = TraitsOfDesired(record);
+  if (!traits.ok()) return deps_.log.LogIfError(traits.status(), "take a desired pod");
+  const bool over = IsOver(record, *traits);
+  const KillOrder order{
+      .removed = true, .deletion_grace = traits->deletion_grace, .traceparent = traceparent};
   switch (DecideDesired(ViewOf(record.uid()), {record.incarnation(), over})) {
     case DesiredAction::kNone: return;
     case DesiredAction::kPublishLater: return PublishAgain(*worker, false);
@@ -410,11 +442,11 @@ void RequestHandler::OnDesired(const v1::DesiredRecord& record, const std::strin
     case DesiredAction::kEnd:
       if (deps_.terminator.Kill(*worker, order)) return deps_.store.Save(*worker, {});
       return PublishAgain(*worker, true);
-    case DesiredAction::kTryLater: return deps_.inspect_again(record.uid(), 1s);
+    case DesiredAction::kTryLater: return deps_.pods.AdvanceAfter(record.uid(), 1s);
     case DesiredAction::kEndUngranted: break;
   }
   Worker& ungranted = AddUngranted(record);
-  if (traits.ok()) ungranted.traits = *traits;
+  ungranted.traits = *traits;
   deps_.terminator.Kill(ungranted, order);
   deps_.store.Save(ungranted, {});
 }

@@ -7,7 +7,8 @@
 ///          event FailedValidation for a grant that is refused as no retry can change it.
 /// Killed:  the caller gets no answer and comes again.
 /// Threads: the loop's, but for the inspection of an orphan and questions to config-source.
-/// Errors:  as each answer says.
+/// Errors:  as each answer says. Bytes that are no pod: INVALID_ARGUMENT for a grant; a record of
+///          `desired` with such bytes is logged, and starts and stops nothing.
 /// Source:  docs/safety.md, rules 8, 10, 14, 15, 16 and 19.
 
 #include <functional>
@@ -19,12 +20,13 @@
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/control/desired_confirmation.h"
-#include "services/pod-worker/control/found_incarnations.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
+#include "services/pod-worker/control/recovery/found_incarnations.h"
 #include "services/pod-worker/control/grant_checker.h"
 #include "services/pod-worker/control/requests.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/worker_store.h"
 #include "services/pod-worker/termination/pod_runtime.h"
@@ -66,8 +68,7 @@ class RequestHandler {
     const DesiredConfirmation& owner;
     std::function<bool(const std::string& key)> is_unreadable;
     std::function<Worker&(std::unique_ptr<Worker>)> add;
-    std::function<void(const std::string& uid)> advance;
-    std::function<void(const std::string& uid, Duration wait)> inspect_again;
+    PodAdvancer& pods;
   };
   explicit RequestHandler(Deps deps) : deps_(std::move(deps)) {}
 
@@ -87,17 +88,18 @@ class RequestHandler {
 
  private:
   PodView ViewOf(const std::string& uid) const;
-  GrantChecker::Result CheckGrantOf(const v1::UpdatePodRequest& request,
-                                    const std::string& traceparent,
-                                    const GrantChecker::Asked* asked) const;
+  struct Offer;
+  StatusOr<GrantChecker::Result> CheckOffer(const v1::UpdatePodRequest& request,
+                                            const std::string& traceparent, Offer& offer) const;
   void Refuse(GrantAction action, const v1::UpdatePodRequest& request,
               const GrantChecker::Result& checked);
   void Update(const v1::UpdatePodRequest& request, DoneStatus done, const std::string& traceparent,
-              const GrantChecker::Asked* asked);
+              Offer offer);
   void AcceptGrant(GrantAction action, Grant grant, PodTraits traits, DoneStatus done);
   void TakeUpdate(Worker& worker, Grant grant, PodTraits traits);
   void Shorten(Worker& worker, const PodTraits& traits, const std::string& traceparent,
                DoneStatus done);
+  StatusOr<PodTraits> TraitsOfDesired(const v1::DesiredRecord& record) const;
   void AnswerSaved(Worker& worker, DoneStatus done);
   std::unique_ptr<Worker> NewIncarnation(Grant grant, PodTraits traits);
   void EndFound(FoundIncarnation found, Grant grant, PodTraits traits, DoneStatus done);

@@ -1,14 +1,16 @@
 #include "services/pod-worker/control/static_pod_start_gate.h"
 
+#include "libs/cri/labels.h"
 #include "libs/cri/trace_scope.h"
 #include "libs/kube/names.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
 
 namespace {
+
+constexpr Duration kLeftoverRetry = 1s;
 
 bool IsLive(const cri::Container& container) {
   return container.state != cri::ContainerState::kExited;
@@ -36,13 +38,13 @@ void StaticPodStartGate::OnRuntimeListed(const std::vector<cri::Sandbox>& sandbo
                                          const std::vector<cri::Container>& containers) {
   std::map<std::string, std::string> static_names;  // UID -> full name, of pods from a file or URL
   for (const auto& sandbox : sandboxes) {
-    if (!kube::IsStaticSource(LabelOf(sandbox.annotations, kube::kConfigSource))) continue;
+    if (!kube::IsStaticSource(cri::LabelOf(sandbox.annotations, kube::kConfigSource))) continue;
     const std::string full = kube::FullName(sandbox.pod_name, sandbox.pod_namespace);
     static_names[sandbox.pod_uid] = full;
     if (sandbox.state == cri::SandboxState::kReady) leftovers_[full].insert(sandbox.pod_uid);
   }
   for (const auto& container : containers) {
-    const auto name = static_names.find(LabelOf(container.labels, kube::kPodUidLabel));
+    const auto name = static_names.find(cri::LabelOf(container.labels, kube::kPodUidLabel));
     if (name != static_names.end() && IsLive(container))
       leftovers_[name->second].insert(name->first);
   }
@@ -75,16 +77,17 @@ const Worker* StaticPodStartGate::OtherBefore(const Worker& worker) const {
 }
 
 void StaticPodStartGate::Inspect(const Worker& waiting, const std::string& leftover) {
-  deps_.strands.Run("leftover/" + leftover, [this, uid = waiting.uid, full = FullNameOf(waiting),
-                                             leftover, traceparent = waiting.traceparent] {
-    const cri::TraceScope trace(traceparent);
-    const auto seen = deps_.runtime.Inspect(leftover);
-    const bool gone = seen.ok() && !IsLive(*seen);
-    deps_.loop.Post([this, uid, full, leftover, gone] {
-      if (gone) Forget(full, leftover);
-      deps_.on_inspected(uid, gone);
-    });
-  });
+  asker_.Ask(
+      "leftover/" + leftover,
+      [&runtime = deps_.runtime, leftover, traceparent = waiting.traceparent] {
+        const cri::TraceScope trace(traceparent);
+        const auto seen = runtime.Inspect(leftover);
+        return seen.ok() && !IsLive(*seen);
+      },
+      [this, uid = waiting.uid, full = FullNameOf(waiting), leftover](bool gone) {
+        if (gone) Forget(full, leftover);
+        gone ? deps_.pods.Advance(uid) : deps_.pods.AdvanceAfter(uid, kLeftoverRetry);
+      });
 }
 
 void StaticPodStartGate::OnFinished(const Worker& worker) {

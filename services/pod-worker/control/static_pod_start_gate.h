@@ -9,14 +9,16 @@
 /// Errors:  none; a leftover whose inspection fails counts as alive.
 /// Source:  docs/safety.md, rule 18.
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 
@@ -25,14 +27,13 @@ namespace splitlet::pod_worker {
 class StaticPodStartGate {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const PodRuntime& runtime;
     const Workers& workers;
-    /// The leftover that `uid` waits for was inspected: is it gone?
-    std::function<void(const std::string& uid, bool gone)> on_inspected;
+    PodAdvancer& pods;
   };
-  explicit StaticPodStartGate(Deps deps) : deps_(std::move(deps)) {}
+  explicit StaticPodStartGate(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Sandboxes and containers of the first listing.
   void OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxes,
@@ -44,7 +45,7 @@ class StaticPodStartGate {
     std::string leftover;  // UID of that pod where it is a leftover, which is to be inspected
   };
   Wait WaitOf(const Worker& worker) const;
-  /// Is the leftover that `waiting` waits for gone?
+  /// Advances `waiting` when the leftover is gone, or later, to inspect it again.
   void Inspect(const Worker& waiting, const std::string& leftover);
   /// The pod has finished: nothing of it is alive.
   void OnFinished(const Worker& worker);
@@ -57,6 +58,7 @@ class StaticPodStartGate {
 
   const Deps deps_;
   std::map<std::string, std::set<std::string>> leftovers_;  // full name -> UIDs
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

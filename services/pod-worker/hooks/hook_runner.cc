@@ -29,13 +29,13 @@ Status Failed(const HookCall& call, const Status& status, const std::string& out
 }  // namespace
 
 void HookRunner::Begin(Run run, Done done) {
-  CHECK(deps_.loop.IsCurrent() && run.deadline.cancel != nullptr);
+  CHECK(deps_.env.loop.IsCurrent() && run.deadline.cancel != nullptr);
   if (stopping_) return;
   const uint64_t id = ++last_;
   under_way_[id] = {run.deadline.cancel, std::move(done)};
   if (!run.call.error.ok()) return PostEnd(id, Failed(run.call, run.call.error));
   if (run.call.kind == HookCall::Kind::kSleep) return Sleep(id, run);
-  ProbeSlots& slots = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
+  exec::RunSlots& slots = run.call.kind == HookCall::Kind::kExec ? commands_ : requests_;
   const bool waits = slots.Enter(false, [this, id, run, &slots] {
     under_way_[id].slots = &slots;
     BeginOnStrand(id, run);
@@ -45,7 +45,7 @@ void HookRunner::Begin(Run run, Done done) {
 }
 
 void HookRunner::BeginOnStrand(uint64_t id, const Run& run) {
-  deps_.strands.Run("hook/" + std::to_string(id), [this, id, run] {
+  deps_.env.strands.Run("hook/" + std::to_string(id), [this, id, run] {
     const cri::TraceScope trace(run.traceparent);
     if (const Status may = MayBegin(); !may.ok()) return PostEnd(id, Failed(run.call, may));
     run.call.kind == HookCall::Kind::kExec ? Exec(id, run) : Get(id, run);
@@ -88,9 +88,9 @@ void HookRunner::GetInTheClear(uint64_t id, const Run& run, const Status& refuse
 
 void HookRunner::Sleep(uint64_t id, const Run& run) {
   UnderWay& hook = under_way_[id];
-  const Duration left = std::max(run.deadline.at - deps_.clock.Now(), Duration{0});
+  const Duration left = std::max(run.deadline.at - deps_.env.clock.Now(), Duration{0});
   const bool in_time = run.call.sleep <= left;
-  hook.timer = deps_.loop.RunAfter(std::min(run.call.sleep, left), [this, id, in_time] {
+  hook.timer = deps_.env.loop.RunAfter(std::min(run.call.sleep, left), [this, id, in_time] {
     if (!in_time) deps_.metrics.hook_sleeps_cut.Increment();
     End(id, in_time ? OkStatus() : DeadlineExceeded("the time to stop is over"));
   });
@@ -102,7 +102,7 @@ void HookRunner::Sleep(uint64_t id, const Run& run) {
 
 void HookRunner::PostEnd(uint64_t id, Status status) {
   FAIL_POINT_VOID("pod-worker.run-hook.after");
-  deps_.loop.Post([this, id, status = std::move(status)] { End(id, status); });
+  deps_.env.loop.Post([this, id, status = std::move(status)] { End(id, status); });
 }
 
 void HookRunner::End(uint64_t id, const Status& status) {
@@ -110,7 +110,7 @@ void HookRunner::End(uint64_t id, const Status& status) {
   if (found == under_way_.end()) return;
   const UnderWay hook = std::move(found->second);
   under_way_.erase(found);
-  if (hook.timer != 0) deps_.loop.CancelTimer(hook.timer);
+  if (hook.timer != 0) deps_.env.loop.CancelTimer(hook.timer);
   if (hook.cancel_id != 0) hook.cancel->Remove(hook.cancel_id);
   if (hook.slots != nullptr) hook.slots->Leave(false);
   if (!stopping_) hook.done(status);

@@ -19,19 +19,18 @@
 
 #include "libs/base/cancel.h"
 #include "libs/cri/long_calls.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/run_slots.h"
 #include "services/pod-worker/hooks/hook_call.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/probes/probe_slots.h"
 
 namespace splitlet::pod_worker {
 
 class HookRunner {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::LongCalls& long_calls;
     http::Caller& http;
     Metrics& metrics;
@@ -62,8 +61,8 @@ class HookRunner {
     std::shared_ptr<CancelToken> cancel;
     Done done;
     exec::TimerId timer = 0;
-    int cancel_id = 0;            // of the callback in `cancel`; 0: none
-    ProbeSlots* slots = nullptr;  // in which it holds a slot; null: it holds none
+    int cancel_id = 0;                // of the callback in `cancel`; 0: none
+    exec::RunSlots* slots = nullptr;  // in which it holds a slot; null: it holds none
   };
   void BeginOnStrand(uint64_t id, const Run& run);
   void Exec(uint64_t id, const Run& run);
@@ -74,8 +73,8 @@ class HookRunner {
   void GetInTheClear(uint64_t id, const Run& run, const Status& refused);
 
   const Deps deps_;
-  ProbeSlots requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
-  ProbeSlots commands_{{.at_once = kCommandsAtOnce, .waiting = kMaxWaiting}};
+  exec::RunSlots requests_{{.at_once = kRequestsAtOnce, .waiting = kMaxWaiting}};
+  exec::RunSlots commands_{{.at_once = kCommandsAtOnce, .waiting = kMaxWaiting}};
   std::map<uint64_t, UnderWay> under_way_;
   uint64_t last_ = 0;
   bool stopping_ = false;

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <map>
 
+#include "libs/base/sha256.h"
 #include "libs/kube/image_name.h"
 #include "libs/kube/text_writer.h"
 #include "libs/kube/time_text.h"
-#include "services/pod-worker/images/sha256.h"
 
 namespace splitlet::pod_worker {
 

@@ -1,7 +1,7 @@
 #include "services/pod-worker/images/plugin_account.h"
 
+#include "libs/base/sha256.h"
 #include "libs/base/status.h"
-#include "services/pod-worker/images/sha256.h"
 
 namespace splitlet::pod_worker {
 

@@ -52,8 +52,8 @@ std::optional<bool> PullRequired(const ImageDecision& decision) {
     case ImageDecision::Kind::kWaitForPull: return true;
     case ImageDecision::Kind::kFail: break;
   }
-  if (decision.reason == kBackOff) return true;
-  if (decision.reason == kNeverPull) return false;
+  if (decision.backs_off) return true;
+  if (decision.never_pulls) return false;
   return std::nullopt;
 }
 
@@ -114,7 +114,9 @@ ImageDecision DecideImage(const ImageQuestion& question, const PullMemory& memor
   if (PullPolicyOf(question.policy, question.image) == "Never") {
     const std::string text = fmt::format(
         "Container image \"{}\" is not present with pull policy of Never", question.image);
-    return Fail(kNeverPull, text, {{true, kNeverPull, text}});
+    ImageDecision never = Fail(kNeverPull, text, {{true, kNeverPull, text}});
+    never.never_pulls = true;
+    return never;
   }
   return DecidePull(question, memory);
 }

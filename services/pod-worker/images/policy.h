@@ -54,7 +54,8 @@ struct ImageDecision {
   /// With `retry_at`: when the next sync decides differently. That may be before `retry_at`,
   /// because ImagePullBackOff replaces the error of the pull while the back-off lasts.
   std::optional<Clock::Time> sync_at;
-  bool backs_off = false;  // events come once for each back-off and container
+  bool backs_off = false;    // events come once for each back-off and container
+  bool never_pulls = false;  // the policy forbids the pull that the image needs
   std::vector<ImageEvent> events;
 };
 

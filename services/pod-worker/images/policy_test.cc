@@ -60,6 +60,7 @@ TEST(Images, Decisions) {
   EXPECT_EQ(ask("Never", &present).kind, Kind::kUse);
   const auto never = ask("Never", &absent);
   EXPECT_EQ(never.reason, "ErrImageNeverPull");
+  EXPECT_TRUE(never.never_pulls);
   EXPECT_EQ(never.message, "Container image \"img:1\" is not present with pull policy of Never");
   EXPECT_EQ(ask("IfNotPresent", &broken).reason, "ImageInspectError");
   EXPECT_EQ(ask("IfNotPresent", &broken).events.at(0).reason, "InspectFailed");
@@ -103,13 +104,13 @@ TEST(Images, ARequestIsCountedOnceWithWhatWasKnown) {
        "",
        {},
        false,
-       {.kind = Kind::kFail, .reason = "ImagePullBackOff"},
+       {.kind = Kind::kFail, .reason = "ImagePullBackOff", .backs_off = true},
        ImageRequest{"ifnotpresent", "false", "true"}},
       {"it is not to be pulled",
        "Never",
        {},
        false,
-       {.kind = Kind::kFail, .reason = "ErrImageNeverPull"},
+       {.kind = Kind::kFail, .reason = "ErrImageNeverPull", .never_pulls = true},
        ImageRequest{"never", "false", "false"}},
       {"the runtime does not answer",
        "",

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "libs/base/fail_point.h"
+#include "libs/base/sha256.h"
 #include "libs/fs/unfinished.h"
 #include "libs/kube/image_name.h"
 #include "libs/kube/time_text.h"
-#include "services/pod-worker/images/sha256.h"
 
 namespace splitlet::pod_worker {
 
@@ -97,7 +97,9 @@ Status PullRecords::PutIntent(const std::string& image) {
   intent.set_image(image);
   RETURN_IF_ERROR(files_.MakeDirs(pulling_, kDirMode), "{}", pulling_);
   FAIL_POINT("pod-worker.pull-intent.before");
-  return WriteJson(files_, FileOf(pulling_, image), intent);
+  Status written = WriteJson(files_, FileOf(pulling_, image), intent);
+  FAIL_POINT("pod-worker.pull-intent.after");
+  return written;
 }
 
 Status PullRecords::RemoveIntent(const std::string& image) {
@@ -119,7 +121,9 @@ StatusOr<std::optional<v1::ImagePulledRecord>> PullRecords::Read(const std::stri
 Status PullRecords::Write(const v1::ImagePulledRecord& record) {
   RETURN_IF_ERROR(files_.MakeDirs(pulled_, kDirMode), "{}", pulled_);
   FAIL_POINT("pod-worker.pulled-record.before");
-  return WriteJson(files_, FileOf(pulled_, record.image_ref()), record);
+  Status written = WriteJson(files_, FileOf(pulled_, record.image_ref()), record);
+  FAIL_POINT("pod-worker.pulled-record.after");
+  return written;
 }
 
 Status PullRecords::AddAccess(const ImageIdentity& image, const std::optional<Credential>& used) {

@@ -71,7 +71,7 @@ struct ImagePuller::Flight {
   PullId id = 0;
   std::vector<Member> members;  // the loop's
   std::string image;            // as the first pod writes it
-  std::string pod;              // the first pod, serialised
+  kube::PodBytes pod;           // the first pod
   std::string tagged;           // the image name in PullImage
   PodRef who;
   TokenOwner owner;                             // of tokens of service accounts
@@ -112,12 +112,12 @@ void ImagePuller::Settle() {
   if (stopping_) return;
   std::set<std::string> under_way;
   for (const auto& [image, intent] : intents_) under_way.insert(kube::NormalImageName(image));
-  deps_.strands.Run(kRecords, [this, under_way] {
+  deps_.env.strands.Run(kRecords, [this, under_way] {
     const auto again = [this](Duration wait) {
-      deps_.loop.Post([this, wait] { deps_.loop.RunAfter(wait, [this] { Settle(); }); });
+      deps_.env.loop.Post([this, wait] { deps_.env.loop.RunAfter(wait, [this] { Settle(); }); });
     };
     if (deps_.records.IsEmpty()) return again(kSettlePeriod);
-    auto images = deps_.images.ListImages(After(deps_.clock, deps_.request_timeout));
+    auto images = deps_.images.ListImages(After(deps_.env.clock, deps_.request_timeout));
     // GetHealth reports that the runtime does not answer.
     if (!images.ok()) return again(kSettleRetry);
     const auto is_pulled = [&under_way](const auto& name) { return under_way.contains(name); };
@@ -125,8 +125,8 @@ void ImagePuller::Settle() {
       std::erase_if(image.tags, is_pulled);
       std::erase_if(image.digests, is_pulled);
     }
-    deps_.log.LogIfError(deps_.records.Settle(*images),
-                         "bring the records of pulls in line with the images of the runtime");
+    deps_.env.log.LogIfError(deps_.records.Settle(*images),
+                             "bring the records of pulls in line with the images of the runtime");
     again(kSettlePeriod);
   });
 }
@@ -138,7 +138,7 @@ bool ImagePuller::Join(const Worker& worker, const std::string& image,
   PodEvents events(deps_.events, RefOf(worker));
   for (const auto& container : containers)
     if (memory.waiting.insert(container).second)
-      events.Normal("Pulling", fmt::format("Pulling image \"{}\"", image), container);
+      events.PullBegan(fmt::format("Pulling image \"{}\"", image), container);
   return true;
 }
 
@@ -159,12 +159,12 @@ void ImagePuller::Pull(const Worker& worker, const std::string& image,
              .objects = deps_.objects(worker),
              .span = Span("pull image", SpanKind::kInternal, worker.traceparent)});
   flight->members.push_back(
-      {{worker.uid, worker.incarnation, image, deps_.clock.Now()}, worker.ending});
+      {{worker.uid, worker.incarnation, image, deps_.env.clock.Now()}, worker.ending});
   flight->span.Set("k8s.pod.uid", worker.uid);
   flight->span.Set("container.image.name", image);
-  deps_.strands.Run(StrandOf(flight->id), [this, flight] {
+  deps_.env.strands.Run(StrandOf(flight->id), [this, flight] {
     const auto post = [this, flight](const Status& ready) {
-      deps_.loop.Post([this, flight, ready] { OnPrepared(flight, ready); });
+      deps_.env.loop.Post([this, flight, ready] { OnPrepared(flight, ready); });
     };
     // Not the answer of a registry, so its text is shown unchanged.
     if (const Status ready = Prepare(*flight); !ready.ok())
@@ -206,7 +206,7 @@ bool ImagePuller::JoinOther(const Flight& flight) {
 
 void ImagePuller::Listen(const FlightPtr& flight, Member& member) {
   member.ending_id = member.ending->Add([this, id = flight->id] {
-    deps_.loop.Post([this, id] {
+    deps_.env.loop.Post([this, id] {
       const auto found = flights_.find(id);
       if (found != flights_.end() && !IsWanted(*found->second)) found->second->cancel->Cancel();
     });
@@ -229,25 +229,25 @@ void ImagePuller::BeginWaiting() {
     return false;
   };
   while (auto next = queue_.TakeNext(wanted)) Begin(flights_.at(*next));
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(timer_, 0));
   if (const auto wait = queue_.NextIn())
-    timer_ = deps_.loop.RunAfter(*wait, [this] {
+    timer_ = deps_.env.loop.RunAfter(*wait, [this] {
       timer_ = 0;
       BeginWaiting();
     });
 }
 
 void ImagePuller::Begin(const FlightPtr& flight) {
-  flight->began_at = deps_.clock.Now();
+  flight->began_at = deps_.env.clock.Now();
   ++intents_[flight->tagged].pulls;
-  deps_.strands.Run(StrandOf(flight->id), [this, flight] {
+  deps_.env.strands.Run(StrandOf(flight->id), [this, flight] {
     if (const Status may = MayPull(); !may.ok()) return OnAnswer(flight, may);
     RecordIntent(flight);
   });
 }
 
 void ImagePuller::RecordIntent(const FlightPtr& flight) {
-  deps_.strands.Run(kRecords, [this, flight] {
+  deps_.env.strands.Run(kRecords, [this, flight] {
     const Status recorded = deps_.records.PutIntent(flight->tagged);
     if (!recorded.ok())
       return OnAnswer(flight, Unknown("Failed to record image pull intent for container image "
@@ -259,8 +259,7 @@ void ImagePuller::RecordIntent(const FlightPtr& flight) {
 
 /// Collects the sandbox configuration and the credentials of the pull.
 Status ImagePuller::Prepare(Flight& flight) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(flight.pod)) return DataLoss("the granted pod does not parse");
+  const kube::Pod pod = flight.pod.Parse();
   RETURN_IF_ERROR(MakeSandboxConfig({pod, deps_.node, {}, 0}, flight.config), "sandbox config");
   const auto& meta = pod.metadata();
   flight.owner = {meta.uid(), meta.name(), meta.namespace_(), pod.spec().service_account_name()};
@@ -278,8 +277,8 @@ Status ImagePuller::Prepare(Flight& flight) {
   for (auto& credential : deps_.node_credentials.Read(problems).For(repository))
     flight.credentials.push_back(std::move(credential));
   for (const auto& problem : problems)
-    deps_.log.Warn("cannot use credentials of the node, pulling without them",
-                   {KV("err", problem)});
+    deps_.env.log.Warn("cannot use credentials of the node, pulling without them",
+                       {KV("err", problem)});
   return OkStatus();
 }
 
@@ -306,31 +305,31 @@ void ImagePuller::OnTried(const FlightPtr& flight, const StatusOr<std::string>& 
   flight->refused.push_back(answer.status());
   if (flight->refused.size() >= flight->credentials.size())
     return OnAnswer(flight, Together(flight->refused));
-  deps_.strands.Run(StrandOf(flight->id), [this, flight] { Ask(flight); });
+  deps_.env.strands.Run(StrandOf(flight->id), [this, flight] { Ask(flight); });
 }
 
 /// On any thread. Asks for the size of the image before the answer goes to the loop.
 void ImagePuller::OnAnswer(const FlightPtr& flight, StatusOr<std::string> ref) {
   flight->ref = std::move(ref);
-  flight->took = deps_.clock.Now() - flight->began_at;
+  flight->took = deps_.env.clock.Now() - flight->began_at;
   const auto post = [this, flight] {
     flight->span.End(flight->ref.status());
-    deps_.loop.Post([this, flight] { OnPulled(flight); });
+    deps_.env.loop.Post([this, flight] { OnPulled(flight); });
   };
   if (!flight->ref.ok()) return post();
-  deps_.strands.Run(StrandOf(flight->id), [this, flight, post] {
+  deps_.env.strands.Run(StrandOf(flight->id), [this, flight, post] {
     const cri::TraceScope trace(flight->span.traceparent());
     const auto& annotations = flight->config.annotations();
     const auto local =
         deps_.images.ImageStatus({flight->tagged, {annotations.begin(), annotations.end()}},
-                                 After(deps_.clock, deps_.request_timeout));
+                                 After(deps_.env.clock, deps_.request_timeout));
     if (local.ok() && local->has_value()) flight->bytes = (*local)->size_bytes;
-    deps_.strands.Run(kRecords, [this, flight, post] {
+    deps_.env.strands.Run(kRecords, [this, flight, post] {
       std::optional<Credential> used;
       if (!flight->credentials.empty()) used = flight->credentials.at(flight->refused.size());
       const Status recorded = deps_.records.AddAccess({flight->tagged, *flight->ref}, used);
       flight->recorded = recorded.ok();
-      deps_.log.LogIfError(recorded, "record the credentials of a pull");
+      deps_.env.log.LogIfError(recorded, "record the credentials of a pull");
       post();
     });
   });
@@ -344,7 +343,7 @@ void ImagePuller::OnPulled(const FlightPtr& flight) {
   BeginWaiting();
   if (flight->ref.ok())
     deps_.metrics.ObservePull(flight->bytes,
-                              deps_.clock.Now() - flight->members.front().request.asked);
+                              deps_.env.clock.Now() - flight->members.front().request.asked);
   for (const auto& member : flight->members) Report(*flight, member);
 }
 
@@ -357,14 +356,14 @@ void ImagePuller::Report(const Flight& flight, const Member& member) {
   const auto containers = std::exchange(memory.waiting, {});
   if (!flight.ref.ok()) return OnFailed(*worker, image, flight.ref.status(), containers);
   memory.pulled_ref = *flight.ref;
-  const Duration waited = deps_.clock.Now() - member.request.asked;
+  const Duration waited = deps_.env.clock.Now() - member.request.asked;
   PodEvents events(deps_.events, RefOf(*worker));
   for (const auto& container : containers)
-    events.Normal("Pulled",
-                  fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). "
-                              "Image size: {} bytes.",
-                              image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
-                  container);
+    events.PullEnded(
+        fmt::format("Successfully pulled image \"{}\" in {} ({} including waiting). "
+                    "Image size: {} bytes.",
+                    image, FormatMillis(flight.took), FormatMillis(waited), flight.bytes),
+        container);
   deps_.on_pulled(*worker, {.sync_now = true});
 }
 
@@ -375,16 +374,16 @@ void ImagePuller::EndIntent(const Flight& flight) {
   const bool keep = found->second.keep;
   intents_.erase(found);
   if (keep || stopping_) return;
-  deps_.strands.Run(kRecords, [this, image = flight.tagged] {
-    deps_.log.LogIfError(deps_.records.RemoveIntent(image),
-                         "remove the intent of a pull that has ended");
+  deps_.env.strands.Run(kRecords, [this, image = flight.tagged] {
+    deps_.env.log.LogIfError(deps_.records.RemoveIntent(image),
+                             "remove the intent of a pull that has ended");
   });
 }
 
 void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown) {
-  deps_.strands.Run(kRecords, [this, image, shown] {
-    deps_.log.LogIfError(deps_.records.AddAccess(image, shown),
-                         "record further credentials for an image");
+  deps_.env.strands.Run(kRecords, [this, image, shown] {
+    deps_.env.log.LogIfError(deps_.records.AddAccess(image, shown),
+                             "record further credentials for an image");
   });
 }
 
@@ -394,7 +393,7 @@ void ImagePuller::AddAccess(const ImageIdentity& image, const Credential& shown)
 void ImagePuller::OnFailed(Worker& worker, const std::string& image, const Status& why,
                            const std::set<std::string>& containers) {
   PullMemory& memory = memories_[worker.uid][image];
-  const ImageQuestion question{image, "", deps_.clock.Now()};
+  const ImageQuestion question{image, "", deps_.env.clock.Now()};
   ImageDecision failed = PullFailed(question, why, deps_.random, memory);
   PullResult result{.sync_now = containers.contains(""), .sync_at = failed.sync_at};
   PodEvents events(deps_.events, RefOf(worker));

@@ -24,6 +24,7 @@
 #include "libs/cri/cri.h"
 #include "libs/cri/long_calls.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/images/credential_providers.h"
 #include "services/pod-worker/images/credentials.h"
@@ -31,8 +32,8 @@
 #include "services/pod-worker/images/pull_queue.h"
 #include "services/pod-worker/images/pull_records.h"
 #include "services/pod-worker/metrics/metrics.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/pod/worker.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 
 namespace splitlet::pod_worker {
 
@@ -54,9 +55,7 @@ struct PullResult {
 class ImagePuller {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Images& images;
     cri::LongCalls& long_calls;
     daemon::EventRecorder& events;
@@ -68,7 +67,6 @@ class ImagePuller {
     CredentialProviders& providers;
     /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
-    const Log& log;
     Duration request_timeout;
     /// The worker that waits for this pull; nullptr: it terminates or has another incarnation.
     std::function<Worker*(const PullRequest&)> waiting;
@@ -76,7 +74,7 @@ class ImagePuller {
     std::function<void(Worker&, const PullResult&)> on_pulled;
   };
   ImagePuller(Deps deps, PullQueue::Options limits)
-      : deps_(std::move(deps)), queue_(deps_.clock, limits) {}
+      : deps_(std::move(deps)), queue_(deps_.env.clock, limits) {}
 
   /// Requests a pull, unless this pod waits for a pull of the image already. `containers`: ""
   /// stands for a volume.

@@ -21,39 +21,47 @@ Status KeepChains(Firewall& firewall) {
   return emptied ? firewall.Ensure() : OkStatus();
 }
 
+/// The problem with the resolver file, in a few words; empty: none.
+std::string ResolverTrouble(fs::FileSystem& files, const std::string& path, bool cluster_domain) {
+  const auto text = files.Read(path, kMaxResolverFile);
+  if (!text.ok()) return fmt::format("read {}: {}", path, Message(text.status()));
+  const auto file = ParseResolverFile(*text);
+  if (!file.ok()) return fmt::format("{}: {}", path, Message(file.status()));
+  return ResolverFileExcess(path, *file, cluster_domain);
+}
+
 }  // namespace
 
 MachineSetup::MachineSetup(Deps deps, MachineSettings settings)
-    : deps_(std::move(deps)), settings_(settings) {
+    : deps_(std::move(deps)), settings_(settings), asker_(deps_.loop, deps_.strands) {
   if (!settings_.chains) return;
   for (const auto family : {Firewall::Family::kIpv4, Firewall::Family::kIpv6})
-    chains_.push_back(std::make_unique<Chains>(Chains{Firewall(deps_.run, family), "", false}));
+    chains_.push_back(std::make_shared<Chains>(Chains{Firewall(deps_.run, family), "", false}));
 }
-
-MachineSetup::~MachineSetup() { *alive_ = false; }
 
 void MachineSetup::Start() {
   if (settings_.sysctls)
-    deps_.strands.Run(kStrand, [this, alive = alive_] {
-      const Status status = EnsureSysctls(deps_.files, deps_.write, SysctlRule::kSet);
-      deps_.loop.Post([this, alive, status] {
-        if (*alive) OnSysctls(status);
-      });
-    });
+    asker_.Ask(
+        kStrand,
+        [&files = deps_.files, write = deps_.write] {
+          return EnsureSysctls(files, write, SysctlRule::kSet);
+        },
+        [this](const Status& status) { OnSysctls(status); });
   if (settings_.swap_on)
-    deps_.strands.Run(kStrand, [this, alive = alive_] {
-      const bool kept_off = KeepsTmpfsOffSwap(deps_.files, deps_.mounts, deps_.root_dir);
-      deps_.loop.Post([this, alive, kept_off] {
-        if (*alive) OnSwapTried(kept_off);
-      });
-    });
+    asker_.Ask(
+        kStrand,
+        [&files = deps_.files, &mounts = deps_.mounts, root = deps_.root_dir] {
+          return KeepsTmpfsOffSwap(files, mounts, root);
+        },
+        [this](bool kept_off) { OnSwapTried(kept_off); });
   if (!settings_.resolver_config.empty())
-    deps_.strands.Run(kStrand, [this, alive = alive_] {
-      const std::string trouble = ResolverTrouble();
-      deps_.loop.Post([this, alive, trouble] {
-        if (*alive) OnResolverRead(trouble);
-      });
-    });
+    asker_.Ask(
+        kStrand,
+        [&files = deps_.files, path = settings_.resolver_config,
+         cluster_domain = settings_.cluster_domain] {
+          return ResolverTrouble(files, path, cluster_domain);
+        },
+        [this](const std::string& trouble) { OnResolverRead(trouble); });
   if (chains_.empty()) return;
   tick_ = std::make_unique<exec::Periodic>(deps_.loop, kCanaryPeriod, [this] { OnTick(); });
   OnTick();
@@ -62,19 +70,17 @@ void MachineSetup::Start() {
 void MachineSetup::OnTick() {
   if (under_way_ > 0) return;  // the next minute
   for (const auto& chains : chains_)
-    if (!chains->missing) EnsureSoon(*chains);
+    if (!chains->missing) EnsureSoon(chains);
 }
 
-void MachineSetup::EnsureSoon(Chains& chains) {
+void MachineSetup::EnsureSoon(const std::shared_ptr<Chains>& chains) {
   ++under_way_;
-  deps_.strands.Run(kStrand, [this, &chains, alive = alive_] {
-    const Status status = KeepChains(chains.firewall);
-    deps_.loop.Post([this, &chains, alive, status] {
-      if (!*alive) return;
-      --under_way_;
-      OnEnsured(chains, status);
-    });
-  });
+  asker_.Ask(
+      kStrand, [chains] { return KeepChains(chains->firewall); },
+      [this, chains](const Status& status) {
+        --under_way_;
+        OnEnsured(*chains, status);
+      });
 }
 
 void MachineSetup::OnEnsured(Chains& chains, const Status& status) {
@@ -104,15 +110,6 @@ void MachineSetup::OnSwapTried(bool kept_off) {
   if (kept_off) return;
   deps_.log.Warn("volumes in memory may be swapped to a disk");
   NodeWarning("PossibleMemoryBackedVolumesOnDisk", kMayBeSwapped);
-}
-
-std::string MachineSetup::ResolverTrouble() const {
-  const std::string& path = settings_.resolver_config;
-  const auto text = deps_.files.Read(path, kMaxResolverFile);
-  if (!text.ok()) return fmt::format("read {}: {}", path, Message(text.status()));
-  const auto file = ParseResolverFile(*text);
-  if (!file.ok()) return fmt::format("{}: {}", path, Message(file.status()));
-  return ResolverFileExcess(path, *file, settings_.cluster_domain);
 }
 
 void MachineSetup::OnResolverRead(const std::string& trouble) {

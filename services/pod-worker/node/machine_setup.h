@@ -16,6 +16,7 @@
 
 #include "libs/base/log.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/mounts.h"
@@ -49,7 +50,6 @@ class MachineSetup {
     std::string root_dir;  // of pods
   };
   MachineSetup(Deps deps, MachineSettings settings);
-  ~MachineSetup();
   MachineSetup(const MachineSetup&) = delete;
   MachineSetup& operator=(const MachineSetup&) = delete;
 
@@ -62,21 +62,19 @@ class MachineSetup {
     bool missing = false;  // the program: there is nothing to keep
   };
   void OnTick();
-  void EnsureSoon(Chains& chains);
+  void EnsureSoon(const std::shared_ptr<Chains>& chains);
   void OnEnsured(Chains& chains, const Status& status);
   void OnSysctls(const Status& status);
   void OnSwapTried(bool kept_off);
-  /// The problem with the resolver file, in a few words; empty: none.
-  std::string ResolverTrouble() const;
   void OnResolverRead(const std::string& trouble);
   void NodeWarning(const char* reason, const std::string& message);
 
   Deps deps_;
   const MachineSettings settings_;
-  std::vector<std::unique_ptr<Chains>> chains_;
+  std::vector<std::shared_ptr<Chains>> chains_;
   size_t under_way_ = 0;
   std::unique_ptr<exec::Periodic> tick_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -37,8 +37,8 @@ void NodeAddresses::OnNode() {
   std::vector<std::string> ips(known.begin(), known.end());
   if (ips.empty() || ips == ips_) return;
   ips_ = std::move(ips);
-  deps_.log.Info("addresses of the node",
-                 {KV("addresses", fmt::format("{}", fmt::join(ips_, ",")))});
+  deps_.env.log.Info("addresses of the node",
+                     {KV("addresses", fmt::format("{}", fmt::join(ips_, ",")))});
   Save();
   deps_.on_changed();
 }
@@ -49,18 +49,17 @@ void NodeAddresses::Save() {
   changed_ = true;
   if (std::exchange(saving_, true)) return;
   changed_ = false;
-  deps_.strands.Run(kAddressStrand, [this, ips = ips_] {
-    const Status saved = deps_.save(ips);
-    deps_.loop.Post([this, saved] { OnSaved(saved); });
-  });
+  asker_.Ask(
+      kAddressStrand, [save = deps_.save, ips = ips_] { return save(ips); },
+      [this](const Status& saved) { OnSaved(saved); });
 }
 
 void NodeAddresses::OnSaved(const Status& status) {
   const std::string why = status.ok() ? std::string() : std::string(Message(status));
   if (std::exchange(error_, why) != why && !why.empty())
-    deps_.log.Error("cannot save the node's addresses, will try again", {KV("err", status)});
+    deps_.env.log.Error("cannot save the node's addresses, will try again", {KV("err", status)});
   if (!status.ok()) {
-    deps_.loop.RunAfter(kSaveAgain, [this] {
+    asker_.RunAfter(kSaveAgain, [this] {
       saving_ = false;
       Save();
     });

@@ -18,6 +18,8 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 
 namespace splitlet::v1 {
@@ -29,15 +31,14 @@ namespace splitlet::pod_worker {
 class NodeAddresses {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     bus::View<v1::PodStatusRecord>& podstatus;
     /// Writes the file of this boot. Blocks.
     std::function<Status(const std::vector<std::string>& ips)> save;
-    const Log& log;
     std::function<void()> on_changed;
   };
-  explicit NodeAddresses(Deps deps) : deps_(std::move(deps)) {}
+  explicit NodeAddresses(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Follows the view from now on.
   void Start();
@@ -56,6 +57,7 @@ class NodeAddresses {
   std::vector<std::string> ips_;
   bool saving_ = false, changed_ = false;  // since the save that is under way began
   std::string error_;                      // of the last save
+  const exec::Asker asker_;                // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

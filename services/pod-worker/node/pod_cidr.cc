@@ -22,9 +22,7 @@ std::string PodCidrOf(const kube::Node& node) {
 }
 
 PodCidr::PodCidr(Deps deps, Settings settings)
-    : deps_(std::move(deps)), settings_(std::move(settings)) {}
-
-PodCidr::~PodCidr() { *alive_ = false; }
+    : deps_(std::move(deps)), settings_(std::move(settings)), asker_(deps_.loop, deps_.strands) {}
 
 void PodCidr::Start() {
   CHECK(deps_.loop.IsCurrent());
@@ -67,14 +65,13 @@ void PodCidr::Want(std::string cidr) {
 void PodCidr::OnTick() {
   if (busy_ || (sent_ == wanted_ && deps_.runtime.Connected())) return;
   busy_ = true;
-  deps_.strands.Run("pod-cidr", [this, alive = alive_, &loop = deps_.loop, &clock = deps_.clock,
-                                 &runtime = deps_.runtime, cidr = wanted_,
-                                 limit = settings_.call_limit, ending = deps_.ending] {
-    const Status status = runtime.UpdatePodCidr(cidr, {clock.Now() + limit, ending});
-    loop.Post([this, alive, cidr, status] {
-      if (*alive) OnSent(cidr, status);
-    });
-  });
+  asker_.Ask(
+      "pod-cidr",
+      [&clock = deps_.clock, &runtime = deps_.runtime, cidr = wanted_, limit = settings_.call_limit,
+       ending = deps_.ending] {
+        return runtime.UpdatePodCidr(cidr, {clock.Now() + limit, ending});
+      },
+      [this, cidr = wanted_](const Status& status) { OnSent(cidr, status); });
 }
 
 void PodCidr::OnSent(const std::string& cidr, const Status& status) {

@@ -18,6 +18,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
 #include "libs/cri/network_config.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/kube/pod_types.h"
@@ -47,7 +48,6 @@ class PodCidr {
   };
   /// All that `deps` refers to outlives this.
   PodCidr(Deps deps, Settings settings);
-  ~PodCidr();
   PodCidr(const PodCidr&) = delete;
   PodCidr& operator=(const PodCidr&) = delete;
 
@@ -68,7 +68,7 @@ class PodCidr {
   bool busy_ = false;
   std::unique_ptr<exec::Periodic> tick_;         // null: nothing is to be sent yet
   std::unique_ptr<apiclient::Reflector> watch_;  // null: no API server
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  const exec::Asker asker_;                      // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

@@ -46,6 +46,7 @@ class CrashBackoff {
   /// Called before the start that WaitAfter allowed. True: something changed and is to be saved.
   bool Advance(const std::string& key, const Exit& exit, Clock::Time now);
 
+  void Clear() { entries_.clear(); }
   const std::map<std::string, Entry>& entries() const { return entries_; }
   void Restore(const std::string& key, Entry entry) { entries_[key] = std::move(entry); }
 

@@ -33,18 +33,37 @@ class PodEvents {
  public:
   PodEvents(daemon::EventRecorder& recorder, PodRef pod)
       : recorder_(recorder), pod_(std::move(pod)) {}
+  using Step = daemon::PodEvent::Step;
   void Normal(std::string reason, std::string message, std::string container = {}) {
-    Record(false, std::move(reason), std::move(message), std::move(container));
+    Record({.reason = std::move(reason),
+            .message = std::move(message),
+            .container = std::move(container)});
   }
   void Warning(std::string reason, std::string message, std::string container = {}) {
-    Record(true, std::move(reason), std::move(message), std::move(container));
+    Record({.warning = true,
+            .reason = std::move(reason),
+            .message = std::move(message),
+            .container = std::move(container)});
+  }
+  void PullBegan(std::string message, std::string container) {
+    Record({.reason = "Pulling",
+            .message = std::move(message),
+            .container = std::move(container),
+            .step = Step::kPullBegan});
+  }
+  void PullEnded(std::string message, std::string container) {
+    Record({.reason = "Pulled",
+            .message = std::move(message),
+            .container = std::move(container),
+            .step = Step::kPullEnded});
   }
   const PodRef& pod() const { return pod_; }
 
  private:
-  void Record(bool warning, std::string reason, std::string message, std::string container) {
-    daemon::PodEvent event{warning,   std::move(reason), std::move(message),  pod_.name_space,
-                           pod_.name, pod_.uid,          std::move(container)};
+  void Record(daemon::PodEvent event) {
+    event.name_space = pod_.name_space;
+    event.name = pod_.name;
+    event.uid = pod_.uid;
     event.init_container = pod_.inits.contains(event.container);
     event.ephemeral_container = pod_.ephemerals.contains(event.container);
     recorder_.Record(std::move(event));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libs/cri/container_end.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -17,8 +18,8 @@ const ContainerRecord* NewestRecord(const ObservedPod& seen, const std::string& 
 
 bool HasFailed(const ContainerRecord& record) {
   if (record.state() == ContainerRecord::UNKNOWN) return true;
-  return record.state() == ContainerRecord::EXITED &&
-         (record.exit_code() != 0 || record.reason() == "OOMKilled");
+  return cri::EndedForMemory(record) ||
+         (record.state() == ContainerRecord::EXITED && record.exit_code() != 0);
 }
 
 std::string PodIpOf(const v1::ObservedPod& seen) {

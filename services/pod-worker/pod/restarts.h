@@ -21,6 +21,12 @@ struct RestartState {
   std::set<std::string> replacing;
   /// preStop hooks that may have begun, by id of the container: not to be begun again.
   std::map<std::string, Clock::Time> pre_stops = {};
+  /// The incarnation is over.
+  void Clear() {
+    backoff.Clear();
+    replacing.clear();
+    pre_stops.clear();
+  }
 };
 
 /// Reason of a container that was stopped to be replaced and that the runtime still has. Shown only
@@ -28,8 +34,10 @@ struct RestartState {
 inline constexpr const char* kContainerCreating = "ContainerCreating";
 /// The reason for which a container waits, as its status shows it.
 struct WaitingReason {
+  enum class Cause { kOther, kPostStartHook };  // status decides by it
   std::string reason, message;
   std::optional<Clock::Time> back_off_until;
+  Cause cause = Cause::kOther;
 };
 
 /// Ids of containers that a signal from outside has ended -> when that was seen first.

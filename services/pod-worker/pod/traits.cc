@@ -12,9 +12,7 @@
 
 namespace splitlet::pod_worker {
 
-StatusOr<PodTraits> TraitsOf(const std::string& bytes) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(bytes)) return DataLoss("the pod does not parse");
+PodTraits TraitsOf(const kube::Pod& pod) {
   const auto& meta = pod.metadata();
   PodTraits traits{.uid = meta.uid(), .name = meta.name(), .name_space = meta.namespace_()};
   traits.is_static = kube::IsStatic(pod);

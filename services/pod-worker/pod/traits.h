@@ -2,7 +2,7 @@
 
 /// Properties of a pod that the loop needs often.
 /// Threads: values and pure functions, any.
-/// Errors:  as TraitsOf says.
+/// Errors:  none.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "libs/base/status.h"
+#include "libs/kube/pod_types.h"
 #include "services/pod-worker/pod/class_requests.h"
 
 namespace splitlet::pod_worker {
@@ -34,7 +34,6 @@ struct PodTraits {
   ClassRequests class_requests;    // what it adds to the cgroups above its own
   std::string unsupported_fields;  // of what it asks for; for people
 };
-/// DATA_LOSS when the bytes are no pod.
-StatusOr<PodTraits> TraitsOf(const std::string& pod);
+PodTraits TraitsOf(const kube::Pod& pod);
 
 }  // namespace splitlet::pod_worker

@@ -7,9 +7,9 @@
 namespace splitlet::pod_worker {
 
 void BackdateStart(int64_t start_wall_ns, Worker& worker) {
-  const Duration age{std::max<int64_t>(worker.start_wall_ns - start_wall_ns, 0)};
-  worker.start_wall_ns = start_wall_ns;
-  worker.started_at = worker.started_at - age;
+  const Duration age{std::max<int64_t>(worker.times.start_wall_ns - start_wall_ns, 0)};
+  worker.times.start_wall_ns = start_wall_ns;
+  worker.times.started_at = worker.times.started_at - age;
 }
 
 PodRef RefOf(const Worker& worker) {

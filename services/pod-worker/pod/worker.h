@@ -18,6 +18,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
 #include "libs/cri/incarnation.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/pod-worker/pod/activity.h"
 #include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/pod/kill.h"
@@ -39,8 +40,15 @@ namespace splitlet::pod_worker {
 struct Grant {
   int64_t incarnation = 0, generation = 0;
   std::string source;
-  std::string pod;          // serialised
+  kube::PodBytes pod;       // empty when the incarnation is finished
   std::string traceparent;  // of the change that it came with; may be empty
+  /// From the check of the grant until the first sync takes it, so that both share one parsing.
+  std::shared_ptr<const kube::Pod> parsed = nullptr;
+  kube::ParsedPod Parsed() const { return {pod, parsed}; }
+  void DropPod() {
+    pod = {};
+    parsed = nullptr;
+  }
 };
 
 /// The last grant of this pod that no retry can change.
@@ -55,6 +63,25 @@ enum class Removal {
   kNone,
   kRemoved,    // its record says that no source wants it
   kForgotten,  // its record has left the table; it is still remembered here
+};
+
+struct WorkerTimes {
+  int64_t start_wall_ns = 0;
+  Clock::Time started_at;  // for the active deadline
+  Clock::Time granted_at;  // of this process, for metrics
+  Clock::Time last_action;
+  Clock::Time ending_since;      // of this process, for metrics
+  Clock::Time unmounting_since;  // its termination waits for programs that hold its volumes
+  Clock::Time finished_at;
+};
+
+/// The memory that a sync of the incarnation leaves for the next one.
+struct SyncMemory {
+  std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
+  KilledSince killed;
+  std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
+  int failures = 0;
+  bool synced_once = false;
 };
 
 struct Worker {
@@ -76,33 +103,21 @@ struct Worker {
   std::vector<std::string> sandbox_ids;  // of an orphan
   Termination termination;
   std::map<std::string, Clock::Time> answers;  // to kills, by request id
-  Clock::Time finished_at;
 
-  // Times.
-  int64_t start_wall_ns = 0;
-  Clock::Time started_at;  // for the active deadline
-  Clock::Time granted_at;  // of this process, for metrics
-  Clock::Time last_action;
-  Clock::Time ending_since;      // of this process, for metrics
-  Clock::Time unmounting_since;  // its termination waits for programs that hold its volumes
-
+  WorkerTimes times;
   // What is being done.
   Activity activity = Activity::kIdle;
   void On(ActivityEvent event) { activity = Next(activity, event); }
   std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
-  std::shared_ptr<const v1::ObservedPod> known_running;  // null: everything is asked
   RestartState restarts;
-  KilledSince killed;
+  SyncMemory syncs;
   cri::StartedAttempts started_attempts;
   std::map<std::string, WaitingReason> waiting_reasons;  // by container
   PostStart post_start;
-  std::string pod_ip;  // of the newest sandbox, as last seen; may be empty
   PodTrouble trouble;
-  int failures = 0;
   int missing_passes = 0;
   std::optional<UserIds> user_ids;  // on disk before anything runs with them, until the end
   ProbeResultsById probes;          // on disk
-  bool synced_once = false;
 };
 
 /// It was started in another boot, or by another agent: only wall time shows how long ago.

@@ -13,7 +13,7 @@
 #include "libs/base/clock.h"
 #include "libs/cri/long_calls.h"
 #include "libs/exec/exec.h"
-#include "services/pod-worker/probes/probe_slots.h"
+#include "libs/exec/run_slots.h"
 #include "services/pod-worker/probes/prober.h"
 
 namespace splitlet::pod_worker {
@@ -43,7 +43,7 @@ class ExecProber final : public Prober {
   void Run(const ProbeCall& call, const Done& done);
 
   const Deps deps_;
-  ProbeSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
+  exec::RunSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
 };
 
 }  // namespace splitlet::pod_worker

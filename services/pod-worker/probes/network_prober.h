@@ -11,8 +11,8 @@
 
 #include "libs/base/cancel.h"
 #include "libs/exec/exec.h"
+#include "libs/exec/run_slots.h"
 #include "libs/http/caller.h"
-#include "services/pod-worker/probes/probe_slots.h"
 #include "services/pod-worker/probes/prober.h"
 
 namespace splitlet::pod_worker {
@@ -38,7 +38,7 @@ class NetworkProber final : public Prober {
 
   const Deps deps_;
   const std::shared_ptr<CancelToken> stopped_ = std::make_shared<CancelToken>();
-  ProbeSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
+  exec::RunSlots slots_{{.at_once = kAtOnce, .waiting = kMaxWaiting}};
 };
 
 }  // namespace splitlet::pod_worker

@@ -9,9 +9,9 @@
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "k8s.io/api/core/v1/probe.pb.h"
 #include "libs/base/fail_point.h"
+#include "libs/exec/run_slots.h"
 #include "libs/kube/restart_policy.h"
 #include "services/pod-worker/pod/observed.h"
-#include "services/pod-worker/probes/probe_slots.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::pod_worker {
@@ -19,6 +19,8 @@ namespace splitlet::pod_worker {
 namespace {
 
 constexpr int kTries = 3;
+/// A run that holds its slot for so long is slow.
+constexpr Duration kSlowProbe = 500ms;
 /// A container that started so long before this process was probed by an earlier one.
 constexpr Duration kRestartTolerance = 10s;
 
@@ -57,8 +59,8 @@ struct ProbeScheduler::Target {
 
 ProbeScheduler::ProbeScheduler(Deps deps)
     : deps_(deps),
-      started_(deps_.clock.Now()),
-      due_(deps_.loop, deps_.clock, [this](const std::string& key) { OnDue(key); }) {}
+      started_(deps_.env.clock.Now()),
+      due_(deps_.env.loop, deps_.env.clock, [this](const std::string& key) { OnDue(key); }) {}
 
 template <class Gone>
 void ProbeScheduler::EraseIf(const std::string& uid, const Gone& gone) {
@@ -87,8 +89,8 @@ void ProbeScheduler::OnSeen(const ProbedPod& pod) {
     target.id = newest->id();
     target.sidecar = sidecar;
     target.shown_started = IsShownStarted(pod.pod, target.id);
-    const Duration age{ToNanos(deps_.clock.WallNow()) - newest->started_at_ns()};
-    target.started = deps_.clock.Now() - std::max(age, Duration{0});
+    const Duration age{ToNanos(deps_.env.clock.WallNow()) - newest->started_at_ns()};
+    target.started = deps_.env.clock.Now() - std::max(age, Duration{0});
     Adopt(target, container);
   };
   for (const auto& init : pod.pod.spec().init_containers())
@@ -127,7 +129,7 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
       .timing = TimingOf(spec),
       .action = ActionOf(spec, container, target.ip),
       .series = std::make_unique<ProbeSeries>(deps_.metrics, *target.pod, container.name(), kind)};
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   if (const auto* kept = deps_.results.Find(target.pod->uid, {target.id, kind})) {
     probe.state = kept->state;
     probe.due = ResumeDue(kept->due, probe.timing.period, now);
@@ -150,7 +152,7 @@ void ProbeScheduler::Add(const Target& target, const kube::Container& container,
 /// probe runs immediately.
 void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
   const ProbeTiming& timing = probe.timing;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   probe.due = std::max(now, target.started + timing.initial_delay);
   if (probe.kind == ProbeKind::kStartup && HasHadItsRuns(timing, now - target.started))
     HoldStarted(target, probe);
@@ -158,14 +160,14 @@ void ProbeScheduler::Inherit(const Target& target, Probe& probe) {
 
 /// The startup probe does not run again in this container.
 void ProbeScheduler::HoldStarted(const Target& target, Probe& probe) {
-  if (!probe.due) probe.due = deps_.clock.Now();
+  if (!probe.due) probe.due = deps_.env.clock.Now();
   probe.state = {.result = true, .on_hold = true};
   deps_.results.Set(target.pod->uid, {target.id, probe.kind}, {probe.state, probe.due});
 }
 
 void ProbeScheduler::Schedule(const std::string& key, const Probe& probe) {
   if (!MayRun(probe)) return;
-  due_.Add(key, std::max(probe.due - deps_.clock.Now(), Duration{0}));
+  due_.Add(key, std::max(probe.due - deps_.env.clock.Now(), Duration{0}));
 }
 
 bool ProbeScheduler::MayRun(const Probe& probe) const {
@@ -193,10 +195,10 @@ void ProbeScheduler::Begin(const std::string& key, Probe& probe) {
     FAIL_POINT("pod-worker.probe.before");
     return OkStatus();
   }();
-  if (probe.tries == 0) probe.began = deps_.clock.Now();
+  if (probe.tries == 0) probe.began = deps_.env.clock.Now();
   probe.run = ++last_run_;
   const auto answer = [this, key, run = probe.run](ProbeAnswer found) {
-    deps_.loop.Post([this, key, run, found = std::move(found)] { OnAnswer(key, run, found); });
+    deps_.env.loop.Post([this, key, run, found = std::move(found)] { OnAnswer(key, run, found); });
   };
   if (!probe.action.ok()) probe.tries = kTries;  // another try would fail alike
   if (const Status& bad = may.ok() ? probe.action.status() : may; !bad.ok())
@@ -221,7 +223,7 @@ void ProbeScheduler::OnAnswer(const std::string& key, uint64_t run, ProbeAnswer 
   if (answer.kind == ProbeAnswer::Kind::kError && ++probe.tries < kTries) return Begin(key, probe);
   probe.tries = 0;
   Report(probe, answer);
-  probe.due = NextDue(probe.due, probe.timing.period, deps_.clock.Now());
+  probe.due = NextDue(probe.due, probe.timing.period, deps_.env.clock.Now());
   if (answer.kind != ProbeAnswer::Kind::kError)
     Take(probe, answer.kind != ProbeAnswer::Kind::kFailure, answer.text);
   Schedule(key, probe);
@@ -248,7 +250,7 @@ void ProbeScheduler::Report(const Probe& probe, const ProbeAnswer& answer) const
       return;
   }
   probe.series->Observe(answer.kind != ProbeAnswer::Kind::kFailure,
-                        deps_.clock.Now() - probe.began);
+                        deps_.env.clock.Now() - probe.began);
 }
 
 /// Counts the run. Only a change of state is written.
@@ -257,11 +259,11 @@ void ProbeScheduler::Take(Probe& probe, bool success, const std::string& text) {
       std::exchange(probe.state, Count(probe.kind, probe.timing, probe.state, success));
   if (probe.state == before) return;
   if (probe.state.result != before.result)
-    deps_.log.Info("probe result changed",
-                   {KV("pod", fmt::format("{}/{}", probe.pod->name_space, probe.pod->name)),
-                    KV("podUID", probe.pod->uid), KV("containerName", probe.container),
-                    KV("containerID", probe.id), KV("probeType", TitleOf(probe.kind)),
-                    KV("success", success), KV("output", text)});
+    deps_.env.log.Info("probe result changed",
+                       {KV("pod", fmt::format("{}/{}", probe.pod->name_space, probe.pod->name)),
+                        KV("podUID", probe.pod->uid), KV("containerName", probe.container),
+                        KV("containerID", probe.id), KV("probeType", TitleOf(probe.kind)),
+                        KV("success", success), KV("output", text)});
   deps_.results.Set(probe.pod->uid, {probe.id, probe.kind}, {probe.state, probe.due});
 }
 

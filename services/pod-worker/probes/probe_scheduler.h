@@ -23,6 +23,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/work_queue.h"
 #include "services/pod-worker/pod/events.h"
 #include "services/pod-worker/probes/probe_metrics.h"
@@ -45,13 +46,11 @@ struct ProbedPod {
 class ProbeScheduler {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     Prober &commands, &network;
     ProbeResults& results;
     daemon::EventRecorder& events;
     Metrics& metrics;
-    const Log& log;
     Random& random;
     const std::vector<std::string>& node_ips;  // kept current; for pods on the host's network
   };

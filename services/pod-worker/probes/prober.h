@@ -18,7 +18,7 @@ struct ProbeCall {
   std::string container_id;
   ProbeAction action;
   Duration timeout{0};  // from the start of the run, without the wait for a slot
-  bool slow = false;    // the last run was; see probe_slots.h
+  bool slow = false;    // the last run was; see exec::RunSlots
 };
 
 class Prober {

@@ -89,9 +89,9 @@ void ProbeResults::Retain(const std::string& uid, const std::set<std::string>& c
 
 void ProbeResults::Forget(const std::string& uid) {
   if (pods_.erase(uid) == 0) return;
-  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.records.ForgetProbes(uid),
-                         "remove the saved probe results of a pod");
+  deps_.env.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.env.log.LogIfError(deps_.records.ForgetProbes(uid),
+                             "remove the saved probe results of a pod");
   });
 }
 
@@ -103,10 +103,10 @@ void ProbeResults::Save(const std::string& uid) {
   pod.saving = true;
   pod.again = false;
   auto record = std::make_shared<const v1::SavedProbes>(ToRecord(uid, pod.probes));
-  deps_.strands.Run(RecordsStrand(uid), [this, record] {
-    const Status status = deps_.records.SaveProbes(*record);
-    deps_.loop.Post([this, record, status] { OnSaved(*record, status); });
-  });
+  asker_.Ask(
+      RecordsStrand(uid),
+      [&records = deps_.records, record] { return records.SaveProbes(*record); },
+      [this, record](const Status& status) { OnSaved(*record, status); });
 }
 
 void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
@@ -118,10 +118,10 @@ void ProbeResults::OnSaved(const v1::SavedProbes& saved, const Status& status) {
   if (!status.ok()) {
     const std::string why(Message(status));
     if (std::exchange(pod.error, why) != why)
-      deps_.log.Error("cannot save probe results of a pod, will save again",
-                      {KV("podUID", uid), KV("err", status)});
+      deps_.env.log.Error("cannot save probe results of a pod, will save again",
+                          {KV("podUID", uid), KV("err", status)});
     pod.saving = true;
-    deps_.loop.RunAfter(kPutAgain, [this, uid] {
+    asker_.RunAfter(kPutAgain, [this, uid] {
       const auto same = pods_.find(uid);
       if (same == pods_.end()) return;
       same->second.saving = false;

@@ -18,6 +18,8 @@
 #include <utility>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/probes/schedule.h"
 #include "services/pod-worker/records/disk_records.h"
@@ -31,14 +33,13 @@ namespace splitlet::pod_worker {
 class ProbeResults {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const DiskRecords& records;
-    const Log& log;
     /// `decides`: the results let a container start or stop.
     std::function<void(const std::string& uid, bool decides)> on_published;
   };
-  explicit ProbeResults(Deps deps) : deps_(std::move(deps)) {}
+  explicit ProbeResults(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   struct Kept {
     ProbeState state;
@@ -70,6 +71,7 @@ class ProbeResults {
 
   const Deps deps_;
   std::map<std::string, Pod> pods_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

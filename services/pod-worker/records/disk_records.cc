@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "libs/bus/bus.h"
+#include "libs/kube/pod_bytes.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -49,6 +50,18 @@ enum class Loss {
   kNode    // values that status publishes again
 };
 
+/// Why the content of a record cannot be used; empty: it can.
+template <class Record>
+std::string FlawOf(const Record&) {
+  return "";
+}
+std::string FlawOf(const v1::SavedWorker& saved) {
+  for (const auto* grant : {&saved.grant(), &saved.next()})
+    if (const auto pod = kube::PodBytes::Check(grant->pod()); !pod.ok())
+      return fmt::format("the pod of a grant: {}", Message(pod.status()));
+  return "";
+}
+
 /// Parses every record of a store; a record that cannot be used becomes a problem, or an unknown
 /// pod.
 template <class Record, class Take>
@@ -66,11 +79,9 @@ Status ReadStore(const fs::RecordStore& store, Loss loss, DiskRecords::All& all,
   for (const auto& bad : read->unreadable) note(bad.key, bad.reason, bad.newer);
   for (const auto& saved : read->records) {
     Record parsed;
-    if (parsed.ParseFromString(saved.bytes)) {
-      take(saved.key, std::move(parsed));
-    } else {
-      note(saved.key, "does not parse", false);
-    }
+    const std::string flaw =
+        parsed.ParseFromString(saved.bytes) ? FlawOf(parsed) : "does not parse";
+    flaw.empty() ? take(saved.key, std::move(parsed)) : note(saved.key, flaw, false);
   }
   return OkStatus();
 }

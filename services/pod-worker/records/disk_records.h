@@ -2,9 +2,9 @@
 
 /// The files of pod-worker: one small file per pod and kind, replaced whole.
 /// Threads: any; calls block on the disk.
-/// Errors:  those of the disk; a file of a higher schema level, and a broken one with the state of
-///          a pod or its end, makes its pod unknown until it is put aside; a broken one of
-///          back-offs, holds or addresses is reported.
+/// Errors:  those of the disk. A file of a higher schema level makes its pod unknown until it is
+///          put aside. So does a broken one with the state of a pod or its end, or with a grant of
+///          no pod. A broken one of back-offs, holds or addresses is reported.
 /// Source:  docs/safety.md, rules 3 and 27.
 
 #include <map>

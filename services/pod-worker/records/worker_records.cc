@@ -28,6 +28,23 @@ WorkerState FromProto(v1::WorkerState state) {
   return state == v1::FINISHED ? WorkerState::kFinished : WorkerState::kTerminating;
 }
 
+v1::ProbeResult::Probe ToProto(ProbeKind kind) {
+  switch (kind) {
+    case ProbeKind::kStartup: return v1::ProbeResult::STARTUP;
+    case ProbeKind::kReadiness: return v1::ProbeResult::READINESS;
+    case ProbeKind::kLiveness: return v1::ProbeResult::LIVENESS;
+  }
+  UNREACHABLE();
+}
+
+v1::WaitingReason::Cause ToProto(WaitingReason::Cause cause) {
+  switch (cause) {
+    case WaitingReason::Cause::kOther: return v1::WaitingReason::OTHER;
+    case WaitingReason::Cause::kPostStartHook: return v1::WaitingReason::POST_START_HOOK;
+  }
+  UNREACHABLE();
+}
+
 /// One of the records that name a worker's pod and incarnation by the same fields.
 template <typename Proto>
 void FillIdentity(const Worker& worker, Proto& proto) {
@@ -42,13 +59,19 @@ void FillGrant(const Grant& grant, v1::SavedGrant& saved) {
   saved.set_incarnation(grant.incarnation);
   saved.set_generation(grant.generation);
   saved.set_source(grant.source);
-  saved.set_pod(grant.pod);
+  saved.set_pod(grant.pod.bytes());
   saved.set_traceparent(grant.traceparent);
 }
 
 Grant ToGrant(const v1::SavedGrant& saved) {
-  return {saved.incarnation(), saved.generation(), saved.source(), saved.pod(),
-          saved.traceparent()};
+  auto pod = kube::PodBytes::CheckAndParse(saved.pod());
+  CHECK(pod.ok(), "DiskRecords leaves out a grant of no pod");
+  return {.incarnation = saved.incarnation(),
+          .generation = saved.generation(),
+          .source = saved.source(),
+          .pod = std::move(pod->bytes),
+          .traceparent = saved.traceparent(),
+          .parsed = std::move(pod->pod)};
 }
 
 }  // namespace
@@ -66,8 +89,10 @@ void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved) {
   saved.set_removed(worker.removal != Removal::kNone);
   saved.set_orphan(worker.orphan);
   for (const auto& id : worker.sandbox_ids) saved.add_sandbox_ids(id);
-  if (worker.started_at) pod_worker::ToProto(worker.started_at, *saved.mutable_started_at());
-  if (worker.finished_at) pod_worker::ToProto(worker.finished_at, *saved.mutable_finished_at());
+  if (worker.times.started_at)
+    pod_worker::ToProto(worker.times.started_at, *saved.mutable_started_at());
+  if (worker.times.finished_at)
+    pod_worker::ToProto(worker.times.finished_at, *saved.mutable_finished_at());
   saved.set_forgotten(worker.removal == Removal::kForgotten);
   if (worker.removal == Removal::kForgotten && worker.termination.terminal_status)
     *saved.mutable_terminal_status() = *worker.termination.terminal_status;
@@ -84,7 +109,7 @@ void FillSavedWorker(const Worker& worker, v1::SavedWorker& saved) {
 
 void FillSavedPod(const Worker& worker, v1::SavedPod& saved) {
   FillIdentity(worker, saved);
-  saved.set_start_time_wall_ns(worker.start_wall_ns);
+  saved.set_start_time_wall_ns(worker.times.start_wall_ns);
   saved.set_evicted(worker.kill.evicted());
   saved.set_own_limit(worker.kill.eviction == Eviction::kForOwnLimit);
   saved.set_shutdown_boot(worker.kill.shutdown_boot);
@@ -99,7 +124,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
   record.set_generation(worker.grant ? worker.grant->generation : 0);
   record.set_state(ToProto(worker.state));
   record.set_granted(worker.grant.has_value());
-  record.set_start_time_wall_ns(worker.start_wall_ns);
+  record.set_start_time_wall_ns(worker.times.start_wall_ns);
   if (worker.kill.deadline) pod_worker::ToProto(worker.kill.deadline, *record.mutable_deadline());
   record.set_grace_period_seconds(worker.kill.grace_seconds);
   record.set_reason(worker.kill.reason);
@@ -115,6 +140,7 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
     to.set_name(name);
     to.set_reason(note.reason);
     to.set_message(note.message);
+    to.set_cause(ToProto(note.cause));
     if (note.back_off_until) ToProto(*note.back_off_until, *to.mutable_back_off_until());
   }
   for (const auto& [id, results] : worker.probes) {
@@ -122,11 +148,12 @@ void FillRecord(const Worker& worker, v1::WorkerRecord& record) {
       auto& to = *record.add_probes();
       to.set_container_id(id);
       to.set_kind(std::string(NameOf(kind)));
+      to.set_probe(ToProto(kind));
       to.set_success(success);
     }
   }
   if (worker.termination.last_seen) *record.mutable_observation() = *worker.termination.last_seen;
-  if (worker.last_action) ToProto(worker.last_action, *record.mutable_last_action_at());
+  if (worker.times.last_action) ToProto(worker.times.last_action, *record.mutable_last_action_at());
   record.set_refused_generation(worker.refused.generation);
   record.set_refusal(worker.refused.why);
   record.set_sync_error(worker.trouble.text());
@@ -152,7 +179,9 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
   worker->incarnation = saved.incarnation();
   worker->traceparent = saved.traceparent();
   if (saved.has_grant()) worker->grant = ToGrant(saved.grant());
+  if (worker->grant) worker->traits = TraitsOf(*std::exchange(worker->grant->parsed, nullptr));
   if (saved.has_next()) worker->next = ToGrant(saved.next());
+  if (worker->next) worker->next->parsed = nullptr;
   worker->state = FromProto(saved.state());
   if (worker->state == WorkerState::kTerminating) worker->termination.Resume();
   worker->kill.deadline = FromProto(saved.deadline());
@@ -163,23 +192,19 @@ std::unique_ptr<Worker> FromSavedWorker(const v1::SavedWorker& saved) {
   if (saved.forgotten()) worker->removal = Removal::kForgotten;
   worker->orphan = saved.orphan();
   worker->sandbox_ids.assign(saved.sandbox_ids().begin(), saved.sandbox_ids().end());
-  worker->started_at = FromProto(saved.started_at());
-  worker->finished_at = FromProto(saved.finished_at());
+  worker->times.started_at = FromProto(saved.started_at());
+  worker->times.finished_at = FromProto(saved.finished_at());
   if (saved.has_terminal_status()) ApplyTerminalStatus(saved.terminal_status(), *worker);
   if (saved.has_user_ids())
     worker->user_ids = UserIds{saved.user_ids().first(), saved.user_ids().length()};
   for (const auto& answer : saved.answers())
     worker->answers[answer.request_id()] = FromProto(answer.deadline());
-  if (worker->grant) {
-    auto traits = TraitsOf(worker->grant->pod);
-    if (traits.ok()) worker->traits = std::move(traits).value();
-  }
   if (worker->state != WorkerState::kSyncing) worker->ending->Cancel();
   return worker;
 }
 
 void ApplySavedPod(const v1::SavedPod& saved, Worker& worker) {
-  worker.start_wall_ns = saved.start_time_wall_ns();
+  worker.times.start_wall_ns = saved.start_time_wall_ns();
   worker.kill.eviction = EvictionOf(saved.evicted(), saved.own_limit());
   worker.kill.shutdown_boot = saved.shutdown_boot();
   if (worker.kill.reason.empty()) worker.kill.reason = saved.reason();

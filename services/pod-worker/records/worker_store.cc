@@ -35,14 +35,18 @@ void WorkerStore::Save(Worker& worker, Durability what, Done done) {
   if (what.permanent) FillSavedPod(worker, *permanent);
   auto record = std::make_shared<v1::WorkerRecord>();
   FillRecord(worker, *record);
-  deps_.strands.Run(RecordsStrand(worker.uid), [this, state, permanent, record, what,
-                                                done = std::move(done)] {
-    // Save the terminal status first: a state `terminated` without it would lose how the pod ended.
-    Status status =
-        what.permanent ? deps_.records.SavePermanent(*permanent, what.fsync) : OkStatus();
-    if (status.ok()) status = deps_.records.SaveWorker(*state);
-    deps_.loop.Post([this, record, what, done, status] { OnSaved(*record, what, done, status); });
-  });
+  asker_.Ask(
+      RecordsStrand(worker.uid),
+      [&records = deps_.records, state, permanent, what] {
+        // Save the terminal status first: a state `terminated` without it would lose how the pod
+        // ended.
+        Status status = what.permanent ? records.SavePermanent(*permanent, what.fsync) : OkStatus();
+        if (status.ok()) status = records.SaveWorker(*state);
+        return status;
+      },
+      [this, record, what, done = std::move(done)](const Status& status) {
+        OnSaved(*record, what, done, status);
+      });
 }
 
 /// `saved`: the worker when the save began. It may have changed since, and `workers` must never
@@ -56,8 +60,8 @@ void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const 
   if (!status.ok()) {
     const std::string why = Message(status);
     if (writes.error != why)
-      deps_.log.Error("cannot save the state of a pod, will try again",
-                      {KV("podUID", uid), KV("err", status), TraceField(*worker)});
+      deps_.env.log.Error("cannot save the state of a pod, will try again",
+                          {KV("podUID", uid), KV("err", status), TraceField(*worker)});
     if (done) done(Unavailable("cannot save the pod's state: {}", why));
     return TryAgain(uid, what, why);
   }
@@ -71,7 +75,7 @@ void WorkerStore::OnSaved(const v1::WorkerRecord& saved, Durability what, const 
     Put(*worker, saved);
   }
   if (done) done(OkStatus());
-  if (last) deps_.on_saved(uid);
+  if (last) deps_.pods.Advance(uid);
 }
 
 /// One try at a time, however many calls failed: they come every few seconds while a disk is full.
@@ -84,7 +88,7 @@ void WorkerStore::TryAgain(const std::string& uid, Durability what, const std::s
     return;
   }
   writes.failed = what;
-  deps_.loop.RunAfter(kTryAgain, [this, uid] {
+  asker_.RunAfter(kTryAgain, [this, uid] {
     Writes& again = writes_.at(uid);
     --again.under_way;
     Save(*deps_.workers.Find(uid), *std::exchange(again.failed, std::nullopt));
@@ -101,14 +105,15 @@ void WorkerStore::PutWorkers(const Worker& worker) {
 void WorkerStore::Put(const Worker& worker, v1::WorkerRecord record) {
   if (worker.orphan || worker.incarnation == 0 || worker.removal == Removal::kForgotten) return;
   FAIL_POINT_VOID("pod-worker.put-workers.before");
-  record.set_held(deps_.is_held(worker.uid));
-  deps_.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
-                       "put worker");
+  record.set_held(deps_.pods.IsHeld(worker.uid));
+  deps_.env.log.LogIfError(deps_.table.Put(bus::KeyOf(worker.uid), record, worker.traceparent),
+                           "put worker");
+  FAIL_POINT_VOID("pod-worker.put-workers.after");
 }
 
 void WorkerStore::Forget(const std::string& uid) {
-  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
-    deps_.log.LogIfError(deps_.records.ForgetWorker(uid), "forget worker");
+  deps_.env.strands.Run(RecordsStrand(uid), [this, uid] {
+    deps_.env.log.LogIfError(deps_.records.ForgetWorker(uid), "forget worker");
   });
 }
 
@@ -116,35 +121,37 @@ void WorkerStore::Forget(const std::string& uid) {
 /// over, but not how. The permanent ones are gone already, unless this process was killed in
 /// between.
 void WorkerStore::ForgetForEver(const std::string& uid) {
-  deps_.strands.Run(RecordsStrand(uid), [this, uid] {
+  deps_.env.strands.Run(RecordsStrand(uid), [this, uid] {
     const Status forgotten = deps_.records.ForgetWorker(uid);
-    deps_.log.LogIfError(forgotten, "forget worker");
+    deps_.env.log.LogIfError(forgotten, "forget worker");
     if (forgotten.ok())
-      deps_.log.LogIfError(deps_.records.ForgetPermanent(uid),
-                           "remove the permanent records of a pod");
+      deps_.env.log.LogIfError(deps_.records.ForgetPermanent(uid),
+                               "remove the permanent records of a pod");
   });
 }
 
 /// A container that has not ended long after it was killed may have ended, in a runtime that waits
 /// for room to write so.
 void WorkerStore::KeepRoom() {
-  if (deps_.strands.Pending(kRoomStrand) > 0) return;
+  if (deps_.env.strands.Pending(kRoomStrand) > 0) return;
   const bool overdue = std::ranges::any_of(deps_.workers, [this](const auto& entry) {
     const Worker& worker = *entry.second;
     return worker.state == WorkerState::kTerminating &&
-           deps_.clock.Now() - worker.kill.deadline >= kRoomPeriod;
+           deps_.env.clock.Now() - worker.kill.deadline >= kRoomPeriod;
   });
-  deps_.strands.Run(kRoomStrand, [this, overdue] {
-    const Status kept = overdue ? deps_.records.GiveRoom() : deps_.records.KeepRoom();
-    deps_.loop.Post([this, kept] { OnRoomKept(kept); });
-  });
+  asker_.Ask(
+      kRoomStrand,
+      [&records = deps_.records, overdue] {
+        return overdue ? records.GiveRoom() : records.KeepRoom();
+      },
+      [this](const Status& kept) { OnRoomKept(kept); });
 }
 
 void WorkerStore::OnRoomKept(const Status& kept) {
   const std::string before = std::exchange(room_trouble_, kept.ok() ? "" : Message(kept));
   if (!kept.ok() && room_trouble_ != before)
-    deps_.log.Warn("cannot allocate or free the 1 MiB disk reserve, will try again",
-                   {KV("err", kept)});
+    deps_.env.log.Warn("cannot allocate or free the 1 MiB disk reserve, will try again",
+                       {KV("err", kept)});
 }
 
 }  // namespace splitlet::pod_worker

@@ -21,7 +21,10 @@
 #include "libs/base/log.h"
 #include "libs/base/status.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 
@@ -46,18 +49,15 @@ class WorkerStore {
  public:
   using Done = std::function<void(Status)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     bus::Table<v1::WorkerRecord>& table;
     const DiskRecords& records;
     const Workers& workers;
-    const Log& log;
-    std::function<bool(const std::string& uid)> is_held;  // for the record
-    /// Nothing of the worker is on its way to the disk any more.
-    std::function<void(const std::string& uid)> on_saved;
+    /// Advanced when nothing of the worker is on its way to the disk any more.
+    PodAdvancer& pods;
   };
-  explicit WorkerStore(Deps deps) : deps_(std::move(deps)) {}
+  explicit WorkerStore(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
   /// Writes what the worker is now; then puts its record, answers, and has the pod gone on with.
   /// Tried until it works.
@@ -86,6 +86,7 @@ class WorkerStore {
   const Deps deps_;
   std::map<std::string, Writes> writes_;  // by UID; only while something is under way
   std::string room_trouble_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

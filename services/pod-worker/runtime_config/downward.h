@@ -10,7 +10,7 @@
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace k8s::io::api::core::v1 {
 class ResourceFieldSelector;

@@ -47,11 +47,6 @@ void SetIncarnation(int64_t incarnation, cri::StringMap& annotations) {
 
 }  // namespace
 
-std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
-  const auto found = labels.find(std::string(key));
-  return found == labels.end() ? "" : found->second;
-}
-
 std::string JsonQuote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -42,9 +42,6 @@ std::string LogLinkName(const kube::Pod& pod, std::string_view container, std::s
 /// So a runtime that lost its records does not append to old logs.
 uint32_t RestartCountFromLogs(const std::vector<std::string>& files);
 
-/// The value of a label or annotation; empty: it is missing.
-std::string LabelOf(const cri::StringMap& labels, std::string_view key);
-
 /// As a JSON string, with quotes.
 std::string JsonQuote(std::string_view text);
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace splitlet::pod_worker {
 

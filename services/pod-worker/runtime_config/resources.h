@@ -12,7 +12,7 @@
 
 #include "libs/cgroup/values.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace runtime::v1 {
 class LinuxContainerResources;

@@ -12,9 +12,9 @@
 
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/runtime_config/dns.h"
 #include "services/pod-worker/runtime_config/isolation.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 
 namespace runtime::v1 {
 class PodSandboxConfig;

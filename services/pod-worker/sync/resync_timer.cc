@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
-#include "services/pod-worker/runtime_config/names.h"
 
 namespace splitlet::pod_worker {
 
@@ -24,7 +24,7 @@ PodListings ByPod(cri::PodListing listed, const std::set<std::string>& uids) {
     if (pod != pods.end()) pod->second.sandboxes.push_back(std::move(sandbox));
   }
   for (auto& container : listed.containers) {
-    const auto pod = pods.find(LabelOf(container.labels, kube::kPodUidLabel));
+    const auto pod = pods.find(cri::LabelOf(container.labels, kube::kPodUidLabel));
     if (pod != pods.end()) pod->second.containers.push_back(std::move(container));
   }
   return pods;
@@ -39,8 +39,8 @@ Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period) {
 
 void ResyncTimer::Add(const std::string& uid) {
   Forget(uid);
-  const Clock::Time at =
-      NextBatch(deps_.clock.Now(), deps_.random.Jitter(deps_.period, kBatchJitter), deps_.period);
+  const Clock::Time at = NextBatch(deps_.env.clock.Now(),
+                                   deps_.random.Jitter(deps_.period, kBatchJitter), deps_.period);
   due_[uid] = at;
   batches_[at].insert(uid);
   if (batches_.begin()->first == at && batches_.begin()->second.size() == 1) Arm();
@@ -63,17 +63,17 @@ void ResyncTimer::Forget(const std::string& uid) {
 }
 
 void ResyncTimer::Arm() {
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(timer_, 0));
   if (batches_.empty()) return;
-  const Duration wait = batches_.begin()->first - deps_.clock.Now();
-  timer_ = deps_.loop.RunAfter(std::max(wait, Duration{0}), [this] {
+  const Duration wait = batches_.begin()->first - deps_.env.clock.Now();
+  timer_ = deps_.env.loop.RunAfter(std::max(wait, Duration{0}), [this] {
     timer_ = 0;
     RunDue();
   });
 }
 
 void ResyncTimer::RunDue() {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   while (!batches_.empty() && batches_.begin()->first <= now) {
     const auto batch = batches_.extract(batches_.begin());
     for (const auto& uid : batch.mapped()) {
@@ -88,7 +88,7 @@ void ResyncTimer::RunDue() {
 void ResyncTimer::Await(const std::string& uid) {
   waiting_.insert(uid);
   if (is_listing_ || std::exchange(will_list_, true)) return;
-  deps_.loop.Post([this] {
+  deps_.env.loop.Post([this] {
     will_list_ = false;
     List();
   });
@@ -97,28 +97,26 @@ void ResyncTimer::Await(const std::string& uid) {
 void ResyncTimer::List() {
   if (is_listing_ || waiting_.empty()) return;
   // The whole runtime is not listed for one pod.
-  if (waiting_.size() == 1)
-    return deps_.inspect(waiting_.extract(waiting_.begin()).value(), nullptr);
+  if (waiting_.size() == 1) return deps_.pods.Advance(waiting_.extract(waiting_.begin()).value());
   is_listing_ = true;
   asked_ = std::exchange(waiting_, {});
-  deps_.strands.Run("resync", [this, uids = asked_] {
-    const Deadline deadline = After(deps_.clock, deps_.request_timeout);
-    auto list = [&]() -> StatusOr<std::shared_ptr<PodListings>> {
-      ASSIGN_OR_RETURN(auto listed, deps_.observer.List("", deadline), "list all pods");
-      return std::make_shared<PodListings>(ByPod(std::move(listed), uids));
-    };
-    deps_.loop.Post([this, listed = list()] { OnListed(listed); });
-  });
+  asker_.Ask(
+      "resync",
+      [&observer = deps_.observer, &clock = deps_.env.clock, limit = deps_.request_timeout,
+       uids = asked_]() -> StatusOr<PodListings> {
+        ASSIGN_OR_RETURN(auto listed, observer.List("", After(clock, limit)), "list all pods");
+        return ByPod(std::move(listed), uids);
+      },
+      [this](StatusOr<PodListings> listed) { OnListed(std::move(listed)); });
 }
 
-void ResyncTimer::OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed) {
+void ResyncTimer::OnListed(StatusOr<PodListings> listed) {
   is_listing_ = false;
   while (!asked_.empty()) {
     const std::string uid = asked_.extract(asked_.begin()).value();
     std::shared_ptr<const cri::PodListing> of_pod;
-    if (listed.ok())
-      of_pod = std::make_shared<const cri::PodListing>(std::move((*listed)->at(uid)));
-    deps_.inspect(uid, std::move(of_pod));
+    if (listed.ok()) of_pod = std::make_shared<const cri::PodListing>(std::move(listed->at(uid)));
+    deps_.pods.AdvanceWith(uid, std::move(of_pod));
   }
   List();
 }

@@ -13,7 +13,6 @@
 /// Errors:  after a listing that fails each pod is inspected by itself, and reports the error.
 /// Source:  docs/safety.md, rule 17.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,7 +23,10 @@
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
 #include "libs/cri/observe.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 
 namespace splitlet::pod_worker {
 
@@ -40,19 +42,16 @@ Clock::Time NextBatch(Clock::Time now, Duration wait, Duration period);
 class ResyncTimer {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     cri::Observer& observer;
     Random& random;
     Duration request_timeout;
-    Duration period;  // between two inspections of a pod; up to half of it longer
-    /// `listing` is null for a pod that is to be listed by itself.
-    std::function<void(const std::string& uid, std::shared_ptr<const cri::PodListing> listing)>
-        inspect;
+    Duration period;    // between two inspections of a pod; up to half of it longer
+    PodAdvancer& pods;  // without a listing: the pod is to be listed by itself
   };
-  explicit ResyncTimer(Deps deps) : deps_(std::move(deps)) {}
-  ~ResyncTimer() { deps_.loop.CancelTimer(timer_); }
+  explicit ResyncTimer(Deps deps)
+      : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
+  ~ResyncTimer() { deps_.env.loop.CancelTimer(timer_); }
   ResyncTimer(const ResyncTimer&) = delete;
   ResyncTimer& operator=(const ResyncTimer&) = delete;
 
@@ -68,7 +67,7 @@ class ResyncTimer {
   void RunDue();
   void Await(const std::string& uid);
   void List();
-  void OnListed(const StatusOr<std::shared_ptr<PodListings>>& listed);
+  void OnListed(StatusOr<PodListings> listed);
 
   const Deps deps_;
   std::map<std::string, Clock::Time> due_;  // by UID
@@ -77,6 +76,7 @@ class ResyncTimer {
   std::set<std::string> asked_;    // of the one that is under way
   bool will_list_ = false, is_listing_ = false;
   exec::TimerId timer_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::pod_worker

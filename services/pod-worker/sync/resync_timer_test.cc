@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/registry.h>
 
 #include "libs/cri/fake_runtime.h"
 #include "libs/cri/test_pod.h"
@@ -12,6 +13,28 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+
+/// Calls the test for each pod that is due; the rest of the loop is not asked for here.
+class DuePods final : public PodAdvancer {
+ public:
+  using OnDue =
+      std::function<void(const std::string& uid, std::shared_ptr<const cri::PodListing> listing)>;
+  explicit DuePods(OnDue on_due) : on_due_(std::move(on_due)) {}
+  void Advance(const std::string& uid) override { on_due_(uid, nullptr); }
+  void AdvanceAfter(const std::string&, Duration) override {}
+  void AdvanceWith(const std::string& uid,
+                   std::shared_ptr<const cri::PodListing> listing) override {
+    on_due_(uid, std::move(listing));
+  }
+  void OnPodChanged(const std::string&) override {}
+  void OnStepEnded(Worker&, bool) override {}
+  void OnSeen(Worker&, const v1::ObservedPod&) override {}
+  void OnRuntimeAnswer(const std::string&) override {}
+  bool IsHeld(const std::string&) const override { return false; }
+
+ private:
+  OnDue on_due_;
+};
 
 class Looks : public testing::Test {
  protected:
@@ -47,22 +70,24 @@ class Looks : public testing::Test {
   std::vector<std::string> seen_;
   std::vector<Clock::Time> listed_at_;
   std::function<void(const std::string& uid)> on_look_ = [](const std::string&) {};
-  ResyncTimer resyncs_{{.clock = clock_,
-                        .loop = loop_,
-                        .strands = strands_,
-                        .observer = observer_,
-                        .random = random_,
-                        .request_timeout = 120s,
-                        .period = 60s,
-                        .inspect = [this](const std::string& uid, const auto& listing) {
-                          seen_.push_back(listing == nullptr
-                                              ? uid
-                                              : fmt::format("{} {} {}", uid,
-                                                            listing->sandboxes.size(),
-                                                            listing->containers.size()));
-                          if (listing != nullptr) listed_at_.push_back(listing->listed_at);
-                          on_look_(uid);
-                        }}};
+  DuePods pods_{[this](const std::string& uid, const auto& listing) {
+    seen_.push_back(listing == nullptr ? uid
+                                       : fmt::format("{} {} {}", uid, listing->sandboxes.size(),
+                                                     listing->containers.size()));
+    if (listing != nullptr) listed_at_.push_back(listing->listed_at);
+    on_look_(uid);
+  }};
+  FakeLogSink sink_;
+  const Log log_{sink_};
+  prometheus::Registry registry_;
+  ResyncTimer resyncs_{
+      {.env =
+           {.clock = clock_, .loop = loop_, .strands = strands_, .log = log_, .metrics = registry_},
+       .observer = observer_,
+       .random = random_,
+       .request_timeout = 120s,
+       .period = 60s,
+       .pods = pods_}};
 };
 
 TEST_F(Looks, ThoseThatAreWantedTogetherShareAListing) {

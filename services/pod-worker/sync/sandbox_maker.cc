@@ -12,7 +12,7 @@
 #include "runtime/v1/api.pb.h"
 #include "services/pod-worker/runtime_config/dns.h"
 #include "services/pod-worker/runtime_config/sandbox.h"
-#include "services/pod-worker/sync/container_start.h"
+#include "services/pod-worker/sync/container_logs.h"
 
 namespace splitlet::pod_worker {
 

@@ -22,18 +22,19 @@
 #include "libs/daemon/service.h"
 #include "libs/fs/file_system.h"
 #include "libs/fs/read_within.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/images/image_access.h"
 #include "services/pod-worker/images/policy.h"
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/objects/object_source.h"
 #include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/pod/post_start.h"
 #include "services/pod-worker/pod/probe_results.h"
 #include "services/pod-worker/pod/restarts.h"
 #include "services/pod-worker/pod/user_ids.h"
 #include "services/pod-worker/records/disk_records.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/volume_manager.h"
 
 namespace splitlet::v1 {
@@ -64,7 +65,7 @@ struct SyncDeps {
 };
 
 struct SyncInput {
-  std::string pod;  // serialised, as granted
+  kube::ParsedPod pod;  // as granted
   RestartState restarts;
   std::map<std::string, PullMemory> pulls;  // by image
   /// Cancelled: the pod is ending; nothing more is created.

@@ -15,7 +15,8 @@
 #include "services/pod-worker/pod/sandbox_stop.h"
 #include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/records/started_attempts.h"
-#include "services/pod-worker/runtime_config/names.h"
+#include "services/pod-worker/sync/container_calls.h"
+#include "services/pod-worker/sync/container_logs.h"
 #include "services/pod-worker/sync/container_start.h"
 #include "services/pod-worker/sync/plan/attempts.h"
 #include "services/pod-worker/sync/plan/quiet.h"
@@ -36,10 +37,10 @@ bool StartsAny(const PodActions& todo) {
 
 }  // namespace
 
-SyncPass::SyncPass(const SyncDeps& deps, const SyncInput& input, kube::Pod pod)
+SyncPass::SyncPass(const SyncDeps& deps, const SyncInput& input, const kube::Pod& pod)
     : deps_(deps),
       input_(input),
-      pod_(std::move(pod)),
+      pod_(pod),
       events_(deps.events, RefOf(pod_)),
       sandbox_({deps_, input_, pod_, events_}, out_) {
   out_.restarts = input.restarts;
@@ -236,29 +237,11 @@ Status SyncPass::ForgetAttempts(const std::vector<std::string>& containers) {
   return SaveAttempts(std::move(attempts));
 }
 
-/// With what was rotated away, and the link.
-void SyncPass::RemoveLogs(const v1::ContainerRecord& record) {
-  const size_t slash = record.log_path().rfind('/');
-  if (slash == std::string::npos) return;
-  const std::string dir = record.log_path().substr(0, slash);
-  const std::string base = record.log_path().substr(slash + 1);
-  const auto folder = deps_.files.Stat(dir, false);
-  const bool is_link = folder.ok() && folder->kind == fs::FileInfo::Kind::kSymlink;
-  const auto listed = deps_.files.List(dir);
-  if (listed.ok() && !is_link)
-    for (const auto& entry : *listed)
-      if (entry.name.starts_with(base))
-        deps_.log.LogIfError(deps_.files.Remove(dir + "/" + entry.name), "remove container log");
-  if (deps_.node.container_links_dir.empty()) return;
-  deps_.log.LogIfError(deps_.files.Remove(deps_.node.container_links_dir + "/" +
-                                          LogLinkName(pod_, record.name(), record.id())),
-                       "remove the link of a container log");
-}
-
 void SyncPass::RemoveRecords(const std::vector<std::string>& ids) {
+  const ContainerLogs logs({deps_.files, deps_.node, deps_.log}, pod_);
   for (const std::string& id : ids) {
     for (const auto& record : seen_->containers())
-      if (record.id() == id) RemoveLogs(record);
+      if (record.id() == id) logs.Remove(record);
     out_.acted = true;
     deps_.log.LogIfError(RemoveContainer(deps_.remover, cri::ContainerId(id), Soon()),
                          "remove container");
@@ -359,18 +342,12 @@ Status SyncPass::Start(const PodActions& todo) {
 SyncOutcome RunSync(const SyncDeps& deps, const SyncInput& input) {
   Span span("syncPod", SpanKind::kInternal, input.traceparent);
   const cri::TraceScope trace(span.traceparent());
-  kube::Pod pod;
-  if (!pod.ParseFromString(input.pod)) {
-    SyncOutcome broken;
-    broken.status = DataLoss("the granted pod does not parse");
-    broken.restarts = input.restarts;
-    broken.started_attempts = input.started_attempts;
-    return broken;
-  }
-  span.Set("k8s.pod.uid", pod.metadata().uid());
-  span.Set("k8s.pod.name", pod.metadata().name());
-  span.Set("k8s.namespace.name", pod.metadata().namespace_());
-  SyncOutcome outcome = SyncPass(deps, input, std::move(pod)).Run();
+  const auto pod = input.pod.Get();
+  const auto& meta = pod->metadata();
+  span.Set("k8s.pod.uid", meta.uid());
+  span.Set("k8s.pod.name", meta.name());
+  span.Set("k8s.namespace.name", meta.namespace_());
+  SyncOutcome outcome = SyncPass(deps, input, *pod).Run();
   span.End(outcome.status);
   return outcome;
 }

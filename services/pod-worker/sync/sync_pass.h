@@ -23,7 +23,6 @@
 #include "services/pod-worker/sync/sync_outcome.h"
 
 namespace splitlet::v1 {
-class ContainerRecord;
 class SandboxRecord;
 }  // namespace splitlet::v1
 
@@ -31,7 +30,8 @@ namespace splitlet::pod_worker {
 
 class SyncPass {
  public:
-  SyncPass(const SyncDeps& deps, const SyncInput& input, kube::Pod pod);
+  /// All three outlive it.
+  SyncPass(const SyncDeps& deps, const SyncInput& input, const kube::Pod& pod);
   /// Once.
   SyncOutcome Run();
 
@@ -57,7 +57,6 @@ class SyncPass {
   Status ForgetAttempts(const std::vector<std::string>& containers);
   Status RemoveAll(const std::vector<std::string>& ids);
   void RemoveRecords(const std::vector<std::string>& ids);
-  void RemoveLogs(const v1::ContainerRecord& record);
   bool HookUnderWay();
   bool WasStarted() const;
 
@@ -69,7 +68,7 @@ class SyncPass {
 
   const SyncDeps& deps_;
   const SyncInput& input_;
-  const kube::Pod pod_;
+  const kube::Pod& pod_;
   PodEvents events_;
   SyncOutcome out_;
   SandboxMaker sandbox_;

@@ -28,20 +28,25 @@ std::string NameWithUid(const Worker& worker) {
   return fmt::format("{}_{}({})", worker.name, worker.name_space, worker.uid);
 }
 
+kube::ParsedPod TakeParsed(Grant& grant) {
+  return {grant.pod, std::exchange(grant.parsed, nullptr)};
+}
+
 }  // namespace
 
 void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing) {
   worker.On(ActivityEvent::kStepBegun);
   deps_.resyncs.Forget(worker.uid);
-  if (!worker.synced_once && worker.granted_at)
-    deps_.metrics.worker_start.Observe(Metrics::Seconds(deps_.clock.Now() - worker.granted_at));
-  auto input = std::make_shared<SyncInput>(SyncInput{.pod = worker.grant->pod,
+  if (!worker.syncs.synced_once && worker.times.granted_at)
+    deps_.metrics.worker_start.Observe(
+        Metrics::Seconds(deps_.env.clock.Now() - worker.times.granted_at));
+  auto input = std::make_shared<SyncInput>(SyncInput{.pod = TakeParsed(*worker.grant),
                                                      .restarts = worker.restarts,
                                                      .pulls = deps_.puller.MemoryOf(worker.uid),
                                                      .ending = worker.ending,
-                                                     .killed = worker.killed,
+                                                     .killed = worker.syncs.killed,
                                                      .traceparent = worker.traceparent,
-                                                     .known = worker.known_running,
+                                                     .known = worker.syncs.known_running,
                                                      .incarnation = worker.incarnation,
                                                      .started_attempts = worker.started_attempts,
                                                      .probes = worker.probes,
@@ -51,12 +56,12 @@ void SyncRunner::Begin(Worker& worker, std::shared_ptr<const cri::PodListing> li
                                                      .listing = std::move(listing),
                                                      .user_ids = worker.user_ids,
                                                      .host_ips = deps_.node_ips,
-                                                     .first = !worker.synced_once});
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, input] {
-    const Clock::Time begin = deps_.clock.Now();
+                                                     .first = !worker.syncs.synced_once});
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, input] {
+    const Clock::Time begin = deps_.env.clock.Now();
     auto outcome = std::make_shared<SyncOutcome>(RunSync(deps_.sync, *input));
-    const Duration took = deps_.clock.Now() - begin;
-    deps_.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
+    const Duration took = deps_.env.clock.Now() - begin;
+    deps_.env.loop.Post([this, uid, outcome, took] { OnSynced(uid, std::move(*outcome), took); });
   });
 }
 
@@ -64,10 +69,10 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   Worker* worker = deps_.workers.Find(uid);
   CHECK(worker != nullptr && IsInStep(worker->activity));
   ApplyOutcome(*worker, outcome, took);
-  if (worker->state != WorkerState::kSyncing) return deps_.on_step_ended(*worker, true);
+  if (worker->state != WorkerState::kSyncing) return deps_.pods.OnStepEnded(*worker, true);
   if (!outcome.terminal_phase.empty()) {
     Complete(*worker, outcome);
-    return deps_.on_step_ended(*worker, false);  // what comes next waits for the save
+    return deps_.pods.OnStepEnded(*worker, false);  // what comes next waits for the save
   }
   if (outcome.hook_over) worker->post_start.Cancel();
   if (outcome.post_start) BeginPostStart(*worker, *outcome.post_start);
@@ -78,27 +83,27 @@ void SyncRunner::OnSynced(const std::string& uid, SyncOutcome outcome, Duration 
   for (const auto& [image, containers] : outcome.awaited)
     if (!deps_.puller.Join(*worker, image, containers)) outcome.next = NextSync::kImmediately;
   worker->waits_for =
-      PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.clock.WallNow());
+      PullsText(deps_.puller.MemoryOf(uid), worker->waits_for, deps_.env.clock.WallNow());
   Schedule(*worker, outcome);
   deps_.store.PutWorkers(*worker);
   // The change is carried out; what happens to the pod from now on is none of its steps.
   if (outcome.next == NextSync::kNotNeeded) worker->traceparent = Unsampled(worker->traceparent);
-  deps_.on_step_ended(*worker, outcome.next == NextSync::kImmediately);
+  deps_.pods.OnStepEnded(*worker, outcome.next == NextSync::kImmediately);
 }
 
 void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration took) {
-  deps_.metrics.ObserveWorker(worker.synced_once ? "sync" : "create", took);
-  worker.synced_once = true;
+  deps_.metrics.ObserveWorker(worker.syncs.synced_once ? "sync" : "create", took);
+  worker.syncs.synced_once = true;
   worker.restarts = std::move(outcome.restarts);
-  worker.killed = std::move(outcome.killed);
+  worker.syncs.killed = std::move(outcome.killed);
   worker.started_attempts = std::move(outcome.started_attempts);
   const bool lasts = outcome.status.ok() && outcome.seen != nullptr;
-  worker.known_running =
+  worker.syncs.known_running =
       lasts && worker.state == WorkerState::kSyncing ? KnownRunning(*outcome.seen) : nullptr;
   if (outcome.seen != nullptr && worker.state == WorkerState::kSyncing)
-    deps_.on_seen(worker, *outcome.seen);
+    deps_.pods.OnSeen(worker, *outcome.seen);
   if (outcome.seen != nullptr) {
-    worker.pod_ip = PodIpOf(*outcome.seen);
+    worker.syncs.pod_ip = PodIpOf(*outcome.seen);
     std::set<std::string> running;
     for (const auto& record : outcome.seen->containers())
       if (record.state() == v1::ContainerRecord::RUNNING) running.insert(record.id());
@@ -110,11 +115,11 @@ void SyncRunner::ApplyOutcome(Worker& worker, SyncOutcome& outcome, Duration too
   for (const auto& [image, containers] : outcome.backed_off)
     deps_.puller.MarkBackedOff(worker.uid, image, containers);
   for (const auto& [image, credential] : outcome.shown) deps_.puller.AddAccess(image, credential);
-  if (outcome.acted) worker.last_action = deps_.clock.Now();
+  if (outcome.acted) worker.times.last_action = deps_.env.clock.Now();
   if (outcome.status.code() == StatusCode::kUnavailable && outcome.seen == nullptr) {
-    deps_.on_runtime_answer(Message(outcome.status));
+    deps_.pods.OnRuntimeAnswer(Message(outcome.status));
   } else if (outcome.seen != nullptr) {
-    deps_.on_runtime_answer("");
+    deps_.pods.OnRuntimeAnswer("");
   }
   ApplyError(worker, outcome);
 }
@@ -137,14 +142,14 @@ void SyncRunner::ApplyWaitingReasons(Worker& worker, SyncOutcome& outcome) {
 /// The pod is idle while the hook runs: it may be inspected, and killed. There is no limit of a
 /// kubelet's to the hook; a call to the runtime has one of a day.
 void SyncRunner::BeginPostStart(Worker& worker, const StartedContainer& started) {
-  kube::Pod pod;
-  if (!pod.ParseFromString(worker.grant->pod)) return;
+  const kube::Pod pod = worker.grant->pod.Parse();
   const auto& list = started.init ? pod.spec().init_containers() : pod.spec().containers();
   const auto found = std::find_if(list.begin(), list.end(), [&started](const auto& container) {
     return container.name() == started.name;
   });
   if (found == list.end() || !found->lifecycle().has_post_start()) return;
-  const Deadline deadline{deps_.clock.Now() + kLongestHook, worker.post_start.Begin(started.id)};
+  const Deadline deadline{deps_.env.clock.Now() + kLongestHook,
+                          worker.post_start.Begin(started.id)};
   deps_.hooks.Begin(
       {started.id, MakeHookCall({pod, *found, found->lifecycle().post_start(), started.pod_ip}),
        deadline, worker.traceparent},
@@ -164,15 +169,18 @@ void SyncRunner::OnPostStart(const Hooked& hooked, const Status& status) {
         .Warning("FailedPostStartHook", "PostStartHook failed", container.name);
     deps_.metrics.CountStartError(container.init ? "init_container" : "container",
                                   "PostStartHookError");
-    deps_.log.Warn(
+    deps_.env.log.Warn(
         "postStart hook failed",
         {KV("pod", NameWithUid(*worker)), KV("podUID", worker->uid),
          KV("containerName", container.name), KV("err", Message(status)), TraceField(*worker)});
     worker->waiting_reasons[container.name] =
-        WaitingReason{"PostStartHookError", std::string(Message(status)), std::nullopt};
+        WaitingReason{.reason = "PostStartHookError",
+                      .message = std::string(Message(status)),
+                      .back_off_until = std::nullopt,
+                      .cause = WaitingReason::Cause::kPostStartHook};
     deps_.store.PutWorkers(*worker);
   }
-  deps_.inspect_again(worker->uid, Duration{0});
+  deps_.pods.AdvanceAfter(worker->uid, Duration{0});
 }
 
 void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
@@ -180,8 +188,8 @@ void SyncRunner::ApplyError(Worker& worker, const SyncOutcome& outcome) {
     return worker.trouble.Clear();
   const std::string error = Message(outcome.status);
   if (worker.trouble.Set(Trouble::kSync, error))
-    deps_.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
-                                       KV("err", error), TraceField(worker)});
+    deps_.env.log.Warn("sync pod failed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                           KV("err", error), TraceField(worker)});
 }
 
 void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
@@ -189,25 +197,25 @@ void SyncRunner::Schedule(Worker& worker, const SyncOutcome& outcome) {
   if (outcome.trouble == SyncTrouble::kSandboxDied) {
     // Immediately at first; a runtime that shows it dead and lists it as ready is not asked in a
     // loop.
-    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.failures++, 10), kSyncJitter);
+    wait = deps_.random.Jitter(kQuickRetry * std::min(worker.syncs.failures++, 10), kSyncJitter);
   } else if (!outcome.status.ok()) {
-    ++worker.failures;
+    ++worker.syncs.failures;
     wait = deps_.random.Jitter(kErrorRetry, kSyncJitter);
     if (outcome.trouble == SyncTrouble::kNetworkNotReady) {
       wait = deps_.random.Jitter(kQuickRetry, kSyncJitter);
     } else if (IsRetryable(outcome.status.code())) {
       wait = deps_.random.Jitter(
-          std::min(kQuickRetry * (1 << std::min(worker.failures - 1, 4)), kErrorRetry),
+          std::min(kQuickRetry * (1 << std::min(worker.syncs.failures - 1, 4)), kErrorRetry),
           kSyncJitter);
     }
   } else {
-    worker.failures = 0;
+    worker.syncs.failures = 0;
   }
   if (outcome.retry_at) {
-    const Duration left = std::max(*outcome.retry_at - deps_.clock.Now(), Duration{0});
+    const Duration left = std::max(*outcome.retry_at - deps_.env.clock.Now(), Duration{0});
     wait = std::min(wait.value_or(left), left);
   }
-  if (wait) deps_.inspect_again(worker.uid, *wait);
+  if (wait) deps_.pods.AdvanceAfter(worker.uid, *wait);
   deps_.resyncs.Add(worker.uid);
 }
 
@@ -219,8 +227,8 @@ void SyncRunner::Complete(Worker& worker, const SyncOutcome& outcome) {
   *status->mutable_observation() = *outcome.seen;
   worker.termination.terminal_status = std::move(status);
   worker.termination.last_seen = outcome.seen;
-  deps_.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
-                                   KV("phase", outcome.terminal_phase), TraceField(worker)});
+  deps_.env.log.Info("pod completed", {KV("pod", NameWithUid(worker)), KV("podUID", worker.uid),
+                                       KV("phase", outcome.terminal_phase), TraceField(worker)});
   deps_.end(worker);
   deps_.store.Save(worker, {.permanent = true, .fsync = true});
 }
@@ -236,23 +244,22 @@ void SyncRunner::StopReplaced(Worker& worker, SyncOutcome& outcome) {
                                        WaitingReason{kContainerCreating, "", std::nullopt});
   }
   if (changed) deps_.store.PutWorkers(worker);
-  kube::Pod pod;
   StopSteps run{
       .steps = {std::move(outcome.stop)}, .grace_seconds = kMinGrace, .hooks = outcome.stop_hooks};
-  if (run.hooks && pod.ParseFromString(worker.grant->pod)) run.grace_seconds = RestartGrace(pod);
+  if (run.hooks) run.grace_seconds = RestartGrace(worker.grant->pod.Parse());
   if (!changed) return deps_.stop_containers(worker, std::move(run));
   auto shared = std::make_shared<StopSteps>(std::move(run));
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
-                                 restarts = worker.restarts, shared] {
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                     restarts = worker.restarts, shared] {
     const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
-    deps_.loop.Post([this, uid, shared, saved] {
+    deps_.env.loop.Post([this, uid, shared, saved] {
       Worker* same = deps_.workers.Find(uid);
       CHECK(same != nullptr);
       if (saved.ok() && same->state == WorkerState::kSyncing)
         return deps_.stop_containers(*same, std::move(*shared));
-      deps_.log.LogIfError(saved, "save restarts");
-      deps_.inspect_again(uid, kQuickRetry);
-      deps_.on_step_ended(*same, false);
+      deps_.env.log.LogIfError(saved, "save restarts");
+      deps_.pods.AdvanceAfter(uid, kQuickRetry);
+      deps_.pods.OnStepEnded(*same, false);
     });
   });
 }

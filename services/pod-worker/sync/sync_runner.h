@@ -19,11 +19,13 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/pod/container_stop.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
@@ -35,9 +37,7 @@ namespace splitlet::pod_worker {
 class SyncRunner {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const SyncDeps& sync;
     /// The objects that the pod sees; null: none.
     std::function<std::shared_ptr<const ObjectSource>(const Worker& worker)> objects;
@@ -45,7 +45,6 @@ class SyncRunner {
     const DiskRecords& records;
     Metrics& metrics;
     Random& random;
-    const Log& log;
     const Workers& workers;
     WorkerStore& store;
     ImagePuller& puller;
@@ -56,17 +55,11 @@ class SyncRunner {
     std::function<void(Worker& worker)> end;
     /// Stops these containers of a pod that goes on; the step lasts until they are stopped.
     std::function<void(Worker& worker, StopSteps steps)> stop_containers;
-    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
-    std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> inspect_again;
-    /// At the begin of a sync, of all incarnations.
-    std::function<void(Worker& worker, const v1::ObservedPod& seen)> on_seen;
-    /// Whether the runtime answers; empty: it does.
-    std::function<void(const std::string& trouble)> on_runtime_answer;
+    PodAdvancer& pods;
   };
   explicit SyncRunner(Deps deps) : deps_(std::move(deps)) {}
 
-  /// The worker is busy until on_step_ended. `listing` is null for an inspection that shares no
+  /// The worker is busy until OnStepEnded. `listing` is null for an inspection that shares no
   /// listing.
   void Begin(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
 

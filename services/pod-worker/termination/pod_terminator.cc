@@ -26,9 +26,8 @@ constexpr const char* kStillMounted =
     "volumes are not unmounted yet: a program that mounts or unmounts one hangs";
 
 std::unique_ptr<kube::Pod> Parse(const std::optional<Grant>& grant) {
-  auto pod = std::make_unique<kube::Pod>();
-  if (!grant || grant->pod.empty() || !pod->ParseFromString(grant->pod)) return nullptr;
-  return pod;
+  if (!grant || grant->pod.empty()) return nullptr;
+  return std::make_unique<kube::Pod>(grant->pod.Parse());
 }
 
 /// Only what is in these sandboxes; empty: everything.
@@ -58,18 +57,18 @@ bool PodTerminator::Kill(Worker& worker, const KillOrder& order) {
   if (!order.traceparent.empty()) worker.traceparent = order.traceparent;
   if (worker.state == WorkerState::kTerminated || worker.state == WorkerState::kFinished)
     return newly_removed;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   const bool first = worker.state == WorkerState::kSyncing;
   const KillChange change = ApplyKill({order, worker.traits, first, now}, worker.kill);
   worker.state = Next(worker.state, WorkerEvent::kEndRequested);
   worker.waits_for.clear();
   if (first) worker.trouble.Clear();
-  if (!worker.ending_since) worker.ending_since = now;
+  if (!worker.times.ending_since) worker.times.ending_since = now;
   worker.ending->Cancel();
   worker.post_start.Cancel();
   if (first || change.shortened) {
     worker.termination.Cancel();
-    deps_.loop.Post([this, uid = worker.uid] { FinishCancelled(uid); });
+    deps_.env.loop.Post([this, uid = worker.uid] { FinishCancelled(uid); });
   }
   return first || change.shortened || newly_removed || change.evicts;
 }
@@ -87,12 +86,12 @@ Worker& PodTerminator::Busy(const std::string& uid) const {
 
 void PodTerminator::Inspect(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent,
-                                 known = std::exchange(worker.known_running, nullptr)] {
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, traceparent = worker.traceparent,
+                                     known = std::exchange(worker.syncs.known_running, nullptr)] {
     const cri::TraceScope trace(traceparent);
     auto seen =
         std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.Inspect(uid, known.get()));
-    deps_.loop.Post([this, uid, seen] { OnInspected(uid, std::move(*seen)); });
+    deps_.env.loop.Post([this, uid, seen] { OnInspected(uid, std::move(*seen)); });
   });
 }
 
@@ -100,7 +99,7 @@ void PodTerminator::OnInspected(const std::string& uid, StatusOr<v1::ObservedPod
   Worker& worker = Busy(uid);
   if (!seen.ok()) return Fail(worker, Message(seen.status()));
   worker.termination.Observe(std::move(*seen));
-  worker.pod_ip = PodIpOf(*worker.termination.last_seen);
+  worker.syncs.pod_ip = PodIpOf(*worker.termination.last_seen);
   std::set<std::string> ended;
   for (const auto& record : worker.termination.last_seen->containers())
     if (record.state() != v1::ContainerRecord::RUNNING) ended.insert(record.id());
@@ -114,14 +113,15 @@ void PodTerminator::OnInspected(const std::string& uid, StatusOr<v1::ObservedPod
 
 void PodTerminator::StopContainers(Worker& worker, StopSteps run) {
   CHECK(IsInStep(worker.activity));
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   const bool hooked = run.hooks && run.grace_seconds.value_or(1) > 0;
   worker.termination.BeginRun(std::move(run), run.grace_seconds
                                                   ? now + std::chrono::seconds{*run.grace_seconds}
                                                   : worker.kill.deadline);
   const auto pod = hooked ? Parse(worker.grant) : nullptr;
   const auto stops = worker.termination.ToStop();
-  auto hooks = PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.pod_ip, now});
+  auto hooks =
+      PreStopHooks({pod.get(), stops, worker.restarts.pre_stops, worker.syncs.pod_ip, now});
   std::erase_if(hooks, [&worker](const PreStop& hook) {
     return worker.termination.IsHookUnderWay(hook.container.id);
   });
@@ -130,12 +130,12 @@ void PodTerminator::StopContainers(Worker& worker, StopSteps run) {
 
 /// A hook that is marked and did not begin is lost; a hook that begins twice may do harm.
 void PodTerminator::BeginHooks(Worker& worker, std::vector<PreStop> hooks) {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   for (const auto& hook : hooks) worker.restarts.pre_stops.emplace(hook.container.id, now);
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
-                                 restarts = worker.restarts, hooks = std::move(hooks)] {
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, incarnation = worker.incarnation,
+                                     restarts = worker.restarts, hooks = std::move(hooks)] {
     const Status saved = deps_.records.SaveRestart(uid, incarnation, restarts);
-    deps_.loop.Post([this, uid, hooks, saved] { OnHooksSaved(uid, hooks, saved); });
+    deps_.env.loop.Post([this, uid, hooks, saved] { OnHooksSaved(uid, hooks, saved); });
   });
 }
 
@@ -172,7 +172,8 @@ void PodTerminator::OnHookEnded(const HookAnswer& answer, const Status& status) 
   const bool ours =
       status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
   if (!status.ok() && !ours) FailHook(*worker, answer.name, status);
-  if (const auto order = worker->termination.OnHookEnded(answer.container_id, deps_.clock.Now()))
+  if (const auto order =
+          worker->termination.OnHookEnded(answer.container_id, deps_.env.clock.Now()))
     StopContainer(*worker, *order);
 }
 
@@ -180,19 +181,20 @@ void PodTerminator::FailHook(const Worker& worker, const std::string& container,
                              const Status& why) {
   PodEvents(deps_.events, RefOf(worker))
       .Warning("FailedPreStopHook", "PreStopHook failed", container);
-  deps_.log.Warn("preStop hook failed",
-                 {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
-                  KV("containerName", container), KV("err", why), TraceField(worker)});
+  deps_.env.log.Warn(
+      "preStop hook failed",
+      {KV("pod", kube::PodKey(worker.name_space, worker.name)), KV("podUID", worker.uid),
+       KV("containerName", container), KV("err", why), TraceField(worker)});
 }
 
 /// A container whose hook is still under way gets its signal all the same.
 void PodTerminator::OnTimeOver(const std::string& uid, int64_t incarnation) {
   Worker* worker = deps_.workers.Find(uid);
   if (stopping_ || worker == nullptr || worker->incarnation != incarnation) return;
-  for (const std::string& id : worker->termination.Overdue(deps_.clock.Now())) {
-    deps_.log.Info("preStop hook exceeded its time, stopping the container",
-                   {KV("podUID", uid), KV("containerID", id), TraceField(*worker)});
-    if (const auto order = worker->termination.OnHookEnded(id, deps_.clock.Now()))
+  for (const std::string& id : worker->termination.Overdue(deps_.env.clock.Now())) {
+    deps_.env.log.Info("preStop hook exceeded its time, stopping the container",
+                       {KV("podUID", uid), KV("containerID", id), TraceField(*worker)});
+    if (const auto order = worker->termination.OnHookEnded(id, deps_.env.clock.Now()))
       StopContainer(*worker, *order);
   }
   WatchHooks(*worker);
@@ -204,18 +206,18 @@ void PodTerminator::FinishCancelled(const std::string& uid) {
 }
 
 void PodTerminator::BeginStep(Worker& worker) {
-  const Clock::Time now = deps_.clock.Now();
-  worker.last_action = now;
+  const Clock::Time now = deps_.env.clock.Now();
+  worker.times.last_action = now;
   for (const auto& order : worker.termination.BeginStep(now)) StopContainer(worker, order);
   WatchHooks(worker);
 }
 
 void PodTerminator::WatchHooks(const Worker& worker) {
   if (const auto next = worker.termination.NextOverdue())
-    deps_.loop.RunAfter(*next - deps_.clock.Now(),
-                        [this, uid = worker.uid, incarnation = worker.incarnation] {
-                          OnTimeOver(uid, incarnation);
-                        });
+    deps_.env.loop.RunAfter(*next - deps_.env.clock.Now(),
+                            [this, uid = worker.uid, incarnation = worker.incarnation] {
+                              OnTimeOver(uid, incarnation);
+                            });
 }
 
 /// The strand's task only begins the stop: no thread waits for the container.
@@ -224,7 +226,7 @@ void PodTerminator::StopContainer(const Worker& worker, const Termination::Order
   auto span = std::make_shared<Span>("stop container", SpanKind::kInternal, worker.traceparent);
   span->Set("k8s.pod.uid", pod.uid);
   span->Set("k8s.container.name", order.container.name);
-  const auto post = [this, &loop = deps_.loop, span,
+  const auto post = [this, &loop = deps_.env.loop, span,
                      answer = StopAnswer{worker.uid, worker.incarnation, order.container.id,
                                          OkStatus()}](const Status& stopped) mutable {
     span->End(stopped);
@@ -232,7 +234,7 @@ void PodTerminator::StopContainer(const Worker& worker, const Termination::Order
     loop.Post([this, answer] { OnStopped(answer); });
   };
   const PodRuntime::OneStop one{order.container, order.grace_seconds, worker.termination.cancel()};
-  deps_.strands.Run("stop/" + order.container.id, [this, pod, one, span, post] {
+  deps_.env.strands.Run("stop/" + order.container.id, [this, pod, one, span, post] {
     const cri::TraceScope trace(span->traceparent());
     deps_.runtime.BeginStopContainer(pod, one, post);
   });
@@ -243,7 +245,7 @@ void PodTerminator::OnStopped(const StopAnswer& answer) {
   Worker* worker = deps_.workers.Find(answer.uid);
   if (worker == nullptr || worker->incarnation != answer.incarnation) return;
   if (answer.status.ok()) deps_.on_ended(answer.uid, {answer.container_id});
-  const bool has_time = deps_.clock.Now() < worker->kill.deadline;
+  const bool has_time = deps_.env.clock.Now() < worker->kill.deadline;
   switch (worker->termination.OnStopped(answer.container_id, answer.status, has_time)) {
     case Termination::Progress::kNotAwaited:
     case Termination::Progress::kWaits: return;
@@ -254,38 +256,38 @@ void PodTerminator::OnStopped(const StopAnswer& answer) {
 
 void PodTerminator::OnAllStopped(Worker& worker) {
   const Termination::Result stopped = worker.termination.EndRun();
-  worker.last_action = deps_.clock.Now();
-  if (stopped.cancelled) return deps_.on_step_ended(worker, true);
+  worker.times.last_action = deps_.env.clock.Now();
+  if (stopped.cancelled) return deps_.pods.OnStepEnded(worker, true);
   const std::string errors = fmt::format("{}", fmt::join(stopped.errors, ", "));
   if (worker.state == WorkerState::kTerminating && stopped.with_pod) {
     // Stopping the sandbox kills immediately: not while the containers still have time.
-    const bool in_time = deps_.clock.Now() < worker.kill.deadline;
+    const bool in_time = deps_.env.clock.Now() < worker.kill.deadline;
     if (!stopped.errors.empty() && in_time) return Fail(worker, errors);
     return StopSandboxes(worker, stopped.errors);
   }
-  if (stopped.errors.empty()) return deps_.on_step_ended(worker, true);
+  if (stopped.errors.empty()) return deps_.pods.OnStepEnded(worker, true);
   const std::string text = fmt::format("failed to \"KillContainer\": {}", errors);
   worker.trouble.Set(Trouble::kKill, text);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
-  deps_.inspect_again(worker.uid, kStopRetry);
+  deps_.pods.AdvanceAfter(worker.uid, kStopRetry);
   deps_.store.PutWorkers(worker);
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 /// Also when a container did not stop in its time: the sandbox takes it along.
 void PodTerminator::StopSandboxes(const Worker& worker, std::vector<std::string> errors) {
   const std::vector<std::string> ids = SandboxesOf(worker);
   deps_.stopped_sandboxes.OnBegun(ids);
-  deps_.strands.Run(worker.uid, [this, uid = worker.uid, before = worker.termination.last_seen,
-                                 only = worker.sandbox_ids, ids, errors = std::move(errors),
-                                 traceparent = worker.traceparent] {
+  deps_.env.strands.Run(worker.uid, [this, uid = worker.uid, before = worker.termination.last_seen,
+                                     only = worker.sandbox_ids, ids, errors = std::move(errors),
+                                     traceparent = worker.traceparent] {
     Span span("stop sandboxes", SpanKind::kInternal, traceparent);
     span.Set("k8s.pod.uid", uid);
     const cri::TraceScope trace(span.traceparent());
     auto left =
         std::make_shared<StatusOr<v1::ObservedPod>>(deps_.runtime.StopSandboxes(*before, only));
     span.End(left->status());
-    deps_.loop.Post([this, uid, ids, left, errors] {
+    deps_.env.loop.Post([this, uid, ids, left, errors] {
       if (left->ok()) deps_.stopped_sandboxes.OnStopped(ids);
       OnSandboxesStopped(uid, errors, std::move(*left));
     });
@@ -296,20 +298,20 @@ void PodTerminator::OnSandboxesStopped(const std::string& uid,
                                        const std::vector<std::string>& errors,
                                        StatusOr<v1::ObservedPod> left) {
   Worker& worker = Busy(uid);
-  worker.last_action = deps_.clock.Now();
+  worker.times.last_action = deps_.env.clock.Now();
   if (!errors.empty()) return Fail(worker, fmt::format("{}", fmt::join(errors, ", ")));
   if (!left.ok()) return Fail(worker, Message(left.status()));
   worker.termination.last_seen = std::make_shared<v1::ObservedPod>(std::move(*left));
-  deps_.metrics.ObserveWorker("kill", deps_.clock.Now() - worker.ending_since);
+  deps_.metrics.ObserveWorker("kill", deps_.env.clock.Now() - worker.times.ending_since);
   worker.trouble.Clear();
   worker.waiting_reasons.clear();
   Settle(worker);
   worker.state = Next(worker.state, WorkerEvent::kAllStopped);
-  deps_.log.Info("pod stopped", {KV("pod", kube::PodKey(worker.name_space, worker.name)),
-                                 KV("podUID", uid), TraceField(worker)});
+  deps_.env.log.Info("pod stopped", {KV("pod", kube::PodKey(worker.name_space, worker.name)),
+                                     KV("podUID", uid), TraceField(worker)});
   // The next step begins when this save is done.
   deps_.store.Save(worker, {.permanent = worker.incarnation != 0 && !worker.orphan, .fsync = true});
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 void PodTerminator::Settle(Worker& worker) const {
@@ -327,10 +329,10 @@ void PodTerminator::Settle(Worker& worker) const {
 
 void PodTerminator::TearDown(Worker& worker) {
   worker.On(ActivityEvent::kStepBegun);
-  deps_.strands.Run(
+  deps_.env.strands.Run(
       worker.uid, [this, uid = worker.uid, source = worker.source, orphan = worker.orphan] {
         const auto cleaned = orphan ? TearDownOrphan(uid, source) : TearDownPod(uid, source);
-        deps_.loop.Post([this, uid, cleaned] { OnTornDown(uid, cleaned); });
+        deps_.env.loop.Post([this, uid, cleaned] { OnTornDown(uid, cleaned); });
       });
 }
 
@@ -339,7 +341,8 @@ StatusOr<Progress> PodTerminator::TearDownPod(const std::string& uid,
                                               const std::string& source) const {
   const auto cleaned = deps_.volumes.TearDown(uid, source);
   if (cleaned.ok() && *cleaned == Progress::kDone) return Done(deps_.cgroups.Destroy(uid));
-  deps_.log.LogIfError(deps_.cgroups.LowerShares(uid), "lower the CPU shares of a terminated pod");
+  deps_.env.log.LogIfError(deps_.cgroups.LowerShares(uid),
+                           "lower the CPU shares of a terminated pod");
   return cleaned;
 }
 
@@ -359,47 +362,47 @@ void PodTerminator::OnTornDown(const std::string& uid, const StatusOr<Progress>&
   Worker& worker = Busy(uid);
   if (!cleaned.ok()) {
     // The record shows this error instead: nothing hangs.
-    worker.unmounting_since = {};
+    worker.times.unmounting_since = {};
     return Fail(worker, Message(cleaned.status()));
   }
   if (*cleaned == Progress::kUnderWay) return OnUnmounting(worker);
   if (worker.trouble.kind() == Trouble::kUnmounting) worker.trouble.Clear();
   worker.state = Next(worker.state, WorkerEvent::kTornDown);
-  worker.finished_at = deps_.clock.Now();
-  if (worker.grant) worker.grant->pod.clear();
-  deps_.metrics.ObserveWorker("terminated", worker.finished_at - worker.ending_since);
+  worker.times.finished_at = deps_.env.clock.Now();
+  if (worker.grant) worker.grant->DropPod();
+  deps_.metrics.ObserveWorker("terminated", worker.times.finished_at - worker.times.ending_since);
   // The next step begins when this save is done.
   deps_.store.Save(worker, {});
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 /// A program under way wakes the pod when it has ended. A program that hangs in the kernel may
 /// never end.
 void PodTerminator::OnUnmounting(Worker& worker) {
-  const Clock::Time now = deps_.clock.Now();
-  if (!worker.unmounting_since) worker.unmounting_since = now;
-  const Duration waited = now - worker.unmounting_since;
+  const Clock::Time now = deps_.env.clock.Now();
+  if (!worker.times.unmounting_since) worker.times.unmounting_since = now;
+  const Duration waited = now - worker.times.unmounting_since;
   if (waited < kUnmountWait) {
-    deps_.inspect_again(worker.uid, kUnmountWait - waited);
+    deps_.pods.AdvanceAfter(worker.uid, kUnmountWait - waited);
   } else if (worker.trouble.Set(Trouble::kUnmounting, kStillMounted)) {
-    deps_.log.Warn("volumes of a terminated pod are still mounted",
-                   {KV("pod", kube::PodKey(worker.name_space, worker.name)),
-                    KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
+    deps_.env.log.Warn("volumes of a terminated pod are still mounted",
+                       {KV("pod", kube::PodKey(worker.name_space, worker.name)),
+                        KV("podUID", worker.uid), KV("err", kStillMounted), TraceField(worker)});
     deps_.store.PutWorkers(worker);
   }
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 void PodTerminator::Fail(Worker& worker, const std::string& why) {
-  if (stopping_) return deps_.on_step_ended(worker, false);  // given up here, not refused
+  if (stopping_) return deps_.pods.OnStepEnded(worker, false);  // given up here, not refused
   const std::string text = fmt::format("error killing pod: {}", why);
   PodEvents(deps_.events, RefOf(worker)).Warning("FailedKillPod", text);
   if (worker.trouble.Set(Trouble::kKill, text))
-    deps_.log.Warn("cannot terminate pod, will try again",
-                   {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
-  deps_.inspect_again(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
+    deps_.env.log.Warn("cannot terminate pod, will try again",
+                       {KV("podUID", worker.uid), KV("err", why), TraceField(worker)});
+  deps_.pods.AdvanceAfter(worker.uid, deps_.random.Jitter(kStopRetry, 0.5));
   deps_.store.PutWorkers(worker);
-  deps_.on_step_ended(worker, false);
+  deps_.pods.OnStepEnded(worker, false);
 }
 
 }  // namespace splitlet::pod_worker

@@ -26,16 +26,18 @@
 #include "libs/base/random.h"
 #include "libs/base/status.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/pod/kill.h"
+#include "services/pod-worker/pod/node_info.h"
+#include "services/pod-worker/pod/pod_advancer.h"
 #include "services/pod-worker/pod/termination.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/records/worker_store.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/termination/pod_runtime.h"
 #include "services/pod-worker/termination/pre_stop.h"
 #include "services/pod-worker/termination/stopped_sandboxes.h"
@@ -46,9 +48,7 @@ namespace splitlet::pod_worker {
 class PodTerminator {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     const PodRuntime& runtime;
     VolumeManager& volumes;
     const PodCgroups& cgroups;
@@ -56,7 +56,6 @@ class PodTerminator {
     daemon::EventRecorder& events;
     Metrics& metrics;
     Random& random;
-    const Log& log;
     Workers& workers;
     WorkerStore& store;
     HookRunner& hooks;
@@ -64,19 +63,17 @@ class PodTerminator {
     StoppedSandboxes& stopped_sandboxes;
     /// These containers do not run any more.
     std::function<void(const std::string& uid, const std::set<std::string>& ids)> on_ended;
-    /// The step that was begun for the worker is over. `again`: decide immediately what comes next.
-    std::function<void(Worker& worker, bool again)> on_step_ended;
-    std::function<void(const std::string& uid, Duration wait)> inspect_again;
+    PodAdvancer& pods;
   };
   explicit PodTerminator(Deps deps) : deps_(std::move(deps)) {}
 
   /// Adds an order to the kill of the worker. True when something is to be saved.
   bool Kill(Worker& worker, const KillOrder& order);
-  /// Inspects the pod, and stops what runs. The worker is busy until on_step_ended.
+  /// Inspects the pod, and stops what runs. The worker is busy until OnStepEnded.
   void Inspect(Worker& worker);
   /// The worker is busy already.
   void StopContainers(Worker& worker, StopSteps run);
-  /// Tears down what belonged to the pod alone. The worker is busy until on_step_ended.
+  /// Tears down what belonged to the pod alone. The worker is busy until OnStepEnded.
   void TearDown(Worker& worker);
   /// Cancels stops. A stop that is given up from now on is no failure.
   void BeginStop();

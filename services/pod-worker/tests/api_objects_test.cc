@@ -66,6 +66,21 @@ class ApiObjects : public testing::Test, public TestNode {
 
 const char* const kRuns = "app/0=running sandbox/0=ready";
 
+/// The grant's check, the references to objects and the first sync share one parsing; a sync that
+/// has to wait and comes again is a second one.
+TEST_F(ApiObjects, ThePodIsParsedAtMostTwiceFromItsGrantToItsSandbox) {
+  const auto pod = PodOfApi("[]");
+  server.Put(PathOf("pods", "web"), pod);
+  Want(pod);
+  std::optional<uint64_t> at_sandbox;
+  traced.on_sandbox = [&](const auto&) { at_sandbox = kube::PodBytes::parses(); };
+  const uint64_t at_grant = kube::PodBytes::parses();
+  ASSERT_TRUE(Grant(pod).ok());
+  RunFor(5s);
+  ASSERT_TRUE(at_sandbox.has_value());
+  EXPECT_LE(*at_sandbox - at_grant, 2u);
+}
+
 TEST_F(ApiObjects, APodWaitsForTheConfigMapItNamesAndRunsWhenItComes) {
   auto pod = PodOfApi("[]");
   auto& variable = *pod.mutable_spec()->mutable_containers(0)->add_env();

@@ -259,7 +259,7 @@ TEST_F(Containers, ASandboxThatCannotBeMadeForAPodThatEndsIsNoEvent) {
                       .log = log,
                       .request_timeout = 1min};
   runtime.AddFault({.method = "RunPodSandbox", .code = StatusCode::kUnknown});
-  SyncInput input{.pod = TestPod{}.Make().SerializeAsString(),
+  SyncInput input{.pod = {.bytes = kube::PodBytes::Of(TestPod{}.Make())},
                   .restarts = {CrashBackoff(), {}, {}},
                   .ending = std::make_shared<CancelToken>(),
                   .incarnation = 1};

@@ -394,8 +394,9 @@ TEST(Forgetting, LeavesNothingAndSaysNothingElseWhereverItIsKilled) {
 
 /// Its record stays until nothing is left of it, and leaves then.
 TEST(Forgetting, UnderAnIncompleteSourceIsAsSureWhereverItIsKilled) {
-  for (const char* point : {"fs.save-fact.before", "fs.save-fact.after", "fs.forget-fact.before",
-                            "fs.forget-fact.after", "pod-worker.put-workers.before"}) {
+  for (const char* point :
+       {"fs.save-fact.before", "fs.save-fact.after", "fs.forget-fact.before",
+        "fs.forget-fact.after", "pod-worker.put-workers.before", "pod-worker.put-workers.after"}) {
     for (int n = 1; n <= 16; ++n) {
       SCOPED_TRACE(fmt::format("killed the {}th time it passes {}", n, point));
       Crashes node;

@@ -151,7 +151,14 @@ TEST_F(Hooks, RequestsThatHangLeaveRoomForProbesAndTheNextHooksWait) {
 
 TEST_F(Hooks, CommandsOfAFullNodeRunAtATimeAndTheNextOnesWait) {
   Metrics metrics(process->registry);  // of the families that the service has, too
-  HookRunner runner({clock, process->loop, process->strands, process->calls, http, metrics});
+  HookRunner runner({.env = {.clock = clock,
+                             .loop = process->loop,
+                             .strands = process->strands,
+                             .log = process->log,
+                             .metrics = process->registry},
+                     .long_calls = process->calls,
+                     .http = http,
+                     .metrics = metrics});
   calls().hold_exec = true;
   size_t ended = 0;
   Call([&] {

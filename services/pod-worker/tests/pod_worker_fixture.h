@@ -182,13 +182,15 @@ class TestNode {
           strands(loop),
           runtime_calls(node.traced, node.runtime, strands),
           calls(runtime_calls),
-          bus(node.network, "pod-worker", loop) {}
+          bus(node.network, "pod-worker", loop),
+          log(node.sink) {}
     exec::Scheduler::Owner owner;
     exec::FakeLoop loop;
     exec::FakeStrands strands;
     cri::StrandedCalls runtime_calls;
     HeldCalls calls;
     bus::FakeBus bus;
+    const Log log;
     prometheus::Registry registry;
     std::unique_ptr<ApiCache> api_objects;  // null: this node has no API server
     std::unique_ptr<PodWorkerService> service;
@@ -219,40 +221,42 @@ class TestNode {
           change_detection, [this](const kube::Pod& pod) {
             return MayNeedAccount(config.credential_providers, pod);
           });
-    process->service = std::make_unique<PodWorkerService>(
-        Deps{.clock = clock,
-             .loop = process->loop,
-             .strands = process->strands,
-             .runtime_strands = process->strands,
-             .bus = process->bus,
-             .table = *bus::Own<v1::WorkerRecord>(process->bus, "workers"),
-             .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
-             .podstatus = *bus::ViewOf<v1::PodStatusRecord>(process->bus, "podstatus"),
-             .reader = runtime,
-             .runner = traced,
-             .remover = runtime,
-             .images = runtime,
-             .long_calls = process->calls,
-             .read_tail = nullptr,
-             .files = files,
-             .mounts = mounts,
-             .ownership = ownership,
-             .read_within =
-                 [this](const std::string& root, const std::string& path, uint64_t max_bytes) {
-                   return files.Read(root + "/" + path, max_bytes);
-                 },
-             .owner = owner.asked,
-             .events = events,
-             .metrics = process->registry,
-             .log = Log(sink),
-             .http = http,
-             .objects = objects,
-             .kernel = &kernel,
-             .slices = &slices,
-             .run_program = run_program,
-             .api_objects = process->api_objects.get(),
-             .programs = run_program == nullptr ? nullptr : &programs},
-        config);
+    process->service =
+        std::make_unique<PodWorkerService>(
+            Deps{.env = {.clock = clock,
+                         .loop = process->loop,
+                         .strands = process->strands,
+                         .log = process->log,
+                         .metrics = process->registry},
+                 .runtime_strands = process->strands,
+                 .bus = process->bus,
+                 .table = *bus::Own<v1::WorkerRecord>(process->bus, "workers"),
+                 .desired = *bus::ViewOf<v1::DesiredRecord>(process->bus, "desired"),
+                 .podstatus = *bus::ViewOf<v1::PodStatusRecord>(process->bus, "podstatus"),
+                 .runtime = {.reader = runtime,
+                             .runner = traced,
+                             .remover = runtime,
+                             .images = runtime,
+                             .long_calls = process->calls,
+                             .read_tail = nullptr},
+                 .disk = {.files = files,
+                          .mounts = mounts,
+                          .ownership = ownership,
+                          .read_within =
+                              [this](const std::string& root, const std::string& path,
+                                     uint64_t max_bytes) {
+                                return files.Read(root + "/" + path, max_bytes);
+                              }},
+                 .owner = owner.asked,
+                 .events = events,
+                 .http = http,
+                 .objects = objects,
+                 .kernel = &kernel,
+                 .slices = &slices,
+                 .run_program = run_program,
+                 .api_objects = process->api_objects.get(),
+                 .programs = run_program == nullptr ? nullptr : &programs},
+            config);
     programs.OnEnded([p = process.get()](const std::string& uid) {
       p->loop.Post([p, uid] { p->service->OnVolumeProgramEnded(uid); });
     });

@@ -31,6 +31,52 @@ TEST_F(Running, AGrantedPodStarts) {
   EXPECT_TRUE(service().GetHealth().ready);
 }
 
+/// With the two of sync-loop, four from the record in `desired` to the sandbox.
+TEST_F(Running, APodIsParsedOnceForItsRecordAndOnceForItsGrantUntilItHasASandbox) {
+  const auto pod = TestPod{.source = "api"}.Make();
+  std::optional<uint64_t> at_sandbox;
+  traced.on_sandbox = [&](const auto&) { at_sandbox = kube::PodBytes::parses(); };
+  const uint64_t at_first = kube::PodBytes::parses();
+  Want(pod);
+  const uint64_t at_grant = kube::PodBytes::parses();
+  EXPECT_LE(at_grant - at_first, 1u);
+  ASSERT_TRUE(Grant(pod).ok());
+  ASSERT_TRUE(at_sandbox.has_value());
+  EXPECT_LE(*at_sandbox - at_grant, 1u);
+}
+
+TEST_F(Running, AGrantOfBytesThatAreNoPodIsRefusedByTheNameOfItsPod) {
+  const auto pod = TestPod{}.Make();
+  Want(pod);
+  v1::UpdatePodRequest request;
+  request.set_uid("uid-web");
+  request.set_incarnation(1);
+  request.set_generation(1);
+  request.set_pod("\xff\xff");
+  Status answer;
+  Call([&] { service().OnUpdatePod(request, [&answer](const Status& s) { answer = s; }, {}); });
+  EXPECT_EQ(answer, InvalidArgument("pod of UID uid-web: the bytes are no pod"));
+  EXPECT_EQ(Show(), "");
+  EXPECT_TRUE(Grant(pod).ok()) << "nothing of the pod was refused for good";
+}
+
+TEST_F(Running, ARecordOfNoPodInDesiredStartsAndStopsNothing) {
+  const auto pod = TestPod{}.Make();
+  ASSERT_TRUE(RunPod(pod).ok());
+  v1::DesiredRecord record = *owner.records.at("uid-web");
+  record.set_generation(2);
+  record.set_pod("\xff\xff");
+  for (const auto state : {v1::DesiredRecord::WANTED, v1::DesiredRecord::REMOVED}) {
+    record.set_state(state);
+    ASSERT_TRUE(desired.Put("uid-web", record).ok());
+    RunFor(1min);
+    EXPECT_EQ(Show(), "app/0=running sandbox/0=ready");
+  }
+  Remove(pod);
+  RunFor(1min);
+  EXPECT_EQ(Record()->state(), v1::FINISHED);
+}
+
 TEST_F(Running, DevicesOfAFormerKubeletAreInTheRecordOfTheNode) {
   EXPECT_EQ(workers.Find("node"), nullptr) << "a node that had none has no record";
   config.former_devices = std::vector<std::string>{"a.b/fpga", "nvidia.com/gpu"};

@@ -1,4 +1,6 @@
+#include "services/pod-worker/records/disk_records.h"
 #include "services/pod-worker/tests/pod_worker_fixture.h"
+#include "splitlet/v1/pod_worker_records.pb.h"
 
 /// Whatever pod-worker waits for has an event or a time of its own: here the regular look at each
 /// pod never comes.
@@ -366,6 +368,25 @@ TEST_F(UnreadableFile, ABrokenTerminalStatusStartsNothingUntilRootPutsItAside) {
   EXPECT_NE(Record()->state(), v1::WORKER_STATE_UNSPECIFIED)
       << "it goes on by what the runtime shows";
   EXPECT_EQ(DiscardRecord("uid-web").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(UnreadableFile, AGrantOfBytesThatAreNoPodStartsAndStopsNothing) {
+  ASSERT_TRUE(RunPod(TestPod{}.Make()).ok());
+  Kill();
+  const DiskRecords records(files, clock, config.run_dir, config.state_dir);
+  const auto all = records.ReadAll(300s);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->workers.size(), 1u);
+  v1::SavedWorker saved = all->workers.front();
+  saved.mutable_grant()->set_pod("\xff\xff");
+  ASSERT_TRUE(records.SaveWorker(saved).ok());
+  Start();
+  RunFor(60s);
+  EXPECT_EQ(Record()->state(), v1::WORKER_STATE_UNSPECIFIED);
+  EXPECT_NE(Record()->sync_error().find("the pod of a grant: the bytes are no pod"),
+            std::string::npos)
+      << Record()->sync_error();
+  EXPECT_EQ(runtime.Running("uid-web").size(), 1u);
 }
 
 TEST_F(UnreadableFile, AFileWithoutItsOtherHalfSaysNothing) {

@@ -10,8 +10,8 @@
 
 #include "libs/base/clock.h"
 #include "libs/fs/file_system.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/pod/volume_traits.h"
-#include "services/pod-worker/runtime_config/node_info.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"
 

@@ -16,7 +16,7 @@
 #include "libs/base/status.h"
 #include "libs/kube/pod_types.h"
 #include "services/pod-worker/objects/object_source.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 
 namespace splitlet::pod_worker {
 

@@ -29,7 +29,7 @@
 #include "libs/process/programs.h"
 #include "libs/process/run_program.h"
 #include "services/pod-worker/metrics/metrics.h"
-#include "services/pod-worker/runtime_config/node_info.h"
+#include "services/pod-worker/pod/node_info.h"
 #include "services/pod-worker/volumes/sub_paths.h"
 #include "services/pod-worker/volumes/volume_dirs.h"
 #include "services/pod-worker/volumes/volume_plugin.h"

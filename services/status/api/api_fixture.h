@@ -56,9 +56,11 @@ class ApiTest : public ::testing::Test {
               .wait = [&all = test.all](Clock::Time until, const std::function<bool()>& done) {
                 return all.WaitInStep(until, done);
               }});
-      pods = std::make_unique<PodsAtServer>(PodsAtServer::Deps{.clock = test.clock,
-                                                               .loop = loop,
-                                                               .strands = strands,
+      pods = std::make_unique<PodsAtServer>(PodsAtServer::Deps{.env = {.clock = test.clock,
+                                                                       .loop = loop,
+                                                                       .strands = strands,
+                                                                       .log = test.log,
+                                                                       .metrics = registry},
                                                                .client = client,
                                                                .events = client,
                                                                .finished = test.finished,
@@ -66,9 +68,7 @@ class ApiTest : public ::testing::Test {
                                                                .table = table,
                                                                .desired = desired,
                                                                .workers = workers,
-                                                               .node_name = "node-a",
-                                                               .metrics = registry,
-                                                               .log = Log(test.log_sink)});
+                                                               .node_name = "node-a"});
       desired.OnChange([this](const auto& change) { pods->OnDesired(change.key); });
       workers.OnChange([this](const auto& change) { pods->OnWorker(change.key); });
       desired.OnState([this] { pods->OnViewState(); });
@@ -265,6 +265,7 @@ class ApiTest : public ::testing::Test {
   std::shared_ptr<peers::DesiredOwner> owner = std::make_shared<peers::FakeDesiredOwner>(
       [this](const std::string&, const Deadline&) -> StatusOr<bool> { return static_known; });
   FakeLogSink log_sink;
+  const Log log{log_sink};
   std::string node_uid = "node-uid";
   std::map<std::string, v1::PodStatusRecord> published;
   std::set<std::string> followed;

@@ -7,12 +7,19 @@
 ///          lease controller maxUpdateRetries.
 
 #include <memory>
+#include <optional>
 
 #include "libs/apiclient/waiting.h"
 #include "libs/base/cancel.h"
 #include "libs/base/status.h"
 
 namespace splitlet::status {
+
+/// Call `done` of a round has failed with `status`. The pause before the next call of the round; no
+/// value: wait for the next round.
+/// A server without room (RESOURCE_EXHAUSTED) is not called again in this round. A server that is
+/// away or answers only errors is called again immediately, then after growing pauses.
+std::optional<Duration> PauseAfter(int done, const Status& status);
 
 struct HeartbeatRetry {
   const Clock& clock;
@@ -21,8 +28,6 @@ struct HeartbeatRetry {
 
   /// Call `done` of this round has failed with `status`. True: call again now; the pause before the
   /// next call is over. False: wait for the next round.
-  /// A server without room (RESOURCE_EXHAUSTED) is not called again in this round. A server that is
-  /// away or answers only errors is called again immediately, then after growing pauses.
   bool WaitForNext(int done, const Status& status) const;
 };
 

@@ -50,15 +50,15 @@ Status SaveEvents(const fs::RecordStore& store, std::vector<v1::EventRecord> eve
 }  // namespace
 
 void EventFile::Start() {
-  deps_.strands.Run(kEventsStrand, [this] {
-    deps_.loop.Post([this, events = ReadEvents(store_)] { OnRead(events); });
-  });
+  asker_.Ask(
+      kEventsStrand, [store = store_] { return ReadEvents(*store); },
+      [this](const StatusOr<std::vector<v1::EventRecord>>& events) { OnRead(events); });
 }
 
 void EventFile::OnRead(const StatusOr<std::vector<v1::EventRecord>>& events) {
   if (!events.ok())
-    deps_.log.Warn("cannot read events of the last start, starting without them",
-                   {KV("err", events.status())});
+    deps_.env.log.Warn("cannot read events of the last start, starting without them",
+                       {KV("err", events.status())});
   read_ = true;
   deps_.on_read(events.ok() ? *events : std::vector<v1::EventRecord>{});
   if (changed_) OnRecorded();
@@ -67,34 +67,36 @@ void EventFile::OnRead(const StatusOr<std::vector<v1::EventRecord>>& events) {
 void EventFile::OnRecorded() {
   changed_ = true;
   if (!read_ || saving_ || timer_ != 0) return;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   if (!saved_at_ || now - *saved_at_ >= kSavePeriod) return Save();
-  timer_ = deps_.loop.RunAfter(*saved_at_ + kSavePeriod - now, [this] {
+  timer_ = deps_.env.loop.RunAfter(*saved_at_ + kSavePeriod - now, [this] {
     timer_ = 0;
     Save();
   });
 }
 
 void EventFile::BeginStop() {
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(timer_, 0));
   if (read_ && changed_) Save();
 }
 
 void EventFile::Save() {
   changed_ = false;
   saving_ = true;
-  saved_at_ = deps_.clock.Now();
-  deps_.strands.Run(kEventsStrand, [this, events = deps_.list()]() mutable {
-    const Status saved = SaveEvents(store_, std::move(events));
-    deps_.loop.Post([this, saved] { OnSaved(saved); });
-  });
+  saved_at_ = deps_.env.clock.Now();
+  asker_.Ask(
+      kEventsStrand,
+      [store = store_, events = deps_.list()]() mutable {
+        return SaveEvents(*store, std::move(events));
+      },
+      [this](const Status& saved) { OnSaved(saved); });
 }
 
 void EventFile::OnSaved(const Status& status) {
   saving_ = false;
   const std::string error = status.ok() ? "" : Message(status);
   if (std::exchange(save_error_, error) != error && !error.empty())
-    deps_.log.Warn("cannot save events, will retry", {KV("err", status)});
+    deps_.env.log.Warn("cannot save events, will retry", {KV("err", status)});
   if (!status.ok() || changed_) OnRecorded();
 }
 

@@ -9,15 +9,20 @@
 ///          when its write ends.
 /// Threads: the loop's; the file is read and written on a strand.
 /// Errors:  logged. A failed save is repeated; a file that cannot be read counts as no file.
+///          fs::RecordWriter does not fit: the events of a save are listed when it begins, and also
+///          a save that works is followed by a pause.
 /// Source:  docs/behaviour/status.md, "Events"; docs/safety.md, rule 3.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "splitlet/v1/services.pb.h"
@@ -27,11 +32,8 @@ namespace splitlet::status {
 class EventFile {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
-    const Log& log;
     std::string directory;
     /// The events to save, in the order of their last occurrence.
     std::function<std::vector<v1::EventRecord>()> list;
@@ -39,7 +41,10 @@ class EventFile {
   };
   explicit EventFile(Deps deps)
       : deps_(std::move(deps)),
-        store_(deps_.files, deps_.clock, {.directory = deps_.directory, .this_boot_only = true}) {}
+        store_(std::make_shared<const fs::RecordStore>(
+            deps_.files, deps_.env.clock,
+            fs::RecordStore::Options{.directory = deps_.directory, .this_boot_only = true})),
+        asker_(deps_.env.loop, deps_.env.strands) {}
 
   void Start();
   /// Saves soon, but not before the file was read.
@@ -53,11 +58,12 @@ class EventFile {
   void OnSaved(const Status& status);
 
   const Deps deps_;
-  const fs::RecordStore store_;
+  const std::shared_ptr<const fs::RecordStore> store_;  // shared with the strand
   bool read_ = false, changed_ = false, saving_ = false;
   std::optional<Clock::Time> saved_at_;  // begin of the last save
   exec::TimerId timer_ = 0;
-  std::string save_error_;  // of the last save
+  std::string save_error_;   // of the last save
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

@@ -26,11 +26,12 @@ class EventFiles : public testing::Test {
           loop(test.all, owner),
           strands(loop),
           store(test.clock),
-          file({.clock = test.clock,
-                .loop = loop,
-                .strands = strands,
+          file({.env = {.clock = test.clock,
+                        .loop = loop,
+                        .strands = strands,
+                        .log = test.log,
+                        .metrics = test.registry},
                 .files = test.files,
-                .log = test.log,
                 .directory = "/run/status/events",
                 .list = [this] { return store.List(""); },
                 .on_read = [this](auto events) { store.Restore(std::move(events)); }}) {}
@@ -76,6 +77,7 @@ class EventFiles : public testing::Test {
   fs::FakeFileSystem files{clock};
   FakeLogSink sink;
   Log log{sink};
+  prometheus::Registry registry;
   int writes = 0;
   std::unique_ptr<Start> now;
 };

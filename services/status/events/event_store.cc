@@ -24,11 +24,9 @@ std::string FullKey(const v1::EventRecord& e) {
   return ObjectKey(e) + Join({e.reason(), e.field_path(), e.message()});
 }
 
-bool IsCombined(const v1::EventRecord& e) { return e.message().starts_with(kCombined); }
-
 /// The key of a combined event leaves out the message; the event shows the last message.
 std::string KeyOf(const v1::EventRecord& e) {
-  return IsCombined(e) ? ObjectKey(e) + Join({e.reason(), kCombined}) : FullKey(e);
+  return e.combined() ? ObjectKey(e) + Join({e.reason(), kCombined}) : FullKey(e);
 }
 
 /// Removes the least recently used entry.
@@ -86,12 +84,14 @@ void EventStore::Aggregate(v1::EventRecord& event) {
   if (group.messages.size() < options_.similar) group.messages[event.message()] = true;
   if (group.messages.size() >= options_.similar) {
     event.set_message(std::string(kCombined) + event.message());
+    event.set_combined(true);
   }
   Bound(groups_, options_.max_keys);
 }
 
 EventStore::Result EventStore::Record(v1::EventRecord event) {
   BoundTexts(event);
+  event.clear_combined();  // that is decided here alone
   // An event over the rate limit is counted too, so that the next one sent has the whole count.
   const bool passes = TakeToken(event);
   Aggregate(event);
@@ -124,6 +124,8 @@ void EventStore::Restore(std::vector<v1::EventRecord> older) {
   const Clock::Time now = clock_.Now();
   const int64_t wall_ns = ToNanos(clock_.WallNow());
   for (auto event = older.rbegin(); event != older.rend(); ++event) {
+    // A file of an earlier version shows it by the text alone.
+    if (event->message().starts_with(kCombined)) event->set_combined(true);
     const std::string key = KeyOf(*event);
     if (const auto known = by_key_.find(key); known != by_key_.end()) {
       auto& newer = known->second->event;

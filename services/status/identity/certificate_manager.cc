@@ -31,11 +31,11 @@ CertificateManager::CertificateManager(Deps deps, Options options, Callbacks cal
     : deps_(std::move(deps)),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      store_(deps_.clock, deps_.files, options_.store),
-      backoff_(deps_.clock,
+      store_(deps_.env.clock, deps_.files, options_.store),
+      backoff_(deps_.env.clock,
                {.initial = kFirstPause, .max = kLongestPause, .jitter = kPauseJitter}) {}
 
-CertificateManager::~CertificateManager() { deps_.loop.CancelTimer(timer_); }
+CertificateManager::~CertificateManager() { deps_.env.loop.CancelTimer(timer_); }
 
 void CertificateManager::Start(std::optional<x509::Certificate> certificate, bool replace) {
   certificate_ = std::move(certificate);
@@ -55,22 +55,22 @@ void CertificateManager::SetNames(x509::Names names) {
 
 void CertificateManager::BeginStop() {
   ++attempt_;
-  deps_.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(timer_);
   timer_ = 0;
   stop_->Cancel();
 }
 
 bool CertificateManager::usable() const {
-  return certificate_ && !IsExpired(*certificate_, deps_.clock.WallNow());
+  return certificate_ && !IsExpired(*certificate_, deps_.env.clock.WallNow());
 }
 
 Deadline CertificateManager::CallDeadline() const {
-  return {deps_.clock.Now() + kCallLimit, stop_};
+  return {deps_.env.clock.Now() + kCallLimit, stop_};
 }
 
 void CertificateManager::Arm(Duration delay, void (CertificateManager::*what)()) {
-  deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(delay, [this, what] {
+  deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(delay, [this, what] {
     timer_ = 0;
     (this->*what)();
   });
@@ -79,7 +79,7 @@ void CertificateManager::Arm(Duration delay, void (CertificateManager::*what)())
 void CertificateManager::PlanRotation() {
   replace_at_ = RotationTime(*certificate_, deps_.random.Unit());
   if (!options_.rotate) return;
-  deps_.log.Info(
+  deps_.env.log.Info(
       "certificate rotation deadline determined",
       {KV("purpose", options_.purpose), KV("expiration", FormatRfc3339(certificate_->not_after)),
        KV("deadline", FormatRfc3339(replace_at_))});
@@ -89,14 +89,14 @@ void CertificateManager::PlanRotation() {
 void CertificateManager::Check() {
   if (stop_->cancelled()) return;
   state_ = State::kIdle;
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   std::string why;
   if (!options_.needs_address || !options_.wish.names.addresses.empty()) {
     why = WhyNeeded(certificate_, options_.wish.names, now);
     if (why.empty() && replace_now_) why = "its key came with the kubeconfig";
     if (why.empty() && options_.rotate && now >= replace_at_) why = "rotation deadline reached";
   }
-  const bool held = held_back_until_ && deps_.clock.Now() < held_back_until_;
+  const bool held = held_back_until_ && deps_.env.clock.Now() < held_back_until_;
   if (!why.empty() && !held) return BeginAsking(why);
   Arm(kCheckPeriod, &CertificateManager::Check);
 }
@@ -106,13 +106,13 @@ void CertificateManager::BeginAsking(const std::string& why) {
   if (transport == nullptr) return Arm(kFirstPoll, &CertificateManager::Check);
   state_ = State::kAsking;
   ++attempt_;
-  asked_at_ = deps_.clock.Now();
-  deps_.log.Info("requesting certificate",
-                 {KV("purpose", options_.purpose), KV("reason", why), KV("attempt", attempt_)});
+  asked_at_ = deps_.env.clock.Now();
+  deps_.env.log.Info("requesting certificate",
+                     {KV("purpose", options_.purpose), KV("reason", why), KV("attempt", attempt_)});
   const bool keep_key = options_.keep_key && !usable();
-  deps_.strands.Run(Strand(), [this, transport, keep_key, wish = options_.wish, id = attempt_] {
+  deps_.env.strands.Run(Strand(), [this, transport, keep_key, wish = options_.wish, id = attempt_] {
     auto asked = Ask(*transport, wish, keep_key);
-    deps_.loop.Post([this, id, a = std::move(asked)] { OnAsked(id, a); });
+    deps_.env.loop.Post([this, id, a = std::move(asked)] { OnAsked(id, a); });
   });
 }
 
@@ -127,7 +127,7 @@ StatusOr<CertificateManager::Asked> CertificateManager::Ask(apiclient::Transport
   ASSIGN_OR_RETURN(const SigningRequest ours, MakeSigningRequest(wish, asked.key, name), "ask");
   SigningRequest there;
   FAIL_POINT("status.ask-certificate.before");
-  apiclient::Client client(deps_.clock, transport, {});
+  apiclient::Client client(deps_.env.clock, transport, {});
   const Status made =
       client.Create(kSigningRequests, {kApiVersion, kKind, ours}, &there, CallDeadline());
   FAIL_POINT("status.ask-certificate.after");
@@ -146,7 +146,7 @@ StatusOr<SigningRequest> CertificateManager::Adopt(apiclient::Transport& transpo
                                                    const CertificateWish& wish,
                                                    const SigningRequest& ours) {
   SigningRequest there;
-  apiclient::Client client(deps_.clock, transport, {});
+  apiclient::Client client(deps_.env.clock, transport, {});
   RETURN_IF_ERROR(client.Get(PathOf(ours.metadata().name()), &there, CallDeadline()), "read");
   ASSIGN_OR_RETURN(const std::string kept, store_.EnsureKey(), "key");
   ASSIGN_OR_RETURN(const std::string public_key, x509::PublicKeyOf(kept), "key");
@@ -169,16 +169,16 @@ void CertificateManager::OnAsked(uint64_t attempt, StatusOr<Asked> asked) {
 void CertificateManager::Poll() {
   apiclient::Transport* transport = deps_.transport();
   CHECK(transport != nullptr && asked_ != nullptr);
-  deps_.strands.Run(Strand(), [this, transport, asked = asked_, id = attempt_] {
+  deps_.env.strands.Run(Strand(), [this, transport, asked = asked_, id = attempt_] {
     auto polled = PollAndSave(*transport, *asked);
-    deps_.loop.Post([this, id, l = std::move(polled)] { OnPolled(id, l); });
+    deps_.env.loop.Post([this, id, l = std::move(polled)] { OnPolled(id, l); });
   });
 }
 
 StatusOr<SigningRequest> CertificateManager::Read(apiclient::Transport& transport,
                                                   const Asked& asked) {
   SigningRequest there;
-  apiclient::Client client(deps_.clock, transport, {});
+  apiclient::Client client(deps_.env.clock, transport, {});
   const Status read = client.Get(PathOf(asked.name), &there, CallDeadline());
   if (!read.ok()) return read;
   if (there.metadata().uid() != asked.uid)
@@ -214,7 +214,7 @@ void CertificateManager::OnPolled(uint64_t attempt, const Polled& polled) {
     case Judgement::Outcome::kRefused: return Fail(Annotate(polled.trouble, asked_->name), true);
     case Judgement::Outcome::kWaiting: break;
   }
-  if (deps_.clock.Now() - asked_at_ >= kSigningPatience)
+  if (deps_.env.clock.Now() - asked_at_ >= kSigningPatience)
     return Fail(DeadlineExceeded("{} was not signed in time, making a new request", asked_->name),
                 true);
   if (!polled.trouble.ok()) trouble_ = Message(polled.trouble);
@@ -223,7 +223,7 @@ void CertificateManager::OnPolled(uint64_t attempt, const Polled& polled) {
 }
 
 void CertificateManager::OnSaved(const x509::Certificate& certificate) {
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   if (certificate_) callbacks_.on_replaced(now - certificate_->not_before);
   certificate_ = certificate;
   asked_.reset();
@@ -232,13 +232,13 @@ void CertificateManager::OnSaved(const x509::Certificate& certificate) {
   logged_trouble_.clear();
   backoff_.Reset(options_.purpose);
   PlanRotation();
-  deps_.log.Info("certificate saved", {KV("purpose", options_.purpose),
-                                       KV("expiration", FormatRfc3339(certificate.not_after))});
+  deps_.env.log.Info("certificate saved", {KV("purpose", options_.purpose),
+                                           KV("expiration", FormatRfc3339(certificate.not_after))});
   // The new certificate may be unusable: this clock is wrong, or the signer left names out. Wait
   // before the next request, or there would be no end of requests.
   const bool useless =
       !WhyNeeded(certificate_, options_.wish.names, now).empty() || now >= replace_at_;
-  held_back_until_ = useless ? deps_.clock.Now() + kSigningPatience : Clock::Time{};
+  held_back_until_ = useless ? deps_.env.clock.Now() + kSigningPatience : Clock::Time{};
   callbacks_.on_saved();
   Check();
 }
@@ -249,12 +249,12 @@ void CertificateManager::Fail(const Status& why, bool drop_key) {
   asked_.reset();
   trouble_ = Message(why);
   if (trouble_ != std::exchange(logged_trouble_, trouble_))
-    deps_.log.Warn("certificate request failed, will retry",
-                   {KV("purpose", options_.purpose), KV("err", why)});
+    deps_.env.log.Warn("certificate request failed, will retry",
+                       {KV("purpose", options_.purpose), KV("err", why)});
   callbacks_.on_failure();
   if (drop_key)  // with the same key the next attempt would find the same request
-    deps_.strands.Run(Strand(), [this] {
-      deps_.log.LogIfError(store_.DropKey(), "remove the key of a certificate request");
+    deps_.env.strands.Run(Strand(), [this] {
+      deps_.env.log.LogIfError(store_.DropKey(), "remove the key of a certificate request");
     });
   Arm(backoff_.Next(options_.purpose, &deps_.random), &CertificateManager::Check);
 }

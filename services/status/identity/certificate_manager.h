@@ -21,6 +21,7 @@
 #include "libs/base/cancel.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/status/identity/certificate_store.h"
@@ -40,12 +41,9 @@ class CertificateManager {
     kPausing,  // an attempt failed, the next one starts later
   };
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     Random& random;
-    Log log;
     std::function<apiclient::Transport*()> transport;  // of the next call; null: none yet
   };
   struct Options {

@@ -40,11 +40,11 @@ Identity::Identity(IdentityDeps deps, IdentityOptions options, std::function<voi
       options_(std::move(options)),
       current_(options_.cert_dir + "/" + kClientPrefix + "-current.pem"),
       on_client_(std::move(on_client)) {
-  if (deps_.api != nullptr && options_.rotate) client_metrics_.emplace(deps_.metrics);
-  if (deps_.api != nullptr && options_.server_bootstrap) server_metrics_.emplace(deps_.metrics);
+  if (deps_.api != nullptr && options_.rotate) client_metrics_.emplace(deps_.env.metrics);
+  if (deps_.api != nullptr && options_.server_bootstrap) server_metrics_.emplace(deps_.env.metrics);
 }
 
-Identity::~Identity() { deps_.loop.CancelTimer(timer_); }
+Identity::~Identity() { deps_.env.loop.CancelTimer(timer_); }
 
 CertificateStore::Options Identity::StoreOptions(const char* prefix) const {
   return {.folder = options_.cert_dir, .prefix = prefix, .mode = KeyMode()};
@@ -53,26 +53,22 @@ CertificateStore::Options Identity::StoreOptions(const char* prefix) const {
 void Identity::Start() {
   if (options_.self_signed) {
     self_signed_ = std::make_unique<SelfSigned>(
-        SelfSigned::Deps{.clock = deps_.clock,
-                         .loop = deps_.loop,
-                         .strands = deps_.strands,
-                         .files = deps_.files,
-                         .log = deps_.log},
+        SelfSigned::Deps{.env = deps_.env, .files = deps_.files},
         SelfSigned::Options{
             .folder = options_.cert_dir, .host = options_.node_name, .key_mode = KeyMode()});
     self_signed_->Start();
   }
   if (deps_.api == nullptr) return;
   trouble_ = "the kubeconfig has not been read yet";
-  deps_.strands.Run(kStrand, [this] {
+  deps_.env.strands.Run(kStrand, [this] {
     auto found = std::make_shared<Found>(Inspect());
-    deps_.loop.Post([this, found] { OnFound(*found); });
+    deps_.env.loop.Post([this, found] { OnFound(*found); });
   });
 }
 
 void Identity::BeginStop() {
   stopped_ = true;
-  deps_.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(timer_);
   timer_ = 0;
   if (client_) client_->BeginStop();
   if (server_) server_->BeginStop();
@@ -80,15 +76,16 @@ void Identity::BeginStop() {
 
 Identity::Found Identity::Inspect() {
   Found found;
-  CertificateStore client(deps_.clock, deps_.files, StoreOptions(kClientPrefix));
+  CertificateStore client(deps_.env.clock, deps_.files, StoreOptions(kClientPrefix));
   found.client = client.Load();
   if (options_.server_bootstrap)
-    found.server = CertificateStore(deps_.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
+    found.server =
+        CertificateStore(deps_.env.clock, deps_.files, StoreOptions(kServerPrefix)).Load();
   if (!options_.bootstrap_kubeconfig.empty())
-    deps_.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
-                                              fs::NameOf(options_.kubeconfig)),
-                         "remove an incomplete kubeconfig");
-  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.clock.WallNow(),
+    deps_.env.log.LogIfError(fs::RemoveUnfinished(deps_.files, fs::ParentOf(options_.kubeconfig),
+                                                  fs::NameOf(options_.kubeconfig)),
+                             "remove an incomplete kubeconfig");
+  found.kubeconfig = InspectKubeconfig(deps_.files, options_.kubeconfig, deps_.env.clock.WallNow(),
                                        options_.for_group);
   if (!found.client.ok() || found.client->has_value()) return found;
   found.client = found.kubeconfig.certificate;
@@ -96,17 +93,17 @@ Identity::Found Identity::Inspect() {
   // The kubeconfig came with certificate and key. Save them under the name that rotation uses, and
   // replace them by a certificate whose key never left this node.
   const auto saved = client.Save(found.kubeconfig.inlined->chain, found.kubeconfig.inlined->key);
-  deps_.log.LogIfError(saved.status(), "save the certificate of the kubeconfig");
+  deps_.env.log.LogIfError(saved.status(), "save the certificate of the kubeconfig");
   found.replace_client = true;
   return found;
 }
 
 void Identity::OnFound(const Found& found) {
   if (stopped_) return;
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   if (!found.client.ok())
-    deps_.log.Error("cannot read the client certificate, requesting another one",
-                    {KV("err", found.client.status())});
+    deps_.env.log.Error("cannot read the client certificate, requesting another one",
+                        {KV("err", found.client.status())});
   const bool usable =
       found.client.ok() && WhyNeeded(*found.client, ClientNames(options_.node_name), now).empty();
   const ClientPlan plan = ChooseClientPlan(options_, found.kubeconfig, usable);
@@ -117,13 +114,14 @@ void Identity::OnFound(const Found& found) {
   write_config_ = plan != ClientPlan::kUse || (!options_.bootstrap_kubeconfig.empty() && !shown);
   trouble_.clear();
   if (plan != ClientPlan::kUse)
-    deps_.log.Info("waiting for the client certificate (TLS bootstrap)",
-                   {KV("kubeconfig", options_.kubeconfig), KV("reason", found.kubeconfig.usable)});
+    deps_.env.log.Info(
+        "waiting for the client certificate (TLS bootstrap)",
+        {KV("kubeconfig", options_.kubeconfig), KV("reason", found.kubeconfig.usable)});
   if (HasManager(found, plan)) StartClient(found);
   // All processes use the rotated certificate, although the kubeconfig names another one.
   if (client_ && plan == ClientPlan::kUse && !named)
-    deps_.log.Info("using the rotated certificate instead of the one that the kubeconfig names",
-                   {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
+    deps_.env.log.Info("using the rotated certificate instead of the one that the kubeconfig names",
+                       {KV("kubeconfig", options_.kubeconfig), KV("certificate", current_)});
   if (server_metrics_) StartServer(found);
   if (plan == ClientPlan::kWriteKubeconfig) FinishClient(true);
   if (plan == ClientPlan::kUse) {
@@ -133,7 +131,7 @@ void Identity::OnFound(const Found& found) {
   }
   if (!client_metrics_ && !server_metrics_) return;
   ShowTtl();
-  show_ = std::make_unique<exec::Periodic>(deps_.loop, kShowPeriod, [this] { ShowTtl(); });
+  show_ = std::make_unique<exec::Periodic>(deps_.env.loop, kShowPeriod, [this] { ShowTtl(); });
 }
 
 /// False: the kubeconfig identifies the node by other means or under another name, and stays as it
@@ -147,12 +145,9 @@ bool Identity::HasManager(const Found& found, ClientPlan plan) const {
 }
 
 CertificateManager::Deps Identity::ManagerDeps(std::function<apiclient::Transport*()> transport) {
-  return {.clock = deps_.clock,
-          .loop = deps_.loop,
-          .strands = deps_.strands,
+  return {.env = deps_.env,
           .files = deps_.files,
           .random = deps_.random,
-          .log = deps_.log,
           .transport = std::move(transport)};
 }
 
@@ -179,8 +174,8 @@ void Identity::StartClient(const Found& found) {
 
 void Identity::StartServer(const Found& found) {
   if (!found.server.ok())
-    deps_.log.Error("cannot read the serving certificate, requesting another one",
-                    {KV("err", found.server.status())});
+    deps_.env.log.Error("cannot read the serving certificate, requesting another one",
+                        {KV("err", found.server.status())});
   server_ = std::make_unique<CertificateManager>(
       ManagerDeps([this] { return has_client_ ? deps_.api : nullptr; }),
       CertificateManager::Options{.purpose = "server",
@@ -221,14 +216,14 @@ void Identity::FinishClient(bool write_config) {
                               .certificate = current_,
                               .mode = KeyMode(),
                               .for_group = options_.for_group};
-  deps_.strands.Run(kStrand, [this, write, write_config] {
+  deps_.env.strands.Run(kStrand, [this, write, write_config] {
     Status done = write_config ? WriteKubeconfig(deps_.files, write) : OkStatus();
     if (done.ok())
-      done = CertificateStore(deps_.clock, deps_.files, StoreOptions(kClientPrefix)).DropKey();
+      done = CertificateStore(deps_.env.clock, deps_.files, StoreOptions(kClientPrefix)).DropKey();
     if (write_config) {
-      deps_.loop.Post([this, done] { OnConfigWritten(done); });
+      deps_.env.loop.Post([this, done] { OnConfigWritten(done); });
     } else {
-      deps_.log.LogIfError(done, "remove the key of a certificate request");
+      deps_.env.log.LogIfError(done, "remove the key of a certificate request");
     }
   });
 }
@@ -237,14 +232,14 @@ void Identity::OnConfigWritten(const Status& written) {
   if (stopped_) return;
   if (!written.ok()) {
     if (trouble_ != Message(written))
-      deps_.log.Error("cannot write the kubeconfig, will retry", {KV("err", written)});
+      deps_.env.log.Error("cannot write the kubeconfig, will retry", {KV("err", written)});
     trouble_ = Message(written);
-    timer_ = deps_.loop.RunAfter(kWriteAgain, [this] { FinishClient(true); });
+    timer_ = deps_.env.loop.RunAfter(kWriteAgain, [this] { FinishClient(true); });
     return;
   }
   trouble_.clear();
   write_config_ = false;
-  deps_.log.Info("kubeconfig written", {KV("kubeconfig", options_.kubeconfig)});
+  deps_.env.log.Info("kubeconfig written", {KV("kubeconfig", options_.kubeconfig)});
   if (!std::exchange(has_client_, true)) on_client_();
 }
 
@@ -256,7 +251,7 @@ void Identity::OnAddresses(const std::vector<NodeAddress>& addresses) {
 }
 
 void Identity::ShowTtl() {
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   if (client_metrics_ && client_) Show(client_metrics_->ttl, client_->certificate(), now);
   if (server_metrics_ && server_) Show(server_metrics_->ttl, server_->certificate(), now);
 }

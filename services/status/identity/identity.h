@@ -22,6 +22,7 @@
 #include "libs/apiclient/transport.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -34,15 +35,11 @@
 namespace splitlet::status {
 
 struct IdentityDeps {
-  const Clock& clock;
-  exec::EventLoop& loop;
-  exec::Strands& strands;
+  exec::Env env;
   fs::FileSystem& files;
   Random& random;
-  Log log;
   apiclient::Transport* api = nullptr;        // of the kubeconfig; null: standalone
   apiclient::Transport* bootstrap = nullptr;  // of the bootstrap kubeconfig; null: none
-  prometheus::Registry& metrics;
 };
 
 struct IdentityOptions {

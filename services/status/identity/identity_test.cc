@@ -50,15 +50,15 @@ class IdentityTest : public ::testing::Test {
   }
   void Start() {
     process_ = std::make_unique<Process>(all);
-    IdentityDeps deps{.clock = clock,
-                      .loop = process_->loop,
-                      .strands = process_->strands,
+    IdentityDeps deps{.env = {.clock = clock,
+                              .loop = process_->loop,
+                              .strands = process_->strands,
+                              .log = log,
+                              .metrics = process_->registry},
                       .files = files,
                       .random = random,
-                      .log = Log(sink),
                       .api = standalone ? nullptr : &api,
-                      .bootstrap = options.bootstrap_kubeconfig.empty() ? nullptr : &bootstrap,
-                      .metrics = process_->registry};
+                      .bootstrap = options.bootstrap_kubeconfig.empty() ? nullptr : &bootstrap};
     process_->identity =
         std::make_unique<Identity>(std::move(deps), options, [this] { ++on_client_calls; });
     process_->loop.Post([this] { process_->identity->Start(); });
@@ -159,6 +159,7 @@ class IdentityTest : public ::testing::Test {
   } bootstrap{api};
   Random random{1};
   FakeLogSink sink;
+  const Log log{sink};
   IdentityOptions options;
   bool standalone = false;
   int on_client_calls = 0;

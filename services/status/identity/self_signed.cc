@@ -22,10 +22,10 @@ SelfSigned::SelfSigned(Deps deps, Options options)
       certificate_(options_.folder + "/kubelet.crt"),
       key_(options_.folder + "/kubelet.key") {}
 
-SelfSigned::~SelfSigned() { deps_.loop.CancelTimer(timer_); }
+SelfSigned::~SelfSigned() { deps_.env.loop.CancelTimer(timer_); }
 
 void SelfSigned::Start() {
-  timer_ = deps_.loop.RunAfter(kAddressPatience, [this] {
+  timer_ = deps_.env.loop.RunAfter(kAddressPatience, [this] {
     timer_ = 0;
     waited_ = true;
     Begin();
@@ -54,7 +54,7 @@ Status SelfSigned::Make(const x509::Names& names) const {
   ASSIGN_OR_RETURN(const bool exists, HasPair(), "find the serving certificate");
   if (exists) return OkStatus();
   ASSIGN_OR_RETURN(const x509::Pair pair,
-                   x509::MakeSelfSigned(options_.host, names, deps_.clock.WallNow()),
+                   x509::MakeSelfSigned(options_.host, names, deps_.env.clock.WallNow()),
                    "make a self-signed certificate");
   FAIL_POINT("status.self-signed.before");
   RETURN_IF_ERROR(deps_.files.MakeDirs(options_.folder, kPemFolderMode), "make {}",
@@ -72,9 +72,9 @@ Status SelfSigned::Make(const x509::Names& names) const {
 void SelfSigned::Begin() {
   if (done_ || working_ || (!HasAddresses() && !waited_)) return;
   working_ = true;
-  deps_.strands.Run(kSelfSignedStrand, [this, names = names_] {
+  deps_.env.strands.Run(kSelfSignedStrand, [this, names = names_] {
     const Status made = Make(names);
-    deps_.loop.Post([this, made] { OnMade(made); });
+    deps_.env.loop.Post([this, made] { OnMade(made); });
   });
 }
 
@@ -83,11 +83,11 @@ void SelfSigned::OnMade(const Status& made) {
   done_ = made.ok();
   const std::string trouble = done_ ? std::string() : Message(made);
   if (trouble != std::exchange(trouble_, trouble) && !done_)
-    deps_.log.Error("cannot make a serving certificate, will retry", {KV("err", made)});
-  deps_.loop.CancelTimer(timer_);
+    deps_.env.log.Error("cannot make a serving certificate, will retry", {KV("err", made)});
+  deps_.env.loop.CancelTimer(timer_);
   timer_ = 0;
   if (done_) return;
-  timer_ = deps_.loop.RunAfter(kAgain, [this] {
+  timer_ = deps_.env.loop.RunAfter(kAgain, [this] {
     timer_ = 0;
     waited_ = true;
     Begin();

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/x509/names.h"
@@ -26,11 +27,8 @@ inline constexpr Duration kAddressPatience = std::chrono::seconds{15};
 class SelfSigned {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
-    Log log;
   };
   struct Options {
     std::string folder, host;

@@ -143,6 +143,20 @@ bool IsRuntimeReady(const peers::RuntimeState& runtime) {
   return problems.empty();
 }
 
+std::vector<v1::NodeCondition> ConditionsToRecord(
+    const std::map<std::string, std::string>& recorded,
+    const std::vector<v1::NodeCondition>& conditions) {
+  std::vector<v1::NodeCondition> changed;
+  for (const auto& condition : conditions) {
+    if (condition.status() == "Unknown") continue;
+    const auto last = recorded.find(condition.type());
+    const bool records =
+        last == recorded.end() ? condition.type() != "Ready" : last->second != condition.status();
+    if (records) changed.push_back(condition);
+  }
+  return changed;
+}
+
 std::string ConditionEvent(const v1::NodeCondition& condition) {
   const bool met = condition.status() == "True";
   if (condition.type() == "Ready") return met ? "NodeReady" : "NodeNotReady";

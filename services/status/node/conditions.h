@@ -61,4 +61,11 @@ bool IsRuntimeReady(const peers::RuntimeState& runtime);
 /// Reason of the event for this condition: "NodeReady"; empty: no event.
 std::string ConditionEvent(const v1::NodeCondition& condition);
 
+/// The conditions that get an event now. `recorded`: type -> status when it was last known.
+/// A pressure gets an event when its status is first known, true or false, and at each change.
+/// Ready gets one at each change only. Unknown is not a change.
+std::vector<v1::NodeCondition> ConditionsToRecord(
+    const std::map<std::string, std::string>& recorded,
+    const std::vector<v1::NodeCondition>& conditions);
+
 }  // namespace splitlet::status

@@ -144,6 +144,31 @@ TEST(EventStore, FromTheTenthMessageOnSimilarOnesAreOne) {
   EXPECT_EQ(store.List("u1").back().message(), "later");
 }
 
+TEST(EventStore, AMessageThatReadsAsCombinedIsNot) {
+  FakeClock clock;
+  EventStore store(clock);
+  for (const char* text : {"one", "other"}) {
+    v1::EventRecord event = Event("Failed", std::string("(combined from similar events): ") + text);
+    event.set_combined(true);  // no other process decides that
+    store.Record(std::move(event));
+  }
+  EXPECT_EQ(store.List("u1").size(), 2U);
+}
+
+TEST(EventStore, ACombinedEventOfAnEarlierVersionsFileGoesOn) {
+  FakeClock clock;
+  EventStore store(clock);
+  v1::EventRecord older = Event("Failed", "(combined from similar events): message 12");
+  older.set_last_wall_ns(ToNanos(clock.WallNow()));
+  older.set_count(1);
+  store.Restore({older});
+  for (int i = 1; i <= 10; ++i) store.Record(Event("Failed", "message " + std::to_string(i)));
+  const auto events = store.List("u1");
+  ASSERT_EQ(events.size(), 10U);
+  EXPECT_EQ(events.back().message(), "(combined from similar events): message 10");
+  EXPECT_EQ(events.back().count(), 2U);
+}
+
 TEST(EventStore, ABurstOfOneObjectIsCutAtTwentyFive) {
   FakeClock clock;
   EventStore store(clock);
@@ -243,6 +268,37 @@ TEST(EventStore, KeepsForItsTimeWhateverTheWallClocksSay) {
   clock.SetWall(before - 48h);
   clock.Advance(1h + 1s);
   EXPECT_TRUE(store.List("").empty()) << "a jump back";
+}
+
+TEST(NodeConditions, EachChangeGetsAnEventAndEachPressureOne) {
+  const struct {
+    const char* name;
+    std::map<std::string, std::string> recorded;
+    std::string type, status;
+    bool want;
+  } kCases[] = {
+      {"a pressure is first known as false", {}, "DiskPressure", "False", true},
+      {"a pressure is first known as true", {}, "DiskPressure", "True", true},
+      {"a pressure is not known", {}, "DiskPressure", "Unknown", false},
+      {"a pressure stays", {{"DiskPressure", "False"}}, "DiskPressure", "False", false},
+      {"a pressure rises", {{"DiskPressure", "False"}}, "DiskPressure", "True", true},
+      {"a pressure is no longer known",
+       {{"DiskPressure", "True"}},
+       "DiskPressure",
+       "Unknown",
+       false},
+      {"the first Ready", {}, "Ready", "True", false},
+      {"the first not Ready", {}, "Ready", "False", false},
+      {"Ready changes", {{"Ready", "False"}}, "Ready", "True", true},
+      {"Ready stays", {{"Ready", "True"}}, "Ready", "True", false},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    v1::NodeCondition condition;
+    condition.set_type(c.type);
+    condition.set_status(c.status);
+    EXPECT_EQ(ConditionsToRecord(c.recorded, {condition}).size(), c.want ? 1U : 0U);
+  }
 }
 
 }  // namespace

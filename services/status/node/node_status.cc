@@ -37,7 +37,7 @@ bool SameStatuses(const std::vector<v1::NodeCondition>& a,
 }  // namespace
 
 NodeStatus::NodeStatus(Deps deps, const StatusConfig& config)
-    : deps_(std::move(deps)), config_(config), asker_(deps_.loop, deps_.strands) {}
+    : deps_(std::move(deps)), config_(config), asker_(deps_.env.loop, deps_.env.strands) {}
 
 void NodeStatus::ReadSoon() {
   if (!machine_) ReadMachineSoon();
@@ -45,7 +45,7 @@ void NodeStatus::ReadSoon() {
 }
 
 void NodeStatus::ReadMachineSoon() {
-  if (deps_.strands.Pending("machine") > 0) return;
+  if (deps_.env.strands.Pending("machine") > 0) return;
   asker_.Ask(
       "machine",
       [&files = deps_.files, root_dir = config_.root_dir] {
@@ -55,7 +55,7 @@ void NodeStatus::ReadMachineSoon() {
 }
 
 void NodeStatus::ReadAddressesSoon() {
-  if (deps_.strands.Pending("addresses") > 0) return;
+  if (deps_.env.strands.Pending("addresses") > 0) return;
   asker_.Ask(
       "addresses",
       [&files = deps_.files, list = deps_.list_addresses, resolve = deps_.resolve_name,
@@ -69,8 +69,8 @@ void NodeStatus::ReadAddressesSoon() {
 void NodeStatus::OnAddresses(const StatusOr<std::vector<std::string>>& addresses) {
   const std::string problem = addresses.ok() ? "" : Message(addresses.status());
   if (problem != address_problem_ && !problem.empty())
-    deps_.log.Error("cannot find an address of the node, will retry",
-                    {KV("err", addresses.status())});
+    deps_.env.log.Error("cannot find an address of the node, will retry",
+                        {KV("err", addresses.status())});
   address_problem_ = problem;
   const bool refused = addresses.status().code() == StatusCode::kInvalidArgument;
   refused_addresses_ = refused ? Message(addresses.status()) : "";
@@ -84,16 +84,16 @@ void NodeStatus::OnMachine(const StatusOr<node::Machine>& machine) {
   if (!machine.ok()) {
     const std::string problem = ToString(machine.status());
     if (problem != machine_problem_)
-      deps_.log.Error("cannot read capacity of the machine, will retry",
-                      {KV("err", machine.status())});
+      deps_.env.log.Error("cannot read capacity of the machine, will retry",
+                          {KV("err", machine.status())});
     machine_problem_ = problem;
     return;
   }
   const auto resources = node::ComputeNodeResources(*machine, config_.limits);
   if (!resources.ok()) {
     machine_problem_ = Message(resources.status());
-    deps_.log.Error("reserved resources exceed the capacity, the node has no record",
-                    {KV("err", resources.status())});
+    deps_.env.log.Error("reserved resources exceed the capacity, the node has no record",
+                        {KV("err", resources.status())});
     return;
   }
   machine_ = *machine;
@@ -110,7 +110,7 @@ void NodeStatus::Refresh() {
                                            .pressure = pressure.get(),
                                            .missing_capacity = MissingCapacity(resources_),
                                            .before = conditions_,
-                                           .now = deps_.clock.WallNow()});
+                                           .now = deps_.env.clock.WallNow()});
   RecordEvents(conditions);
   const bool changed = !SameStatuses(conditions_, conditions);
   conditions_ = std::move(conditions);
@@ -179,30 +179,27 @@ void NodeStatus::PutNode(v1::NodeRecord node) {
   record.set_version(before == nullptr ? 0 : before->version());
   *record.mutable_node() = std::move(node);
   if (before != nullptr && bus::SerializeSorted(*before) == bus::SerializeSorted(record)) return;
-  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
+  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.env.clock.WallNow()) / 1'000'000);
   record.set_version(std::max(record.version() + 1, wall_ms));
   FAIL_POINT_VOID("status.put-node.before");
-  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, record), "publish the record of the node");
+  deps_.env.log.LogIfError(deps_.table.Put(bus::kNodeKey, record),
+                           "publish the record of the node");
   FAIL_POINT_VOID("status.put-node.after");
 }
 
-/// A pressure gets an event when its status is first known, true or false, and at each change.
-/// Ready gets one at each change only. Unknown is not a change.
 void NodeStatus::RecordEvents(const std::vector<v1::NodeCondition>& after) {
   std::vector<v1::EventRecord> events;
-  for (const auto& condition : after) {
-    if (condition.status() == "Unknown") continue;
-    const auto [last, first] = recorded_.try_emplace(condition.type(), condition.status());
-    if (first ? condition.type() == "Ready" : last->second == condition.status()) continue;
-    last->second = condition.status();
+  for (const auto& condition : ConditionsToRecord(recorded_, after)) {
     const std::string reason = ConditionEvent(condition);
     events.push_back(daemon::RecordOf(daemon::NodeEvent(
         config_.node_name,
         {.reason = reason, .message = "Node " + config_.node_name + " status is now: " + reason})));
-    deps_.log.Info("node condition changed",
-                   {KV("node", config_.node_name), KV("condition", condition.type()),
-                    KV("status", condition.status()), KV("reason", condition.message())});
+    deps_.env.log.Info("node condition changed",
+                       {KV("node", config_.node_name), KV("condition", condition.type()),
+                        KV("status", condition.status()), KV("reason", condition.message())});
   }
+  for (const auto& condition : after)
+    if (condition.status() != "Unknown") recorded_[condition.type()] = condition.status();
   if (!events.empty()) deps_.record_events(std::move(events));
 }
 

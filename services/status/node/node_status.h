@@ -22,6 +22,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/kube/pod_types.h"
@@ -39,9 +40,7 @@ namespace splitlet::status {
 class NodeStatus {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::PressureRecord>& pressure;
@@ -50,7 +49,6 @@ class NodeStatus {
     node::ListAddresses list_addresses;   // called on a strand
     node::ResolveName resolve_name = {};  // called on a strand; null: no lookup of the node's name
     StatusMetrics& metrics;
-    const Log& log;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
     std::function<void()> on_addresses;  // the addresses have changed
     /// Addresses that pods show: those of an external cloud provider, else those of the machine.
@@ -94,7 +92,7 @@ class NodeStatus {
   std::string address_problem_, refused_addresses_;
   std::string machine_problem_ = "the machine has not been read yet";
   std::vector<v1::NodeCondition> conditions_;
-  std::map<std::string, std::string> recorded_;  // type -> status in its last event
+  std::map<std::string, std::string> recorded_;  // type -> status, see ConditionsToRecord
   struct ServerNode {
     std::map<std::string, std::string> labels;
     std::vector<v1::NodeTaint> taints;

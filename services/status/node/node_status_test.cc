@@ -27,20 +27,18 @@ class NodeRecordTest : public ::testing::Test {
   }
   void Start() {
     service = std::make_unique<StatusService>(
-        StatusDeps{.clock = clock,
-                   .loop = loop,
-                   .strands = strands,
-                   .files = files,
-                   .table = *bus::Own<v1::PodStatusRecord>(own, "podstatus"),
-                   .desired = *bus::ViewOf<v1::DesiredRecord>(own, "desired"),
-                   .admission = *bus::ViewOf<v1::AdmissionRecord>(own, "admission"),
-                   .workers = *bus::ViewOf<v1::WorkerRecord>(own, "workers"),
-                   .runtime = *bus::ViewOf<v1::RuntimeRecord>(own, "runtime"),
-                   .pressure = *bus::ViewOf<v1::PressureRecord>(own, "pressure"),
-                   .peers = std::make_unique<Answering>(),
-                   .list_addresses = [this] { return addresses; },
-                   .log = Log(sink),
-                   .metrics = registry},
+        StatusDeps{
+            .env =
+                {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+            .files = files,
+            .table = *bus::Own<v1::PodStatusRecord>(own, "podstatus"),
+            .desired = *bus::ViewOf<v1::DesiredRecord>(own, "desired"),
+            .admission = *bus::ViewOf<v1::AdmissionRecord>(own, "admission"),
+            .workers = *bus::ViewOf<v1::WorkerRecord>(own, "workers"),
+            .runtime = *bus::ViewOf<v1::RuntimeRecord>(own, "runtime"),
+            .pressure = *bus::ViewOf<v1::PressureRecord>(own, "pressure"),
+            .peers = std::make_unique<Answering>(),
+            .list_addresses = [this] { return addresses; }},
         StatusConfig{.node_name = "node-a", .root_dir = "/kubelet"});
     loop.Post([this] { service->Start(); });
     all.Advance(2s);
@@ -75,6 +73,7 @@ class NodeRecordTest : public ::testing::Test {
   using Addresses = std::vector<node::InterfaceAddress>;
   StatusOr<Addresses> addresses = Addresses();
   FakeLogSink sink;
+  const Log log{sink};
   prometheus::Registry registry;
   std::unique_ptr<StatusService> service;
 };

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/peer_health.h"
 #include "services/status/config.h"
@@ -27,9 +28,7 @@ namespace splitlet::status {
 class PeerMonitor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::PeerHealth& peers;
     StatusMetrics& metrics;
     std::function<void()> on_answer, on_features;
@@ -44,8 +43,7 @@ class PeerMonitor {
 
  private:
   void Ask(const std::string& process);
-  /// Asks again soon: pods and the node wait for the answer.
-  void AskSoon(const std::string& process);
+  void AskPlegAfter(Duration wait);
   void OnAnswer(const std::string& process, const StatusOr<peers::PeerAnswer>& answer);
 
   Deps deps_;

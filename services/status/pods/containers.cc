@@ -68,12 +68,26 @@ const v1::WaitingReason* FindWaitingReason(const v1::WorkerRecord* worker,
   return it == reasons.end() || it->reason().empty() ? nullptr : &*it;
 }
 
+/// A pod-worker of an earlier version writes the text alone.
+bool IsOf(const v1::ProbeResult& result, v1::ProbeResult::Probe probe) {
+  if (result.probe() != v1::ProbeResult::PROBE_UNSPECIFIED) return result.probe() == probe;
+  return (probe == v1::ProbeResult::STARTUP && result.kind() == "startup") ||
+         (probe == v1::ProbeResult::READINESS && result.kind() == "readiness");
+}
+
+/// The same.
+bool IsOfPostStartHook(const v1::WaitingReason& reason) {
+  if (reason.cause() != v1::WaitingReason::CAUSE_UNSPECIFIED)
+    return reason.cause() == v1::WaitingReason::POST_START_HOOK;
+  return reason.reason() == "PostStartHookError";
+}
+
 /// Result of a probe for the container with this id; nullptr: none yet.
 const v1::ProbeResult* FindProbe(const v1::WorkerRecord* worker, const std::string& id,
-                                 std::string_view kind) {
+                                 v1::ProbeResult::Probe probe) {
   if (worker == nullptr) return nullptr;
   for (const auto& result : worker->probes())
-    if (result.container_id() == id && result.kind() == kind) return &result;
+    if (result.container_id() == id && IsOf(result, probe)) return &result;
   return nullptr;
 }
 
@@ -81,7 +95,6 @@ std::string IdOf(const v1::ObservedPod& observed, const v1::ContainerRecord& rec
   return observed.runtime_name() + "://" + record.id();
 }
 
-constexpr std::string_view kPostStartHookError = "PostStartHookError";
 constexpr std::string_view kLostWhileRunning =
     "The container could not be located when the pod was deleted.  The container used to be "
     "Running";
@@ -321,7 +334,7 @@ class Builder {
     // A container that was stopped to be replaced restarts even after exit code 0. It is shown as
     // waiting, because an API server refuses Running after a successful end. A failed postStart
     // hook leaves a waiting reason even if the container does not restart.
-    if (reason.reason() != kPostStartHookError) return true;
+    if (!IsOfPostStartHook(reason)) return true;
     return kube::RestartsAfterExit(in_.pod, container_, code);
   }
 
@@ -365,7 +378,7 @@ class Builder {
 
   bool IsStarted(const kube::ContainerStatus* shown) const {
     if (!container_.has_startup_probe() || seen_.newest == nullptr) return true;
-    const auto* result = FindProbe(in_.worker, seen_.newest->id(), "startup");
+    const auto* result = FindProbe(in_.worker, seen_.newest->id(), v1::ProbeResult::STARTUP);
     if (result != nullptr) return result->success();
     return shown != nullptr && shown->started();
   }
@@ -373,7 +386,7 @@ class Builder {
   bool IsReady(const kube::ContainerStatus* shown) const {
     if (!container_.has_readiness_probe()) return true;
     if (seen_.newest == nullptr) return previous_ != nullptr && previous_->ready();
-    const auto* result = FindProbe(in_.worker, seen_.newest->id(), "readiness");
+    const auto* result = FindProbe(in_.worker, seen_.newest->id(), v1::ProbeResult::READINESS);
     if (result != nullptr) return result->success();
     return shown != nullptr && shown->ready();
   }

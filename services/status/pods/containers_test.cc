@@ -178,6 +178,35 @@ TEST(ContainerStates, WhatIsReplacedHasNotEndedForGood) {
   }
 }
 
+/// The text of the reason decides only where pod-worker is of a version that writes no cause.
+TEST(ContainerStates, TheCauseOfAReasonDecidesWhetherItIsShownForAnEndedContainer) {
+  const struct {
+    const char* reason;
+    v1::WaitingReason::Cause cause;
+    const char* want;
+  } kCases[] = {
+      {"PostStartHookError", v1::WaitingReason::CAUSE_UNSPECIFIED, "ended"},
+      {"PostStartHookError", v1::WaitingReason::OTHER, "PostStartHookError"},
+      {"AnyText", v1::WaitingReason::POST_START_HOOK, "ended"},
+      {"AnyText", v1::WaitingReason::OTHER, "AnyText"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(testing::Message() << c.reason << " " << c.cause);
+    PodWithSandbox pod("containers: [{name: a, image: x}]");
+    pod.pod.mutable_spec()->set_restart_policy("Never");
+    pod.Add("a", State::RUNNING);
+    pod.Compute();
+    pod.seen.clear_containers();
+    pod.Add("a", State::EXITED, 143);
+    auto& note = *pod.worker.add_containers();
+    note.set_name("a");
+    note.set_reason(c.reason);
+    note.set_cause(c.cause);
+    const auto state = pod.Compute().container_statuses(0).state();
+    EXPECT_EQ(state.has_terminated() ? "ended" : state.waiting().reason(), c.want);
+  }
+}
+
 TEST(PodResources, AreTheSums) {
   PodWithSandbox pod(
       "containers: [{name: a, image: x, resources: {requests: {cpu: 1}, limits: {memory: 1Gi}}}, "
@@ -247,6 +276,31 @@ TEST(Started, ComesWithTheSuccessOfTheStartupProbe) {
   const auto status = pod.Compute();
   EXPECT_TRUE(status.container_statuses(0).started());
   EXPECT_FALSE(status.container_statuses(0).ready()) << "no result of readiness yet";
+}
+
+/// The text decides only where pod-worker is of a version that writes nothing else.
+TEST(Started, ComesWithTheProbeThatTheResultNames) {
+  const struct {
+    const char* kind;
+    v1::ProbeResult::Probe probe;
+    bool want;
+  } kCases[] = {
+      {"startup", v1::ProbeResult::PROBE_UNSPECIFIED, true},
+      {"liveness", v1::ProbeResult::PROBE_UNSPECIFIED, false},
+      {"startup", v1::ProbeResult::LIVENESS, false},
+      {"any text", v1::ProbeResult::STARTUP, true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(testing::Message() << c.kind << " " << c.probe);
+    PodWithSandbox pod("containers: [{name: a, image: x, startupProbe: {exec: {command: [x]}}}]");
+    pod.Add("a", State::RUNNING);
+    auto& result = *pod.worker.add_probes();
+    result.set_container_id("a-1");
+    result.set_kind(c.kind);
+    result.set_probe(c.probe);
+    result.set_success(true);
+    EXPECT_EQ(pod.Compute().container_statuses(0).started(), c.want);
+  }
 }
 
 /// Between two inspections a container was lost, and the next attempt started.

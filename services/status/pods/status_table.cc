@@ -7,6 +7,7 @@
 #include "libs/base/fail_point.h"
 #include "libs/base/trace.h"
 #include "libs/daemon/event_record.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_status.h"
@@ -79,14 +80,6 @@ TableState StateOf(const bus::View<R>& view) {
   return view.IsComplete() ? TableState::kComplete : TableState::kLive;
 }
 
-/// Records the state of the view now. Returns what was recorded before.
-SeenTable Record(TableState now, SeenTable& seen) {
-  const SeenTable before = seen;
-  seen.state = now;
-  seen.was_complete = before.was_complete || now == TableState::kComplete;
-  return before;
-}
-
 bool HasStatus(const v1::DesiredRecord& desired) {
   return desired.state() == v1::DesiredRecord::WANTED ||
          desired.state() == v1::DesiredRecord::REMOVED;
@@ -95,14 +88,12 @@ bool HasStatus(const v1::DesiredRecord& desired) {
 }  // namespace
 
 StatusTable::StatusTable(const Deps& deps, Duration worker_wait)
-    : deps_(deps), worker_wait_(worker_wait), alive_(std::make_shared<bool>(true)) {}
+    : deps_(deps), worker_wait_(worker_wait), asker_(deps_.env.loop, deps_.env.strands) {}
 
-StatusTable::~StatusTable() { *alive_ = false; }
-
-void StatusTable::Start() { started_at_ = deps_.clock.Now(); }
+void StatusTable::Start() { started_at_ = deps_.env.clock.Now(); }
 
 void StatusTable::OnReconcile() {
-  may_publish_ = MayPublish();
+  seen_.may_publish = MayPublish();
   MarkAll();
 }
 
@@ -112,14 +103,14 @@ bool StatusTable::MayPublish() const {
 }
 
 bool StatusTable::WaitedLong() const {
-  return started_at_ && deps_.clock.Now() - started_at_ >= worker_wait_;
+  return started_at_ && deps_.env.clock.Now() - started_at_ >= worker_wait_;
 }
 
-bool StatusTable::KnowsWorkers() const { return workers_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsWorkers() const { return seen_.workers.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsAdmissions() const { return admissions_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsAdmissions() const { return seen_.admissions.was_complete || WaitedLong(); }
 
-bool StatusTable::KnowsRuntime() const { return runtime_.was_complete || WaitedLong(); }
+bool StatusTable::KnowsRuntime() const { return seen_.runtime.was_complete || WaitedLong(); }
 
 void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   mirrors_.Set(change.key, change.after.get());
@@ -131,22 +122,19 @@ void StatusTable::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) 
 }
 
 void StatusTable::OnViewState() {
-  using enum TableState;
-  const bool could_publish = std::exchange(may_publish_, MayPublish());
-  const SeenTable workers_before = Record(StateOf(deps_.workers), workers_);
-  const SeenTable admissions_before = Record(StateOf(deps_.admission), admissions_);
-  const bool workers_changed = workers_.was_complete != workers_before.was_complete ||
-                               (workers_.state == kStale) != (workers_before.state == kStale);
-  const bool admissions_completed =
-      admissions_.state == kComplete && admissions_before.state != kComplete;
-  if (workers_changed || admissions_completed || may_publish_ != could_publish) MarkAll();
+  const SeenTables before = seen_;
+  seen_.workers = Seen(before.workers, StateOf(deps_.workers));
+  seen_.admissions = Seen(before.admissions, StateOf(deps_.admission));
+  seen_.may_publish = MayPublish();
+  if (RefreshesAll(before, seen_)) MarkAll();
   // Flush without a change too: `podstatus` may be complete now.
   FlushSoon();
 }
 
 void StatusTable::OnRuntimeState() {
-  const SeenTable before = Record(StateOf(deps_.runtime), runtime_);
-  if (runtime_.was_complete && !before.was_complete) MarkAll();
+  const SeenTables before = seen_;
+  seen_.runtime = Seen(before.runtime, StateOf(deps_.runtime));
+  if (RefreshesAll(before, seen_)) MarkAll();
   for (const auto& key : await_listing_) changed_.insert(key);
   FlushSoon();
 }
@@ -165,13 +153,11 @@ void StatusTable::MarkAll() {
 void StatusTable::FlushSoon() {
   if (flush_posted_) return;
   flush_posted_ = true;
-  deps_.loop.Post([this, alive = alive_] {
-    if (*alive) FlushChanged();
-  });
+  deps_.env.loop.Post(asker_.Guard([this] { FlushChanged(); }));
 }
 
 void StatusTable::FlushChanged() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   flush_posted_ = false;
   if (!MayPublish()) return;  // OnViewState marks all pods when this changes
   const auto keys = std::move(changed_);
@@ -192,21 +178,21 @@ void StatusTable::SetCompleteOnce() {
   if (!all || !deps_.table.completeness().scopes.empty()) return;
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
+  FAIL_POINT_VOID("status.complete.before");
   deps_.table.SetComplete(std::move(complete));
+  FAIL_POINT_VOID("status.complete.after");
 }
 
 bool StatusTable::ListingCovers(const std::string& key, const v1::WorkerRecord* worker) const {
-  if (!deps_.runtime.LiveAndComplete()) return false;
-  // A record that cannot be decoded is not an absence.
-  if (deps_.runtime.Contains(key) && deps_.runtime.Find(key) == nullptr) return false;
   const auto& listed = deps_.runtime.completeness();
-  if (listed.not_vouched.contains(key)) return false;
-  if (!listed.observed_at.SameBoot(deps_.clock.Now())) return false;
   const auto known = known_.find(key);
-  if (known != known_.end() && known->second.put_at && listed.observed_at <= known->second.put_at)
-    return false;
-  if (worker == nullptr || worker->last_action_at().boot() != listed.observed_at.boot) return true;
-  return listed.observed_at.monotonic.count() > worker->last_action_at().monotonic_ns();
+  return CoversPod({.complete = deps_.runtime.LiveAndComplete(),
+                    .vouched = !listed.not_vouched.contains(key),
+                    .readable = !deps_.runtime.Contains(key) || deps_.runtime.Find(key) != nullptr,
+                    .began = listed.observed_at,
+                    .now = deps_.env.clock.Now(),
+                    .put_at = known == known_.end() ? Clock::Time{} : known->second.put_at,
+                    .worker = worker});
 }
 
 /// Records of another incarnation are left out, except `any_worker`.
@@ -232,11 +218,13 @@ std::optional<StatusTable::Records> StatusTable::ReadRecords(const std::string& 
   Records records{.desired = deps_.desired.Find(key)};
   const auto& desired = records.desired;
   if (desired == nullptr || !HasStatus(*desired)) return std::nullopt;
-  if (!records.pod.ParseFromString(desired->pod())) {
-    deps_.log.Warn("cannot decode a desired pod, keeping its last status",
-                   {KV("podUID", desired->uid())});
+  auto pod = kube::ParsePod(desired->pod());
+  if (!pod.ok()) {
+    deps_.env.log.Warn("cannot decode a desired pod, keeping its last status",
+                       {KV("podUID", desired->uid())});
     return std::nullopt;
   }
+  records.pod = *std::move(pod);
   const int64_t incarnation = desired->incarnation();
   records.any_worker = deps_.workers.Find(key);
   // A worker of a later incarnation: `desired` is behind, and follows.
@@ -259,9 +247,9 @@ bool StatusTable::WaitsForFirst(const std::string& key, const Records& records) 
       .worker = records.any_worker.get(),
       .admission = records.admission,
       .runtime = records.runtime.get(),
-      .workers_table = {StateOf(deps_.workers), workers_.was_complete},
-      .admission_table = {StateOf(deps_.admission), admissions_.was_complete},
-      .runtime_table = {StateOf(deps_.runtime), runtime_.was_complete},
+      .workers_table = {StateOf(deps_.workers), seen_.workers.was_complete},
+      .admission_table = {StateOf(deps_.admission), seen_.admissions.was_complete},
+      .runtime_table = {StateOf(deps_.runtime), seen_.runtime.was_complete},
       .waited_long = WaitedLong(),
       .vouched = !deps_.runtime.completeness().not_vouched.contains(key)};
   return FindFirstStatusWait(in) != FirstStatusWait::kNothing;
@@ -298,7 +286,7 @@ StatusTable::Computed StatusTable::Compute(const std::string& key, Records& reco
                         .listing_covers = ListingCovers(key, records.worker),
                         .features = &deps_.features,
                         .host_ips = deps_.addresses,
-                        .now = deps_.clock.WallNow()};
+                        .now = deps_.env.clock.WallNow()};
   Computed computed{.status = ComputePodStatus(in), .resize_refused = resize_refused};
   computed.has_unseen = !in.listing_covers && HasUnseen(computed.status, in.runtime);
   return computed;
@@ -330,7 +318,7 @@ void StatusTable::PutIfChanged(const std::string& key, const Records& records,
   CountChange(record, last, status);
   if (computed.resize_refused && IsNewResize(last, status)) ReportResize(desired);
   if (known_[key].phase != status.phase())
-    deps_.log.Info(
+    deps_.env.log.Info(
         "pod phase changed",
         {KV("pod", kube::PodKey(desired.namespace_(), desired.name())), KV("podUID", desired.uid()),
          KV("phase", status.phase()), KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
@@ -343,31 +331,29 @@ std::optional<kube::PodStatus> StatusTable::MirrorStatusOf(const kube::Pod& pod)
   std::optional<kube::PodStatus> status;
   for (const auto& key : mirrors_.KeysOf(kube::FullName(pod))) {
     const auto record = deps_.desired.Find(key);
-    kube::Pod mirror;
-    if (record != nullptr && mirror.ParseFromString(record->pod()) &&
-        kube::AnnotationOf(mirror, kube::kConfigMirror) == hash)
-      status = std::move(*mirror.mutable_status());
+    auto mirror = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+    if (mirror.ok() && kube::AnnotationOf(*mirror, kube::kConfigMirror) == hash)
+      status = std::move(*mirror->mutable_status());
   }
   return status;
 }
 
 void StatusTable::PutPodStatus(const std::string& key, const v1::PodStatusRecord* before,
                                v1::PodStatusRecord record) {
-  // Milliseconds of the wall clock, so that versions are higher after a restart too.
-  const auto wall_ms = static_cast<uint64_t>(ToNanos(deps_.clock.WallNow()) / 1'000'000);
-  record.set_version(std::max(before == nullptr ? 0 : before->version() + 1, wall_ms));
+  record.set_version(
+      NextVersion(before == nullptr ? 0 : before->version(), deps_.env.clock.WallNow()));
   FAIL_POINT_VOID("status.put.before");
   const Status put = deps_.table.Put(key, record, known_[key].traceparent);
   FAIL_POINT_VOID("status.put.after");
   if (!put.ok()) {
     deps_.metrics.put_errors.Increment();
-    deps_.log.Error("cannot publish a pod status, will retry with the next pass",
-                    {KV("podUID", record.uid()), KV("err", put),
-                     KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
+    deps_.env.log.Error("cannot publish a pod status, will retry with the next pass",
+                        {KV("podUID", record.uid()), KV("err", put),
+                         KV(kTraceIdField, TraceIdOf(known_[key].traceparent))});
     return;
   }
   deps_.metrics.changes.Increment();
-  known_[key].put_at = deps_.clock.Now();
+  known_[key].put_at = deps_.env.clock.Now();
   if (deps_.on_published) deps_.on_published(key);
 }
 
@@ -395,18 +381,19 @@ void StatusTable::CountChange(const v1::PodStatusRecord& record, const kube::Pod
   if (!runs_now) return;
   const auto desired = deps_.desired.Find(bus::KeyOf(record.uid()));
   if (desired == nullptr || desired->seen_at_wall_ns() == 0) return;
-  const int64_t took = ToNanos(deps_.clock.WallNow()) - desired->seen_at_wall_ns();
+  const int64_t took = ToNanos(deps_.env.clock.WallNow()) - desired->seen_at_wall_ns();
   deps_.metrics.pod_start.Observe(static_cast<double>(std::max<int64_t>(took, 0)) / 1e9);
 }
 
 void StatusTable::ReportResize(const v1::DesiredRecord& desired) {
   deps_.metrics.infeasible_resizes.Add({{"reason_detail", std::string(kResizeMetricDetail)}})
       .Increment();
-  kube::Pod asked;
-  if (!deps_.record_events || !asked.ParseFromString(desired.pod())) return;
+  if (!deps_.record_events) return;
+  const auto asked = kube::ParsePod(desired.pod());
+  if (!asked.ok()) return;
   deps_.record_events({daemon::RecordOf({.warning = true,
                                          .reason = "ResizeInfeasible",
-                                         .message = ResizeText(asked),
+                                         .message = ResizeText(*asked),
                                          .name_space = desired.namespace_(),
                                          .name = desired.name(),
                                          .uid = desired.uid()})});
@@ -447,6 +434,7 @@ void StatusTable::RemovePod(const std::string& key, const std::string& tracepare
   }
   FAIL_POINT_VOID("status.remove.before");
   deps_.table.Remove(key, trace);
+  FAIL_POINT_VOID("status.remove.after");
   if (deps_.on_published) deps_.on_published(key);
 }
 

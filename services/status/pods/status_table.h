@@ -21,11 +21,14 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/kube/pod_types.h"
 #include "services/status/metrics.h"
 #include "services/status/pods/first_status.h"
 #include "services/status/pods/mirror_index.h"
+#include "services/status/pods/refresh_plan.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -34,8 +37,7 @@ namespace splitlet::status {
 class StatusTable {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::AdmissionRecord>& admission;
@@ -44,7 +46,6 @@ class StatusTable {
     const std::vector<std::string>& addresses;  // of the node; follows its changes
     const v1::NodeFeatures& features;           // of the runtime; follows its changes
     StatusMetrics& metrics;
-    const Log& log;
     bool sandbox_condition = true;  // pods have the condition PodReadyToStartContainers
     /// Called after a record was put or removed. Optional.
     std::function<void(const std::string& key)> on_published = nullptr;
@@ -53,7 +54,6 @@ class StatusTable {
   };
   /// For `worker_wait` after the start, statuses wait for pod-worker and its flags.
   StatusTable(const Deps& deps, Duration worker_wait);
-  ~StatusTable();
   StatusTable(const StatusTable&) = delete;
   StatusTable& operator=(const StatusTable&) = delete;
 
@@ -124,10 +124,8 @@ class StatusTable {
   std::set<std::string> changed_;
   std::set<std::string> await_listing_;  // the runtime shows less of the pod than its status
   bool flush_posted_ = false;
-  /// As of the last change of a view.
-  SeenTable workers_, admissions_, runtime_;
-  bool may_publish_ = false;  // as of the last change of a view or pass over all pods
-  std::shared_ptr<bool> alive_;
+  SeenTables seen_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::status

@@ -9,9 +9,9 @@
 namespace splitlet::sync_loop {
 namespace {
 
-constexpr const char* kReadKey = "(all)";  // no pod has this key
-
-std::string FileStrand(const std::string& key) { return "file/" + key; }
+constexpr const char* kStrands = "file/";  // prefix of the strand of each key
+constexpr const char* kAll = "(all)";      // no pod has this key
+constexpr exec::Backoff::Options kRetry = {.initial = 1s, .max = 30s};
 
 Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
                      const std::string& bytes) {
@@ -21,64 +21,85 @@ Status SaveAdmission(const fs::RecordStore& store, const std::string& key,
   return OkStatus();
 }
 
+fs::RecordWriter::Files FilesOf(const std::shared_ptr<const fs::RecordStore>& store) {
+  return {.save = [store](const std::string& key,
+                          const std::string& bytes) { return SaveAdmission(*store, key, bytes); },
+          .forget = [store](const std::string& key) { return store->Forget(key); }};
+}
+
+/// The pod is beside the admission in memory, and in it on disk.
+std::string SavedBytes(const AdmissionStore::Entry& entry) {
+  v1::SavedAdmission saved = entry.admission;
+  saved.set_pod(entry.pod.bytes());
+  return saved.SerializeAsString();
+}
+
 }  // namespace
 
 AdmissionStore::AdmissionStore(const Deps& deps, std::string directory,
                                std::function<void(const std::string&)> saved)
     : deps_(deps),
-      store_(deps.files, deps.clock, {.directory = std::move(directory), .this_boot_only = true}),
+      store_(std::make_shared<const fs::RecordStore>(
+          deps.files, deps.env.clock,
+          fs::RecordStore::Options{.directory = std::move(directory), .this_boot_only = true})),
       saved_(std::move(saved)),
-      backoff_(deps.clock, {.initial = 1s, .max = 30s}),
-      retries_(deps.loop, deps.clock, [this](const std::string& key) {
-        if (key == kReadKey) {
-          Read(std::move(read_done_));
-        } else if (entries_.contains(key)) {
-          Save(key);
-        }
-      }) {}
+      read_backoff_(deps.env.clock, kRetry),
+      writer_(deps.env, FilesOf(store_), {.strand = kStrands, .backoff = kRetry},
+              [this](const std::string& key, const fs::RecordWriter::Failure& failure) {
+                OnWriteFailed(key, failure);
+              }),
+      asker_(deps.env.loop, deps.env.strands) {}
 
 void AdmissionStore::Read(std::function<void()> done) {
   read_done_ = std::move(done);
-  deps_.strands.Run(FileStrand(kReadKey), [this] {
-    auto all = store_.ReadAll();
-    deps_.loop.Post([this, all = std::move(all)] { OnRead(all); });
-  });
+  asker_.Ask(
+      std::string(kStrands) + kAll, [store = store_] { return store->ReadAll(); },
+      [this](const StatusOr<fs::RecordStore::All>& all) { OnRead(all); });
 }
 
 void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
-    const Duration wait = backoff_.Next(kReadKey);
-    deps_.log.Error("cannot read saved admissions, will retry",
-                    {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
-    retries_.Add(kReadKey, wait);
+    const Duration wait = read_backoff_.Next(kAll);
+    deps_.env.log.Error("cannot read saved admissions, will retry",
+                        {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
+    asker_.RunAfter(wait, [this] { Read(std::move(read_done_)); });
     return;
   }
   for (const auto& broken : all->unreadable) {
     unreadable_[broken.key] = broken.newer;
-    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
-                    {KV("podUID", broken.key), KV("err", broken.reason)});
+    deps_.env.log.Error("cannot read the saved admission of a pod, the pod waits",
+                        {KV("podUID", broken.key), KV("err", broken.reason)});
   }
   for (const auto& saved : all->records) Restore(saved);
   read_ = true;
+  FAIL_POINT_VOID("sync-loop.complete.before");
   deps_.table.SetComplete({.scopes = {std::string(bus::kAll)}});
+  FAIL_POINT_VOID("sync-loop.complete.after");
   std::exchange(read_done_, nullptr)();
 }
 
-void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
+StatusOr<AdmissionStore::Entry> AdmissionStore::ReadEntry(const std::string& bytes) {
   Entry entry{.saved = true, .earlier = true};
-  kube::Pod pod;
-  const bool parsed =
-      entry.admission.ParseFromString(saved.bytes) && pod.ParseFromString(entry.admission.pod());
-  auto requests = RequestsOf(pod);
-  if (!parsed || !requests.ok()) {
+  if (!entry.admission.ParseFromString(bytes)) return DataLoss("not a saved admission");
+  ASSIGN_OR_RETURN(auto pod, kube::PodBytes::CheckAndParse(entry.admission.pod()), "pod");
+  ASSIGN_OR_RETURN(auto requests, RequestsOf(*pod.pod), "requests");
+  entry.admission.clear_pod();
+  entry.pod = std::move(pod.bytes);
+  if (entry.admitted()) entry.requests = std::move(requests);
+  return entry;
+}
+
+void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
+  auto entry = ReadEntry(saved.bytes);
+  if (!entry.ok()) {
     unreadable_[saved.key] = false;
-    deps_.log.Error("cannot read the saved admission of a pod, the pod waits",
-                    {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
+    deps_.env.log.Error(
+        "cannot read the saved admission of a pod, the pod waits",
+        {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
     return;
   }
-  if (entry.admitted()) entry.requests = std::move(*requests);
-  PutAdmission(saved.key, entry);
-  entries_[saved.key] = std::move(entry);
+  PutAdmission(saved.key, *entry);
+  entries_[saved.key] = *std::move(entry);
 }
 
 std::vector<std::string> AdmissionStore::Broken() const {
@@ -97,16 +118,16 @@ std::vector<std::string> AdmissionStore::Unreadable() const {
 void AdmissionStore::PutAside(const std::string& key,
                               std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable admission"));
-  deps_.strands.Run(FileStrand(key), [this, key, done = std::move(done)] {
-    auto path = store_.PutAside(key);
-    deps_.loop.Post([this, key, done, path = std::move(path)] {
-      if (path.ok()) {
-        unreadable_.erase(key);
-        deps_.log.Warn("discarded an unreadable admission", {KV("podUID", key), KV("path", *path)});
-      }
-      done(path);
-    });
-  });
+  asker_.Ask(
+      kStrands + key, [store = store_, key] { return store->PutAside(key); },
+      [this, key, done = std::move(done)](const StatusOr<std::string>& path) {
+        if (path.ok()) {
+          unreadable_.erase(key);
+          deps_.env.log.Warn("discarded an unreadable admission",
+                             {KV("podUID", key), KV("path", *path)});
+        }
+        done(path);
+      });
 }
 
 const AdmissionStore::Entry* AdmissionStore::Find(const std::string& key) const {
@@ -121,49 +142,49 @@ AdmissionState AdmissionStore::StateOf(const std::string& key, int64_t incarnati
   return entry->saved ? AdmissionState::kDecided : AdmissionState::kSaving;
 }
 
-void AdmissionStore::Decide(const std::string& key, v1::SavedAdmission admission,
-                            const PodRequests& requests, const std::string& traceparent) {
+void AdmissionStore::Decide(const std::string& key, Decided decided) {
   Entry& entry = entries_[key];
-  const bool waited = entry.waiting() && entry.incarnation() == admission.record().incarnation();
+  const bool waited =
+      entry.waiting() && entry.incarnation() == decided.admission.record().incarnation();
   const bool announced = waited && (entry.saved || entry.announced);
-  entry = {
-      .admission = std::move(admission), .version = ++last_version_, .traceparent = traceparent};
-  if (entry.admitted()) entry.requests = requests;
-  entry.announced = announced && entry.waiting();
-  Save(key);
-}
-
-void AdmissionStore::Save(const std::string& key) {
-  const Entry& entry = entries_.at(key);
-  deps_.strands.Run(FileStrand(key), [this, key, version = entry.version,
-                                      bytes = entry.admission.SerializeAsString()] {
-    const Status status = SaveAdmission(store_, key, bytes);
-    deps_.loop.Post([this, key, version, status] { OnSaved(key, version, status); });
-  });
-}
-
-void AdmissionStore::OnSaved(const std::string& key, uint64_t version, const Status& status) {
-  const auto it = entries_.find(key);
-  if (it == entries_.end() || it->second.version != version)
-    return;  // forgotten or decided again during the save
-  if (!status.ok()) {
-    const Duration wait = backoff_.Next(key);
-    deps_.log.Warn("cannot save an admission, will retry",
-                   {KV("podUID", key), KV("err", status), KV("retryInSeconds", wait / 1s),
-                    KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
-    retries_.Add(key, wait);
-    return;
+  entry = {.admission = std::move(decided.admission),
+           .version = ++last_version_,
+           .traceparent = std::move(decided.traceparent)};
+  if (entry.admitted()) {
+    entry.pod = std::move(decided.pod);
+    entry.requests = std::move(decided.requests);
   }
-  backoff_.Reset(key);
+  entry.announced = announced && entry.waiting();
+  writer_.Save(key, SavedBytes(entry),
+               [this, key, version = entry.version] { OnSaved(key, version); });
+}
+
+void AdmissionStore::OnSaved(const std::string& key, uint64_t version) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || it->second.version != version) return;  // decided again since
   it->second.saved = true;
   PutAdmission(key, it->second);
   saved_(key);
 }
 
+void AdmissionStore::OnWriteFailed(const std::string& key,
+                                   const fs::RecordWriter::Failure& failure) {
+  const auto it = entries_.find(key);
+  if (failure.retry_in == Duration{0}) {
+    // The next start reads the file and forgets it.
+    deps_.env.log.LogIfError(failure.status, "forget admission");
+  } else if (it != entries_.end()) {
+    deps_.env.log.Warn(
+        "cannot save an admission, will retry",
+        {KV("podUID", key), KV("err", failure.status), KV("retryInSeconds", failure.retry_in / 1s),
+         KV(kTraceIdField, TraceIdOf(it->second.traceparent))});
+  }
+}
+
 void AdmissionStore::PutAdmission(const std::string& key, const Entry& entry) {
   FAIL_POINT_VOID("sync-loop.put-admission.before");
-  deps_.log.LogIfError(deps_.table.Put(key, entry.admission.record(), entry.traceparent),
-                       "put admission");
+  deps_.env.log.LogIfError(deps_.table.Put(key, entry.admission.record(), entry.traceparent),
+                           "put admission");
   FAIL_POINT_VOID("sync-loop.put-admission.after");
 }
 
@@ -177,13 +198,10 @@ void AdmissionStore::Forget(const std::string& key) {
   const std::string traceparent = it == entries_.end() ? "" : it->second.traceparent;
   entries_.erase(key);
   unreadable_.erase(key);
-  retries_.Remove(key);
-  backoff_.Reset(key);
+  FAIL_POINT_VOID("sync-loop.remove-admission.before");
   deps_.table.Remove(key, traceparent);
-  deps_.strands.Run(FileStrand(key), [this, key] {
-    // If this fails, the next start reads the file and forgets it.
-    deps_.log.LogIfError(store_.Forget(key), "forget admission");
-  });
+  FAIL_POINT_VOID("sync-loop.remove-admission.after");
+  writer_.Forget(key);
 }
 
 }  // namespace splitlet::sync_loop

@@ -13,14 +13,19 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/record_store.h"
+#include "libs/fs/record_writer.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/sync-loop/admission/requests.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
@@ -36,20 +41,18 @@ enum class AdmissionState {
 class AdmissionStore {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     bus::Table<v1::AdmissionRecord>& table;
-    const Log& log;
   };
   struct Entry {
-    v1::SavedAdmission admission;
-    PodRequests requests;    // of an admitted pod
-    bool saved = false;      // on disk and in the table
-    bool earlier = false;    // from an earlier start of this process
-    bool announced = false;  // an earlier WAITING decision recorded the event
-    uint64_t version = 0;    // counts the decisions of this start
+    v1::SavedAdmission admission;  // its pod is beside it
+    kube::PodBytes pod;            // as it was admitted; empty: it was not
+    PodRequests requests;          // of an admitted pod
+    bool saved = false;            // on disk and in the table
+    bool earlier = false;          // from an earlier start of this process
+    bool announced = false;        // an earlier WAITING decision recorded the event
+    uint64_t version = 0;          // counts the decisions of this start
     std::string traceparent;
     int64_t incarnation() const { return admission.record().incarnation(); }
     bool admitted() const { return admission.record().decision() == v1::AdmissionRecord::ADMITTED; }
@@ -76,30 +79,38 @@ class AdmissionStore {
   /// nullptr: no decision.
   const Entry* Find(const std::string& key) const;
   const std::map<std::string, Entry>& entries() const { return entries_; }
+  struct Decided {
+    v1::SavedAdmission admission;  // without the pod
+    kube::PodBytes pod = {};       // of an admitted pod, as its requests
+    PodRequests requests = {};
+    std::string traceparent = {};
+  };
   /// The decision stands immediately, before it is on disk.
-  void Decide(const std::string& key, v1::SavedAdmission admission, const PodRequests& requests,
-              const std::string& traceparent);
+  void Decide(const std::string& key, Decided decided);
   /// The removal of the record will carry this trace.
   void SetTrace(const std::string& key, const std::string& traceparent);
   void Forget(const std::string& key);
 
  private:
   void OnRead(const StatusOr<fs::RecordStore::All>& all);
+  /// An error if the record is no admission, or has no valid pod.
+  static StatusOr<Entry> ReadEntry(const std::string& bytes);
   void Restore(const fs::RecordStore::Record& saved);
-  void Save(const std::string& key);
-  void OnSaved(const std::string& key, uint64_t version, const Status& status);
+  void OnSaved(const std::string& key, uint64_t version);
+  void OnWriteFailed(const std::string& key, const fs::RecordWriter::Failure& failure);
   void PutAdmission(const std::string& key, const Entry& entry);
 
   Deps deps_;
-  fs::RecordStore store_;
+  const std::shared_ptr<const fs::RecordStore> store_;  // shared with the strands
   std::function<void(const std::string&)> saved_;
   std::function<void()> read_done_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, bool> unreadable_;  // -> whether a later version can read it
   uint64_t last_version_ = 0;
   bool read_ = false;
-  exec::Backoff backoff_;
-  exec::WorkQueue retries_;
+  exec::Backoff read_backoff_;
+  fs::RecordWriter writer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop

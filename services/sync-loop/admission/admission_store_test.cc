@@ -23,17 +23,21 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   auto table = *bus::Own<v1::AdmissionRecord>(bus, "admission");
   FakeLogSink sink;
   const Log log{sink};
+  prometheus::Registry registry;
   std::vector<std::string> published;
-  AdmissionStore store({clock, loop, strands, files, table, log}, "/run/sync-loop/admission",
-                       [&](const std::string& key) {
-                         published.push_back(v1::AdmissionRecord::Decision_Name(
-                             store.Find(key)->admission.record().decision()));
-                       });
+  AdmissionStore store(
+      {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .files = files,
+       .table = table},
+      "/run/sync-loop/admission", [&](const std::string& key) {
+        published.push_back(
+            v1::AdmissionRecord::Decision_Name(store.Find(key)->admission.record().decision()));
+      });
   const auto decide = [&store](v1::AdmissionRecord::Decision decision) {
     v1::SavedAdmission admission;
     admission.mutable_record()->set_incarnation(1);
     admission.mutable_record()->set_decision(decision);
-    store.Decide("web", std::move(admission), {}, "");
+    store.Decide("web", {.admission = std::move(admission)});
   };
   int writes = 0;
   files.SetHook([&writes](std::string_view operation, const std::string&) {

@@ -15,10 +15,8 @@ PodRequests RequestsOfCounted(const AllocationInput& input, const std::string& k
                                  worker->incarnation != entry->incarnation();
   if (entry != nullptr && entry->admitted() && !other_incarnation) return entry->requests;
   const PodDigest* pod = input.known.Pod(key);
-  kube::Pod spec;
-  if (pod == nullptr || pod->record == nullptr || !spec.ParseFromString(pod->record->pod()))
-    return {};  // it counts as a pod; its requests are not known
-  return RequestsOf(spec).value_or(PodRequests());
+  if (pod == nullptr) return {};  // it counts as a pod; its requests are not known
+  return RequestsOf(pod->pod.Parse()).value_or(PodRequests());
 }
 
 }  // namespace

@@ -23,13 +23,6 @@ bool Fits(const AdmissionInput& question, const NodeLoad& load) {
   return !refusal || !LacksResources(*refusal);
 }
 
-StatusOr<PodRequests> RequestsIn(const PodDigest& digest) {
-  kube::Pod pod;
-  if (digest.record == nullptr || !pod.ParseFromString(digest.record->pod()))
-    return InvalidArgument("its record in `desired` cannot be parsed");
-  return RequestsOf(pod);
-}
-
 /// The API server's labels and taints decide about its pods. With offlineStart config-source shows
 /// such a pod only after the server was away for long.
 std::optional<Wait> NodeWait(const PodDigest& pod, const NodeInput& node) {
@@ -124,7 +117,6 @@ std::string TextOf(const Wait& wait) {
     case Cause::kWorkersIncomplete: return "table `workers` is incomplete";
     case Cause::kAdmissionUnreadable: return "its saved admission cannot be read";
     case Cause::kWorkerUnreadable: return "its record in `workers` cannot be parsed";
-    case Cause::kPodUnreadable: return "its record in `desired` cannot be parsed";
     case Cause::kRequestsInvalid: return wait.detail;
     case Cause::kEarlierIncarnation: return "an earlier incarnation of the pod has not finished";
     case Cause::kSourceIncomplete: return fmt::format("source {} is incomplete", wait.detail);
@@ -160,7 +152,7 @@ std::optional<Decision> DecideByRecords(const PodInput& input) {
                        worker->state != WorkerDigest::State::kFinished;
   const bool granted = worker->incarnation == input.pod.incarnation && worker->granted;
   if (!earlier && !granted) return std::nullopt;
-  const auto requests = RequestsIn(input.pod);
+  const auto requests = RequestsOf(input.pod.pod.Parse());
   Decision decision = Undecided({.cause = Cause::kEarlierIncarnation});
   if (requests.ok()) decision.requests = *requests;
   if (earlier) {
@@ -182,9 +174,7 @@ bool NeedsWholeSource(const PodInput& input) {
 
 Decision DecideByNode(const PodInput& input, const NodeInput& node) {
   if (auto wait = NodeWait(input.pod, node)) return Undecided(std::move(*wait));
-  kube::Pod pod;
-  if (!pod.ParseFromString(input.pod.record->pod()))
-    return Undecided({.cause = Cause::kPodUnreadable});
+  const kube::Pod pod = input.pod.pod.Parse();
   const auto requests = RequestsOf(pod);
   if (!requests.ok()) return Undecided({Cause::kRequestsInvalid, ToString(requests.status())});
   if (AsksForAbilities(pod) && !(node.node != nullptr && node.node->abilities.known))

@@ -3,7 +3,7 @@
 /// The decision about one pod: admitted, rejected, or waiting, and for what.
 /// PodAdmitter gathers the input, asks once for each pending pod in a turn, and carries it out.
 /// Threads: pure functions, any.
-/// Errors: none; a record that cannot be parsed makes its pod wait.
+/// Errors: none; requests that cannot be parsed make their pod wait.
 /// Source: docs/safety.md, rules 12 and 13; docs/behaviour/admission.md.
 
 #include <functional>
@@ -34,7 +34,6 @@ struct Wait {
     kWorkersIncomplete,    // the view `workers`
     kAdmissionUnreadable,  // the pod's file
     kWorkerUnreadable,     // the pod's record in `workers`
-    kPodUnreadable,        // the pod's record in `desired`
     kRequestsInvalid,      // detail: the error
     kEarlierIncarnation,
     kSourceIncomplete,  // detail: the source

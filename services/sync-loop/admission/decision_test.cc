@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,7 +38,7 @@ struct DecisionWorld {
     record.set_generation(1);
     record.set_state(v1::DesiredRecord::WANTED);
     record.set_pod(wanted.SerializeAsString());
-    pod = DigestOf(std::make_shared<const v1::DesiredRecord>(record));
+    pod = DigestOf(record);
     node.registered = true;
     node.allocatable = {{"cpu", 1000}, {"pods", 110}};
     allocation.held.Set("old", {.amounts = {{"cpu", 800}}, .ports = {}});

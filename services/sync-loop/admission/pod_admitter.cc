@@ -32,9 +32,7 @@ std::string SignalOf(const std::string& resource) {
 /// The scope of `desired` that has to be complete before the pod is known to be gone. A refused pod
 /// is saved without its source: all scopes.
 std::string SourceOf(const AdmissionStore::Entry& entry) {
-  kube::Pod pod;
-  if (entry.admission.pod().empty() || !pod.ParseFromString(entry.admission.pod()))
-    return std::string(bus::kAll);
+  const kube::Pod pod = entry.pod.Parse();
   const auto& annotations = pod.metadata().annotations();
   const auto source = annotations.find(std::string(kube::kConfigSource));
   return source == annotations.end() ? std::string(bus::kAll) : source->second;
@@ -60,10 +58,10 @@ PodAdmitter::PodAdmitter(const Deps& deps, const SyncLoopConfig& config)
                  .pod_resources = config.pod_resources,
                  .offline_start = config.offline_start}),
       allocated_(AllocationOf()),
-      waits_(deps.loop, deps.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
+      waits_(deps.env.loop, deps.env.clock, [this](const std::string& key) { OnWaitOver(key); }) {}
 
 void PodAdmitter::Start() {
-  started_ = deps_.clock.Now();
+  started_ = deps_.env.clock.Now();
   // From then on static pods are decided without the node's record.
   waits_.Add(std::string(kAllKeys), kNodeWait);
 }
@@ -73,7 +71,7 @@ void PodAdmitter::DecideSoon(const std::string& key) {
   if (turn_posted_ || pending_.empty()) return;
   turn_posted_ = true;
   // Posted, so that all pods of one list are decided together, in their order.
-  deps_.loop.Post([this] {
+  deps_.env.loop.Post([this] {
     turn_posted_ = false;
     DecidePending();
   });
@@ -106,20 +104,18 @@ void PodAdmitter::OnDesired(const std::string& key) {
   if (deps_.known.Pod(key)->state != PodDigest::State::kWanted) DecideAllWaiting();
 }
 
-void PodAdmitter::OnEdited(const std::string& key, const v1::DesiredRecord& before,
-                           const v1::DesiredRecord& after) {
+void PodAdmitter::OnEdited(const std::string& key, const kube::PodBytes& before) {
+  const PodDigest& after = *deps_.known.Pod(key);
   const auto* entry = deps_.store.Find(key);
-  if (entry == nullptr || !entry->admitted() || entry->incarnation() != after.incarnation()) return;
-  kube::Pod was, is;
-  if (!was.ParseFromString(before.pod()) || !is.ParseFromString(after.pod())) return;
-  const std::string lack = LackAfterEdit(was.spec(), is.spec());
+  if (entry == nullptr || !entry->admitted() || entry->incarnation() != after.incarnation) return;
+  const std::string lack = LackAfterEdit(before.Parse().spec(), after.pod.Parse().spec());
   if (lack.empty()) return;
   deps_.events.Record({.warning = true,
                        .reason = "FailedNodeDeclaredFeaturesCheck",
                        .message = lack,
-                       .name_space = after.namespace_(),
-                       .name = after.name(),
-                       .uid = after.uid()});
+                       .name_space = after.name_space,
+                       .name = after.name,
+                       .uid = after.uid});
 }
 
 void PodAdmitter::OnDesiredGone(const std::string& key) {
@@ -221,7 +217,7 @@ bool PodAdmitter::NeedsDecision(const std::string& key, const PodDigest& digest)
 
 bool PodAdmitter::IsSourceKnown(const PodDigest& digest) {
   if (known_sources_.contains(digest.source)) return true;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   const Clock::Time since = sources_.emplace(digest.source, now).first->second;
   if (!deps_.desired.IsComplete(digest.source) && now - since < kSourceWait) {
     waits_.Add(std::string(kAllKeys), kSourceWait - (now - since));
@@ -250,7 +246,7 @@ Decision PodAdmitter::DecideOne(const std::string& key, const PodDigest& digest)
 std::shared_ptr<const v1::PressureRecord> PodAdmitter::Pressure() const {
   auto record = deps_.pressure.Find(bus::kNodeKey);
   const bool known = deps_.pressure.live() && record != nullptr &&
-                     record->observed_at().boot() == deps_.clock.Now().boot;
+                     record->observed_at().boot() == deps_.env.clock.Now().boot;
   return known ? std::move(record) : nullptr;
 }
 
@@ -258,7 +254,7 @@ Decision PodAdmitter::DecideByNodeNow(const std::string& key, const PodInput& in
   const auto pressure = Pressure();
   const auto conditions = ConditionsOf(pressure.get());
   const Allocation& allocation = allocated_.now();
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   return DecideByNode(
       input,
       {.settings = settings_,
@@ -298,7 +294,10 @@ void PodAdmitter::Save(const std::string& key, const PodDigest& digest, const De
   ReportVictims(digest, decision);
   ReportDecision(key, digest, decision);
   if (decision.outcome == Decision::Outcome::kAdmitted) allocated_.Admit(key, decision.requests);
-  deps_.store.Decide(key, MakeAdmission(digest, decision), decision.requests, digest.traceparent);
+  deps_.store.Decide(key, {.admission = MakeAdmission(digest, decision),
+                           .pod = digest.pod,
+                           .requests = decision.requests,
+                           .traceparent = digest.traceparent});
   allocated_.OnChanged(key);
 }
 
@@ -311,14 +310,12 @@ v1::SavedAdmission PodAdmitter::MakeAdmission(const PodDigest& digest,
   record.set_namespace_(digest.name_space);
   record.set_incarnation(digest.incarnation);
   record.set_generation(digest.generation);
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   record.mutable_decided_at()->set_boot(now.boot);
   record.mutable_decided_at()->set_monotonic_ns(now.monotonic.count());
-  record.set_decided_at_wall_ns(ToNanos(deps_.clock.WallNow()));
+  record.set_decided_at_wall_ns(ToNanos(deps_.env.clock.WallNow()));
   record.set_decision(ToProto(decision.outcome));
-  if (decision.outcome == Decision::Outcome::kAdmitted) {
-    admission.set_pod(digest.record->pod());
-  } else {
+  if (decision.outcome != Decision::Outcome::kAdmitted) {
     record.set_reason(decision.refusal.reason);
     record.set_message(decision.refusal.message);
   }
@@ -338,22 +335,23 @@ void PodAdmitter::ReportDecision(const std::string& key, const PodDigest& digest
     const Refusal& refusal = decision.refusal;
     const bool waits = decision.outcome == Decision::Outcome::kWaiting;
     if (!waits) deps_.metrics.rejections.Add({{"reason", ReasonLabel(refusal)}}).Increment();
-    deps_.log.Info(waits ? "pod waits for resources" : "pod rejected",
-                   {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal.reason),
-                    KV("message", refusal.message), KV(kTraceIdField, trace)});
+    deps_.env.log.Info(waits ? "pod waits for resources" : "pod rejected",
+                       {KV("pod", pod), KV("podUID", digest.uid), KV("reason", refusal.reason),
+                        KV("message", refusal.message), KV(kTraceIdField, trace)});
     return;
   }
   const auto* earlier = deps_.store.Find(key);
   if (earlier != nullptr && earlier->incarnation() < digest.incarnation)
     deps_.metrics.restarted_pods.Add({{"static", digest.is_static ? "true" : ""}}).Increment();
-  deps_.log.Info("pod admitted", {KV("pod", pod), KV("podUID", digest.uid),
-                                  KV("incarnation", digest.incarnation), KV(kTraceIdField, trace)});
+  deps_.env.log.Info("pod admitted",
+                     {KV("pod", pod), KV("podUID", digest.uid),
+                      KV("incarnation", digest.incarnation), KV(kTraceIdField, trace)});
 }
 
 void PodAdmitter::ReportVictims(const PodDigest& preemptor, const Decision& decision) {
   for (const ActivePod& victim : decision.victims) {
     deps_.metrics.preemptions.Add({{"preemption_signal", SignalOf(decision.lacking)}}).Increment();
-    deps_.log.Info(
+    deps_.env.log.Info(
         "preempting pod",
         {KV("podUID", victim.key), KV("for", kube::PodKey(preemptor.name_space, preemptor.name)),
          KV("resource", decision.lacking),
@@ -368,7 +366,7 @@ bool PodAdmitter::IsOver(const std::string& key) const {
 }
 
 void PodAdmitter::CheckAllocated() {
-  if (!allocated_.Check()) deps_.log.Error("allocated resources were wrong, recomputed", {});
+  if (!allocated_.Check()) deps_.env.log.Error("allocated resources were wrong, recomputed", {});
 }
 
 void PodAdmitter::ForgetOldAdmissions() {

@@ -21,6 +21,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/sync-loop/admission/admission_store.h"
@@ -48,8 +49,7 @@ inline constexpr Duration kSourceWait = std::chrono::seconds{3};
 class PodAdmitter {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     const bus::View<v1::PressureRecord>& pressure;
@@ -61,7 +61,6 @@ class PodAdmitter {
     std::function<bool(const std::string& key)> may_be_granted;
     daemon::EventRecorder& events;
     SyncLoopMetrics& metrics;
-    const Log& log;
   };
   PodAdmitter(const Deps& deps, const SyncLoopConfig& config);
 
@@ -75,10 +74,9 @@ class PodAdmitter {
   void OnDevices(const v1::WorkerRecord* record);
   /// The pod's record is new or changed.
   void OnDesired(const std::string& key);
-  /// From one generation to a later one. An admitted pod is not decided again; an event reports
-  /// features that it now lacks.
-  void OnEdited(const std::string& key, const v1::DesiredRecord& before,
-                const v1::DesiredRecord& after);
+  /// From the pod `before` to one of a later generation. An admitted pod is not decided again; an
+  /// event reports features that it now lacks.
+  void OnEdited(const std::string& key, const kube::PodBytes& before);
   /// The owner of `desired` removed the pod's record.
   void OnDesiredGone(const std::string& key);
   void OnSaved(const std::string& key);

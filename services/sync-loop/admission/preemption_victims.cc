@@ -46,8 +46,8 @@ std::vector<ActivePod> PreemptionVictims::Candidates(const kube::Pod& critical) 
     const bool active = entry.admitted() && worker != nullptr && worker->granted &&
                         worker->incarnation == entry.incarnation() &&
                         worker->state == WorkerDigest::State::kSyncing;
-    kube::Pod pod;
-    if (!active || !pod.ParseFromString(entry.admission.pod())) continue;
+    if (!active) continue;
+    const kube::Pod pod = entry.pod.Parse();
     const auto requests = RequestsOf(pod);
     const auto qos = kube::QosOf(pod);
     if (!requests.ok() || !qos.ok()) continue;

@@ -419,13 +419,19 @@ TEST(Allocated, ResourcesStayAsAdmittedAndAllElseFollows) {
       "spec: {containers: [{name: a, image: v2, resources: {requests: {cpu: 4}}}, {name: b, "
       "resources: "
       "{requests: {cpu: 2}}}]}");
-  const auto sent = WithAllocated(wanted.SerializeAsString(), admitted.SerializeAsString());
-  ASSERT_TRUE(sent.ok());
-  kube::Pod pod;
-  ASSERT_TRUE(pod.ParseFromString(*sent));
+  const kube::Pod pod =
+      WithAllocated(kube::PodBytes::Of(wanted), kube::PodBytes::Of(admitted)).Parse();
   EXPECT_EQ(pod.spec().containers(0).image(), "v2");
   EXPECT_EQ(RequestsOrDie(pod).amounts.at("cpu"), 3000);
-  EXPECT_FALSE(WithAllocated("\xff", "x").ok());
+}
+
+TEST(Allocated, AmountsThatAreWrittenDifferentlyLeaveThePodAsItIsWanted) {
+  const auto pod = [](const std::string& image, const std::string& cpu) {
+    return kube::PodBytes::Of(PodOf("spec: {containers: [{name: a, image: " + image +
+                                    ", resources: {requests: {cpu: " + cpu + "}}}]}"));
+  };
+  EXPECT_EQ(WithAllocated(pod("v2", "1000m"), pod("v1", "1")), pod("v2", "1000m"));
+  EXPECT_EQ(WithAllocated(pod("v2", "1001m"), pod("v1", "1")), pod("v2", "1"));
 }
 
 TEST(Admission, WhatCannotBeEnforcedIsRefused) {

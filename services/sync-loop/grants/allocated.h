@@ -2,17 +2,15 @@
 
 /// The pod in a grant: the wanted pod with the resources that it was admitted with.
 /// Threads: pure, any.
-/// Errors: INVALID_ARGUMENT when one of the two pods cannot be parsed.
+/// Errors: none.
 /// Source: docs/behaviour/admission.md, "Calls to pod-worker".
 
-#include <string>
-
-#include "libs/base/status.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::sync_loop {
 
-/// Both pods and the result are serialised. A container that was added after admission keeps its
-/// own resources.
-StatusOr<std::string> WithAllocated(const std::string& wanted, const std::string& admitted);
+/// A container that was added after admission keeps its own resources. The bytes of `wanted` where
+/// nothing but the written form of an amount would change: pod-worker then has them already.
+kube::PodBytes WithAllocated(const kube::PodBytes& wanted, const kube::PodBytes& admitted);
 
 }  // namespace splitlet::sync_loop

@@ -69,10 +69,11 @@ Status KillPod(peers::GrantClient& client, const v1::KillPodRequest& request,
 GrantSender::GrantSender(const Deps& deps, uint64_t seed)
     : deps_(deps),
       random_(seed),
-      backoff_(deps.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
-      queue_(deps.loop, deps.clock, [this](const std::string& key) { OnDue(key); }) {}
+      backoff_(deps.env.clock, {.initial = 100ms, .max = 5s, .jitter = 0.5}),
+      queue_(deps.env.loop, deps.env.clock, [this](const std::string& key) { OnDue(key); }),
+      asker_(deps.env.loop, deps.env.strands) {}
 
-void GrantSender::Start() { started_ = deps_.clock.Now(); }
+void GrantSender::Start() { started_ = deps_.env.clock.Now(); }
 
 void GrantSender::Check(const std::string& key) { queue_.Add(key, backoff_.Remaining(key)); }
 
@@ -104,7 +105,7 @@ bool GrantSender::MayBeGranted(const std::string& key) const {
   if (in_flight_.contains(key)) return true;
   const auto sent = sent_.find(key);
   return sent != sent_.end() && sent->second.what.kind == Kind::kCreate && !sent->second.refused &&
-         deps_.clock.Now() - sent->second.at < kEcho;
+         deps_.env.clock.Now() - sent->second.at < kEcho;
 }
 
 NextCall GrantSender::Compare(const std::string& key) const {
@@ -136,7 +137,7 @@ void GrantSender::OnDue(const std::string& key) {
   if (what.kind == Kind::kNone) return;
   const auto sent = sent_.find(key);
   if (sent != sent_.end() && what.kind != Kind::kSync && sent->second.what == what) {
-    const Duration age = deps_.clock.Now() - sent->second.at;
+    const Duration age = deps_.env.clock.Now() - sent->second.at;
     if (age < sent->second.Quiet()) {
       queue_.Add(key, sent->second.Quiet() - age);
       return;
@@ -146,7 +147,7 @@ void GrantSender::OnDue(const std::string& key) {
     if (waiting_keys_.insert(key).second) waiting_.push_back(key);
     return;
   }
-  if (auto call = Build(key, what)) Send(key, std::move(*call));
+  Send(key, Build(key, what));
 }
 
 void GrantSender::FillCallSlots() {
@@ -173,7 +174,7 @@ v1::KillPodRequest GrantSender::BuildKill(const std::string& key, int64_t incarn
   return kill;
 }
 
-std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, const NextCall& what) {
+GrantSender::Call GrantSender::Build(const std::string& key, const NextCall& what) {
   const PodDigest& digest = *deps_.known.Pod(key);
   Call call{.what = what, .traceparent = digest.traceparent};
   if (what.kind == Kind::kKill) {
@@ -189,18 +190,11 @@ std::optional<GrantSender::Call> GrantSender::Build(const std::string& key, cons
   call.update.set_generation(what.generation);
   call.update.set_request_id(NewRequestId(key));
   call.update.set_source(digest.source);
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   call.update.mutable_sent_at()->set_boot(now.boot);
   call.update.mutable_sent_at()->set_monotonic_ns(now.monotonic.count());
   if (what.kind == Kind::kSync) return call;
-  auto pod = WithAllocated(digest.record->pod(), deps_.store.Find(key)->admission.pod());
-  if (!pod.ok()) {
-    deps_.log.Error("cannot build the grant of a pod, will try when it changes",
-                    {KV("podUID", key), KV("err", pod.status()),
-                     KV(kTraceIdField, TraceIdOf(digest.traceparent))});
-    return std::nullopt;
-  }
-  call.update.set_pod(std::move(*pod));
+  call.update.set_pod(WithAllocated(digest.pod, deps_.store.Find(key)->pod).bytes());
   return call;
 }
 
@@ -208,16 +202,16 @@ void GrantSender::Send(const std::string& key, Call call) {
   in_flight_.insert(key);
   deps_.on_sent(key);
   auto shared = std::make_shared<const Call>(std::move(call));
-  deps_.strands.Run(
-      "call/" + key, [this, key, shared, deadline = After(deps_.clock, peers::kGrantTimeout)] {
-        const Status status =
-            shared->what.kind == Kind::kKill
-                ? KillPod(deps_.client, shared->kill, shared->traceparent, deadline)
-                : UpdatePod(deps_.client, shared->update, shared->traceparent, deadline);
-        deps_.loop.Post([this, key, shared, status] {
-          OnAnswered(key, *shared, status);
-          FillCallSlots();
-        });
+  asker_.Ask(
+      "call/" + key,
+      [&client = deps_.client, shared, deadline = After(deps_.env.clock, peers::kGrantTimeout)] {
+        return shared->what.kind == Kind::kKill
+                   ? KillPod(client, shared->kill, shared->traceparent, deadline)
+                   : UpdatePod(client, shared->update, shared->traceparent, deadline);
+      },
+      [this, key, shared](const Status& status) {
+        OnAnswered(key, *shared, status);
+        FillCallSlots();
       });
 }
 
@@ -231,11 +225,11 @@ void GrantSender::OnAnswered(const std::string& key, const Call& call, const Sta
   if (status.ok()) {
     backoff_.Reset(key);
     failures_.erase(key);
-    sent_[key] = {.what = call.what, .at = deps_.clock.Now()};
+    sent_[key] = {.what = call.what, .at = deps_.env.clock.Now()};
   } else {
     wait = OnFailed(key, call, status);
     if (IsRefusedForGood(kind, status))
-      sent_[key] = {.what = call.what, .at = deps_.clock.Now(), .refused = true};
+      sent_[key] = {.what = call.what, .at = deps_.env.clock.Now(), .refused = true};
   }
   if (deps_.known.Pod(key) == nullptr) return ForgetSent(key);
   if (!status.ok() && kind == Kind::kSync && !sync_due_.contains(key))
@@ -251,7 +245,7 @@ Duration GrantSender::OnFailed(const std::string& key, const Call& call, const S
   const bool race = IsRace(status);
   const bool warn = failures.times == (race ? kRacesNotLogged + 1 : 1);
   if (race || warn)
-    deps_.log.At(
+    deps_.env.log.At(
         warn ? LogLevel::kWarn : LogLevel::kDebug, "call to pod-worker failed, will retry",
         {KV("podUID", key), KV("operation", OperationOf(call.what.kind)), KV("err", status),
          KV("retryInMs", wait / 1ms), KV(kTraceIdField, TraceIdOf(call.traceparent))});

@@ -20,13 +20,14 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/peers/pod_worker_client.h"
@@ -47,16 +48,13 @@ inline constexpr Duration kRefusedRetry = std::chrono::seconds{60};
 class GrantSender {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::GrantClient& client;
     const bus::View<v1::WorkerRecord>& workers;
     const KnownPods& known;
     const AdmissionStore& store;
     const PreemptionVictims& victims;
     SyncLoopMetrics& metrics;
-    const Log& log;
     std::function<void(const std::string& key)> on_sent;  // MayBeGranted is true from now on
   };
   /// `seed`: for jitter.
@@ -104,7 +102,7 @@ class GrantSender {
   void FillCallSlots();
   NextCall Compare(const std::string& key) const;
   /// nullopt: the call cannot be built now.
-  std::optional<Call> Build(const std::string& key, const NextCall& what);
+  Call Build(const std::string& key, const NextCall& what);
   v1::KillPodRequest BuildKill(const std::string& key, int64_t incarnation) const;
   void Send(const std::string& key, Call call);
   void OnAnswered(const std::string& key, const Call& call, const Status& status);
@@ -127,6 +125,7 @@ class GrantSender {
   std::map<std::string, std::string> sync_due_;  // key -> trace of the change; may be empty
   exec::Backoff backoff_;
   exec::WorkQueue queue_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop

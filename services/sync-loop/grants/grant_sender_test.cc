@@ -53,7 +53,7 @@ struct CallsRig {
       admission.mutable_record()->set_uid(uid);
       admission.mutable_record()->set_incarnation(1);
       admission.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
-      store.Decide(uid, std::move(admission), {}, "");
+      store.Decide(uid, {.admission = std::move(admission)});
     });
     scheduler.Advance(1s);
   }
@@ -74,27 +74,23 @@ struct CallsRig {
   FakeEvents events;
   Client client;
   KnownPods known;
-  AdmissionStore store{{.clock = clock,
-                        .loop = loop,
-                        .strands = strands,
-                        .files = files,
-                        .table = table,
-                        .log = log},
-                       "/run/admission",
-                       [](auto&) {}};
+  AdmissionStore store{
+      {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .files = files,
+       .table = table},
+      "/run/admission",
+      [](auto&) {}};
   PreemptionVictims victims{known, store, events};
-  GrantSender calls{{.clock = clock,
-                     .loop = loop,
-                     .strands = strands,
-                     .client = client,
-                     .workers = view,
-                     .known = known,
-                     .store = store,
-                     .victims = victims,
-                     .metrics = metrics,
-                     .log = log,
-                     .on_sent = [](const std::string&) {}},
-                    1};
+  GrantSender calls{
+      {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .client = client,
+       .workers = view,
+       .known = known,
+       .store = store,
+       .victims = victims,
+       .metrics = metrics,
+       .on_sent = [](const std::string&) {}},
+      1};
   void Check(const std::string& uid = "web") {
     loop.Post([this, uid] { calls.Check(uid); });
   }

@@ -33,7 +33,7 @@ Status KillUnlessWanted(peers::DesiredOwner& config_source, peers::GrantClient& 
 }  // namespace
 
 OrphanKiller::OrphanKiller(const Deps& deps, OrphanOptions options)
-    : deps_(deps), options_(std::move(options)) {}
+    : deps_(deps), options_(std::move(options)), asker_(deps.env.loop, deps.env.strands) {}
 
 void OrphanKiller::OnTick() {
   FindOrphans();
@@ -65,7 +65,7 @@ void OrphanKiller::FindOrphans() {
     watch_.Reset();
     return;
   }
-  for (const auto& suspect : watch_.Pass(Suspects(), deps_.clock.Now()))
+  for (const auto& suspect : watch_.Pass(Suspects(), deps_.env.clock.Now()))
     if (killing_.size() < peers::kOrphanKillsAtOnce && !killing_.contains(suspect.key))
       Kill(suspect);
 }
@@ -86,11 +86,13 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
     request.set_uid(deps_.known.workers().at(suspect.key).uid);
   }
   killing_.insert(suspect.key);
-  deps_.strands.Run("call/" + suspect.key, [this, suspect, request = std::move(request),
-                                            deadline = After(deps_.clock, peers::kGrantTimeout)] {
-    const Status status = KillUnlessWanted(deps_.config_source, deps_.worker, request, deadline);
-    deps_.loop.Post([this, suspect, status] { OnKilled(suspect, status); });
-  });
+  asker_.Ask(
+      "call/" + suspect.key,
+      [&config_source = deps_.config_source, &worker = deps_.worker, request = std::move(request),
+       deadline = After(deps_.env.clock, peers::kGrantTimeout)] {
+        return KillUnlessWanted(config_source, worker, request, deadline);
+      },
+      [this, suspect](const Status& status) { OnKilled(suspect, status); });
 }
 
 void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& status) {
@@ -98,13 +100,13 @@ void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& s
   watch_.Restart(suspect.key);
   FindOrphans();  // a kill has ended: the next suspect may be killed
   if (!status.ok()) {
-    deps_.log.Warn("killing an orphaned pod failed, will retry",
-                   {KV("podUID", suspect.key), KV("err", status)});
+    deps_.env.log.Warn("killing an orphaned pod failed, will retry",
+                       {KV("podUID", suspect.key), KV("err", status)});
     return;
   }
   if (suspect.incarnation == 0) deps_.metrics.orphans.Increment();
-  deps_.log.Info("killing an orphaned pod",
-                 {KV("podUID", suspect.key), KV("sandboxes", suspect.sandboxes.size())});
+  deps_.env.log.Info("killing an orphaned pod",
+                     {KV("podUID", suspect.key), KV("sandboxes", suspect.sandboxes.size())});
 }
 
 void OrphanKiller::ReportUnmanaged() {
@@ -117,8 +119,8 @@ void OrphanKiller::ReportUnmanaged() {
   for (const auto& key : unmanaged_) {
     if (reported_unmanaged_.contains(key)) continue;
     const RuntimeDigest& pod = deps_.known.runtime().at(key);
-    deps_.log.Warn("ignoring unmanaged pod",
-                   {KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", pod.uid)});
+    deps_.env.log.Warn("ignoring unmanaged pod",
+                       {KV("pod", kube::PodKey(pod.name_space, pod.name)), KV("podUID", pod.uid)});
   }
   reported_unmanaged_ = unmanaged_;
 }

@@ -16,6 +16,8 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/peers/desired_owner.h"
 #include "libs/peers/pod_worker_client.h"
@@ -29,9 +31,7 @@ namespace splitlet::sync_loop {
 class OrphanKiller {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     peers::DesiredOwner& config_source;
     peers::GrantClient& worker;
     const bus::View<v1::DesiredRecord>& desired;
@@ -40,7 +40,6 @@ class OrphanKiller {
     const KnownPods& known;
     const AdmissionStore& store;
     SyncLoopMetrics& metrics;
-    const Log& log;
   };
   OrphanKiller(const Deps& deps, OrphanOptions options);
 
@@ -61,6 +60,7 @@ class OrphanKiller {
   OrphanWatch watch_;
   std::set<std::string> killing_;
   std::set<std::string> unmanaged_, reported_unmanaged_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::sync_loop

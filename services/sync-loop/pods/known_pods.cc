@@ -21,7 +21,7 @@ void KnownPods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
     return;
   }
   PodDigest digest;  // unknown: starts and stops nothing
-  if (change.after != nullptr) digest = DigestOf(change.after);
+  if (change.after != nullptr) digest = DigestOf(*change.after);
   digest.traceparent = change.traceparent;
   // config-source restarted and put the record again, without the trace: the change is the same.
   PodDigest& known = pods_[change.key];

@@ -44,28 +44,34 @@ std::map<std::string, bool> PartsOf(const v1::ObservedPod& pod) {
 
 }  // namespace
 
-PodDigest DigestOf(std::shared_ptr<const v1::DesiredRecord> record) {
+PodDigest DigestOf(const v1::DesiredRecord& record) {
   PodDigest digest;
-  digest.state = StateOf(*record);
-  digest.uid = record->uid();
-  digest.name = record->name();
-  digest.name_space = record->namespace_();
-  digest.source = record->source();
-  digest.is_static = kube::IsStaticSource(record->source());
-  digest.incarnation = record->incarnation();
-  digest.generation = record->generation();
-  digest.order_ms = digest.is_static ? digest.incarnation : record->seen_at_wall_ns() / 1'000'000;
-  kube::Pod pod;
-  if (!pod.ParseFromString(record->pod())) {
+  digest.state = StateOf(record);
+  digest.uid = record.uid();
+  digest.name = record.name();
+  digest.name_space = record.namespace_();
+  digest.source = record.source();
+  digest.is_static = kube::IsStaticSource(record.source());
+  digest.incarnation = record.incarnation();
+  digest.generation = record.generation();
+  digest.order_ms = digest.is_static ? digest.incarnation : record.seen_at_wall_ns() / 1'000'000;
+  auto parsed = kube::PodBytes::CheckAndParse(record.pod());
+  if (!parsed.ok()) {
     digest.state = PodDigest::State::kUnknown;
     return digest;
   }
+  const kube::Pod& pod = *parsed->pod;
   if (!digest.is_static && pod.metadata().has_creation_timestamp())
     digest.order_ms = pod.metadata().creation_timestamp().seconds() * 1000;
   digest.ending = pod.metadata().has_deletion_timestamp();
   digest.terminal = pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
-  digest.record = std::move(record);
+  digest.pod = std::move(parsed->bytes);
   return digest;
+}
+
+bool IsEdited(const PodDigest& before, const PodDigest& after) {
+  return before.state != PodDigest::State::kUnknown && after.state != PodDigest::State::kUnknown &&
+         before.incarnation == after.incarnation && before.generation < after.generation;
 }
 
 WorkerDigest DigestOf(const v1::WorkerRecord& record) {

@@ -2,16 +2,16 @@
 
 /// The fields of other processes' records that sync-loop needs, parsed once per change.
 /// Threads: values.
-/// Errors: a record that cannot be parsed has state kUnknown (docs/safety.md, rule 11).
+/// Errors: a record that cannot be parsed, or has no pod, has state kUnknown.
+/// Source: docs/safety.md, rule 11.
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::v1 {
 class DesiredRecord;
@@ -34,9 +34,11 @@ struct PodDigest {
   bool ending = false;    // has a deletion timestamp
   bool terminal = false;  // Succeeded or Failed in the API
   std::string traceparent;
-  std::shared_ptr<const v1::DesiredRecord> record;
+  kube::PodBytes pod;  // empty if the state is kUnknown
 };
-PodDigest DigestOf(std::shared_ptr<const v1::DesiredRecord> record);
+PodDigest DigestOf(const v1::DesiredRecord& record);
+/// `after` is a later generation of the same incarnation, and both have a pod.
+bool IsEdited(const PodDigest& before, const PodDigest& after);
 
 /// From `workers`.
 struct WorkerDigest {

@@ -9,8 +9,8 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/text.h"
 #include "libs/kube/names.h"
+#include "libs/kube/pod_bytes.h"
 #include "services/config-source/sources/manifest.h"
-#include "services/config-source/sources/pod_bytes.h"
 
 namespace splitlet::config_source {
 namespace {
@@ -75,7 +75,7 @@ StatusOr<SourcePodRef> AcceptApiPod(const kube::Pod& pod, const kube::GatesOff& 
     return InvalidArgument("the pod takes {} bytes, more than {}", size, kMaxPodBytes);
   if (const std::string field = FindNoText(accepted); !field.empty())
     return InvalidArgument("{}: is not UTF-8 without NUL", field);
-  auto bytes = std::make_shared<const std::string>(SerializeStable(accepted));
+  auto bytes = std::make_shared<const std::string>(kube::SerializeStable(accepted));
   return std::make_shared<const SourcePod>(SourcePod{.uid = meta.uid(),
                                                      .name = meta.name(),
                                                      .name_space = meta.namespace_(),

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/kube/pod_types.h"
 #include "services/config-source/sources/api/api_pod.h"
 #include "services/config-source/sources/api/remembered_pods.h"
@@ -23,16 +24,16 @@ ApiSource::ApiSource(Deps deps, Options options)
       deps_(std::move(deps)),
       options_(std::move(options)),
       random_(deps_.seed),
-      node_backoff_(deps_.clock, kNodeBackoff),
-      client_(deps_.clock, *deps_.transport,
+      node_backoff_(deps_.env.clock, kNodeBackoff),
+      client_(deps_.env.clock, *deps_.transport,
               {.content = options_.content,
                .limiter = nullptr,
                .metrics = deps_.metrics,
                .wait = deps_.wait}) {}
 
 ApiSource::~ApiSource() {
-  deps_.loop.CancelTimer(node_timer_);
-  deps_.loop.CancelTimer(offline_timer_);
+  deps_.env.loop.CancelTimer(node_timer_);
+  deps_.env.loop.CancelTimer(offline_timer_);
 }
 
 void ApiSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
@@ -47,19 +48,19 @@ void ApiSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
   deps_.on_watched(false);
   PutSet();
   if (options_.offline_start)
-    offline_timer_ = deps_.loop.RunAfter(kOfflineWait, [this] { OnOfflineTimer(); });
+    offline_timer_ = deps_.env.loop.RunAfter(kOfflineWait, [this] { OnOfflineTimer(); });
   GetNode();
 }
 
 void ApiSource::GetNode() {
   node_timer_ = 0;
-  deps_.strands.Run(kApiStrand,
-                    [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
-                     deadline = After(deps_.clock, kNodeTimeout)] {
-                      k8s::io::api::core::v1::Node node;
-                      const Status status = client_.Get(path, &node, deadline);
-                      deps_.loop.Post([this, status] { OnNode(status); });
-                    });
+  deps_.env.strands.Run(kApiStrand,
+                        [this, path = "/api/v1/nodes/" + apiclient::Escaped(options_.node_name),
+                         deadline = After(deps_.env.clock, kNodeTimeout)] {
+                          k8s::io::api::core::v1::Node node;
+                          const Status status = client_.Get(path, &node, deadline);
+                          deps_.env.loop.Post([this, status] { OnNode(status); });
+                        });
 }
 
 void ApiSource::OnNode(const Status& status) {
@@ -76,20 +77,21 @@ void ApiSource::OnNode(const Status& status) {
   // status registers the node at the same time.
   const bool usual = status.code() == StatusCode::kNotFound;
   if (problem_ != before && !IsAwaited(status))
-    deps_.log.At(usual ? LogLevel::kInfo : LogLevel::kWarn,
-                 "cannot get the Node, will list pods once the API server has it",
-                 {KV("node", options_.node_name), KV("err", problem_)});
-  node_timer_ = deps_.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { GetNode(); });
+    deps_.env.log.At(usual ? LogLevel::kInfo : LogLevel::kWarn,
+                     "cannot get the Node, will list pods once the API server has it",
+                     {KV("node", options_.node_name), KV("err", problem_)});
+  node_timer_ =
+      deps_.env.loop.RunAfter(node_backoff_.Next("node", &random_), [this] { GetNode(); });
 }
 
 void ApiSource::Watch() {
   reflector_ = std::make_unique<apiclient::Reflector>(
-      apiclient::Reflector::Deps{.clock = deps_.clock,
-                                 .loop = deps_.loop,
-                                 .strands = deps_.strands,
+      apiclient::Reflector::Deps{.clock = deps_.env.clock,
+                                 .loop = deps_.env.loop,
+                                 .strands = deps_.env.strands,
                                  .transport = *deps_.transport,
                                  .random = random_,
-                                 .log = deps_.log,
+                                 .log = deps_.env.log,
                                  .metrics = deps_.metrics},
       apiclient::Reflector::Options{.path = "/api/v1/pods",
                                     .field_selector = "spec.nodeName=" + options_.node_name,
@@ -110,7 +112,7 @@ void ApiSource::Watch() {
 }
 
 void ApiSource::OnList(const std::vector<apiclient::Reflector::Object>& objects) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const Entries before = std::exchange(pods_, {});
   unusable_.clear();
   for (const auto& object : objects) Accept(static_cast<const kube::Pod&>(*object), before);
@@ -120,7 +122,7 @@ void ApiSource::OnList(const std::vector<apiclient::Reflector::Object>& objects)
 }
 
 void ApiSource::OnEvent(apiclient::Reflector::Event event, const kube::Pod& pod) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const std::string key = kube::PodKey(pod);
   switch (event) {
     case apiclient::Reflector::Event::kAdded:
@@ -141,15 +143,15 @@ void ApiSource::Accept(const kube::Pod& pod, const Entries& before) {
   auto accepted = AcceptApiPod(pod, options_.gates_off, dropped);
   if (accepted.ok()) {
     if (!dropped.empty() && !before.contains(key))
-      deps_.log.Warn("dropping fields of a pod whose feature gates are off",
-                     {KV("pod", key), KV("podUID", pod.metadata().uid()),
-                      KV("fields", fmt::format("{}", fmt::join(dropped, "; ")))});
+      deps_.env.log.Warn("dropping fields of a pod whose feature gates are off",
+                         {KV("pod", key), KV("podUID", pod.metadata().uid()),
+                          KV("fields", fmt::format("{}", fmt::join(dropped, "; ")))});
     unusable_.erase(key);
     pods_[key] = {.pod = *std::move(accepted), .problem = {}, .problem_since = {}};
     return;
   }
   const std::string problem = Message(accepted.status());
-  const WallTime now = deps_.clock.WallNow();
+  const WallTime now = deps_.env.clock.WallNow();
   const auto at = before.find(key);
   if (at == before.end() || at->second.pod->uid != pod.metadata().uid()) {
     pods_.erase(key);
@@ -172,7 +174,7 @@ void ApiSource::OnSync(const Status& status) {
 void ApiSource::SetProblem(std::string problem) {
   if (problem == problem_) return;
   problem_ = std::move(problem);
-  problem_since_ = deps_.clock.WallNow();
+  problem_since_ = deps_.env.clock.WallNow();
   PutSetSoon();
 }
 
@@ -180,41 +182,40 @@ void ApiSource::RecordReach(const Status& status) {
   if (!apiclient::IsOutOfReach(status)) {
     away_since_.reset();
   } else if (!away_since_) {
-    away_since_ = deps_.clock.Now();
+    away_since_ = deps_.env.clock.Now();
   }
 }
 
 void ApiSource::OnOfflineTimer() {
   offline_timer_ = 0;
   if (listed_) return;
-  const Duration away = away_since_ ? deps_.clock.Now() - *away_since_ : Duration{0};
+  const Duration away = away_since_ ? deps_.env.clock.Now() - *away_since_ : Duration{0};
   if (away >= kOfflineWait) return StartOffline();
-  offline_timer_ = deps_.loop.RunAfter(kOfflineWait - away, [this] { OnOfflineTimer(); });
+  offline_timer_ = deps_.env.loop.RunAfter(kOfflineWait - away, [this] { OnOfflineTimer(); });
 }
 
 void ApiSource::StartOffline() {
   size_t started = 0;
   for (auto& [key, entry] : pods_) {
     if (!entry.unconfirmed) continue;
-    kube::Pod pod;
-    const std::string why = pod.ParseFromString(*entry.pod->bytes)
-                                ? WhyNotOffline(pod)
-                                : std::string("its saved record cannot be parsed");
+    const auto pod = kube::ParsePod(*entry.pod->bytes);
+    const std::string why =
+        pod.ok() ? WhyNotOffline(*pod) : std::string("its saved record cannot be parsed");
     if (why.empty()) {
       entry.unconfirmed = false;
       ++started;
       continue;
     }
-    deps_.log.Warn("a saved pod waits for the API server",
-                   {KV("pod", key), KV("podUID", entry.pod->uid), KV("reason", why)});
+    deps_.env.log.Warn("a saved pod waits for the API server",
+                       {KV("pod", key), KV("podUID", entry.pod->uid), KV("reason", why)});
   }
-  deps_.log.Warn("starting saved pods without the API server", {KV("pods", started)});
+  deps_.env.log.Warn("starting saved pods without the API server", {KV("pods", started)});
   PutSetSoon();
 }
 
 void ApiSource::PutSetSoon() {
   if (std::exchange(set_posted_, true)) return;
-  deps_.loop.Post([this] { PutSet(); });
+  deps_.env.loop.Post([this] { PutSet(); });
 }
 
 std::string ApiSource::WhyIncomplete() const {

@@ -23,6 +23,7 @@
 #include "libs/apiclient/reflector.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/kube/gated_fields.h"
@@ -34,15 +35,12 @@ namespace splitlet::config_source {
 class ApiSource final : public Source {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::unique_ptr<apiclient::Transport> transport;    // for this source alone
     std::shared_ptr<apiclient::ClientMetrics> metrics;  // null: none
-    Log log;
-    std::function<void(bool)> on_watched;  // whether the watch is open
-    uint64_t seed = 1;                     // of jitter
-    apiclient::WaitUntil wait = nullptr;   // waits of strands; not set: on the real clock
+    std::function<void(bool)> on_watched;               // whether the watch is open
+    uint64_t seed = 1;                                  // of jitter
+    apiclient::WaitUntil wait = nullptr;  // waits of strands; not set: on the real clock
   };
   struct Options {
     std::string node_name;

@@ -28,12 +28,12 @@ FileSource::FileSource(Deps deps, Options options)
       reader_(std::make_shared<ManifestReader>(deps_.files, options_.path, options_.node_name,
                                                deps_.decode)),
       catalog_(options_.period),
-      hints_(deps_.clock, kHints),
-      watching_(deps_.clock, kWatching) {}
+      hints_(deps_.env.clock, kHints),
+      watching_(deps_.env.clock, kWatching) {}
 
 FileSource::~FileSource() {
-  deps_.loop.CancelTimer(timer_);
-  deps_.loop.CancelTimer(watch_timer_);
+  deps_.env.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(watch_timer_);
 }
 
 void FileSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
@@ -46,12 +46,12 @@ void FileSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
 /// On the strand of the inspections: the file system may hang, and the first inspection has to
 /// follow the watch to see the changes before it.
 void FileSource::Watch() {
-  deps_.strands.Run(kStrand, [this] {
+  deps_.env.strands.Run(kStrand, [this] {
     const Status watched = deps_.watcher->Start(
         options_.path,
-        {[this](const fs::Hint& hint) { deps_.loop.Post([this, hint] { OnHint(hint); }); },
-         [this](const Status& why) { deps_.loop.Post([this, why] { OnWatchLost(why); }); }});
-    deps_.loop.Post([this, watched] { OnWatched(watched); });
+        {[this](const fs::Hint& hint) { deps_.env.loop.Post([this, hint] { OnHint(hint); }); },
+         [this](const Status& why) { deps_.env.loop.Post([this, why] { OnWatchLost(why); }); }});
+    deps_.env.loop.Post([this, watched] { OnWatched(watched); });
   });
 }
 
@@ -59,7 +59,7 @@ void FileSource::OnWatched(const Status& watched) {
   if (!watched.ok()) return OnWatchLost(watched);
   deps_.on_watched(true);
   if (std::exchange(unwatched_, {}).empty()) return;
-  deps_.log.Info("manifests are watched again", {KV("path", options_.path)});
+  deps_.env.log.Info("manifests are watched again", {KV("path", options_.path)});
   OnHint(fs::Hint::Anything());  // changes during the gap
 }
 
@@ -67,11 +67,11 @@ void FileSource::OnWatched(const Status& watched) {
 void FileSource::OnWatchLost(const Status& why) {
   const std::string before = std::exchange(unwatched_, ToString(why));
   if (unwatched_ != before)
-    deps_.log.Warn("cannot watch manifests, only the periodic read finds changes",
-                   {KV("path", options_.path), KV("err", why)});
+    deps_.env.log.Warn("cannot watch manifests, only the periodic read finds changes",
+                       {KV("path", options_.path), KV("err", why)});
   deps_.on_watched(false);
-  deps_.loop.CancelTimer(watch_timer_);
-  watch_timer_ = deps_.loop.RunAfter(watching_.Next(kWatchKey), [this] {
+  deps_.env.loop.CancelTimer(watch_timer_);
+  watch_timer_ = deps_.env.loop.RunAfter(watching_.Next(kWatchKey), [this] {
     watch_timer_ = 0;
     Watch();
   });
@@ -86,12 +86,12 @@ void FileSource::OnHint(const fs::Hint& hint) {
 }
 
 void FileSource::Arm() {
-  deps_.loop.CancelTimer(std::exchange(timer_, 0));
-  const Clock::Time now = deps_.clock.Now();
+  deps_.env.loop.CancelTimer(std::exchange(timer_, 0));
+  const Clock::Time now = deps_.env.clock.Now();
   Duration wait = std::min(catalog_.NextInspection(now), std::max(Duration{0}, resync_at_ - now));
   if (!hinted_.empty()) wait = std::min(wait, hints_.Remaining(kHintKey));
   if (wait == Duration{0}) return StartInspection();
-  timer_ = deps_.loop.RunAfter(wait, [this] {
+  timer_ = deps_.env.loop.RunAfter(wait, [this] {
     timer_ = 0;
     StartInspection();
   });
@@ -99,11 +99,11 @@ void FileSource::Arm() {
 
 void FileSource::StartInspection() {
   using Which = ManifestReader::Which;
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   const fs::Hint hint = std::exchange(hinted_, {});
   if (!hint.empty()) hints_.Next(kHintKey);
-  deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(kInspectionLimit, [this] { OnStuck(); });
+  deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(kInspectionLimit, [this] { OnStuck(); });
   reading_ = true;
   if (now >= resync_at_ || !catalog_.IsListed()) return InspectAll(Which::kAll);
   auto paths = PathsToInspect(hint, now);
@@ -121,10 +121,10 @@ std::vector<std::string> FileSource::PathsToInspect(const fs::Hint& hint, Clock:
 }
 
 void FileSource::Inspect(std::vector<std::string> paths) {
-  deps_.strands.Run(kStrand, [this, reader = reader_, paths = std::move(paths), at = Now()] {
+  deps_.env.strands.Run(kStrand, [this, reader = reader_, paths = std::move(paths), at = Now()] {
     std::vector<Inspection> inspections;
     for (const auto& path : paths) inspections.push_back(reader->Inspect(path, at.wall));
-    deps_.loop.Post([this, inspections = std::move(inspections), at] {
+    deps_.env.loop.Post([this, inspections = std::move(inspections), at] {
       OnInspections(inspections);
       OnInspectionDone(at.now);
     });
@@ -141,20 +141,21 @@ void FileSource::OnInspections(const std::vector<Inspection>& inspections) {
 }
 
 void FileSource::InspectAll(ManifestReader::Which which) {
-  deps_.strands.Run(kStrand, [this, reader = reader_, which, at = Now()] {
+  deps_.env.strands.Run(kStrand, [this, reader = reader_, which, at = Now()] {
     Listing listing = reader->List();
     reader->Collect(listing);
     const std::vector<std::string> paths = listing.paths;
-    deps_.loop.Post([this, l = std::move(listing)] { OnListing(l); });
+    deps_.env.loop.Post([this, l = std::move(listing)] { OnListing(l); });
     std::vector<ReadFile> batch;
     for (const auto& path : paths) {
       if (auto read = reader->Read(path, which, at.wall)) batch.push_back(*std::move(read));
       if (batch.size() < kBatch) continue;
-      deps_.loop.Post([this, b = std::exchange(batch, {})] { OnRead(b); });
+      deps_.env.loop.Post([this, b = std::exchange(batch, {})] { OnRead(b); });
     }
-    deps_.loop.Post([this, b = std::move(batch), at, which] {
+    deps_.env.loop.Post([this, b = std::move(batch), at, which] {
       OnRead(b);
-      if (which == ManifestReader::Which::kAll) resync_at_ = deps_.clock.Now() + options_.period;
+      if (which == ManifestReader::Which::kAll)
+        resync_at_ = deps_.env.clock.Now() + options_.period;
       OnInspectionDone(at.now);
     });
   });
@@ -163,18 +164,18 @@ void FileSource::InspectAll(ManifestReader::Which which) {
 void FileSource::OnListing(const Listing& listing) {
   for (const auto& path : listing.skipped) {
     if (std::ranges::count(skipped_, path) == 0)
-      deps_.log.Info("not a manifest, skipped", {KV("path", path)});
+      deps_.env.log.Info("not a manifest, skipped", {KV("path", path)});
   }
   skipped_ = listing.skipped;
   links_ = listing.links;
   const bool unreadable = listing.outcome == Listing::Outcome::kUnreadable;
   const std::string before = std::exchange(unlisted_, unreadable ? ToString(listing.status) : "");
   if (unreadable && unlisted_ != before)
-    deps_.log.Warn("cannot list manifests, their pods are kept",
-                   {KV("path", options_.path), KV("err", listing.status)});
+    deps_.env.log.Warn("cannot list manifests, their pods are kept",
+                       {KV("path", options_.path), KV("err", listing.status)});
   if (!unreadable && !before.empty())
-    deps_.log.Info("manifests can be listed again", {KV("path", options_.path)});
-  catalog_.OnListing(listing, deps_.clock.Now());
+    deps_.env.log.Info("manifests can be listed again", {KV("path", options_.path)});
+  catalog_.OnListing(listing, deps_.env.clock.Now());
 }
 
 void FileSource::OnRead(const std::vector<ReadFile>& batch) {
@@ -188,15 +189,15 @@ void FileSource::OnStuck() {
   stuck.status =
       DeadlineExceeded("{}: no answer for {} s", options_.path,
                        std::chrono::duration_cast<std::chrono::seconds>(kInspectionLimit).count());
-  deps_.log.Warn("reading manifests hangs, their pods are kept",
-                 {KV("path", options_.path), KV("err", stuck.status)});
-  catalog_.OnListing(stuck, deps_.clock.Now());
+  deps_.env.log.Warn("reading manifests hangs, their pods are kept",
+                     {KV("path", options_.path), KV("err", stuck.status)});
+  catalog_.OnListing(stuck, deps_.env.clock.Now());
   PutSet();
 }
 
 void FileSource::OnInspectionDone(Clock::Time started) {
   reading_ = false;
-  deps_.on_read_time(deps_.clock.Now() - started);
+  deps_.on_read_time(deps_.env.clock.Now() - started);
   Arm();
 }
 
@@ -204,7 +205,7 @@ void FileSource::PutSet() {
   if (reported_version_ == catalog_.version()) return;
   reported_version_ = catalog_.version();
   const SourceSet set = catalog_.Set();
-  problems_.Report(deps_.log, name_, set.problems,
+  problems_.Report(deps_.env.log, name_, set.problems,
                    [this](const std::string& path) { return catalog_.IsThere(path); });
   on_set_(set);
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/fs/file_watcher.h"
@@ -34,13 +35,10 @@ inline constexpr Duration kInspectionLimit = std::chrono::seconds{30};
 class FileSource final : public Source {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     std::unique_ptr<fs::FileWatcher> watcher;
     ManifestReader::Decode decode;
-    Log log;
     std::function<void(Duration)> on_read_time;  // of one inspection
     std::function<void(bool)> on_watched;        // whether changes are noticed immediately
   };
@@ -73,7 +71,7 @@ class FileSource final : public Source {
   void OnInspectionDone(Clock::Time started);
   void OnStuck();
   void PutSet();
-  SeenAt Now() const { return {deps_.clock.Now(), deps_.clock.WallNow()}; }
+  SeenAt Now() const { return {deps_.env.clock.Now(), deps_.env.clock.WallNow()}; }
   /// Sets the timer of the next inspection.
   void Arm();
 

@@ -204,17 +204,17 @@ TEST(FileSource, TheLoopNeverAsksTheFileSystemForAWatch) {
   exec::FakeStrands strands(loop);
   fs::FakeFileSystem files(clock);
   FakeLogSink sink;
+  const Log log{sink};
+  prometheus::Registry registry;
   int on_loop = 0, elsewhere = 0;
-  FileSource source({.clock = clock,
-                     .loop = loop,
-                     .strands = strands,
-                     .files = files,
-                     .watcher = std::make_unique<NotingWatcher>(loop, on_loop, elsewhere),
-                     .decode = nullptr,
-                     .log = Log(sink),
-                     .on_read_time = [](Duration) {},
-                     .on_watched = [](bool) {}},
-                    {.path = "/m", .node_name = "node-1", .period = 20s});
+  FileSource source(
+      {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+       .files = files,
+       .watcher = std::make_unique<NotingWatcher>(loop, on_loop, elsewhere),
+       .decode = nullptr,
+       .on_read_time = [](Duration) {},
+       .on_watched = [](bool) {}},
+      {.path = "/m", .node_name = "node-1", .period = 20s});
   source.Start({}, [](const SourceSet&) {});
   loop.Advance(30s);
   EXPECT_EQ(elsewhere, 2) << "at the start, and after it was lost";

@@ -45,7 +45,7 @@ HttpSource::HttpSource(Deps deps, Options options)
       options_(std::move(options)),
       place_(WithoutSecrets(options_.url)) {}
 
-HttpSource::~HttpSource() { deps_.loop.CancelTimer(timer_); }
+HttpSource::~HttpSource() { deps_.env.loop.CancelTimer(timer_); }
 
 void HttpSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
   on_set_ = std::move(on_set);
@@ -55,9 +55,9 @@ void HttpSource::Start(std::vector<SourcePodRef> saved, OnSet on_set) {
 
 void HttpSource::Poll() {
   timer_ = 0;
-  deps_.strands.Run(kHttpStrand, [this, last = body_, started = deps_.clock.Now()] {
+  deps_.env.strands.Run(kHttpStrand, [this, last = body_, started = deps_.env.clock.Now()] {
     const HttpRequest request{options_.url, options_.headers, kMaxConfigBytes};
-    const auto reply = Fetch(*deps_.fetcher, request, After(deps_.clock, kHttpTimeout));
+    const auto reply = Fetch(*deps_.fetcher, request, After(deps_.env.clock, kHttpTimeout));
     PollResult result = InterpretReply(reply, last,
                                        {.source = std::string(kube::kHttpSource),
                                         .node_name = options_.node_name,
@@ -65,8 +65,8 @@ void HttpSource::Poll() {
                                         .identity = options_.url,
                                         .has_objects = options_.has_objects,
                                         .gates_off = options_.gates_off});
-    deps_.loop.Post([this, r = std::move(result), started] {
-      deps_.on_read_time(deps_.clock.Now() - started);
+    deps_.env.loop.Post([this, r = std::move(result), started] {
+      deps_.on_read_time(deps_.env.clock.Now() - started);
       OnPolled(r);
     });
   });
@@ -89,14 +89,14 @@ void HttpSource::OnPolled(const PollResult& result) {
     }
     PutSet(true, {}, warnings_);
   }
-  timer_ = deps_.loop.RunAfter(options_.period, [this] { Poll(); });
+  timer_ = deps_.env.loop.RunAfter(options_.period, [this] { Poll(); });
 }
 
 /// A server that is starting, or whose disk is full, may answer like this too.
 void HttpSource::OnEmpty() {
   const std::string reason = fmt::format("zero-length data received from {}", place_);
   OnFailure(reason);
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   if (!empty_since_) empty_since_ = now;
   if (!pods_.empty() && now - empty_since_ < kPathMissingGap)
     return PutSet(false, reason + "; its pods are kept for now", {});
@@ -108,24 +108,25 @@ void HttpSource::OnFailure(const std::string& reason) {
   ++failures_;
   const std::vector<LogField> fields = {KV("url", place_), KV("err", reason)};
   if (failures_ <= kLoggedFailures) {
-    deps_.log.Warn("cannot read pods from the URL", fields);
+    deps_.env.log.Warn("cannot read pods from the URL", fields);
   } else if (failures_ == kLoggedFailures + 1) {
-    deps_.log.Warn("cannot read pods from the URL, further failures are logged at debug level",
-                   fields);
+    deps_.env.log.Warn("cannot read pods from the URL, further failures are logged at debug level",
+                       fields);
   } else {
-    deps_.log.Debug("cannot read pods from the URL", fields);
+    deps_.env.log.Debug("cannot read pods from the URL", fields);
   }
 }
 
 void HttpSource::OnSuccess() {
   if (failures_ > 0)
-    deps_.log.Info("pods read from the URL again", {KV("url", place_), KV("failures", failures_)});
+    deps_.env.log.Info("pods read from the URL again",
+                       {KV("url", place_), KV("failures", failures_)});
   failures_ = 0;
 }
 
 void HttpSource::PutSet(bool complete, const std::string& problem,
                         std::vector<std::string> warnings) {
-  if (problem != problem_) problem_since_ = deps_.clock.WallNow();
+  if (problem != problem_) problem_since_ = deps_.env.clock.WallNow();
   problem_ = problem;
   SourceSet set;
   set.complete = complete;

@@ -19,6 +19,7 @@
 
 #include "libs/base/log.h"
 #include "libs/base/url_secrets.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/config-source/sources/http/http_fetcher.h"
 #include "services/config-source/sources/manifest.h"
@@ -43,11 +44,8 @@ PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& l
 class HttpSource final : public Source {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::unique_ptr<HttpFetcher> fetcher;
-    Log log;
     std::function<void(Duration)> on_read_time;  // of one poll
   };
   struct Options {

@@ -8,9 +8,10 @@
 namespace splitlet::gc {
 
 void ContainerGc::Collect(RemovalOrder order, Finish finish) {
-  deps_.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
-    auto inventory = ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.clock, config_);
-    deps_.loop.Post([this, order, finish, inventory = std::move(inventory)] {
+  deps_.env.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
+    auto inventory =
+        ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.env.clock, config_);
+    deps_.env.loop.Post([this, order, finish, inventory = std::move(inventory)] {
       OnInventory(inventory, order, finish);
     });
   });
@@ -45,11 +46,11 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
 /// missing in the listing.
 void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder order,
                               const Finish& finish) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (!inventory.ok()) {
     Report report;
     report.dry_run = order.dry_run;
-    report.at = deps_.clock.WallNow();
+    report.at = deps_.env.clock.WallNow();
     report.error = ToString(inventory.status());
     deps_.node_events.Warn("ContainerGCFailed", report.error);
     runtime_problem_ = report.error;
@@ -66,23 +67,23 @@ void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder
       [this, order](const std::string& uid, const PodTraces& traces) {
         return ScopeOfPod(uid, traces, order.short_of_disk);
       },
-      config_, deps_.clock.WallNow());
+      config_, deps_.env.clock.WallNow());
   if (!order.dry_run) unknown_ = plan.unknown;
   for (const auto& problem : listed.problems) plan.kept.push_back(problem);
   deps_.metrics.unmanaged_pods.Set(static_cast<double>(plan.unmanaged_pods));
-  const Clock::Time began = deps_.clock.Now();
-  deps_.strands.Run(std::string(kRoundStrand),
-                    [this, dry_run = order.dry_run, finish, began, plan = std::move(plan),
-                     listed = std::move(listed)] {
-                      Remover remover(deps_.remover, config_);
-                      Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
-                      deps_.loop.Post([this, finish, began, report = std::move(report)] {
-                        deps_.metrics.ObserveRound("removal", deps_.clock.Now() - began);
-                        CountOrphans(report);
-                        OnRemoved(report);
-                        finish(report);
-                      });
-                    });
+  const Clock::Time began = deps_.env.clock.Now();
+  deps_.env.strands.Run(
+      std::string(kRoundStrand), [this, dry_run = order.dry_run, finish, began,
+                                  plan = std::move(plan), listed = std::move(listed)] {
+        Remover remover(deps_.remover, config_);
+        Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
+        deps_.env.loop.Post([this, finish, began, report = std::move(report)] {
+          deps_.metrics.ObserveRound("removal", deps_.env.clock.Now() - began);
+          CountOrphans(report);
+          OnRemoved(report);
+          finish(report);
+        });
+      });
 }
 
 void ContainerGc::CountOrphans(const Report& report) {
@@ -101,11 +102,11 @@ void ContainerGc::OnRemoved(const Report& report) {
   if (report.dry_run) return;
   deps_.removal_log.Record(report);
   if (!report.error.empty() && report.error != last_.error)
-    deps_.log.Warn("container garbage collection ended early; the next round tries again",
-                   {KV("err", report.error)});
+    deps_.env.log.Warn("container garbage collection ended early; the next round tries again",
+                       {KV("err", report.error)});
   for (const auto& line : report.kept) {
     if (std::ranges::find(last_.kept, line) == last_.kept.end())
-      deps_.log.Info("skipping removal", {KV("reason", line)});
+      deps_.env.log.Info("skipping removal", {KV("reason", line)});
   }
   last_ = report;
 }

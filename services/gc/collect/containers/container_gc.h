@@ -20,6 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/desired_owner.h"
@@ -45,16 +46,13 @@ class ContainerGc {
  public:
   using Finish = std::function<void(const Report&)>;
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     RemoverDeps remover;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     NodeEvents& node_events;
     RemovalLog& removal_log;
     GcMetrics& metrics;
-    const Log& log;
   };
   ContainerGc(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
 

@@ -172,11 +172,6 @@ std::string AsideOfTree(const std::string& tree) {
   return fmt::format("{}/{}{}", fs::ParentOf(tree), kAsidePrefix, fs::NameOf(tree));
 }
 
-std::string ValueOf(const cri::StringMap& map, std::string_view key) {
-  const auto it = map.find(std::string(key));
-  return it == map.end() ? std::string() : it->second;
-}
-
 std::string UidOfLogDirectory(const std::string& name) {
   const size_t last = name.rfind('_');
   return last == std::string::npos ? name : name.substr(last + 1);

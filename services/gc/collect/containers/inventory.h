@@ -77,8 +77,6 @@ std::string AsideOfTree(const std::string& tree);
 StatusOr<Inventory> ReadInventory(fs::FileSystem& files, cri::Reader& reader, const Clock& clock,
                                   const GcConfig& config);
 
-/// The value of a label or an annotation; empty: there is none.
-std::string ValueOf(const cri::StringMap& map, std::string_view key);
 /// The UID in the name of a log directory: what follows the last '_', or all of it.
 std::string UidOfLogDirectory(const std::string& name);
 /// The container id in the name of a link; empty when there is none of at least 6 characters.

@@ -5,13 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "libs/cri/labels.h"
 #include "libs/kube/pod_types.h"
 
 namespace splitlet::gc {
 namespace {
 
 std::string UidOf(const cri::Container& container) {
-  return ValueOf(container.labels, kube::kPodUidLabel);
+  return cri::LabelOf(container.labels, kube::kPodUidLabel);
 }
 
 const char* ReasonOf(RemovalScope scope) {
@@ -34,9 +35,10 @@ class Planner {
       traces_[dir.uid] = {.ours = true, .source = dir.source};
     for (const auto& sandbox : inventory.sandboxes) {
       PodTraces& pod = traces_[sandbox.pod_uid];
-      if (ValueOf(sandbox.annotations, kube::kNodeAnnotation).starts_with(config.state_id + "/"))
+      if (cri::LabelOf(sandbox.annotations, kube::kNodeAnnotation)
+              .starts_with(config.state_id + "/"))
         pod.ours = true;
-      if (pod.source.empty()) pod.source = ValueOf(sandbox.annotations, kube::kConfigSource);
+      if (pod.source.empty()) pod.source = cri::LabelOf(sandbox.annotations, kube::kConfigSource);
     }
   }
 

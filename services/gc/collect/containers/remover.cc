@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/cri/labels.h"
 #include "libs/fs/path.h"
 #include "libs/kube/pod_types.h"
 
@@ -38,7 +39,7 @@ std::vector<std::string> Names(const std::vector<Removal>& removals,
 /// The grace period of the pod, from the annotations of the container.
 int64_t GraceOf(const cri::Container& container) {
   for (const auto key : {kube::kPodDeletionGracePeriod, kube::kPodTerminationGracePeriod}) {
-    const std::string text = ValueOf(container.annotations, key);
+    const std::string text = cri::LabelOf(container.annotations, key);
     int64_t seconds = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (!text.empty() && read.ec == std::errc() && read.ptr == text.data() + text.size())
@@ -228,9 +229,9 @@ Status Remover::StopUnknown(const cri::Container& container) {
         "too little of the hold is left for the grace period; the next round stops the container");
   deps_.events.Record({.reason = "Killing",
                        .message = "Container is in unknown state, try killing it before removal",
-                       .name_space = ValueOf(container.labels, kube::kPodNamespaceLabel),
-                       .name = ValueOf(container.labels, kube::kPodNameLabel),
-                       .uid = ValueOf(container.labels, kube::kPodUidLabel),
+                       .name_space = cri::LabelOf(container.labels, kube::kPodNamespaceLabel),
+                       .name = cri::LabelOf(container.labels, kube::kPodNameLabel),
+                       .uid = cri::LabelOf(container.labels, kube::kPodUidLabel),
                        .container = container.name});
   const int64_t grace = std::min<int64_t>(GraceOf(container), left.count());
   return deps_.stop_container(container.id, grace, CallDeadline());
@@ -368,7 +369,9 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  return Annotate(Empty({aside, tree_aside}), "empty");
+  RETURN_IF_ERROR(Empty({aside, tree_aside}), "empty");
+  FAIL_POINT("gc.remove-directory.after");
+  return OkStatus();
 }
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {

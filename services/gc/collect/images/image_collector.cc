@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/image_name.h"
+#include "libs/kube/pod_bytes.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -25,9 +26,9 @@ void ImageCollector::Collect(ImageOrder order, Finish finish) {
   if (!order.all_unused && config_.image_high_percent == 100 &&
       config_.image_max_age == Duration{0})
     return finish({});
-  deps_.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
+  deps_.env.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
     auto listing = ListImages(deps_.images, config_);
-    deps_.loop.Post(
+    deps_.env.loop.Post(
         [this, order, finish, listing = std::move(listing)] { OnListed(listing, order, finish); });
   });
 }
@@ -42,15 +43,13 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
   bool readable = true;
   deps_.desired.ForEach(
       [&](const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record) {
-        k8s::io::api::core::v1::Pod pod;
         // The static pod of a mirror pod names the images that run.
         if (record != nullptr && record->state() == v1::DesiredRecord::MIRROR) return;
         if (record != nullptr && IsOver(key, *record)) return;
-        if (record == nullptr || !pod.ParseFromString(record->pod())) {
-          readable = false;
-          return;
-        }
-        for (const auto& image : kube::ImagesOf(pod.spec()))
+        const auto pod = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+        readable = readable && pod.ok();
+        if (!pod.ok()) return;
+        for (const auto& image : kube::ImagesOf(pod->spec()))
           names.insert(kube::NormalImageName(image));
       });
   return readable;
@@ -58,7 +57,7 @@ bool ImageCollector::AddWantedImages(std::set<std::string>& names) const {
 
 void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder order,
                               const Finish& finish) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   Report report;
   report.dry_run = order.dry_run;
   report.at = deps_.images.clock.WallNow();
@@ -85,8 +84,8 @@ void ImageCollector::OnListed(const StatusOr<ImageListing>& listing, ImageOrder 
   const std::string stay = WhyImagesStay(found, readable);
   // After a start the desired pods arrive within moments, which is no reason for a warning.
   if (std::exchange(problem_, stay) != stay && !stay.empty())
-    deps_.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn, "skipping image garbage collection",
-                 {KV("reason", stay)});
+    deps_.env.log.At(readable ? LogLevel::kInfo : LogLevel::kWarn,
+                     "skipping image garbage collection", {KV("reason", stay)});
   if (!stay.empty()) {
     report.kept.push_back("images: " + stay);
     return end();
@@ -121,7 +120,7 @@ std::string ImageCollector::WhyImagesStay(const ImageListing& listing, bool read
 
 /// Reads the views before each removal: a pod may have come since the last one.
 void ImageCollector::Next(const std::shared_ptr<Run>& run) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   std::set<std::string> wanted;
   const bool known = AddWantedImages(wanted) && deps_.desired.live();
   while (auto image = run->round.Next()) {
@@ -137,9 +136,9 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
       run->round.Record(*image, OkStatus());
       continue;
     }
-    deps_.strands.Run(std::string(kRoundStrand), [this, run, image = *std::move(image)] {
+    deps_.env.strands.Run(std::string(kRoundStrand), [this, run, image = *std::move(image)] {
       const auto removed = RemoveImage(deps_.images, image, config_);
-      deps_.loop.Post([this, run, image, removed] {
+      deps_.env.loop.Post([this, run, image, removed] {
         if (removed.ok() && !*removed) {
           run->round.Keep(fmt::format("image {}: a container uses it now", image.id));
         } else {
@@ -175,8 +174,8 @@ void ImageCollector::OnRemoved(const Report& report) {
   }
   // A first failure may be a start at which the runtime has no statistics yet.
   if (++failures_ == 1) {
-    deps_.log.Warn("image garbage collection failed; the next round tries again",
-                   {KV("err", report.error)});
+    deps_.env.log.Warn("image garbage collection failed; the next round tries again",
+                       {KV("err", report.error)});
   } else {
     deps_.node_events.Warn("ImageGCFailed", report.error);
   }

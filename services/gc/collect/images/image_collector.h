@@ -18,6 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/gc/collect/images/image_round.h"
 #include "services/gc/collect/images/image_usage.h"
@@ -44,15 +45,13 @@ class ImageCollector {
  public:
   using Finish = std::function<void(const Report&)>;
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     ImageDeps images;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     NodeEvents& node_events;
     RemovalLog& removal_log;
     GcMetrics& metrics;
-    const Log& log;
   };
   ImageCollector(const Deps& deps, const GcConfig& config);
 

@@ -31,10 +31,10 @@ LogRotation::LogRotation(Deps deps, const GcConfig& config)
                 .max_files = static_cast<size_t>(std::max(config.log_max_files, 2)),
                 .call_limit = config.call_limit}) {}
 
-LogRotation::~LogRotation() { deps_.loop.CancelTimer(timer_); }
+LogRotation::~LogRotation() { deps_.env.loop.CancelTimer(timer_); }
 
 void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecord* record) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (!enabled_) return;
   Entries before;
   if (const auto known = pods_.find(key); known != pods_.end()) before = std::move(known->second);
@@ -46,7 +46,7 @@ void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecor
       const auto known = before.find(container.id());
       Entry entry;
       if (known != before.end()) entry = std::move(known->second);
-      if (!entry.due) entry.due = deps_.clock.Now() + kFirstInspection;
+      if (!entry.due) entry.due = deps_.env.clock.Now() + kFirstInspection;
       entry.uid = record->pod().uid();
       entry.path = container.log_path();
       now[container.id()] = std::move(entry);
@@ -70,16 +70,16 @@ Clock::Time LogRotation::NextOf(const Entries& entries) {
 /// A timer that was set for a removed entry fires too early and then sets the next timer.
 void LogRotation::ArmAt(Clock::Time next) {
   if (!next || (timer_ != 0 && timer_at_ <= next)) return;
-  deps_.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(timer_);
   timer_at_ = next;
-  timer_ = deps_.loop.RunAfter(std::max(next - deps_.clock.Now(), Duration{0}), [this] {
+  timer_ = deps_.env.loop.RunAfter(std::max(next - deps_.env.clock.Now(), Duration{0}), [this] {
     timer_ = 0;
     OnTimer();
   });
 }
 
 void LogRotation::OnTimer() {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   for (auto& [key, entries] : pods_) {
     for (auto& [id, entry] : entries) {
       if (entry.busy || entry.due > now + kTogether) continue;
@@ -102,10 +102,10 @@ void LogRotation::Inspect(const std::string& key, const std::string& id, Entry& 
   entry.busy = true;
   const LogToInspect log{cri::ContainerId(id), entry.path, !entry.tidied};
   const auto worker = std::hash<std::string>{}(id) % static_cast<size_t>(workers_);
-  deps_.strands.Run(fmt::format("logs/{}", worker), [this, key, id, log] {
-    const Clock::Time at = deps_.clock.Now();
+  deps_.env.strands.Run(fmt::format("logs/{}", worker), [this, key, id, log] {
+    const Clock::Time at = deps_.env.clock.Now();
     const auto state = rotator_.Inspect(log);
-    deps_.loop.Post([this, key, id, state, at] { OnInspected(key, id, state, at); });
+    deps_.env.loop.Post([this, key, id, state, at] { OnInspected(key, id, state, at); });
   });
 }
 
@@ -118,7 +118,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
   if (it == pod->second.end()) return;
   Entry& entry = it->second;
   entry.busy = false;
-  entry.due = deps_.clock.Now() + period_;
+  entry.due = deps_.env.clock.Now() + period_;
   if (state.ok()) {
     entry.tidied = true;
     LogGrowth growth{.bytes = state->rotated ? 0 : state->bytes, .bytes_per_second = 0};
@@ -143,8 +143,8 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
 void LogRotation::ReportProblem(const std::string& id, Entry& entry, const std::string& problem) {
   if (!problem.empty()) deps_.metrics.errors.Add({{"kind", "log"}}).Increment();
   if (std::exchange(entry.problem, problem) == problem || problem.empty()) return;
-  deps_.log.Warn("cannot rotate the log of a container, will try again",
-                 {KV("containerID", id), KV("podUID", entry.uid), KV("err", problem)});
+  deps_.env.log.Warn("cannot rotate the log of a container, will try again",
+                     {KV("containerID", id), KV("podUID", entry.uid), KV("err", problem)});
 }
 
 }  // namespace splitlet::gc

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/gc/collect/logs/log_rotator.h"
 #include "services/gc/config.h"
@@ -27,11 +28,8 @@ namespace splitlet::gc {
 class LogRotation {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     LogRotatorDeps rotator;
-    Log log;
     GcMetrics& metrics;
     /// Whether splitlet runs the pod with this key: logs of unmanaged pods are not touched.
     std::function<bool(const std::string& key)> is_ours;

@@ -126,14 +126,15 @@ struct LogNode {
     process = std::make_unique<Process>(*this);
     process->loop.Post([this] {
       process->rotation = std::make_unique<LogRotation>(
-          LogRotation::Deps{.clock = clock,
-                            .loop = process->loop,
-                            .strands = process->strands,
+          LogRotation::Deps{.env = {.clock = clock,
+                                    .loop = process->loop,
+                                    .strands = process->strands,
+                                    .log = log,
+                                    .metrics = process->registry},
                             .rotator = {clock, files, runtime,
                                         [this](const std::string& from, const std::string& to) {
                                           return Compress(from, to);
                                         }},
-                            .log = Log(sink),
                             .metrics = process->metrics,
                             .is_ours = [this](const std::string&) { return ours; }},
           config);
@@ -193,6 +194,7 @@ struct LogNode {
                                CHECK(files.Replace(file, "", {}).ok());
                            }}};
   FakeLogSink sink;
+  const Log log{sink};
   GcConfig config;
   cri::ContainerId id;
   std::string path, dir;

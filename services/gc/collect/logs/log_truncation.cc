@@ -22,12 +22,12 @@ bool IsOverdue(const v1::WorkerRecord& worker, Clock::Time now) {
 }  // namespace
 
 void LogTruncation::OnFullDisk() {
-  if (deps_.strands.Pending(kStrand) > 0) return;
+  if (deps_.env.strands.Pending(kStrand) > 0) return;
   std::vector<RemovedPod> pods = EndedPods();
   if (pods.empty()) return;
-  deps_.strands.Run(kStrand, [this, pods = std::move(pods)] {
+  deps_.env.strands.Run(kStrand, [this, pods = std::move(pods)] {
     const auto emptied = TruncateLogs(deps_.files, pods, config_);
-    deps_.loop.Post([this, emptied] { deps_.removal_log.RecordTruncated(emptied); });
+    deps_.env.loop.Post([this, emptied] { deps_.removal_log.RecordTruncated(emptied); });
   });
 }
 
@@ -50,7 +50,7 @@ std::vector<RemovedPod> LogTruncation::EndedPods() const {
         if (worker == nullptr) return;
         // The runtime may report a dead container as running because it cannot write its end to the
         // disk.
-        if (HasStopped(key) || IsOverdue(*worker, deps_.clock.Now()))
+        if (HasStopped(key) || IsOverdue(*worker, deps_.env.clock.Now()))
           pods.push_back(
               {record->uid(), LogDirectoryOf(record->namespace_(), record->name(), record->uid())});
       });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/collect/logs/log_truncator.h"
@@ -30,9 +31,7 @@ namespace splitlet::gc {
 class LogTruncation {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;

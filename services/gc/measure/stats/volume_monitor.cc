@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "libs/node/pod_place.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/stats.pb.h"
@@ -41,8 +42,8 @@ uint64_t InodesUsedOf(const v1::FsStats& fs) {
 VolumeMonitor::VolumeMonitor(Deps deps, const GcConfig& config)
     : deps_(deps),
       config_(config),
-      metrics_(deps.metrics),
-      timer_(deps.loop, TickOf(config.volume_stats_period), [this] { OnTimer(); }) {}
+      metrics_(deps.env.metrics),
+      timer_(deps.env.loop, TickOf(config.volume_stats_period), [this] { OnTimer(); }) {}
 
 void VolumeMonitor::Start() { timer_.Kick(); }
 
@@ -64,7 +65,7 @@ bool VolumeMonitor::IsDue(const Part& part) const {
   if (under_way_.contains(part)) return false;
   const auto known = parts_.find(part);
   return known == parts_.end() ||
-         deps_.clock.Now() - known->second.at >= config_.volume_stats_period;
+         deps_.env.clock.Now() - known->second.at >= config_.volume_stats_period;
 }
 
 /// Returns the volumes of running pods that are due, and forgets pods that no longer run.
@@ -78,9 +79,10 @@ std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
     const Part folders{uid, false}, claims{uid, true};
     if (!IsDue(folders) && !IsDue(claims)) return;
     const auto desired = deps_.desired.Find(key);
-    kube::Pod pod;
-    if (desired == nullptr || !pod.ParseFromString(desired->pod())) return;
-    const auto volumes = VolumesOf(pod, record->pod());
+    if (desired == nullptr) return;
+    const auto pod = kube::ParsePod(desired->pod());
+    if (!pod.ok()) return;
+    const auto volumes = VolumesOf(*pod, record->pod());
     for (const Part& part : {folders, claims}) {
       if (!IsDue(part)) continue;
       Job job{.part = part, .name_space = desired->namespace_(), .volumes = {}};
@@ -102,8 +104,8 @@ void VolumeMonitor::Start(Job job) {
   if (claims && std::ranges::count_if(under_way_, &Part::claims) >= kMaxWithClaims) return;
   under_way_.insert(job.part);
   const std::string strand = claims ? "volumes/" + job.part.uid : "volumes";
-  deps_.strands.Run(strand, [this, job = std::move(job)] {
-    deps_.loop.Post([this, job, volumes = Measure(job)] { OnMeasured(job, volumes); });
+  deps_.env.strands.Run(strand, [this, job = std::move(job)] {
+    deps_.env.loop.Post([this, job, volumes = Measure(job)] { OnMeasured(job, volumes); });
   });
 }
 
@@ -113,26 +115,26 @@ std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
       node::FindPodPlace(deps_.sources.files, {config_.pods_dir, config_.root_dir}, job.part.uid);
   if (!place.ok()) return measured;
   for (const VolumeToMeasure& volume : job.volumes) {
-    const auto began = deps_.clock.Now();
+    const auto began = deps_.env.clock.Now();
     auto fs = MeasureVolume(deps_.sources, volume, place->path);
     metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
-        .Observe(std::chrono::duration<double>(deps_.clock.Now() - began).count());
+        .Observe(std::chrono::duration<double>(deps_.env.clock.Now() - began).count());
     if (!fs.ok()) continue;  // not created yet, removed, or not visible
     v1::VolumeStats stats;
     stats.set_name(volume.name);
     stats.set_claim(volume.claim);
     *stats.mutable_fs() = *std::move(fs);
-    stats.set_at_wall_ns(ToNanos(deps_.clock.WallNow()));
+    stats.set_at_wall_ns(ToNanos(deps_.env.clock.WallNow()));
     measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(stats)), volume.local});
   }
   return measured;
 }
 
 void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volumes) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   under_way_.erase(job.part);
   parts_[job.part] = {
-      .at = deps_.clock.Now(), .name_space = job.name_space, .volumes = std::move(volumes)};
+      .at = deps_.env.clock.Now(), .name_space = job.name_space, .volumes = std::move(volumes)};
   if (job.part.claims) PutMetrics();
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "services/gc/config.h"
@@ -44,13 +45,10 @@ using MeasuredVolumes = std::map<std::string, std::vector<MeasuredVolume>>;  // 
 class VolumeMonitor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     VolumeSources sources;
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::RuntimeRecord>& runtime;
-    prometheus::Registry& metrics;
   };
   /// A new pod is measured after at most this time.
   static constexpr Duration kTick = std::chrono::seconds{10};

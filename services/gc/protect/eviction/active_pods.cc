@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -25,9 +26,10 @@ bool IsFound(const v1::WorkerRecord& worker) {
 
 void ActivePods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
   limits_.erase(change.key);
-  kube::Pod pod;
-  if (change.after == nullptr || !pod.ParseFromString(change.after->pod())) return;
-  LocalLimits limits = LocalLimitsOf(pod);
+  if (change.after == nullptr) return;
+  const auto pod = kube::ParsePod(change.after->pod());
+  if (!pod.ok()) return;
+  LocalLimits limits = LocalLimitsOf(*pod);
   if (limits.any()) limits_[change.key] = std::move(limits);
 }
 
@@ -36,9 +38,10 @@ std::optional<Candidate> ActivePods::Read(const std::string& key, Which which) c
   if (worker == nullptr || !which(*worker)) return std::nullopt;
   const auto desired = desired_.Find(key);
   if (desired == nullptr || desired->incarnation() != worker->incarnation()) return std::nullopt;
-  auto pod = std::make_shared<kube::Pod>();
-  if (!pod->ParseFromString(desired->pod())) return std::nullopt;
-  return Candidate{worker->uid(), worker->incarnation(), std::move(pod), {}};
+  auto pod = kube::ParsePod(desired->pod());
+  if (!pod.ok()) return std::nullopt;
+  return Candidate{
+      worker->uid(), worker->incarnation(), std::make_shared<kube::Pod>(*std::move(pod)), {}};
 }
 
 std::optional<Candidate> ActivePods::ReadEvictable(const std::string& key) const {

@@ -96,37 +96,38 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
 
 Evictions::Evictions(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
-      records_(deps_.files, deps_.clock,
-               {.directory = config.evictions_dir, .this_boot_only = true}) {}
+      records_(std::make_shared<const fs::RecordStore>(
+          deps_.files, deps_.env.clock,
+          fs::RecordStore::Options{.directory = config.evictions_dir, .this_boot_only = true})),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 void Evictions::Start() {
-  deps_.strands.Run(kEvictionStrand, [this] {
-    auto records = records_.ReadAll();
-    deps_.loop.Post([this, records = std::move(records)] { OnRead(records); });
-  });
+  asker_.Ask(
+      kEvictionStrand, [records = records_] { return records->ReadAll(); },
+      [this](const StatusOr<fs::RecordStore::All>& records) { OnRead(records); });
 }
 
 void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
   if (!records.ok()) {
     if (!std::exchange(logged_unread_, true))
-      deps_.log.Error("cannot read saved evictions; eviction is paused, will read again",
-                      {KV("err", records.status())});
-    deps_.loop.RunAfter(kKillRetry, [this] { Start(); });
+      deps_.env.log.Error("cannot read saved evictions; eviction is paused, will read again",
+                          {KV("err", records.status())});
+    deps_.env.loop.RunAfter(kKillRetry, [this] { Start(); });
     return;
   }
   for (const auto& bad : records->unreadable)
-    deps_.log.Error("ignoring a saved eviction that cannot be read",
-                    {KV("file", bad.key), KV("err", bad.reason)});
+    deps_.env.log.Error("ignoring a saved eviction that cannot be read",
+                        {KV("file", bad.key), KV("err", bad.reason)});
   read_ = true;
   for (const auto& record : records->records) {
-    auto eviction = DecodeEviction(record.bytes, deps_.clock.Now().boot);
+    auto eviction = DecodeEviction(record.bytes, deps_.env.clock.Now().boot);
     if (!eviction.ok()) {
-      deps_.log.Error("ignoring a saved eviction that cannot be read",
-                      {KV("file", record.key), KV("err", eviction.status())});
+      deps_.env.log.Error("ignoring a saved eviction that cannot be read",
+                          {KV("file", record.key), KV("err", eviction.status())});
       continue;
     }
     const std::string uid = eviction->uid;
-    if (deps_.clock.Now() - eviction->chosen_at >= kCleanupWait) {
+    if (deps_.env.clock.Now() - eviction->chosen_at >= kCleanupWait) {
       Forget(uid);  // the state of the node has changed since
       continue;
     }
@@ -138,34 +139,39 @@ void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
 }
 
 void Evictions::Add(PendingEviction eviction) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const std::string uid = eviction.uid;
-  eviction.chosen_at = deps_.clock.Now();
+  eviction.chosen_at = deps_.env.clock.Now();
   evictions_[uid] = {std::move(eviction), false};
   WaitFor(uid);
   Save(uid);
 }
 
 void Evictions::Save(const std::string& uid) {
-  deps_.strands.Run(kEvictionStrand, [this, uid, eviction = evictions_.at(uid).eviction] {
-    const Status saved = SaveEviction(records_, eviction);
-    deps_.loop.Post([this, uid, saved] {
-      if (!evictions_.contains(uid)) return;
-      if (saved.ok()) return Kill(uid);
-      deps_.log.Error("cannot save an eviction; the pod is not evicted",
-                      {KV("podUID", uid), KV("err", saved)});
-      Drop(uid, Then::kWait);
-    });
-  });
+  asker_.Ask(
+      kEvictionStrand,
+      [records = records_, eviction = evictions_.at(uid).eviction] {
+        return SaveEviction(*records, eviction);
+      },
+      [this, uid](const Status& saved) {
+        if (!evictions_.contains(uid)) return;
+        if (saved.ok()) return Kill(uid);
+        deps_.env.log.Error("cannot save an eviction; the pod is not evicted",
+                            {KV("podUID", uid), KV("err", saved)});
+        Drop(uid, Then::kWait);
+      });
 }
 
 void Evictions::Kill(const std::string& uid) {
   const auto flight = evictions_.find(uid);
   if (flight == evictions_.end() || flight->second.accepted) return;
-  deps_.strands.Run(kEvictionStrand, [this, uid, eviction = flight->second.eviction] {
-    const Status killed = KillEviction(deps_.pod_worker, eviction, After(deps_.clock, kKillLimit));
-    deps_.loop.Post([this, uid, killed] { OnKilled(uid, killed); });
-  });
+  asker_.Ask(
+      kEvictionStrand,
+      [&pod_worker = deps_.pod_worker, &clock = deps_.env.clock,
+       eviction = flight->second.eviction] {
+        return KillEviction(pod_worker, eviction, After(clock, kKillLimit));
+      },
+      [this, uid](const Status& killed) { OnKilled(uid, killed); });
 }
 
 void Evictions::OnKilled(const std::string& uid, const Status& status) {
@@ -173,20 +179,20 @@ void Evictions::OnKilled(const std::string& uid, const Status& status) {
   if (flight == evictions_.end()) return;
   const PendingEviction& eviction = flight->second.eviction;
   if (IsKillRefused(status)) {
-    deps_.log.Warn("pod-worker refused an eviction; the pod is not evicted",
-                   {KV("podUID", uid), KV("err", status)});
+    deps_.env.log.Warn("pod-worker refused an eviction; the pod is not evicted",
+                       {KV("podUID", uid), KV("err", status)});
     return Drop(uid, Then::kWait);
   }
   if (!status.ok()) {
-    deps_.log.Warn("KillPod for an eviction failed, will retry",
-                   {KV("podUID", uid), KV("err", status)});
-    deps_.loop.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
+    deps_.env.log.Warn("KillPod for an eviction failed, will retry",
+                       {KV("podUID", uid), KV("err", status)});
+    deps_.env.loop.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
     return;
   }
   flight->second.accepted = true;
-  deps_.log.Info("pod evicted",
-                 {KV("pod", eviction.name_space + "/" + eviction.name), KV("podUID", uid),
-                  KV("signal", eviction.signal), KV("reason", eviction.message)});
+  deps_.env.log.Info("pod evicted",
+                     {KV("pod", eviction.name_space + "/" + eviction.name), KV("podUID", uid),
+                      KV("signal", eviction.signal), KV("reason", eviction.message)});
   deps_.metrics.evictions.Add({{"eviction_signal", eviction.signal}}).Increment();
   deps_.events.Record({.warning = true,
                        .reason = std::string(kEvicted),
@@ -209,7 +215,7 @@ void Evictions::OnWorkers() {
 void Evictions::ReportOverdue(const PendingEviction& eviction) {
   const Duration wait =
       std::max<Duration>(kLeastKillWait, std::chrono::seconds(eviction.grace_seconds) * 3 / 2);
-  deps_.loop.RunAfter(wait, [this, eviction] {
+  deps_.env.loop.RunAfter(wait, [this, eviction] {
     if (!deps_.pods.HasContainers(eviction.uid, eviction.incarnation)) return;
     deps_.events.Record(
         {.warning = true,
@@ -224,14 +230,14 @@ void Evictions::ReportOverdue(const PendingEviction& eviction) {
 /// Counts from the choice of the pod, also over restarts.
 void Evictions::WaitFor(const std::string& uid) {
   const PendingEviction& eviction = evictions_.at(uid).eviction;
-  const Duration age = std::max(Duration{0}, deps_.clock.Now() - eviction.chosen_at);
-  deps_.loop.RunAfter(
+  const Duration age = std::max(Duration{0}, deps_.env.clock.Now() - eviction.chosen_at);
+  deps_.env.loop.RunAfter(
       std::max(Duration{0}, kCleanupWait - age), [this, uid, incarnation = eviction.incarnation] {
         const auto flight = evictions_.find(uid);
         if (flight == evictions_.end() || flight->second.eviction.incarnation != incarnation)
           return;
-        deps_.log.Warn("the evicted pod has not ended yet; another pod may be evicted",
-                       {KV("podUID", uid)});
+        deps_.env.log.Warn("the evicted pod has not ended yet; another pod may be evicted",
+                           {KV("podUID", uid)});
         Drop(uid, Then::kInspectAgain);
       });
 }
@@ -243,11 +249,11 @@ void Evictions::Drop(const std::string& uid, Then then) {
 }
 
 void Evictions::Forget(const std::string& uid) {
-  deps_.strands.Run(kEvictionStrand, [this, uid] {
-    const Status forgotten = records_.Forget(bus::KeyOf(uid));
-    deps_.loop.Post(
-        [this, forgotten] { deps_.log.LogIfError(forgotten, "remove a saved eviction"); });
-  });
+  asker_.Ask(
+      kEvictionStrand, [records = records_, key = bus::KeyOf(uid)] { return records->Forget(key); },
+      [this](const Status& forgotten) {
+        deps_.env.log.LogIfError(forgotten, "remove a saved eviction");
+      });
 }
 
 }  // namespace splitlet::gc

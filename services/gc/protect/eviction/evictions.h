@@ -9,16 +9,20 @@
 /// Killed at any line: the next start reads the files and sends the same KillPod again, which
 /// pod-worker carries out once. An eviction stays pending for at most 30 s, also over restarts.
 /// Threads: loop thread; files and calls on a strand of their own.
-/// Errors: when the file cannot be written, the pod is not evicted. When pod-worker refuses
-/// KillPod, the incarnation has ended or another one runs, and the eviction is dropped.
+/// Errors: when the file cannot be written, the pod is not evicted, so that fs::RecordWriter does
+/// not fit. When pod-worker refuses KillPod, the incarnation has ended or another one runs, and the
+/// eviction is dropped.
 /// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of an evicted pod".
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "libs/base/log.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
@@ -48,15 +52,12 @@ StatusOr<PendingEviction> DecodeEviction(const std::string& bytes, uint64_t boot
 class Evictions {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     peers::KillClient& pod_worker;
     const ActivePods& pods;
     daemon::EventRecorder& events;
     GcMetrics& metrics;
-    const Log& log;
     std::function<void()> on_none;
   };
   Evictions(Deps deps, const GcConfig& config);
@@ -85,9 +86,10 @@ class Evictions {
   void Forget(const std::string& uid);
 
   Deps deps_;
-  fs::RecordStore records_;
+  const std::shared_ptr<const fs::RecordStore> records_;  // shared with the strand
   bool read_ = false, logged_unread_ = false;
   std::map<std::string, Flight> evictions_;  // by UID
+  const exec::Asker asker_;                  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -19,20 +19,17 @@ Evictor::Evictor(const Deps& deps, const GcConfig& config)
     : deps_(deps),
       config_(config),
       pods_(deps.desired, deps.workers, config),
-      evictions_({.clock = deps_.clock,
-                  .loop = deps_.loop,
-                  .strands = deps_.strands,
+      evictions_({.env = deps_.env,
                   .files = deps_.files,
                   .pod_worker = deps_.pod_worker,
                   .pods = pods_,
                   .events = deps_.events,
                   .metrics = deps_.metrics,
-                  .log = deps_.log,
                   .on_none = [this] { deps_.inspect_again(); }},
                  config) {}
 
 void Evictor::OnPass(const Pass& pass) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (evictions_.any() || !pods_.known()) return;
   switch (step_) {
     case Step::kMeasuring:
@@ -43,14 +40,15 @@ void Evictor::OnPass(const Pass& pass) {
         return;  // the inspection may have begun before the end of the round
       pass_ = pass;
       if (AnyMet(ThresholdsOf(config_), pass_.signals)) return MeasurePods();
-      deps_.log.Info("reclaimed enough, no eviction needed", {KV("threshold", KeyOf(threshold_))});
+      deps_.env.log.Info("reclaimed enough, no eviction needed",
+                         {KV("threshold", KeyOf(threshold_))});
       return End();
   }
 }
 
 /// A pod whose tree takes long to measure is measured less often.
 void Evictor::MeasureLimits() {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   std::vector<ActivePods::Limited> due;
   if (config_.local_storage_limits) due = pods_.EvictableWithLimits();
   std::erase_if(unmeasured_, [&due](const auto& entry) {
@@ -70,16 +68,16 @@ void Evictor::MeasureLimits() {
                       .disk = limits.pod_or_containers,
                       .volumes = limits.volumes});
   step_ = Step::kMeasuring;
-  deps_.strands.Run(kStrand, [this, due = std::move(due), wishes = std::move(wishes), now,
-                              layout = layout_]() mutable {
+  deps_.env.strands.Run(kStrand, [this, due = std::move(due), wishes = std::move(wishes), now,
+                                  layout = layout_]() mutable {
     if (!layout) {
       const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
       if (found.ok()) layout = *found;
     }
     auto usages = ReadUsage(deps_.usage, wishes, config_);
-    deps_.loop.Post([this, due, usages = std::move(usages), now, layout] {
+    deps_.env.loop.Post([this, due, usages = std::move(usages), now, layout] {
       layout_ = layout;
-      const Clock::Time end = deps_.clock.Now();
+      const Clock::Time end = deps_.env.clock.Now();
       for (const auto& limited : due)
         measure_next_[limited.pod.uid] = end + (end - now) * kMeasureShare;
       OnLimitsMeasured(due, usages);
@@ -119,9 +117,9 @@ void Evictor::ActOnThreshold() {
 
 void Evictor::FindLayout() {
   step_ = Step::kMeasuring;
-  deps_.strands.Run(kStrand, [this] {
+  deps_.env.strands.Run(kStrand, [this] {
     const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
-    deps_.loop.Post([this, found] {
+    deps_.env.loop.Post([this, found] {
       if (found.ok()) {
         layout_ = *found;
         return Free();
@@ -141,7 +139,7 @@ void Evictor::Free() {
 
 void Evictor::OnFreed() {
   step_ = Step::kInspecting;
-  freed_at_ = deps_.clock.Now();
+  freed_at_ = deps_.env.clock.Now();
   deps_.inspect_again();
 }
 
@@ -149,8 +147,9 @@ void Evictor::MeasurePods() {
   std::vector<Candidate> pods = pods_.Evictable();
   if (pods.empty()) {
     if (!std::exchange(logged_no_candidate_, true))
-      deps_.log.Warn("an eviction threshold is met, but no pod may be evicted, will check again",
-                     {KV("threshold", KeyOf(threshold_))});
+      deps_.env.log.Warn(
+          "an eviction threshold is met, but no pod may be evicted, will check again",
+          {KV("threshold", KeyOf(threshold_))});
     return End();
   }
   logged_no_candidate_ = false;
@@ -165,9 +164,9 @@ void Evictor::MeasurePods() {
                       .processes = processes,
                       .volumes = {}});
   step_ = Step::kMeasuring;
-  deps_.strands.Run(kStrand, [this, pods = std::move(pods), wishes = std::move(wishes)] {
+  deps_.env.strands.Run(kStrand, [this, pods = std::move(pods), wishes = std::move(wishes)] {
     auto usages = ReadUsage(deps_.usage, wishes, config_);
-    deps_.loop.Post([this, pods, usages = std::move(usages)] { OnPodsMeasured(pods, usages); });
+    deps_.env.loop.Post([this, pods, usages = std::move(usages)] { OnPodsMeasured(pods, usages); });
   });
 }
 
@@ -188,7 +187,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
       std::ranges::find_if(pods, [this](const Candidate& pod) { return pods_.IsActive(pod); });
   if (worst == pods.end()) return;
   const PressureSignal* signal = FindSignal(pass_.signals, threshold_.signal);
-  deps_.metrics.ObserveStatsAge(threshold_.signal, deps_.clock.Now() - pass_.began);
+  deps_.metrics.ObserveStatsAge(threshold_.signal, deps_.env.clock.Now() - pass_.began);
   Evict(*worst, threshold_.signal,
         {.message = EvictionMessage(threshold_, signal, *worst),
          .annotations = EvictionAnnotations(threshold_, *worst),
@@ -200,8 +199,8 @@ void Evictor::NoteUnread(const Status& why) {
   deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
   const std::string text = Message(why);
   if (std::exchange(unread_, text) != text)
-    deps_.log.Warn("cannot read stats for an eviction; the next pass tries again",
-                   {KV("err", why)});
+    deps_.env.log.Warn("cannot read stats for an eviction; the next pass tries again",
+                       {KV("err", why)});
 }
 
 void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
@@ -211,8 +210,8 @@ void Evictor::NoteUnmeasured(const Candidate& pod, const std::string& why) {
   }
   deps_.metrics.errors.Add({{"kind", "measure"}}).Increment();
   if (std::exchange(unmeasured_[pod.uid], why) == why) return;
-  deps_.log.Warn("cannot measure all files of a pod; unmeasured files count against no limit",
-                 {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid), KV("err", why)});
+  deps_.env.log.Warn("cannot measure all files of a pod; unmeasured files count against no limit",
+                     {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid), KV("err", why)});
 }
 
 void Evictor::Evict(const Candidate& pod, const std::string& signal, PendingEviction eviction) {

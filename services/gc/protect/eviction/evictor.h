@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/exec/env.h"
 #include "services/gc/measure/disk_layout.h"
 #include "services/gc/measure/usage.h"
 #include "services/gc/node_events.h"
@@ -33,9 +34,7 @@ namespace splitlet::gc {
 class Evictor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     UsageSources usage;
     cri::Images& images;
@@ -45,7 +44,6 @@ class Evictor {
     daemon::EventRecorder& events;
     NodeEvents& node_events;
     GcMetrics& metrics;
-    const Log& log;
     /// Frees what it can; then calls back.
     std::function<void(NodeReclaim what, std::function<void()> done)> reclaim;
     std::function<void()> inspect_again;  // starts another pass

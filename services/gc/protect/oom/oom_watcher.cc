@@ -11,21 +11,21 @@ constexpr Duration kPeriod = std::chrono::seconds{10};
 }  // namespace
 
 OomWatcher::OomWatcher(const Deps& deps)
-    : deps_(deps), timer_(deps.loop, kPeriod, [this] { OnTimer(); }) {}
+    : deps_(deps), timer_(deps.env.loop, kPeriod, [this] { OnTimer(); }) {}
 
 void OomWatcher::OnTimer() {
-  if (deps_.strands.Pending(kOomStrand) > 0) return;
-  deps_.strands.Run(kOomStrand, [this] {
+  if (deps_.env.strands.Pending(kOomStrand) > 0) return;
+  deps_.env.strands.Run(kOomStrand, [this] {
     auto records = deps_.kernel_log.ReadNew();
-    deps_.loop.Post([this, records = std::move(records)] { OnRead(records); });
+    deps_.env.loop.Post([this, records = std::move(records)] { OnRead(records); });
   });
 }
 
 void OomWatcher::OnRead(const StatusOr<std::vector<std::string>>& records) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (!records.ok()) {
     if (!std::exchange(logged_unread_, true))
-      deps_.log.Warn(
+      deps_.env.log.Warn(
           "cannot read the kernel log, will try again: SystemOOM is not reported until then",
           {KV("err", records.status())});
     return;

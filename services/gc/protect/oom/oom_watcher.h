@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "services/gc/node_events.h"
@@ -25,11 +26,9 @@ namespace splitlet::gc {
 class OomWatcher {
  public:
   struct Deps {
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     KernelLog& kernel_log;
     NodeEvents& node_events;
-    const Log& log;
   };
   explicit OomWatcher(const Deps& deps);
 

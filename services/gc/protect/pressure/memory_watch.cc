@@ -19,33 +19,33 @@ Status MemoryWatch::Set(const StatusOr<MemoryUse>& use,
   if (deps_.alarm == nullptr) return OkStatus();
   if (!use.ok()) return use.status();
   return deps_.alarm->Set(LinesOf(ThresholdsOf(config_), signals, *use),
-                          [this] { deps_.loop.Post([this] { OnAlarm(); }); });
+                          [this] { deps_.env.loop.Post([this] { OnAlarm(); }); });
 }
 
 void MemoryWatch::OnSet(const Status& status) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const bool logged = std::exchange(logged_, !status.ok());
   if (!status.ok() && !logged)
-    deps_.log.Warn(
+    deps_.env.log.Warn(
         "cannot set the kernel's memory notification; memory is measured every 10 s only",
         {KV("err", status)});
 }
 
 void MemoryWatch::OnAlarm() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   deps_.metrics.memory_alarms.Increment();
   if (waiting_) return;
-  const Duration since = inspected_at_ ? deps_.clock.Now() - *inspected_at_ : kPause;
+  const Duration since = inspected_at_ ? deps_.env.clock.Now() - *inspected_at_ : kPause;
   if (since >= kPause) return Inspect();
   waiting_ = true;
-  deps_.loop.RunAfter(kPause - since, [this] {
+  deps_.env.loop.RunAfter(kPause - since, [this] {
     waiting_ = false;
     Inspect();
   });
 }
 
 void MemoryWatch::Inspect() {
-  inspected_at_ = deps_.clock.Now();
+  inspected_at_ = deps_.env.clock.Now();
   deps_.inspect();
 }
 

@@ -18,6 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/cgroup/memory_alarm.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/config.h"
@@ -30,12 +31,10 @@ namespace splitlet::gc {
 class MemoryWatch {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
+    exec::Env env;
     fs::FileSystem& files;
     std::unique_ptr<cgroup::MemoryAlarm> alarm;  // null: the configuration asks for none
     GcMetrics& metrics;
-    const Log& log;
     std::function<void()> inspect;
   };
   MemoryWatch(Deps deps, const GcConfig& config) : deps_(std::move(deps)), config_(config) {}

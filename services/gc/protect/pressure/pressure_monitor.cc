@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "services/gc/measure/full_disk.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -25,16 +26,15 @@ bool Contains(const std::vector<std::string>& list, std::string_view text) {
 PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      records_(deps_.files, deps_.clock, {.directory = config.records_dir, .this_boot_only = true}),
-      memory_watch_({.clock = deps_.clock,
-                     .loop = deps_.loop,
+      records_(deps_.files, deps_.env.clock,
+               {.directory = config.records_dir, .this_boot_only = true}),
+      memory_watch_({.env = deps_.env,
                      .files = deps_.files,
                      .alarm = std::move(deps_.memory_alarm),
                      .metrics = deps_.metrics,
-                     .log = deps_.log,
                      .inspect = [this] { InspectAgain(); }},
                     config_),
-      timer_(deps_.loop, kPressurePeriod, [this] { OnTimer(); }) {}
+      timer_(deps_.env.loop, kPressurePeriod, [this] { OnTimer(); }) {}
 
 PressureMonitor::~PressureMonitor() = default;
 
@@ -44,8 +44,9 @@ void PressureMonitor::Start() {
 }
 
 void PressureMonitor::InspectAgain() {
-  if (inspecting_) {
-    again_ = true;
+  using enum Inspection;
+  if (inspection_ == kRuns || inspection_ == kRunsOnceMore) {
+    inspection_ = kRunsOnceMore;
   } else {
     timer_.Kick();
   }
@@ -61,9 +62,9 @@ std::string PressureMonitor::problem() const {
 }
 
 void PressureMonitor::ReadRecords() {
-  deps_.strands.Run(kPressureStrand, [this] {
+  deps_.env.strands.Run(kPressureStrand, [this] {
     auto records = records_.ReadAll();
-    deps_.loop.Post([this, records = std::move(records)] { OnRecordsRead(records); });
+    deps_.env.loop.Post([this, records = std::move(records)] { OnRecordsRead(records); });
   });
 }
 
@@ -71,42 +72,43 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
   if (!records.ok()) {
     const std::string before = std::exchange(records_problem_, Message(records.status()));
     if (before != records_problem_)
-      deps_.log.Error(
+      deps_.env.log.Error(
           "cannot read the saved pressure of this boot, will read again: pressure is not published "
           "until then",
           {KV("err", records.status())});
-    deps_.loop.RunAfter(kRecordsRetry, [this] { ReadRecords(); });
+    deps_.env.loop.RunAfter(kRecordsRetry, [this] { ReadRecords(); });
     return;
   }
   records_problem_.clear();
-  records_read_ = true;
+  inspection_ = Inspection::kNone;
   for (const auto& bad : records->unreadable)
-    deps_.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
-                    {KV("file", bad.key), KV("err", bad.reason)});
+    deps_.env.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
+                        {KV("file", bad.key), KV("err", bad.reason)});
   for (const auto& record : records->records) {
     if (record.key == kThresholdsRecord)
-      last_met_ = DecodeLastMet(record.bytes, deps_.clock.Now().boot);
-    if (record.key == kMetRecord) met_ = DecodeMetStates(record.bytes, deps_.clock.Now().boot);
+      last_met_ = DecodeLastMet(record.bytes, deps_.env.clock.Now().boot);
+    if (record.key == kMetRecord) met_ = DecodeMetStates(record.bytes, deps_.env.clock.Now().boot);
   }
-  logged_conditions_ = Conditions(last_met_, deps_.clock.Now(), config_.pressure_transition);
+  logged_conditions_ = Conditions(last_met_, deps_.env.clock.Now(), config_.pressure_transition);
   timer_.Kick();
 }
 
 void PressureMonitor::OnTimer() {
   // A runtime that does not answer blocks the strand; one inspection at a time is enough.
-  if (!records_read_ || std::exchange(inspecting_, true)) return;
-  deps_.strands.Run(kPressureStrand, [this, split = split_] {
-    const Clock::Time began = deps_.clock.Now();
+  if (inspection_ != Inspection::kNone) return;
+  inspection_ = Inspection::kRuns;
+  deps_.env.strands.Run(kPressureStrand, [this, split = split_] {
+    const Clock::Time began = deps_.env.clock.Now();
     const auto memory = memory_watch_.Read();
     auto signals = ReadSignals({.files = deps_.files,
                                 .images = deps_.images,
                                 .meter = deps_.meter,
-                                .clock = deps_.clock,
+                                .clock = deps_.env.clock,
                                 .split = split},
                                config_);
     const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
     const Status watched = memory_watch_.Set(memory, signals.read);
-    deps_.loop.Post([this, began, full, watched, signals = std::move(signals)] {
+    deps_.env.loop.Post([this, began, full, watched, signals = std::move(signals)] {
       memory_watch_.OnSet(watched);
       OnSignals(began, signals);
       if (full) deps_.on_full_disk();
@@ -115,8 +117,8 @@ void PressureMonitor::OnTimer() {
 }
 
 void PressureMonitor::OnSignals(Clock::Time began, const Signals& signals) {
-  CHECK(deps_.loop.IsCurrent());
-  const Clock::Time now = deps_.clock.Now();
+  CHECK(deps_.env.loop.IsCurrent());
+  const Clock::Time now = deps_.env.clock.Now();
   const LastMet before = last_met_;
   const MetStates met_before = met_;
   LogUnread(signals);
@@ -129,28 +131,28 @@ void PressureMonitor::OnSignals(Clock::Time began, const Signals& signals) {
   const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
   LogConditions(conditions);
   if (before == last_met_ && met_before == met_) return Publish(pass, conditions);
-  deps_.strands.Run(kPressureStrand,
-                    [this, pass = std::move(pass), conditions, last_met = EncodeLastMet(last_met_),
-                     met = EncodeMetStates(met_)] {
-                      Status saved = records_.Save(std::string(kThresholdsRecord), last_met, false);
-                      if (saved.ok()) saved = records_.Save(std::string(kMetRecord), met, false);
-                      deps_.loop.Post([this, pass, conditions, saved] {
-                        deps_.log.LogIfError(saved, "save thresholds");
-                        Publish(pass, conditions);
-                      });
-                    });
+  deps_.env.strands.Run(
+      kPressureStrand, [this, pass = std::move(pass), conditions,
+                        last_met = EncodeLastMet(last_met_), met = EncodeMetStates(met_)] {
+        Status saved = records_.Save(std::string(kThresholdsRecord), last_met, false);
+        if (saved.ok()) saved = records_.Save(std::string(kMetRecord), met, false);
+        deps_.env.loop.Post([this, pass, conditions, saved] {
+          deps_.env.log.LogIfError(saved, "save thresholds");
+          Publish(pass, conditions);
+        });
+      });
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {
-  inspecting_ = false;
+  const Inspection ended = std::exchange(inspection_, Inspection::kNone);
   PutPressure(pass.signals, conditions);
   deps_.on_pass(pass);
-  if (std::exchange(again_, false)) timer_.Kick();
+  if (ended == Inspection::kRunsOnceMore) timer_.Kick();
 }
 
 void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
                                   const std::vector<std::string>& conditions) {
-  const Clock::Time now = deps_.clock.Now();
+  const Clock::Time now = deps_.env.clock.Now();
   record_ = std::make_unique<v1::PressureRecord>();
   for (const auto& signal : signals) {
     auto& out = *record_->add_signals();
@@ -168,19 +170,23 @@ void PressureMonitor::PutPressure(const std::vector<PressureSignal>& signals,
   Put();
   bus::Completeness complete;
   complete.scopes.insert(std::string(bus::kAll));
+  FAIL_POINT_VOID("gc.complete.before");
   deps_.table.SetComplete(complete);
+  FAIL_POINT_VOID("gc.complete.after");
 }
 
 void PressureMonitor::Put() {
   record_->set_shutting_down(shutting_down_);
-  deps_.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
+  FAIL_POINT_VOID("gc.put-pressure.before");
+  deps_.env.log.LogIfError(deps_.table.Put(bus::kNodeKey, *record_), "put pressure");
+  FAIL_POINT_VOID("gc.put-pressure.after");
 }
 
 void PressureMonitor::LogIgnoredThresholds() {
   for (const auto* thresholds : {&config_.eviction_hard, &config_.eviction_soft})
     for (const auto& [name, value] : *thresholds)
       if (IsContainerFs(name))
-        deps_.log.Warn(
+        deps_.env.log.Warn(
             "ignoring a containerfs threshold: the nodefs thresholds count for containerfs",
             {KV("signal", name)});
 }
@@ -191,8 +197,8 @@ void PressureMonitor::LogUnread(const Signals& signals) {
   for (const auto& [name, why] : signals.unread) {
     deps_.metrics.errors.Add({{"kind", "signal"}}).Increment();
     if (!logged_unread_.contains(name))
-      deps_.log.Warn("cannot read an eviction signal; its condition stays as it is",
-                     {KV("signal", name), KV("err", why)});
+      deps_.env.log.Warn("cannot read an eviction signal; its condition stays as it is",
+                         {KV("signal", name), KV("err", why)});
     unread.insert(name);
   }
   logged_unread_ = std::move(unread);
@@ -202,7 +208,7 @@ void PressureMonitor::LogConditions(const std::vector<std::string>& conditions) 
   for (const char* const condition : kConditions) {
     const bool now = Contains(conditions, condition);
     if (now != Contains(logged_conditions_, condition))
-      deps_.log.Info("node condition changed", {KV("condition", condition), KV("status", now)});
+      deps_.env.log.Info("node condition changed", {KV("condition", condition), KV("status", now)});
   }
   logged_conditions_ = conditions;
 }

@@ -23,6 +23,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -50,16 +51,13 @@ struct Pass {
 class PressureMonitor {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     cri::Images& images;
     TreeMeter& meter;
     std::unique_ptr<cgroup::MemoryAlarm> memory_alarm;  // null: see MemoryWatch
     bus::Table<v1::PressureRecord>& table;
     GcMetrics& metrics;
-    const Log& log;
     std::function<void()> on_full_disk;
     std::function<void(const Pass&)> on_pass;
   };
@@ -77,6 +75,12 @@ class PressureMonitor {
   std::string problem() const;
 
  private:
+  enum class Inspection {
+    kRecordsUnread,  // the pressure of this boot is unknown until its files are read
+    kNone,
+    kRuns,          // until the result is put
+    kRunsOnceMore,  // another inspection follows
+  };
   void ReadRecords();
   void OnRecordsRead(const StatusOr<fs::RecordStore::All>& records);
   void OnTimer();
@@ -92,7 +96,6 @@ class PressureMonitor {
   Deps deps_;
   const GcConfig& config_;
   fs::RecordStore records_;
-  bool records_read_ = false;  // until then, the pressure of this boot is unknown
   std::string records_problem_;
   LastMet last_met_;
   MetStates met_;
@@ -101,8 +104,7 @@ class PressureMonitor {
   bool shutting_down_ = false;
   bool split_ = false;                          // see SignalSources
   std::unique_ptr<v1::PressureRecord> record_;  // as last put; none before the first inspection
-  bool inspecting_ = false;                     // until the result is put
-  bool again_ = false;                          // another inspection follows
+  Inspection inspection_ = Inspection::kRecordsUnread;
   MemoryWatch memory_watch_;
   exec::Periodic timer_;
 };

@@ -62,21 +62,18 @@ GracefulShutdown::GracefulShutdown(const Deps& deps, const GcConfig& config)
       config_(config),
       groups_(config.shutdown_groups),
       pods_(deps.desired, deps.workers, config),
-      records_(deps_.files, deps_.clock,
+      records_(deps_.files, deps_.env.clock,
                {.directory = config.shutdown_dir, .this_boot_only = true}),
-      watch_({.clock = deps_.clock,
-              .loop = deps_.loop,
-              .strands = deps_.strands,
+      watch_({.env = deps_.env,
               .files = deps_.files,
               .source = deps_.source,
-              .log = deps_.log,
               .on_preparing = [this](bool preparing) { OnPreparing(preparing); }},
              std::chrono::seconds{TotalSeconds(config.shutdown_groups)}) {}
 
 void GracefulShutdown::Start() {
   if (groups_.empty()) return deps_.on_read();
-  deps_.strands.Run(kFiles,
-                    [this] { deps_.loop.Post([this, saved = ReadSaved()] { OnSaved(saved); }); });
+  deps_.env.strands.Run(
+      kFiles, [this] { deps_.env.loop.Post([this, saved = ReadSaved()] { OnSaved(saved); }); });
 }
 
 GracefulShutdown::Saved GracefulShutdown::ReadSaved() const {
@@ -100,7 +97,7 @@ GracefulShutdown::Saved GracefulShutdown::ReadSaved() const {
   }
   for (const auto& bad : records->unreadable) saved.problems.push_back(bad.reason);
   for (const auto& record : records->records) {
-    const auto progress = DecodeProgress(record.bytes, deps_.clock.Now().boot);
+    const auto progress = DecodeProgress(record.bytes, deps_.env.clock.Now().boot);
     if (progress.ok()) saved.progress = *progress;
     if (!progress.ok()) saved.problems.push_back(Message(progress.status()));
   }
@@ -109,15 +106,15 @@ GracefulShutdown::Saved GracefulShutdown::ReadSaved() const {
 
 void GracefulShutdown::OnSaved(const Saved& saved) {
   for (const auto& problem : saved.problems)
-    deps_.log.Error("ignoring saved state of a node shutdown that cannot be read",
-                    {KV("err", problem)});
+    deps_.env.log.Error("ignoring saved state of a node shutdown that cannot be read",
+                        {KV("err", problem)});
   if (saved.times) times_ = *saved.times;
   ShowTimes();
   if (saved.progress) {
     progress_ = *saved.progress;
     progress_.group = std::min(progress_.group, groups_.size() - 1);
     phase_ = progress_.ended ? Phase::kEnded : Phase::kEnding;
-    deps_.log.Info("resuming node shutdown", {KV("ended", progress_.ended)});
+    deps_.env.log.Info("resuming node shutdown", {KV("ended", progress_.ended)});
     deps_.on_change(true);
   }
   deps_.on_read();
@@ -130,16 +127,16 @@ void GracefulShutdown::OnSaved(const Saved& saved) {
 void GracefulShutdown::OnPods() { Advance(); }
 
 void GracefulShutdown::OnPreparing(bool preparing) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (preparing && phase_ == Phase::kWatching) Begin();
   if (!preparing && phase_ != Phase::kWatching) Cancel();
 }
 
 void GracefulShutdown::Begin() {
   phase_ = Phase::kEnding;
-  times_ = {.start = deps_.clock.WallNow(), .end = std::nullopt};
+  times_ = {.start = deps_.env.clock.WallNow(), .end = std::nullopt};
   ShowTimes();
-  deps_.log.Info("node shutdown: terminating pods", {KV("seconds", TotalSeconds(groups_))});
+  deps_.env.log.Info("node shutdown: terminating pods", {KV("seconds", TotalSeconds(groups_))});
   deps_.node_events.Inform(kEvent, "Shutdown manager detected shutdown event");
   deps_.on_change(true);
   BeginGroup(0);
@@ -148,12 +145,12 @@ void GracefulShutdown::Begin() {
 
 void GracefulShutdown::Cancel() {
   phase_ = Phase::kWatching;
-  deps_.loop.CancelTimer(std::exchange(group_timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(group_timer_, 0));
   asked_.clear();
   progress_ = {};
-  if (!times_.end) times_.end = deps_.clock.WallNow();
+  if (!times_.end) times_.end = deps_.env.clock.WallNow();
   ShowTimes();
-  deps_.log.Info("node shutdown cancelled", {});
+  deps_.env.log.Info("node shutdown cancelled", {});
   deps_.node_events.Inform(kEvent, "Shutdown manager detected shutdown cancellation");
   deps_.on_change(false);
   Save([] {});
@@ -180,15 +177,15 @@ void GracefulShutdown::AskForEnds() {
   for (const auto& pod : pods_.NotEnded(is_new)) {
     if (GroupOf(groups_, PriorityOf(*pod.pod)) > progress_.group) continue;
     Asked& asked = asked_[pod.uid] = {.pod = pod, .group = progress_.group};
-    deps_.log.Info("terminating pod for node shutdown",
-                   {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid),
-                    KV("gracePeriod", ShutdownGrace(*pod.pod, groups_[asked.group].seconds))});
+    deps_.env.log.Info("terminating pod for node shutdown",
+                       {KV("pod", kube::PodKey(*pod.pod)), KV("podUID", pod.uid),
+                        KV("gracePeriod", ShutdownGrace(*pod.pod, groups_[asked.group].seconds))});
     Kill(asked);
   }
 }
 
 bool GracefulShutdown::GroupIsOver() const {
-  if (deps_.clock.Now() >= GroupEnd()) return true;
+  if (deps_.env.clock.Now() >= GroupEnd()) return true;
   if (!pods_.known() || pods_.AnyUnread()) return false;  // whether pods are missing is unknown
   return std::ranges::all_of(asked_, [this](const auto& entry) {
     return entry.second.group != progress_.group || IsGone(entry.second);
@@ -196,16 +193,16 @@ bool GracefulShutdown::GroupIsOver() const {
 }
 
 void GracefulShutdown::BeginGroup(size_t group) {
-  progress_ = {.group = group, .group_began = deps_.clock.Now()};
+  progress_ = {.group = group, .group_began = deps_.env.clock.Now()};
   Save([] {});
   ArmGroupEnd();
 }
 
 void GracefulShutdown::ArmGroupEnd() {
-  deps_.loop.CancelTimer(std::exchange(group_timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(group_timer_, 0));
   if (phase_ != Phase::kEnding) return;
-  const Duration left = std::max(Duration{0}, GroupEnd() - deps_.clock.Now());
-  group_timer_ = deps_.loop.RunAfter(left, [this] {
+  const Duration left = std::max(Duration{0}, GroupEnd() - deps_.env.clock.Now());
+  group_timer_ = deps_.env.loop.RunAfter(left, [this] {
     group_timer_ = 0;
     Advance();
   });
@@ -213,15 +210,15 @@ void GracefulShutdown::ArmGroupEnd() {
 
 void GracefulShutdown::End() {
   phase_ = Phase::kEnded;
-  deps_.loop.CancelTimer(std::exchange(group_timer_, 0));
+  deps_.env.loop.CancelTimer(std::exchange(group_timer_, 0));
   progress_.ended = true;
-  times_.end = deps_.clock.WallNow();
+  times_.end = deps_.env.clock.WallNow();
   ShowTimes();
   const size_t left = CountLeft();
   if (left > 0)
-    deps_.log.Warn("pods did not end in time; letting the node shut down", {KV("pods", left)});
+    deps_.env.log.Warn("pods did not end in time; letting the node shut down", {KV("pods", left)});
   else
-    deps_.log.Info("all pods have ended; letting the node shut down", {});
+    deps_.env.log.Info("all pods have ended; letting the node shut down", {});
   // Save before the machine may shut down.
   Save([this] {
     if (phase_ == Phase::kEnded) watch_.Release();
@@ -230,14 +227,13 @@ void GracefulShutdown::End() {
 
 /// The pods of a group end at the same time.
 void GracefulShutdown::Kill(const Asked& asked) {
-  deps_.strands.Run(
+  deps_.env.strands.Run(
       "shutdown." + asked.pod.uid,
       [this, request = RequestOf(asked.pod, groups_[asked.group].seconds)] {
         const Status killed =
-            KillForShutdown(deps_.pod_worker, request, After(deps_.clock, kKillLimit));
-        deps_.loop.Post([this, uid = request.uid(), incarnation = request.incarnation(), killed] {
-          OnKilled(uid, incarnation, killed);
-        });
+            KillForShutdown(deps_.pod_worker, request, After(deps_.env.clock, kKillLimit));
+        deps_.env.loop.Post([this, uid = request.uid(), incarnation = request.incarnation(),
+                             killed] { OnKilled(uid, incarnation, killed); });
       });
 }
 
@@ -246,11 +242,11 @@ void GracefulShutdown::OnKilled(const std::string& uid, int64_t incarnation, con
   if (asked == nullptr || status.ok()) return;
   asked->refused = IsKillRefused(status);
   if (!std::exchange(asked->logged_error, true))
-    deps_.log.Warn(asked->refused ? "pod-worker refused to terminate a pod for node shutdown"
-                                  : "KillPod for node shutdown failed, will retry",
-                   {KV("podUID", uid), KV("err", status)});
+    deps_.env.log.Warn(asked->refused ? "pod-worker refused to terminate a pod for node shutdown"
+                                      : "KillPod for node shutdown failed, will retry",
+                       {KV("podUID", uid), KV("err", status)});
   if (asked->refused) return Advance();
-  deps_.loop.RunAfter(kKillRetry, [this, uid, incarnation] {
+  deps_.env.loop.RunAfter(kKillRetry, [this, uid, incarnation] {
     const Asked* const again = FindAsked(uid, incarnation);
     if (phase_ != Phase::kWatching && again != nullptr && !IsGone(*again)) Kill(*again);
   });
@@ -285,11 +281,11 @@ Status GracefulShutdown::SaveShutdown(const std::string& progress, const std::st
 
 void GracefulShutdown::Save(std::function<void()> saved) {
   const bool goes_on = phase_ != Phase::kWatching;
-  deps_.strands.Run(kFiles, [this, goes_on, times = EncodeTimes(times_),
-                             progress = EncodeProgress(progress_), saved = std::move(saved)] {
+  deps_.env.strands.Run(kFiles, [this, goes_on, times = EncodeTimes(times_),
+                                 progress = EncodeProgress(progress_), saved = std::move(saved)] {
     const Status status = SaveShutdown(goes_on ? progress : "", times);
-    deps_.loop.Post([this, status, saved] {
-      deps_.log.LogIfError(status, "save the progress of a node shutdown");
+    deps_.env.loop.Post([this, status, saved] {
+      deps_.env.log.LogIfError(status, "save the progress of a node shutdown");
       saved();
     });
   });

@@ -21,6 +21,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
@@ -36,9 +37,7 @@ namespace splitlet::gc {
 class GracefulShutdown {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     ShutdownSource& source;
     peers::KillClient& pod_worker;
@@ -46,7 +45,6 @@ class GracefulShutdown {
     const bus::View<v1::WorkerRecord>& workers;
     NodeEvents& node_events;
     GcMetrics& metrics;
-    const Log& log;
     std::function<void(bool shutting_down)> on_change;
     std::function<void()> on_read;  // the saved state has been read
   };

@@ -43,34 +43,34 @@ void ShutdownWatch::Connect() {
   ShutdownSource::Events events{
       .on_preparing =
           [this, connection](bool preparing) {
-            deps_.loop.Post([this, connection, preparing] {
+            deps_.env.loop.Post([this, connection, preparing] {
               if (connection != connection_) return;
-              preparing_ = preparing;
+              if (machine_ != Machine::kUnknown)
+                machine_ = preparing ? Machine::kPreparing : Machine::kRuns;
               deps_.on_preparing(preparing);
             });
           },
       .on_lost =
           [this, connection](const Status& why) {
-            deps_.loop.Post([this, connection, why] { OnLost(connection, why); });
+            deps_.env.loop.Post([this, connection, why] { OnLost(connection, why); });
           }};
-  deps_.strands.Run(kShutdownStrand, [this, events = std::move(events)] {
-    auto state = deps_.source.Connect(events, After(deps_.clock, kLogindLimit));
-    deps_.loop.Post([this, state = std::move(state)] { OnConnected(state); });
+  deps_.env.strands.Run(kShutdownStrand, [this, events = std::move(events)] {
+    auto state = deps_.source.Connect(events, After(deps_.env.clock, kLogindLimit));
+    deps_.env.loop.Post([this, state = std::move(state)] { OnConnected(state); });
   });
 }
 
 void ShutdownWatch::OnConnected(const StatusOr<ShutdownSource::State>& state) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (!state.ok()) return ConnectLater(state.status());
-  if (!std::exchange(trouble_, {}).empty()) deps_.log.Info("connected to logind again");
-  connected_ = true;
-  preparing_ = state->preparing;
-  if (!preparing_ && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
+  if (!std::exchange(trouble_, {}).empty()) deps_.env.log.Info("connected to logind again");
+  machine_ = state->preparing ? Machine::kPreparing : Machine::kRuns;
+  if (!state->preparing && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
     RaiseDelay();
   } else {
     TakeLock();
   }
-  deps_.on_preparing(preparing_);
+  deps_.on_preparing(state->preparing);
 }
 
 void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
@@ -78,38 +78,38 @@ void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
 }
 
 void ShutdownWatch::ConnectLater(const Status& why) {
-  connected_ = false;
+  machine_ = Machine::kUnknown;
   ++connection_;
   const std::string text = Message(why);
   if (std::exchange(trouble_, text) != text)
-    deps_.log.Error(
+    deps_.env.log.Error(
         "cannot watch logind, will retry: pods are not terminated before a node shutdown until "
         "then",
         {KV("err", why)});
-  deps_.loop.RunAfter(kRetry, [this] { Connect(); });
+  deps_.env.loop.RunAfter(kRetry, [this] { Connect(); });
 }
 
 void ShutdownWatch::RaiseDelay() {
-  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
+  deps_.env.strands.Run(kShutdownStrand, [this, connection = connection_] {
     Status raised = WriteDropIn(deps_.files, wanted_);
     if (raised.ok())
-      raised = Annotate(deps_.source.Reload(After(deps_.clock, kLogindLimit)), "reload");
-    deps_.loop.Post([this, connection, raised] {
+      raised = Annotate(deps_.source.Reload(After(deps_.env.clock, kLogindLimit)), "reload");
+    deps_.env.loop.Post([this, connection, raised] {
       if (connection != connection_) return;
       if (raised.ok()) return ReadDelay(0);
-      deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
-                      {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
+      deps_.env.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
+                          {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
       TakeLock();
     });
   });
 }
 
 void ShutdownWatch::ReadDelay(int tries) {
-  deps_.loop.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
+  deps_.env.loop.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
     if (connection != connection_) return;
-    deps_.strands.Run(kShutdownStrand, [this, tries, connection] {
-      const auto delay = deps_.source.ReadMaxDelay(After(deps_.clock, kLogindLimit));
-      deps_.loop.Post([this, tries, connection, delay] {
+    deps_.env.strands.Run(kShutdownStrand, [this, tries, connection] {
+      const auto delay = deps_.source.ReadMaxDelay(After(deps_.env.clock, kLogindLimit));
+      deps_.env.loop.Post([this, tries, connection, delay] {
         if (connection == connection_) OnDelay(tries, delay);
       });
     });
@@ -119,20 +119,21 @@ void ShutdownWatch::ReadDelay(int tries) {
 void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
   if (delay.ok() && *delay >= wanted_) return TakeLock();
   if (tries + 1 < kAttempts) return ReadDelay(tries + 1);
-  deps_.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod",
-                  {KV("wanted", SecondsOf(wanted_)),
-                   KV("err", delay.ok() ? FailedPrecondition("logind waits {} s: another file in "
-                                                             "logind.conf.d may set the delay",
-                                                             SecondsOf(*delay))
-                                        : delay.status())});
+  deps_.env.log.Error(
+      "InhibitDelayMaxSec is below shutdownGracePeriod",
+      {KV("wanted", SecondsOf(wanted_)),
+       KV("err", delay.ok() ? FailedPrecondition("logind waits {} s: another file in "
+                                                 "logind.conf.d may set the delay",
+                                                 SecondsOf(*delay))
+                            : delay.status())});
   TakeLock();
 }
 
 void ShutdownWatch::TakeLock() {
   if (!wants_lock_) return;
-  deps_.strands.Run(kShutdownStrand, [this, connection = connection_] {
-    const Status taken = deps_.source.TakeLock(After(deps_.clock, kLogindLimit));
-    deps_.loop.Post([this, connection, taken] {
+  deps_.env.strands.Run(kShutdownStrand, [this, connection = connection_] {
+    const Status taken = deps_.source.TakeLock(After(deps_.env.clock, kLogindLimit));
+    deps_.env.loop.Post([this, connection, taken] {
       if (!wants_lock_) return Release();  // Release was called during the call
       if (connection == connection_) OnLock(taken);
     });
@@ -141,9 +142,9 @@ void ShutdownWatch::TakeLock() {
 
 void ShutdownWatch::OnLock(const Status& taken) {
   if (taken.ok()) return;
-  if (preparing_) {
+  if (machine_ == Machine::kPreparing) {
     // logind gives no lock once the shutdown has begun.
-    deps_.log.Warn(
+    deps_.env.log.Warn(
         "cannot take logind's inhibitor lock: the node shuts down without waiting for pods",
         {KV("err", taken)});
     return;
@@ -153,12 +154,12 @@ void ShutdownWatch::OnLock(const Status& taken) {
 
 void ShutdownWatch::Release() {
   wants_lock_ = false;
-  deps_.strands.Run(kShutdownStrand, [this] { deps_.source.ReleaseLock(); });
+  deps_.env.strands.Run(kShutdownStrand, [this] { deps_.source.ReleaseLock(); });
 }
 
 void ShutdownWatch::TakeAgain() {
   wants_lock_ = true;
-  if (connected_) TakeLock();
+  if (machine_ != Machine::kUnknown) TakeLock();
 }
 
 }  // namespace splitlet::gc

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "services/gc/protect/shutdown/shutdown_source.h"
@@ -25,12 +26,9 @@ inline constexpr const char* kLogindDropIn = "/etc/systemd/logind.conf.d/99-kube
 class ShutdownWatch {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     ShutdownSource& source;
-    const Log& log;
     std::function<void(bool preparing)> on_preparing;
   };
   /// `wanted`: how long the machine must delay a shutdown.
@@ -43,6 +41,12 @@ class ShutdownWatch {
   void TakeAgain();
 
  private:
+  /// As the source has reported it.
+  enum class Machine {
+    kUnknown,  // not connected
+    kRuns,
+    kPreparing,  // for a shutdown
+  };
   void Connect();
   void OnConnected(const StatusOr<ShutdownSource::State>& state);
   void OnLost(uint64_t connection, const Status& why);
@@ -57,8 +61,7 @@ class ShutdownWatch {
   Deps deps_;
   const Duration wanted_;
   uint64_t connection_ = 0;  // number of the connection; events of an earlier one are ignored
-  bool connected_ = false;
-  bool preparing_ = false;
+  Machine machine_ = Machine::kUnknown;
   bool wants_lock_ = true;
   bool raised_ = false;  // tried once in a start
   std::string trouble_;  // as last logged

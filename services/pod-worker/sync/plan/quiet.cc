@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "libs/cri/container_end.h"
 #include "services/pod-worker/pod/observed.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -14,7 +15,7 @@ constexpr Duration kQuiet = 500ms;
 /// By SIGKILL or SIGTERM, and not for memory.
 bool WasKilled(const v1::ContainerRecord& record) {
   const bool signal = record.exit_code() == 128 + SIGKILL || record.exit_code() == 128 + SIGTERM;
-  return record.state() == v1::ContainerRecord::EXITED && signal && record.reason() != "OOMKilled";
+  return record.state() == v1::ContainerRecord::EXITED && signal && !cri::EndedForMemory(record);
 }
 
 }  // namespace

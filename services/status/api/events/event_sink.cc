@@ -115,16 +115,16 @@ EventSink::EventSink(Deps deps, Options options)
       options_(options),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      asker_(deps_.loop, deps_.strands) {}
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 EventSink::~EventSink() {
   stop_->Cancel();
-  deps_.loop.CancelTimer(timer_);
+  deps_.env.loop.CancelTimer(timer_);
 }
 
 EventSink::Name EventSink::NewName(const v1::EventRecord& event) {
   // Never the same name twice, even if the clock stands still or goes back.
-  last_ns_ = std::max(ToNanos(deps_.clock.WallNow()), last_ns_ + 1);
+  last_ns_ = std::max(ToNanos(deps_.env.clock.WallNow()), last_ns_ + 1);
   std::string name = fmt::format("{}.{:x}", event.name(), last_ns_);
   if (name.size() > kMaxEventName || event.name().empty()) name = kube::HexHash128(name);
   const bool in_default = event.kind() == "Node" || event.namespace_().empty();
@@ -132,7 +132,7 @@ EventSink::Name EventSink::NewName(const v1::EventRecord& event) {
 }
 
 void EventSink::OnEvent(const std::string& key, const v1::EventRecord& event, bool is_new) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   if (const auto at = by_key_.find(key); at != by_key_.end()) {
     at->second->event = event;
     return;
@@ -178,8 +178,8 @@ void EventSink::Remember(const std::string& key, const Name& name) {
 }
 
 void EventSink::SendSoon(Duration delay) {
-  deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(delay, [this] {
+  deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     SendNext();
   });
@@ -187,7 +187,7 @@ void EventSink::SendSoon(Duration delay) {
 
 void EventSink::SendNext() {
   if (!sending_.empty() || waiting_.empty()) return;
-  const auto now = deps_.clock.Now();
+  const auto now = deps_.env.clock.Now();
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
     return !one.not_before || one.not_before <= now;
   });
@@ -207,7 +207,8 @@ void EventSink::SendNext() {
   sending.event.mutable_metadata()->set_name(next->name.name);
   asker_.Ask(
       "api/events",
-      [&clock = deps_.clock, stop = stop_, client = deps_.client, sending = std::move(sending)] {
+      [&clock = deps_.env.clock, stop = stop_, client = deps_.client,
+       sending = std::move(sending)] {
         return Send(*client, sending, {clock.Now() + kTimeout, stop});
       },
       [this, key = next->key, count = next->event.count()](const Status& status) {
@@ -224,9 +225,9 @@ void EventSink::OnSent(const std::string& key, uint32_t count, const Status& sta
   failures_ = 0;
   logged_ = false;
   if (!status.ok()) {
-    deps_.log.Warn("the API server refused an event, dropping it",
-                   {KV("object", kube::PodKey(entry->event.namespace_(), entry->event.name())),
-                    KV("reason", entry->event.reason()), KV("err", status)});
+    deps_.env.log.Warn("the API server refused an event, dropping it",
+                       {KV("object", kube::PodKey(entry->event.namespace_(), entry->event.name())),
+                        KV("reason", entry->event.reason()), KV("err", status)});
     Drop(entry, "refused");
     return SendSoon(Duration{0});
   }
@@ -252,14 +253,14 @@ void EventSink::OnUnreached(Queue::iterator entry, const Status& status) {
     wait = std::chrono::duration_cast<Duration>(wait * random_.Unit());
   }
   if (away && !IsAwaited(status) && !std::exchange(logged_, true))
-    deps_.log.Warn("cannot send events to the API server, will retry",
-                   {KV("waiting", waiting_.size()), KV("err", status)});
-  const auto again_at = deps_.clock.Now() + wait;
+    deps_.env.log.Warn("cannot send events to the API server, will retry",
+                       {KV("waiting", waiting_.size()), KV("err", status)});
+  const auto again_at = deps_.env.clock.Now() + wait;
   waiting_.splice(waiting_.end(), waiting_, entry);
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const auto next = std::next(it);
     if (it->key == key || away) {
-      const bool tried = it->not_before && it->not_before > deps_.clock.Now();
+      const bool tried = it->not_before && it->not_before > deps_.env.clock.Now();
       if (!tried) ++it->attempts;
       it->not_before = again_at;
       if (it->attempts >= options_.max_attempts) Drop(it, "dropped");

@@ -27,6 +27,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/status/api/pod_metrics.h"
 #include "splitlet/v1/services.pb.h"
@@ -38,15 +39,12 @@ namespace core = k8s::io::api::core::v1;
 class EventSink {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<apiclient::Client> client;  // limited by eventRecordQPS and eventBurst
     std::string node_name;
     /// Resource version of the pod with this UID; empty: unknown.
     std::function<std::string(const std::string& uid)> pod_version;
     PodApiMetrics& metrics;
-    Log log;
     uint64_t seed = 1;  // for jitter
   };
   struct Options {

@@ -16,15 +16,14 @@ class EventSinkTest : public ::testing::Test {
   EventSinkTest() { Start({}); }
   void Start(EventSink::Options options) {
     sink = std::make_unique<EventSink>(
-        EventSink::Deps{.clock = clock,
-                        .loop = loop,
-                        .strands = strands,
-                        .client = std::make_shared<apiclient::Client>(clock, server,
-                                                                      apiclient::Client::Options{}),
-                        .node_name = "node-a",
-                        .pod_version = [](const std::string& uid) { return uid + "-version"; },
-                        .metrics = metrics,
-                        .log = Log(log_sink)},
+        EventSink::Deps{
+            .env =
+                {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
+            .client =
+                std::make_shared<apiclient::Client>(clock, server, apiclient::Client::Options{}),
+            .node_name = "node-a",
+            .pod_version = [](const std::string& uid) { return uid + "-version"; },
+            .metrics = metrics},
         options);
   }
   static v1::EventRecord Make(const std::string& reason, const std::string& message = "text") {
@@ -61,6 +60,7 @@ class EventSinkTest : public ::testing::Test {
   exec::FakeStrands strands{loop};
   fake_api::FakeApiServer server{clock};
   FakeLogSink log_sink;
+  const Log log{log_sink};
   prometheus::Registry registry;
   PodApiMetrics metrics{registry};
   std::unique_ptr<EventStore> store = std::make_unique<EventStore>(clock);

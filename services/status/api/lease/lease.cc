@@ -1,12 +1,12 @@
 #include "services/status/api/lease/lease.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "k8s.io/api/coordination/v1/lease.pb.h"
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/base/fail_point.h"
 #include "services/status/api/heartbeat_retry.h"
+#include "services/status/api/lease/lease_plan.h"
 #include "services/status/api/paths.h"
 
 namespace splitlet::status {
@@ -17,10 +17,7 @@ constexpr const char* kNamespace = "kube-node-lease";
 constexpr const char* kLeasesPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr const char* kApiVersion = "coordination.k8s.io/v1";
-constexpr int kRenewalsOfALease = 4;  // in its duration
 constexpr double kRenewalJitter = 0.04;
-constexpr Duration kFirstEnsureWait = std::chrono::milliseconds{200};
-constexpr Duration kMaxEnsureWait = std::chrono::seconds{7};
 
 }  // namespace
 
@@ -110,8 +107,9 @@ StatusOr<std::shared_ptr<const NodeLease::Lease>> NodeLease::Round::Update(
     last = client->Update(Path(), {kApiVersion, "Lease", next}, updated.get(), NextDeadline());
     FAIL_POINT("status.renew-lease.after");
     if (last.ok()) return std::shared_ptr<const Lease>(std::move(updated));
-    if (last.code() == StatusCode::kNotFound) break;
-    if (last.code() == StatusCode::kAborted)
+    const AfterUpdate after = AfterFailedUpdate(last);
+    if (after == AfterUpdate::kReadOrCreate) break;
+    if (after == AfterUpdate::kReadNewer)
       if (auto newer = Read(); newer.ok()) lease = *std::move(newer);
     if (!retry.WaitForNext(done, last)) break;
   }
@@ -122,9 +120,7 @@ NodeLease::Renewed NodeLease::Round::Run() const {
   if (held != nullptr) {
     auto renewed = Update(held);
     if (renewed.ok()) return {.lease = *std::move(renewed)};
-    // The server did not process the call: keep the lease, and renew it in the next round.
-    if (renewed.status().code() == StatusCode::kResourceExhausted)
-      return {.status = renewed.status(), .lease = held};
+    if (KeepsLease(renewed.status())) return {.status = renewed.status(), .lease = held};
   }
   auto lease = Read();
   if (lease.status().code() == StatusCode::kNotFound) {
@@ -148,35 +144,34 @@ NodeLease::Renewed NodeLease::Round::Run() const {
 NodeLease::NodeLease(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.env.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed + 1),
-      ensure_wait_(kFirstEnsureWait),
-      asker_(deps_.loop, deps_.strands) {}
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 NodeLease::~NodeLease() {
-  if (timer_ != 0) deps_.loop.CancelTimer(timer_);
+  if (timer_ != 0) deps_.env.loop.CancelTimer(timer_);
 }
 
 void NodeLease::Start() {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   Renew();
 }
 
 void NodeLease::BeginStop() { stop_->Cancel(); }
 
 void NodeLease::Schedule(Duration delay) {
-  timer_ = deps_.loop.RunAfter(delay, [this] {
+  timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     Renew();
   });
 }
 
 void NodeLease::Renew() {
-  Round round{.clock = deps_.clock,
+  Round round{.clock = deps_.env.clock,
               .client = client_,
               .stop = stop_,
-              .retry = {deps_.clock, deps_.client.wait, stop_},
+              .retry = {deps_.env.clock, deps_.client.wait, stop_},
               .node = config_.node.name,
               .duration_seconds = config_.lease_duration_seconds,
               .timeout = config_.api_timeout,
@@ -191,24 +186,22 @@ void NodeLease::OnRenewed(const Renewed& renewed) {
   deps_.metrics.renewals.Add({{"result", renewed.status.ok() ? "ok" : "error"}}).Increment();
   if (renewed.status.ok()) {
     logged_error_.clear();
-    deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.clock.WallNow())) / 1e9);
+    deps_.metrics.renewed_at.Set(static_cast<double>(ToNanos(deps_.env.clock.WallNow())) / 1e9);
   } else if (const std::string error = ToString(renewed.status);
              error != logged_error_ && !IsAwaited(renewed.status)) {
     // A node that is not registered has no lease.
     if (!renewed.waits_for_node)
-      deps_.log.Error("cannot renew the lease of the node, will retry",
-                      {KV("node", config_.node.name), KV("err", renewed.status)});
+      deps_.env.log.Error("cannot renew the lease of the node, will retry",
+                          {KV("node", config_.node.name), KV("err", renewed.status)});
     logged_error_ = error;
   }
   if (held_ == nullptr) {
+    ensure_wait_ = WaitWithoutLease(ensure_wait_);
     Schedule(ensure_wait_);
-    ensure_wait_ = std::min(ensure_wait_ * 2, kMaxEnsureWait);
     return;
   }
-  ensure_wait_ = kFirstEnsureWait;
-  const Duration period =
-      Duration{std::chrono::seconds{config_.lease_duration_seconds}} / kRenewalsOfALease;
-  Schedule(random_.Jitter(period, kRenewalJitter));
+  ensure_wait_ = {};
+  Schedule(random_.Jitter(RenewalPeriod(config_.lease_duration_seconds), kRenewalJitter));
 }
 
 }  // namespace splitlet::status

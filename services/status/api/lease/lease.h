@@ -20,6 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/status/config.h"
 #include "services/status/metrics.h"
@@ -33,13 +34,10 @@ namespace splitlet::status {
 class NodeLease {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     apiclient::Transport& transport;  // used by the lease alone
     apiclient::Client::Options client;
     NodeAtServerMetrics& metrics;
-    const Log& log;
   };
   NodeLease(Deps deps, const StatusConfig& config);
   ~NodeLease();
@@ -65,8 +63,8 @@ class NodeLease {
   const std::shared_ptr<CancelToken> stop_;
   Random random_;
   std::shared_ptr<const Lease> held_;  // null: unknown, read it first
-  Duration ensure_wait_;
-  std::string logged_error_;  // empty: none
+  Duration ensure_wait_{0};            // before the round that runs; 0: it had a lease
+  std::string logged_error_;           // empty: none
   exec::TimerId timer_ = 0;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
 };

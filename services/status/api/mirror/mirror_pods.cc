@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/base/fail_point.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::status {
 namespace {
@@ -105,10 +106,10 @@ MirrorPods::MirrorPods(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      backoff_(deps_.clock,
+      backoff_(deps_.env.clock,
                {.initial = kFirstMirrorWait, .max = kLongestMirrorWait, .jitter = 0.1}),
-      queue_(deps_.loop, deps_.clock, [this](const std::string& name) { Reconcile(name); }),
-      asker_(deps_.loop, deps_.strands) {}
+      queue_(deps_.env.loop, deps_.env.clock, [this](const std::string& name) { Reconcile(name); }),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 MirrorPods::~MirrorPods() { stop_->Cancel(); }
 
@@ -133,17 +134,17 @@ void MirrorPods::Forget(const std::string& key) {
 void MirrorPods::Insert(const std::string& key, const v1::DesiredRecord& record) {
   const bool is_static = kube::IsStaticSource(record.source());
   if (!is_static && record.state() != v1::DesiredRecord::MIRROR) return;
-  kube::Pod pod;
-  if (!pod.ParseFromString(record.pod())) return;
+  const auto pod = kube::ParsePod(record.pod());
+  if (!pod.ok()) return;
   const std::string full_name = kube::FullName(record.name(), record.namespace_());
   Name& name = names_[full_name];
   name_of_[key] = full_name;
   if (is_static) {
-    name.statics[key] = {.hash = kube::AnnotationOf(pod, kube::kConfigHash),
+    name.statics[key] = {.hash = kube::AnnotationOf(*pod, kube::kConfigHash),
                          .wanted = record.state() == v1::DesiredRecord::WANTED};
     return;
   }
-  auto mirror = ReadMirror(pod);
+  auto mirror = ReadMirror(*pod);
   if (!mirror) return;
   if (name.made && name.made->object.uid == mirror->object.uid) name.made.reset();
   name.shown.insert_or_assign(mirror->object.uid, *std::move(mirror));
@@ -264,7 +265,7 @@ void MirrorPods::Reconcile(const std::string& full_name) {
     names_.erase(at);
     return;
   }
-  if (name.made && deps_.clock.Now() - name.made_at > kShownAfter) name.made.reset();
+  if (name.made && deps_.env.clock.Now() - name.made_at > kShownAfter) name.made.reset();
   switch (const MirrorInputs in = InputsOf(name); NextMirrorAct(in)) {
     case MirrorAct::kNone: return;
     case MirrorAct::kMake: return Make(full_name, name);
@@ -277,11 +278,11 @@ void MirrorPods::Make(const std::string& full_name, Name& name) {
   for (const auto& [key, one] : name.statics) {
     const bool wanted = one.wanted && !one.hash.empty();
     const auto record = wanted ? deps_.desired.Find(key) : nullptr;
-    kube::Pod pod;
-    if (record == nullptr || !pod.ParseFromString(record->pod())) continue;
+    const auto pod = record == nullptr ? NotFound("no record") : kube::ParsePod(record->pod());
+    if (!pod.ok()) continue;
     name.busy = true;
     Run(full_name, [client = deps_.client,
-                    pod = MirrorOf(pod, deps_.node_name, node_uid_)](const Deadline& deadline) {
+                    pod = MirrorOf(*pod, deps_.node_name, node_uid_)](const Deadline& deadline) {
       Answer answer{.call = "create-mirror"};
       auto mirror = EnsureMirror(*client, pod, deadline);
       answer.status = mirror.status();
@@ -316,7 +317,7 @@ void MirrorPods::Run(const std::string& full_name,
                      std::function<Answer(const Deadline& deadline)> work) {
   asker_.Ask(
       MirrorStrandOf(full_name),
-      [&clock = deps_.clock, stop = stop_, work = std::move(work)] {
+      [&clock = deps_.env.clock, stop = stop_, work = std::move(work)] {
         return work({clock.Now() + kCallTimeout, stop});
       },
       [this, full_name](const Answer& answer) { OnAnswer(full_name, answer); });
@@ -332,8 +333,8 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
     queue_.Add(full_name, backoff_.Next(full_name, &random_));
     const std::string error = IsAwaited(answer.status) ? "" : ToString(answer.status);
     if (!error.empty() && error != name.logged_error)
-      deps_.log.Warn("cannot create or delete a mirror pod, will retry",
-                     {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
+      deps_.env.log.Warn("cannot create or delete a mirror pod, will retry",
+                         {KV("pod", full_name), KV("call", answer.call), KV("err", answer.status)});
     name.logged_error = error;
     return;
   }
@@ -344,9 +345,9 @@ void MirrorPods::OnAnswer(const std::string& full_name, const Answer& answer) {
     name.gone.erase(uid);
     if (!name.shown.contains(uid)) {
       name.made = answer.there;
-      name.made_at = deps_.clock.Now();
+      name.made_at = deps_.env.clock.Now();
     }
-    deps_.log.Info("mirror pod exists", {KV("pod", full_name), KV("podUID", uid)});
+    deps_.env.log.Info("mirror pod exists", {KV("pod", full_name), KV("podUID", uid)});
     NotifyChange(answer.there->hash);
   }
   if (!answer.removed.uid.empty()) OnGone(answer.removed);

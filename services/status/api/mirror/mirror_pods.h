@@ -25,6 +25,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "libs/kube/pod_types.h"
@@ -61,16 +62,13 @@ kube::Pod MirrorOf(const kube::Pod& static_pod, const std::string& node_name,
 class MirrorPods {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<apiclient::Client> client;
     std::shared_ptr<peers::DesiredOwner> owner;  // asked before an orphan is deleted
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     std::string node_name;
     PodApiMetrics& metrics;
-    Log log;
     /// `key`: of the static pod in `desired`.
     std::function<void(const std::string& key)> on_change;
     uint64_t seed = 1;  // for jitter

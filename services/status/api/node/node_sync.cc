@@ -1,7 +1,6 @@
 #include "services/status/api/node/node_sync.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <utility>
 
@@ -11,7 +10,7 @@
 #include "libs/daemon/event_record.h"
 #include "services/status/api/heartbeat_retry.h"
 #include "services/status/api/node/node_patch.h"
-#include "services/status/node/conditions.h"
+#include "services/status/api/node/report_plan.h"
 
 namespace splitlet::status {
 namespace {
@@ -20,30 +19,12 @@ namespace core = k8s::io::api::core::v1;
 
 constexpr const char* kStrand = "api/node";
 constexpr double kPeriodJitter = 0.04;
-constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{100};
-constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
 constexpr Duration kObservationWait = std::chrono::milliseconds{100};  // until the machine is read
-constexpr Duration kKickWait = std::chrono::seconds{1};                // between two rounds
-/// Instead of kKickWait until the node is Ready for the first time, which the scheduler waits for.
-constexpr Duration kHurriedWait = std::chrono::milliseconds{100};
 constexpr Duration kImagesPeriod = std::chrono::seconds{30};
 constexpr Duration kImagesTimeout = std::chrono::seconds{10};
 /// How long after the start the server's Ready stands while the runtime could not be asked.
 constexpr Duration kReadinessWait = std::chrono::seconds{30};
 constexpr uint64_t kMaxProcFile = 1 << 20;
-
-std::optional<uint64_t> VersionOf(const kube::Node& node) {
-  const auto& text = node.metadata().resource_version();
-  uint64_t version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return version;
-}
-
-bool IsOlder(const kube::Node& a, const kube::Node& b) {
-  const auto version_a = VersionOf(a), version_b = VersionOf(b);
-  return version_a && version_b && *version_a < *version_b;
-}
 
 int64_t ReadSwapBytes(fs::FileSystem& files) {
   const auto text = files.Read("/proc/meminfo", kMaxProcFile);
@@ -138,20 +119,19 @@ NodeSync::Reported NodeSync::Report::Run() const {
 NodeSync::NodeSync(Deps deps, const StatusConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      client_(std::make_shared<apiclient::Client>(deps_.clock, deps_.transport, deps_.client)),
+      client_(std::make_shared<apiclient::Client>(deps_.env.clock, deps_.transport, deps_.client)),
       stop_(std::make_shared<CancelToken>()),
       random_(config.seed),
-      registration_{.wait = kFirstRegisterWait},
-      asker_(deps_.loop, deps_.strands) {}
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 NodeSync::~NodeSync() {
   for (const auto timer : {timer_, images_timer_})
-    if (timer != 0) deps_.loop.CancelTimer(timer);
+    if (timer != 0) deps_.env.loop.CancelTimer(timer);
 }
 
 void NodeSync::Start() {
-  CHECK(deps_.loop.IsCurrent());
-  started_ = deps_.clock.Now();
+  CHECK(deps_.env.loop.IsCurrent());
+  started_ = deps_.env.clock.Now();
   RecordEvent(false, "Starting", "Starting kubelet.");
   ReadMachine();
   AskForImages();
@@ -166,12 +146,12 @@ void NodeSync::BeginStop() {
 
 void NodeSync::StartWatch() {
   watch_ = std::make_unique<apiclient::Reflector>(
-      apiclient::Reflector::Deps{.clock = deps_.clock,
-                                 .loop = deps_.loop,
-                                 .strands = deps_.strands,
+      apiclient::Reflector::Deps{.clock = deps_.env.clock,
+                                 .loop = deps_.env.loop,
+                                 .strands = deps_.env.strands,
                                  .transport = deps_.transport,
                                  .random = random_,
-                                 .log = deps_.log,
+                                 .log = deps_.env.log,
                                  .metrics = deps_.client.metrics},
       apiclient::Reflector::Options{.path = kNodesPath,
                                     .field_selector = "metadata.name=" + config_.node.name,
@@ -210,12 +190,12 @@ void NodeSync::AskForImages() {
   const auto limit = static_cast<uint32_t>(std::max(config_.node.max_images, 0));
   asker_.Ask(
       "api/images",
-      [&lister = *deps_.images, limit, deadline = After(deps_.clock, kImagesTimeout)] {
+      [&lister = *deps_.images, limit, deadline = After(deps_.env.clock, kImagesTimeout)] {
         return lister.List(limit, deadline);
       },
       [this](const StatusOr<std::vector<peers::NodeImage>>& images) {
         if (images.ok()) images_ = *images;
-        images_timer_ = deps_.loop.RunAfter(kImagesPeriod, [this] {
+        images_timer_ = deps_.env.loop.RunAfter(kImagesPeriod, [this] {
           images_timer_ = 0;
           AskForImages();
         });
@@ -223,8 +203,8 @@ void NodeSync::AskForImages() {
 }
 
 void NodeSync::Schedule(Duration delay) {
-  if (timer_ != 0) deps_.loop.CancelTimer(timer_);
-  timer_ = deps_.loop.RunAfter(delay, [this] {
+  if (timer_ != 0) deps_.env.loop.CancelTimer(timer_);
+  timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     OnTimer();
   });
@@ -236,11 +216,10 @@ void NodeSync::Kick() {
     round_ = Round::kRunsOnceMore;
     return;
   }
-  const Duration since = last_round_ ? deps_.clock.Now() - last_round_ : kKickWait;
-  Schedule(std::max(Duration{0}, KickWait() - since));
+  std::optional<Duration> since;
+  if (last_round_) since = deps_.env.clock.Now() - last_round_;
+  Schedule(KickDelay(since, server_.was_ready));
 }
-
-Duration NodeSync::KickWait() const { return server_.was_ready ? kKickWait : kHurriedWait; }
 
 void NodeSync::OnTimer() {
   if (round_ != Round::kNone) return;
@@ -250,7 +229,7 @@ void NodeSync::OnTimer() {
     return;
   }
   round_ = Round::kRuns;
-  last_round_ = deps_.clock.Now();
+  last_round_ = deps_.env.clock.Now();
   if (config_.register_node && !registration_.done) {
     RegisterSoon(*observed);
   } else {
@@ -265,18 +244,18 @@ std::optional<NodeObservation> NodeSync::Gather() const {
                            .system = machine_->system,
                            .swap_bytes = machine_->swap_bytes,
                            .images = images_,
-                           .now = deps_.clock.WallNow()};
+                           .now = deps_.env.clock.WallNow()};
   const auto& runtime = deps_.runtime;
   if (!runtime.name.empty()) observed.runtime_version = runtime.name + "://" + runtime.version;
-  observed.readiness_unknown = !runtime.known && deps_.clock.Now() - started_ < kReadinessWait;
+  observed.readiness_unknown = !runtime.known && deps_.env.clock.Now() - started_ < kReadinessWait;
   return observed;
 }
 
 void NodeSync::RegisterSoon(const NodeObservation& observed) {
-  if (!registration_.started) registration_.started = deps_.clock.Now();
+  if (!registration_.started) registration_.started = deps_.env.clock.Now();
   asker_.Ask(
       kStrand,
-      [client = client_, stop = stop_, &clock = deps_.clock,
+      [client = client_, stop = stop_, &clock = deps_.env.clock,
        initial = MakeInitialNode(config_.node, observed), timeout = config_.api_timeout,
        reset_extended = !machine_->devices_known] {
         return RegisterNode({.clock = clock,
@@ -294,37 +273,30 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   deps_.metrics.registrations.Add({{"result", registered.ok() ? "ok" : "error"}}).Increment();
   if (!registered.ok()) {
     LogFailure("cannot register the node, will retry", registered.status());
-    registration_.wait = std::min(registration_.wait * 2, kMaxRegisterWait);
+    registration_.wait = RegisterWait(registration_.wait);
     Schedule(registration_.wait);
     return;
   }
   registration_.done = true;
   logged_error_.clear();
-  deps_.log.Info(registered->created ? "node registered" : "node was registered before, updated it",
-                 {KV("node", config_.node.name)});
-  if (registered->created) reports_.last = registration_.created = deps_.clock.Now();
-  for (const auto& condition : registered->node->status().conditions()) {
-    v1::NodeCondition shown;
-    shown.set_type(condition.type());
-    shown.set_status(condition.status());
-    // A kubelet records an event for each condition of a new node, except Ready.
-    const std::string reason = ConditionEvent(shown);
-    if (!registered->created || reason.empty() || shown.type() == "Ready" ||
-        shown.status() == "Unknown")
-      continue;
-    RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
-  }
+  deps_.env.log.Info(
+      registered->created ? "node registered" : "node was registered before, updated it",
+      {KV("node", config_.node.name)});
+  if (registered->created) reports_.last = registration_.created = deps_.env.clock.Now();
+  if (registered->created)
+    for (const auto& reason : EventsOfNewNode(*registered->node))
+      RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
   OnNode(registered->node);
   Schedule(Duration{0});
 }
 
 void NodeSync::ReportSoon(const NodeObservation& observed) {
-  const bool due = !reports_.last || deps_.clock.Now() - reports_.last >=
-                                         config_.status_report_frequency + reports_.delay;
-  Report report{.clock = deps_.clock,
+  const bool due = IsReportDue(reports_.last, deps_.env.clock.Now(),
+                               config_.status_report_frequency + reports_.delay);
+  Report report{.clock = deps_.env.clock,
                 .client = client_,
                 .stop = stop_,
-                .retry = {deps_.clock, deps_.client.wait, stop_},
+                .retry = {deps_.env.clock, deps_.client.wait, stop_},
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
                 .observed = observed,
@@ -344,12 +316,10 @@ void NodeSync::OnReported(const Reported& reported) {
     logged_error_.clear();
     const bool first = !reports_.last;
     if (reported.patched) {
-      // Jitter, so that nodes that changed together do not report in lockstep.
       reports_.delay = Duration{0};
       if (reported.changed || first)
-        reports_.delay = Duration{static_cast<int64_t>(
-            static_cast<double>(config_.status_report_frequency.count()) * (random_.Unit() - 0.5))};
-      reports_.last = deps_.clock.Now();
+        reports_.delay = ReportDelay(config_.status_report_frequency, random_.Unit());
+      reports_.last = deps_.env.clock.Now();
     }
     ReportReboot(reported.boot_id_before);
     if (reported.patched) server_.deleted = false;
@@ -359,7 +329,7 @@ void NodeSync::OnReported(const Reported& reported) {
     LogFailure("cannot report the node, will retry", reported.status);
   }
   if (kicked) {
-    Schedule(KickWait());
+    Schedule(KickWait(server_.was_ready));
   } else {
     Schedule(random_.Jitter(config_.status_update_frequency, kPeriodJitter));
   }
@@ -369,7 +339,7 @@ void NodeSync::LogFailure(const char* message, const Status& status) {
   if (IsAwaited(status)) return;
   std::string error = std::string(message) + ToString(status);
   if (error != logged_error_)
-    deps_.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
+    deps_.env.log.Error(message, {KV("node", config_.node.name), KV("err", status)});
   logged_error_ = std::move(error);
 }
 
@@ -427,16 +397,13 @@ void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
 
 /// Sets the metrics of a node start once, and only for a Node that this process has created.
 void NodeSync::CheckReady() {
-  const auto& conditions = server_.node->status().conditions();
-  const bool ready = std::ranges::any_of(conditions, [](const auto& condition) {
-    return condition.type() == "Ready" && condition.status() == "True";
-  });
+  const bool ready = IsNodeReady(*server_.node);
   server_.was_ready = server_.was_ready || ready;
   if (!registration_.created || !ready) return;
   const auto seconds = [](Duration duration) {
     return std::chrono::duration<double>(duration).count();
   };
-  const auto now = deps_.clock.Now();
+  const auto now = deps_.env.clock.Now();
   deps_.metrics.startup.Set(seconds(now.monotonic));  // time since the boot
   deps_.metrics.before_process.Set(seconds(started_.monotonic));
   deps_.metrics.before_registration.Set(seconds(registration_.started - started_));

@@ -27,6 +27,7 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/peers/peer_health.h"
@@ -43,9 +44,7 @@ namespace splitlet::status {
 class NodeSync {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     fs::FileSystem& files;
     apiclient::Transport& transport;  // used by the node alone
     apiclient::Client::Options client;
@@ -53,7 +52,6 @@ class NodeSync {
     const peers::RuntimeState& runtime;
     peers::NodeImages* images = nullptr;  // null: images are not reported
     NodeAtServerMetrics& metrics;
-    const Log& log;
     std::function<void(const kube::Node&)> on_node;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
   };
@@ -90,8 +88,6 @@ class NodeSync {
 
   void StartWatch();
   void Schedule(Duration delay);
-  /// Shortest time between two rounds that Kick starts.
-  Duration KickWait() const;
   void OnTimer();
   /// True: Kick was called during the round.
   bool EndRound() { return std::exchange(round_, Round::kNone) == Round::kRunsOnceMore; }
@@ -126,7 +122,7 @@ class NodeSync {
   } server_;
   struct Registration {
     bool done = false;
-    Duration wait{0};     // before the next attempt
+    Duration wait{0};     // before the next attempt; 0: none has failed
     Clock::Time started;  // the first attempt; no time: not yet
     Clock::Time created;  // by this process; no time: not, or the node is Ready since
   } registration_;

@@ -3,11 +3,17 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::status {
 namespace {
 
-constexpr std::string_view kPullBegins = "Pulling", kPullEnds = "Pulled";
+/// A pod-worker of an earlier version writes the reason alone.
+v1::EventRecord::Step StepOf(const v1::EventRecord& event) {
+  if (event.step() != v1::EventRecord::STEP_UNSPECIFIED) return event.step();
+  if (event.reason() == "Pulling") return v1::EventRecord::PULL_BEGAN;
+  return event.reason() == "Pulled" ? v1::EventRecord::PULL_ENDED : v1::EventRecord::OTHER;
+}
 
 /// Other volumes may have to be attached before the pod starts, which is not this node's time.
 bool HasOtherVolumes(const kube::Pod& pod) {
@@ -78,10 +84,10 @@ void PodStarts::OnDesired(const std::string& key) {
   }
   const auto known = pods_.find(key);
   if (known != pods_.end() && !known->second.waits) return;
-  kube::Pod pod;
-  if (!pod.ParseFromString(record->pod())) return;
-  Pod& taken = pods_.try_emplace(key, Take(*record, pod)).first->second;
-  if (WasNotScheduled(pod.status())) taken.waits = false;
+  const auto pod = kube::ParsePod(record->pod());
+  if (!pod.ok()) return;
+  Pod& taken = pods_.try_emplace(key, Take(*record, *pod)).first->second;
+  if (WasNotScheduled(pod->status())) taken.waits = false;
 }
 
 void PodStarts::OnStored(const std::string& key, const kube::PodStatus& status) {
@@ -112,8 +118,9 @@ void PodStarts::Measure(Pod& pod, const kube::PodStatus& status) {
 }
 
 void PodStarts::OnEvent(const v1::EventRecord& event) {
-  const bool begins = event.reason() == kPullBegins;
-  if (!begins && event.reason() != kPullEnds) return;
+  const auto step = StepOf(event);
+  const bool begins = step == v1::EventRecord::PULL_BEGAN;
+  if (!begins && step != v1::EventRecord::PULL_ENDED) return;
   const auto at = pods_.find(bus::KeyOf(event.uid()));
   if (at == pods_.end() || !at->second.waits) return;
   auto& pulls = at->second.pulls;

@@ -33,9 +33,10 @@ class PodStartsTest : public ApiTest {
     all.Advance(Duration{0});
     starts->OnDesired(pod.metadata().uid());
   }
-  void Event(const std::string& uid, const std::string& reason,
-             const std::string& container = "a") {
+  void Event(const std::string& uid, const std::string& reason, const std::string& container = "a",
+             v1::EventRecord::Step step = v1::EventRecord::STEP_UNSPECIFIED) {
     v1::EventRecord event;
+    event.set_step(step);
     event.set_uid(uid);
     event.set_reason(reason);
     event.set_field_path("spec.containers{" + container + "}");
@@ -152,6 +153,18 @@ TEST_F(PodStartsTest, PullsAndInitContainersAreNotOfTheAgent) {
   starts->OnStored("u", status);
   EXPECT_EQ(Show(), "sli 1x1s total 1x18s");
   EXPECT_EQ(FirstNetwork(), 1);
+}
+
+TEST_F(PodStartsTest, TheStepOfAnEventCountsAndNotItsReason) {
+  Want(MakePod("u"));
+  Event("u", "AnyText", "a", v1::EventRecord::PULL_BEGAN);
+  Event("u", "Pulled", "a", v1::EventRecord::OTHER);
+  all.Advance(5s);
+  Event("u", "AnyText", "a", v1::EventRecord::PULL_ENDED);
+  Event("u", "Pulling", "a", v1::EventRecord::OTHER);
+  all.Advance(1s);
+  ShowRunning("u");
+  EXPECT_EQ(Show(), "sli 1x1s total 1x6s");
 }
 
 TEST_F(PodStartsTest, AnImageThatIsPresentDoesNotEndThePullOfAnotherContainer) {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "services/status/pods/phase.h"
+#include "libs/kube/pod_bytes.h"
 
 namespace splitlet::status {
 namespace {
@@ -17,8 +17,9 @@ std::string StrandOf(const std::string& key) {
   return "api/pod-" + std::to_string(std::hash<std::string>{}(key) % kStrands);
 }
 
-/// A kubelet, or an earlier run of this process, has reported the pod.
-bool WasReported(const kube::PodStatus& status) { return status.start_time().seconds() > 0; }
+StatusVersion VersionOf(const v1::PodStatusRecord& record) {
+  return {.version = record.version(), .deletable = record.deletable()};
+}
 
 }  // namespace
 
@@ -26,9 +27,9 @@ PodStatusWriter::PodStatusWriter(Deps deps)
     : deps_(std::move(deps)),
       stop_(std::make_shared<CancelToken>()),
       random_(deps_.seed),
-      backoff_(deps_.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
-      queue_(deps_.loop, deps_.clock, [this](const std::string& key) { Work(key); }),
-      asker_(deps_.loop, deps_.strands) {}
+      backoff_(deps_.env.clock, {.initial = kFirstWait, .max = kLongestWait, .jitter = 0.2}),
+      queue_(deps_.env.loop, deps_.env.clock, [this](const std::string& key) { Work(key); }),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 PodStatusWriter::~PodStatusWriter() { stop_->Cancel(); }
 
@@ -45,34 +46,27 @@ void PodStatusWriter::OnStatus(const std::string& key) {
     return;
   }
   Pod& pod = pods_[key];
-  if (!pod.unsent_since) pod.unsent_since = deps_.clock.Now();
+  if (!pod.unsent_since) pod.unsent_since = deps_.env.clock.Now();
   AddSoon(key);
 }
 
-void PodStatusWriter::OnDesired(const std::string& key) { CompareWithShown(key); }
+void PodStatusWriter::OnDesired(const std::string& key) { OnShown(key); }
 
-void PodStatusWriter::OnMirror(const std::string& static_key) { CompareWithShown(static_key); }
+void PodStatusWriter::OnMirror(const std::string& static_key) { OnShown(static_key); }
 
-void PodStatusWriter::CompareWithShown(const std::string& key) {
+void PodStatusWriter::OnShown(const std::string& key) {
   const auto at = pods_.find(key);
   if (at == pods_.end()) return;
   Pod& pod = at->second;
   const auto record = deps_.table.Get(key);
   const auto target = record == nullptr ? std::nullopt : TargetOf(key, *record);
   if (!target) return;
-  if (target->object.uid != pod.uid) {
-    AddSoon(key);
-    return;
-  }
-  if (target->shown == nullptr) return;
-  // Only a list can show an older version: the server was restored, and lost our later patches.
-  if (IsLater(pod.shown_version, target->shown->version).value_or(false)) pod.server.reset();
-  pod.shown_version = target->shown->version;
-  const bool newer =
-      pod.server == nullptr || IsLater(target->shown->version, pod.server->version).value_or(true);
-  // Rule 23: an object that was read before the answer to the last patch does not show the patch.
-  if (newer && !pod.gone) compare_.insert(key);
-  if (newer && target->shown->deleting && record->deletable()) AddSoon(key);
+  const AfterShown after = CompareWithShown(pod, VersionOf(*record), *target);
+  if (after.restored) pod.server.reset();
+  if (target->object.uid == pod.uid && target->shown != nullptr)
+    pod.shown_version = target->shown->version;
+  if (after.compare) compare_.insert(key);
+  if (after.call_soon) AddSoon(key);
 }
 
 void PodStatusWriter::OnReconcile() {
@@ -93,9 +87,9 @@ void PodStatusWriter::OnReconcile() {
   backoff_.Collect();
 }
 
-std::optional<PodStatusWriter::Target> PodStatusWriter::TargetOf(
-    const std::string& key, const v1::PodStatusRecord& record) const {
-  Target target;
+std::optional<PodTarget> PodStatusWriter::TargetOf(const std::string& key,
+                                                   const v1::PodStatusRecord& record) const {
+  PodTarget target;
   std::string shown_as = key;
   if (kube::IsStaticSource(record.source())) {
     const Mirror* mirror = deps_.mirrors.Find(key);
@@ -114,31 +108,16 @@ std::optional<PodStatusWriter::Target> PodStatusWriter::TargetOf(
     if (desired == nullptr || desired->incarnation() != record.incarnation()) return std::nullopt;
     if (desired->state() != v1::DesiredRecord::WANTED) return std::nullopt;
   }
-  kube::Pod pod;
-  if (desired == nullptr || !pod.ParseFromString(desired->pod())) return target;
-  if (pod.metadata().uid() != target.object.uid) return target;
-  target.shown = ServerPodOf(pod);
+  if (desired == nullptr) return target;
+  const auto pod = kube::ParsePod(desired->pod());
+  if (!pod.ok() || pod->metadata().uid() != target.object.uid) return target;
+  target.shown = ServerPodOf(*pod);
   target.live = deps_.desired.LiveAndComplete(kube::kApiSource);
   return target;
 }
 
-std::shared_ptr<const ServerPod> PodStatusWriter::BaseFor(const Pod& pod,
-                                                          const Target& target) const {
-  const bool has_version = target.shown != nullptr && !target.shown->version.empty();
-  if (pod.server == nullptr || pod.server->uid != target.object.uid) {
-    // A pod that was reported before is read first.
-    const bool fresh = pod.progress == Progress::kNothing && has_version && target.live &&
-                       !WasReported(target.shown->status);
-    return fresh ? target.shown : nullptr;
-  }
-  if (!has_version) return pod.server;
-  const auto later = IsLater(target.shown->version, pod.server->version);
-  if (!later) return nullptr;
-  return *later ? target.shown : pod.server;
-}
-
 void PodStatusWriter::Work(const std::string& key) {
-  CHECK(deps_.loop.IsCurrent());
+  CHECK(deps_.env.loop.IsCurrent());
   const auto at = pods_.find(key);
   if (at == pods_.end()) return;
   Pod& pod = at->second;
@@ -150,32 +129,32 @@ void PodStatusWriter::Work(const std::string& key) {
   const auto target = record == nullptr ? std::nullopt : TargetOf(key, *record);
   if (!target) return;
   if (target->object.uid != pod.uid) {  // the mirror pod was created again
-    pod = Pod{
-        .uid = target->object.uid,
-        .unsent_since = pod.unsent_since ? pod.unsent_since : deps_.clock.Now(),
-        .progress = pod.progress == Progress::kWritten ? Progress::kWritten : Progress::kNothing};
+    Pod again;
+    again.uid = target->object.uid;
+    again.unsent_since = pod.unsent_since ? pod.unsent_since : deps_.env.clock.Now();
+    if (pod.progress == WriteProgress::kWritten) again.progress = WriteProgress::kWritten;
+    pod = std::move(again);
   }
-  if (pod.gone) return;
-  if (pod.sent < record->version() || pod.differs || pod.server == nullptr) {
-    Write(key, *record, *target);
-  } else if (MayBeDeleted(pod, *record, *target)) {
-    AskFinished(key);
+  switch (NextCall(pod, VersionOf(*record), *target)) {
+    case PodCall::kNone: return;
+    case PodCall::kWrite: return Write(key, *record, *target);
+    case PodCall::kAskFinished: return AskFinished(key);
   }
 }
 
 void PodStatusWriter::Write(const std::string& key, const v1::PodStatusRecord& record,
-                            const Target& target) {
+                            const PodTarget& target) {
   Pod& pod = pods_[key];
   pod.BeginCall();
   pod.differs = false;
   WriteTask task{.object = target.object,
                  .status = record.status(),
                  .mirror = target.mirror,
-                 .first = pod.progress != Progress::kWritten,
-                 .base = BaseFor(pod, target)};
+                 .first = pod.progress != WriteProgress::kWritten,
+                 .base = BaseOf(pod, target)};
   asker_.Ask(
       StrandOf(key),
-      [&clock = deps_.clock, stop = stop_, client = deps_.client, task = std::move(task)] {
+      [&clock = deps_.env.clock, stop = stop_, client = deps_.client, task = std::move(task)] {
         return WriteStatus(*client, task, {clock.Now() + kCallTimeout, stop});
       },
       [this, key, target, version = record.version()](const Written& written) {
@@ -183,7 +162,7 @@ void PodStatusWriter::Write(const std::string& key, const v1::PodStatusRecord& r
       });
 }
 
-void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const Target& target,
+void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const PodTarget& target,
                                 const Written& written) {
   const auto at = pods_.find(key);
   if (at == pods_.end() || at->second.uid != target.object.uid) return;
@@ -202,25 +181,18 @@ void PodStatusWriter::OnWritten(const std::string& key, uint64_t version, const 
     return;
   }
   if (deps_.on_stored && pod.server != nullptr) deps_.on_stored(key, pod.server->status);
-  pod.progress = Progress::kWritten;
+  pod.progress = WriteProgress::kWritten;
   pod.sent = std::max(pod.sent, version);
   const auto record = deps_.table.Get(key);
   if (record == nullptr) return;
   if (record->version() <= pod.sent && pod.unsent_since) {
-    const auto took = std::chrono::duration<double>(deps_.clock.Now() - pod.unsent_since).count();
+    const auto took =
+        std::chrono::duration<double>(deps_.env.clock.Now() - pod.unsent_since).count();
     deps_.metrics.sync_duration.Observe(took);
     pod.unsent_since = {};
   }
   const bool more = repeat || record->version() > pod.sent;
-  if (more || MayBeDeleted(pod, *record, target)) queue_.Add(key);
-}
-
-bool PodStatusWriter::MayBeDeleted(const Pod& pod, const v1::PodStatusRecord& record,
-                                   const Target& target) const {
-  if (target.mirror || !record.deletable() || pod.gone || pod.server == nullptr) return false;
-  const bool asked_to_go =
-      pod.server->deleting || (target.shown != nullptr && target.shown->deleting);
-  return asked_to_go && pod.sent >= record.version() && IsTerminal(pod.server->status.phase());
+  if (more || MayBeDeleted(pod, VersionOf(*record), target)) queue_.Add(key);
 }
 
 void PodStatusWriter::AskFinished(const std::string& key) {
@@ -229,7 +201,7 @@ void PodStatusWriter::AskFinished(const std::string& key) {
   asking_ = true;
   asker_.Ask(
       "api/finished",
-      [&clock = deps_.clock, stop = stop_, finished = deps_.finished] {
+      [&clock = deps_.env.clock, stop = stop_, finished = deps_.finished] {
         return finished->List({clock.Now() + kCallTimeout, stop});
       },
       [this, keys = std::exchange(to_ask_, {})](
@@ -263,11 +235,11 @@ void PodStatusWriter::Delete(const std::string& key) {
   const auto record = deps_.table.Get(key);
   const auto target = TargetOf(key, *record);
   Pod& pod = pods_[key];
-  if (!target || !MayBeDeleted(pod, *record, *target)) return;
+  if (!target || !MayBeDeleted(pod, VersionOf(*record), *target)) return;
   pod.BeginCall();
   asker_.Ask(
       StrandOf(key),
-      [&clock = deps_.clock, stop = stop_, client = deps_.client, object = target->object] {
+      [&clock = deps_.env.clock, stop = stop_, client = deps_.client, object = target->object] {
         return DeletePod(*client, object, {clock.Now() + kCallTimeout, stop});
       },
       [this, key, object = target->object](const Status& status) {
@@ -286,7 +258,7 @@ void PodStatusWriter::OnDeleted(const std::string& key, const PodObject& object,
   OnReached();
   backoff_.Reset(key);
   pod.gone = true;
-  deps_.log.Info(
+  deps_.env.log.Info(
       "pod fully terminated and removed from the API",
       {KV("pod", kube::PodKey(object.name_space, object.name)), KV("podUID", object.uid)});
 }
@@ -294,13 +266,13 @@ void PodStatusWriter::OnDeleted(const std::string& key, const PodObject& object,
 void PodStatusWriter::Fail(const std::string& key, const char* call, const Status& status) {
   deps_.metrics.errors.Add({{"call", call}}).Increment();
   Pod& pod = pods_[key];
-  if (pod.progress == Progress::kNothing) pod.progress = Progress::kFirstCallFailed;
+  if (pod.progress == WriteProgress::kNothing) pod.progress = WriteProgress::kFirstCallFailed;
   if (apiclient::IsOutOfReach(status)) unreached_.insert(key);
   queue_.Add(key, backoff_.Next(key, &random_));
   const std::string error = IsAwaited(status) ? "" : ToString(status);
   if (!error.empty() && error != pod.logged_error)
-    deps_.log.Warn("cannot update or delete a pod at the API server, will retry",
-                   {KV("podUID", key), KV("call", call), KV("err", status)});
+    deps_.env.log.Warn("cannot update or delete a pod at the API server, will retry",
+                       {KV("podUID", key), KV("call", call), KV("err", status)});
   pod.logged_error = error;
 }
 

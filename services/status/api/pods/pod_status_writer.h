@@ -27,11 +27,13 @@
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/exec/ask.h"
+#include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/work_queue.h"
 #include "services/status/api/mirror/mirror_pods.h"
 #include "services/status/api/pod_metrics.h"
 #include "services/status/api/pods/finished_pods.h"
+#include "services/status/api/pods/pod_call.h"
 #include "services/status/api/pods/pod_writer.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -40,16 +42,13 @@ namespace splitlet::status {
 class PodStatusWriter {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<apiclient::Client> client;
     std::shared_ptr<FinishedPods> finished;
     const bus::Table<v1::PodStatusRecord>& table;
     const bus::View<v1::DesiredRecord>& desired;
     MirrorPods& mirrors;
     PodApiMetrics& metrics;
-    Log log;
     /// Called when the server has accepted this status of the pod. Optional.
     std::function<void(const std::string& key, const kube::PodStatus&)> on_stored = nullptr;
     uint64_t seed = 1;  // of jitter
@@ -77,18 +76,9 @@ class PodStatusWriter {
     kRuns,
     kRunsOnceMore,  // the pod has changed since the call began, and needs another one
   };
-  /// How far this process has come with its first write of the pod.
-  enum class Progress { kNothing, kFirstCallFailed, kWritten };
-  struct Pod {
-    uint64_t sent = 0;                        // version of the record that `server` has
-    std::string uid;                          // of the object at the server
-    std::shared_ptr<const ServerPod> server;  // null: unknown, read it first
-    std::string shown_version;                // resource version that `desired` showed last
-    Clock::Time unsent_since;                 // no time: the server has the latest status
+  struct Pod : PodAtServer {
+    Clock::Time unsent_since;  // no time: the server has the latest status
     Call call = Call::kNone;
-    Progress progress = Progress::kNothing;
-    bool differs = false;      // `desired` shows a newer object than `server`
-    bool gone = false;         // the server has no such pod
     std::string logged_error;  // empty: none
 
     bool busy() const { return call != Call::kNone; }
@@ -97,23 +87,16 @@ class PodStatusWriter {
     /// True: another call is needed.
     bool EndCall() { return std::exchange(call, Call::kNone) == Call::kRunsOnceMore; }
   };
-  /// The object that a pod's status is written to, and what `desired` shows of it.
-  struct Target {
-    PodObject object;
-    bool mirror = false;
-    bool live = false;  // `desired` is live and complete for the API server
-    std::shared_ptr<const ServerPod> shown;
-  };
 
-  std::optional<Target> TargetOf(const std::string& key, const v1::PodStatusRecord& record) const;
-  std::shared_ptr<const ServerPod> BaseFor(const Pod& pod, const Target& target) const;
+  /// Nothing: the API server has no object for the status, or may have none.
+  std::optional<PodTarget> TargetOf(const std::string& key,
+                                    const v1::PodStatusRecord& record) const;
   void AddSoon(const std::string& key);
-  void CompareWithShown(const std::string& key);
+  void OnShown(const std::string& key);
   void Work(const std::string& key);
-  void Write(const std::string& key, const v1::PodStatusRecord& record, const Target& target);
-  void OnWritten(const std::string& key, uint64_t version, const Target& target,
+  void Write(const std::string& key, const v1::PodStatusRecord& record, const PodTarget& target);
+  void OnWritten(const std::string& key, uint64_t version, const PodTarget& target,
                  const Written& written);
-  bool MayBeDeleted(const Pod& pod, const v1::PodStatusRecord& record, const Target& target) const;
   void AskFinished(const std::string& key);
   void OnFinished(const std::set<std::string>& keys,
                   const StatusOr<std::map<std::string, int64_t>>& finished);

@@ -1,45 +1,38 @@
 #include "services/status/api/pods/pods_at_server.h"
 
+#include "libs/kube/pod_bytes.h"
+
 namespace splitlet::status {
 
 PodsAtServer::PodsAtServer(const Deps& deps)
     : desired_(deps.desired),
-      metrics_(deps.metrics),
-      mirrors_({.clock = deps.clock,
-                .loop = deps.loop,
-                .strands = deps.strands,
+      metrics_(deps.env.metrics),
+      mirrors_({.env = deps.env,
                 .client = deps.client,
                 .owner = deps.owner,
                 .desired = deps.desired,
                 .workers = deps.workers,
                 .node_name = deps.node_name,
                 .metrics = metrics_,
-                .log = deps.log,
                 .on_change = [this](const std::string& key) { statuses_.OnMirror(key); },
                 .seed = deps.seed}),
       statuses_(
-          {.clock = deps.clock,
-           .loop = deps.loop,
-           .strands = deps.strands,
+          {.env = deps.env,
            .client = deps.client,
            .finished = deps.finished,
            .table = deps.table,
            .desired = deps.desired,
            .mirrors = mirrors_,
            .metrics = metrics_,
-           .log = deps.log,
            .on_stored = [this](const std::string& key,
                                const kube::PodStatus& status) { starts_.OnStored(key, status); },
            .seed = deps.seed + 1}),
-      starts_(deps.clock, deps.desired, metrics_, deps.log),
-      events_({.clock = deps.clock,
-               .loop = deps.loop,
-               .strands = deps.strands,
+      starts_(deps.env.clock, deps.desired, metrics_, deps.env.log),
+      events_({.env = deps.env,
                .client = deps.events,
                .node_name = deps.node_name,
                .pod_version = [this](const std::string& uid) { return PodVersion(uid); },
                .metrics = metrics_,
-               .log = deps.log,
                .seed = deps.seed + 2}) {}
 
 void PodsAtServer::BeginStop() {
@@ -61,9 +54,9 @@ void PodsAtServer::OnReconcile() {
 
 std::string PodsAtServer::PodVersion(const std::string& uid) const {
   const auto record = desired_.Find(bus::KeyOf(uid));
-  kube::Pod pod;
-  if (record == nullptr || !pod.ParseFromString(record->pod())) return {};
-  return pod.metadata().resource_version();
+  if (record == nullptr) return {};
+  const auto pod = kube::ParsePod(record->pod());
+  return pod.ok() ? pod->metadata().resource_version() : std::string();
 }
 
 }  // namespace splitlet::status

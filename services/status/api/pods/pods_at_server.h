@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "libs/exec/env.h"
 #include "services/status/api/events/event_sink.h"
 #include "services/status/api/mirror/mirror_pods.h"
 #include "services/status/api/pods/pod_starts.h"
@@ -17,9 +18,7 @@ namespace splitlet::status {
 class PodsAtServer {
  public:
   struct Deps {
-    const Clock& clock;
-    exec::EventLoop& loop;
-    exec::Strands& strands;
+    exec::Env env;
     std::shared_ptr<apiclient::Client> client;  // limited by kubeAPIQPS and kubeAPIBurst
     std::shared_ptr<apiclient::Client> events;  // limited by eventRecordQPS and eventBurst
     std::shared_ptr<FinishedPods> finished;
@@ -28,8 +27,6 @@ class PodsAtServer {
     const bus::View<v1::DesiredRecord>& desired;
     const bus::View<v1::WorkerRecord>& workers;
     std::string node_name;
-    prometheus::Registry& metrics;
-    Log log;
     uint64_t seed = 1;  // for jitter
   };
   explicit PodsAtServer(const Deps& deps);
