@@ -57,7 +57,7 @@ ListClient::ListClient(Connect connect, const Clock& clock)
 
 ListClient::~ListClient() {
   std::unique_lock lock(mutex_);
-  for (const auto& [call, running] : calls_)
+  for (const auto& [number, running] : calls_)
     if (running.call != nullptr) running.call->Cancel();
   ended_call_.wait(lock, [this] { return calls_.empty(); });
   lock.unlock();
@@ -81,29 +81,30 @@ Status ListClient::Start(const std::shared_ptr<Call>& call, const std::string& t
                          const Since& since, const Done& done) {
   const std::lock_guard lock(mutex_);
   try {
-    std::thread thread([this, call = call.get(), table, since, done] {
+    const uint64_t number = ++last_;
+    std::thread thread([this, number, call = call.get(), table, since, done] {
       done(call->Run(table, since));
-      End(call);
+      End(number);
     });
-    calls_.emplace(call.get(), Running{call, std::move(thread)});
+    calls_.emplace(number, Running{call, std::move(thread)});
   } catch (const std::system_error& error) {
     return ResourceExhausted("no thread for a list: {}", error.what());
   }
   return OkStatus();
 }
 
-void ListClient::End(const Call* call) {
+void ListClient::End(uint64_t number) {
   Running ending;
   std::thread before;
   {
     const std::lock_guard lock(mutex_);
-    ending = std::move(calls_.at(call));
+    ending = std::move(calls_.at(number));
   }
   ending.call.reset();  // before the call counts as gone: the channel ends with this object
   {
     const std::lock_guard lock(mutex_);
     before = std::exchange(ended_, std::move(ending.thread));
-    calls_.erase(call);
+    calls_.erase(number);
     ended_call_.notify_all();
   }
   if (before.joinable()) before.join();

@@ -8,6 +8,7 @@
 /// RESOURCE_EXHAUSTED: there is no thread.
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,7 +41,7 @@ class ListClient {
   Status Start(const std::shared_ptr<Call>& call, const std::string& table, const Since& since,
                const Done& done);
   /// The last step of a list's thread.
-  void End(const Call* call);
+  void End(uint64_t number);
 
   const Connect connect_;
   const Clock& clock_;
@@ -51,7 +52,10 @@ class ListClient {
     std::shared_ptr<Call> call;
     std::thread thread;
   };
-  std::map<const Call*, Running> calls_;
+  uint64_t last_ = 0;
+  /// By number: the address of a call that has ended may be that of the next call, while the ended
+  /// call is still listed.
+  std::map<uint64_t, Running> calls_;
   std::thread ended_;  // about to return; the next thread that ends joins it
 };
 
