@@ -17,7 +17,9 @@ namespace core = k8s::io::api::core::v1;
 template <class Object>
 Object FromYaml(const std::string& yaml) {
   Object object;
-  const auto decoded = kube::DecodeInto(yaml, "test.yaml", kube::Strictness::kStrict, object);
+  // A text that begins with a brace counts as JSON.
+  const auto decoded =
+      kube::DecodeInto("---\n" + yaml, "test.yaml", kube::Strictness::kStrict, object);
   EXPECT_TRUE(decoded.ok()) << decoded.status();
   return object;
 }

@@ -179,11 +179,13 @@ void PluginRegistry::OnReported(const AttemptId& id, const Status& reported) {
   attempts_.erase(id.path);
 }
 
-/// Another socket of the plugin may have been refused because the plugin was registered.
+/// Another socket of the plugin may have been refused because the plugin was registered. The socket
+/// that is gone keeps its pause: it was de-registered because of its own failure.
 void PluginRegistry::OnGone(const Plugin& plugin) {
   env_.log.Info("plugin de-registered", FieldsOf(plugin));
   for (const auto& [path, failure] : failures_)
-    if (failure.plugin == plugin.name) failed_.at(path).again_at = env_.clock.Now();
+    if (failure.plugin == plugin.name && path != plugin.socket)
+      failed_.at(path).again_at = env_.clock.Now();
   Reconcile();
 }
 
