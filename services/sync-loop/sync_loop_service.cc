@@ -117,7 +117,7 @@ void SyncLoopService::OnDesiredChanged(const bus::View<v1::DesiredRecord>::Chang
   }
   if (pod->state == PodDigest::State::kUnknown)
     deps_.env.log.Error("cannot parse a record of `desired`, its pod is left as it is",
-                    {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
+                        {KV("podUID", key), KV(kTraceIdField, TraceIdOf(pod->traceparent))});
   if (IsEdited(before, *pod)) admitter_.OnEdited(key, before.pod);
   admitter_.OnDesired(key);
   grants_.Check(key);
