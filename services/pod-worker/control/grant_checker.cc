@@ -4,8 +4,8 @@
 
 #include "libs/base/trace.h"
 #include "libs/bus/bus.h"
-#include "services/pod-worker/control/recovery/desired_confirmation.h"
 #include "services/pod-worker/control/grant_check.h"
+#include "services/pod-worker/control/recovery/desired_confirmation.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 

@@ -141,8 +141,8 @@ StatusOr<std::map<int, std::string>> ContainerConfigMaker::BindSubPaths(
   return places;
 }
 
-/// Each attempt has a file of its own. Its name depends on nothing else, so that a second try after a
-/// crash meets the same file.
+/// Each attempt has a file of its own. Its name depends on nothing else, so that a second try after
+/// a crash meets the same file.
 std::string ContainerConfigMaker::MakeTerminationLog(const kube::Container& container,
                                                      uint32_t attempt) const {
   if (container.termination_message_path().empty()) return "";
