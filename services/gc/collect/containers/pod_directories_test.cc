@@ -79,7 +79,7 @@ TEST(PodDirectories, AMarkThatNamesNoDirectoryOfItsPodRemovesNothing) {
       node.Put(path);
     node.Put("/state/pods/u1/root", mark);
     const Report report = node.StartAndRun();
-    EXPECT_TRUE(Mentions(report.kept, "no directory of pod u1"));
+    EXPECT_TRUE(Mentions(report.kept, "not a directory of pod u1"));
     for (const char* path :
          {"/kubelet/pods/u1/f", "/kubelet/pods/u2/f", "/srv/pods/u1/f", "/state/pods/u1/root"})
       EXPECT_TRUE(node.Exists(path)) << path;
