@@ -105,7 +105,7 @@ const Case kPersistentVolumes[] = {
      "{locale}-{region}-{zone}, got: x"},
     {"azureDisk: attributes",
      "{metadata: {name: p, labels: {topology.kubernetes.io/zone: z}}, spec: {azureDisk: "
-     "{diskName: n, diskURI: /subscriptions/d, cachingMode: ReadOnly, fsType: ext4, kind: "
+     "{diskName: d, diskURI: /subscriptions/d, cachingMode: ReadOnly, fsType: ext4, kind: "
      "managed}}}",
      "{metadata: {name: p, labels: {topology.kubernetes.io/zone: z}}, spec: {csi: {driver: "
      "disk.csi.azure.com, volumeHandle: /subscriptions/d, readOnly: false, fsType: ext4, "
@@ -135,19 +135,19 @@ const Case kPersistentVolumes[] = {
      "{metadata: {name: p}, spec: {csi: {driver: cinder.csi.openstack.org, volumeHandle: c, "
      "readOnly: false, fsType: ext4}}}"},
     {"portworx: both annotations, readOnly is dropped",
-     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: n, "
+     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: s, "
      "openstorage.io/auth-secret-namespace: ns}}, spec: {portworxVolume: {volumeID: w, "
      "readOnly: true}}}",
-     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: n, "
+     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: s, "
      "openstorage.io/auth-secret-namespace: ns}}, spec: {csi: {driver: pxd.portworx.com, "
-     "volumeHandle: w, controllerPublishSecretRef: {name: n, namespace: ns}, "
-     "nodeStageSecretRef: {name: n, namespace: ns}, nodePublishSecretRef: {name: n, namespace: "
-     "ns}, controllerExpandSecretRef: {name: n, namespace: ns}, nodeExpandSecretRef: {name: n, "
+     "volumeHandle: w, controllerPublishSecretRef: {name: s, namespace: ns}, "
+     "nodeStageSecretRef: {name: s, namespace: ns}, nodePublishSecretRef: {name: s, namespace: "
+     "ns}, controllerExpandSecretRef: {name: s, namespace: ns}, nodeExpandSecretRef: {name: s, "
      "namespace: ns}}}}"},
     {"portworx: one annotation",
-     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: n}}, spec: "
+     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: s}}, spec: "
      "{portworxVolume: {volumeID: w}}}",
-     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: n}}, spec: {csi: "
+     "{metadata: {name: p, annotations: {openstorage.io/auth-secret-name: s}}, spec: {csi: "
      "{driver: pxd.portworx.com, volumeHandle: w}}}"},
     {"vsphere: zone and region in one term, a label is one value",
      "{metadata: {name: p, labels: {topology.kubernetes.io/zone: a__b, "
@@ -187,7 +187,7 @@ const Case kInlineVolumes[] = {
      "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d, readOnly: true, volumeAttributes: "
      "{partition: ''}}}}"},
     {"azureDisk, an empty caching mode",
-     "{name: v, azureDisk: {diskName: n, diskURI: /subscriptions/d, kind: Managed, cachingMode: "
+     "{name: v, azureDisk: {diskName: d, diskURI: /subscriptions/d, kind: Managed, cachingMode: "
      "''}}",
      "{metadata: {name: /subscriptions/d}, spec: {accessModes: [ReadWriteOnce], volumeMode: "
      "Filesystem, csi: {driver: disk.csi.azure.com, volumeHandle: /subscriptions/d, readOnly: "
