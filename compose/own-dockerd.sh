@@ -2,8 +2,9 @@
 # A private docker daemon for the test, independent of any other: data, socket, network and mounts are below DIR.
 # Needs root.
 #
-#   own-dockerd.sh start DIR    prints DOCKER_HOST own-dockerd.sh restart DIR  as after a reboot of the machine; the
-#   daemon keeps its data own-dockerd.sh stop DIR     stops it and removes DIR
+#   own-dockerd.sh start DIR    prints DOCKER_HOST
+#   own-dockerd.sh restart DIR  as when the machine starts again: what it had is there
+#   own-dockerd.sh stop DIR     and removes DIR
 set -euo pipefail
 
 [[ $# -eq 2 ]] || { echo 'usage: own-dockerd.sh start|restart|stop DIR' >&2 && exit 1; }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The bus of a stack: one nats-server on loopback, over TLS, with a user for each process.
 #
-#   nats.sh config DIR   write configuration, port, passwords and keys (existing ones stay) nats.sh serve DIR    run it
-#   in the foreground (for a supervisor), after config; nats_watch.sh ends it when it hangs nats.sh ready DIR    wait
-#   until it takes connections nats.sh url DIR      print its URL nats.sh keys DIR     make only the keys, if there are
-#   none nats.sh rotate DIR   replace keys and CA in one step; the server uses them within seconds, clients when they
-#   reconnect
+#   nats.sh config DIR   write configuration, port, passwords and keys (kept when they are there)
+#   nats.sh serve DIR    run it in the foreground (for a supervisor), after config; nats_watch.sh ends it when it hangs
+#   nats.sh ready DIR    wait until it takes connections
+#   nats.sh url DIR      print its URL
+#   nats.sh keys DIR     make the keys alone, if there are none
+#   nats.sh rotate DIR   replace keys and CA in one step; the server takes them within seconds, and clients when they
+#                        connect again
 #
 # The server's certificate has the name splitlet-bus and is signed by a CA of this directory, whose key is deleted;
 # clients trust DIR/tls/current/ca.pem only. Both are valid from 1970 to 9999, so that a wrong clock does not break the

@@ -2,8 +2,8 @@
 # Watches a nats-server, as its child and its user: kills a hanging server, so that its supervisor restarts it, and
 # signals it when keys were replaced. Also runs in busybox, the shell of the bus's container.
 #
-#   nats_watch.sh watch PID PORT KEYS   until the server PID ends; KEYS is the link to its keys nats_watch.sh answers
-#   PORT          does the server on PORT greet, or report its connection limit?
+#   nats_watch.sh watch PID PORT KEYS   watches until the server PID ends; KEYS is the link to its keys
+#   nats_watch.sh answers PORT          does the server on PORT greet, or report its connection limit?
 #
 # A healthy server empties the queues of its sockets. Reading the queues costs the server nothing and adds nothing to
 # its log. If bytes wait in three checks in a row, the watcher connects, and kills a server that does not answer.

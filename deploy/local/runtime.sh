@@ -2,11 +2,12 @@
 # A private containerd: its root, state, socket, runc state and pod network live below one directory,
 # so several run side by side and next to the machine's own.
 #
-#   runtime.sh start DIR    start it with the demo images, print its CRI endpoint (no effect when it runs) runtime.sh
-#   stop DIR     end its containers, shims, network and mounts, then itself; images stay runtime.sh config DIR
-#   write its configuration only runtime.sh serve DIR    run it in the foreground (for a supervisor), after config
-#   runtime.sh ready DIR    wait until it answers, then load the demo images runtime.sh endpoint DIR print its CRI
-#   endpoint
+#   runtime.sh start DIR    start it with the demo images, print its CRI endpoint (again: no effect)
+#   runtime.sh stop DIR     end its containers, shims, network and mounts, then itself; images stay
+#   runtime.sh config DIR   write its configuration only
+#   runtime.sh serve DIR    run it in the foreground (for a supervisor), after config
+#   runtime.sh ready DIR    wait until it answers, then load the demo images
+#   runtime.sh endpoint DIR print its CRI endpoint
 #
 # RUNTIME_SOCKET (DIR/containerd.sock) and RUNTIME_SOCKET_GID (0) say where its socket is and which group may use it.
 set -euo pipefail

@@ -2,18 +2,22 @@
 # Hands a node with running pods from a kubelet to splitlet, or back, without restarting a container. docs/takeover.md
 # explains the checks. Installed as /usr/lib/splitlet/takeover.
 #
-#   takeover.sh check splitlet|kubelet   prints the obstacles; changes nothing takeover.sh pin
-#   writes the UIDs of running static pods into their manifests, so that both agents agree takeover.sh to
-#   splitlet|kubelet      checks, stops one agent, starts the other, compares; reverts on a failure takeover.sh list
-#   what runs: pod UID, container, attempt, id, process, since (ticks after boot)
+#   takeover.sh check splitlet|kubelet   prints the obstacles; changes nothing
+#   takeover.sh pin                      writes the UIDs of running static pods into their manifests, so that both agents agree
+#   takeover.sh to splitlet|kubelet      checks, stops one agent, starts the other, compares; reverts on a failure
+#   takeover.sh list                     running containers: pod UID, container, attempt, id, process, start (ticks after boot)
 #
-# Variables and their defaults: CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
-#   ROOT_DIR          /var/lib/kubelet: the root directory of both MANIFESTS         staticPodPath of CONFIG
-#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock NODE_NAME
-#   this host, in lower case NODE_KUBECONFIG   none: no API server is asked LIMIT, SETTLE     120, 30: seconds until the
-#   new agent has all pods; for which they are watched from then on FORCE             none: names of checks that count
-#   as warnings, as in "volumes managers" {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below The machine's
-#   runtime is asked by crictl where it is installed, else, if it is containerd, by ctr.
+# Variables and their defaults:
+#   CONFIG            /var/lib/kubelet/config.yaml: the KubeletConfiguration of both
+#   ROOT_DIR          /var/lib/kubelet: the root directory of both
+#   MANIFESTS         staticPodPath of CONFIG
+#   RUNTIME_ENDPOINT  containerRuntimeEndpoint of CONFIG, else unix:///run/containerd/containerd.sock
+#   NODE_NAME         this host, in lower case
+#   NODE_KUBECONFIG   none: no API server is asked
+#   LIMIT, SETTLE     120, 30: seconds until the new agent has all pods, and seconds to watch them after that
+#   FORCE             none: names of checks that count as warnings, as in "volumes managers"
+#   {START,STOP,RUNS,READY}_{KUBELET,SPLITLET}: commands, see below
+# crictl asks the runtime where crictl is installed; otherwise ctr asks containerd.
 set -euo pipefail
 
 CONFIG=${CONFIG:-/var/lib/kubelet/config.yaml}

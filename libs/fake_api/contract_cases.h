@@ -16,11 +16,11 @@ struct Field {
   std::string path, text;
 };
 
-/// A request and the answer that every API server gives. "$name" in `request`, `body` and in texts
-/// of `fields` is a variable; $ns is the namespace of the case. Methods in addition to those of
-/// HTTP: WATCH NAME PATH   opens a watch EVENTS NAME       waits until the watch has sent the
-/// events of `want`, then ends the watch FORGET            watches from earlier resourceVersions
-/// are too old from now on
+/// A request and the answer that every API server gives. "$name" in `request`, `body` and in
+/// texts of `fields` is a variable; $ns is the namespace of the case. Beside methods of HTTP:
+///   WATCH NAME PATH   opens a watch
+///   EVENTS NAME       waits until the watch has sent the events of `want`, then ends the watch
+///   FORGET            watches from earlier resourceVersions are too old from now on
 struct Step {
   std::string request;
   std::string body = {};

@@ -347,7 +347,7 @@ TEST_F(TakeoverScript, GoesThereAndBackAndUndoesWhatHurts) {
   harmful_kubelet_ = true;
   ran = RunScript({"to", "kubelet"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.output, testing::HasSubstr("the node is with splitlet again"));
+  EXPECT_THAT(ran.output, testing::HasSubstr("the node is back with splitlet"));
   ASSERT_TRUE(WaitFor(kSoon, [this] { return view_->RunningOf("web").size() == 2; }));
   EXPECT_EQ(Newest("web", "app").id, records_.app);
 

@@ -3,10 +3,9 @@
 # programs that are already built. Real containerd; needs root. BIN_DIR names the programs (of the release build, else
 # of the dev build).
 #
-#   run.sh [GROUP[,GROUP]...]    local: the commands of README.md that take a minute or
-#                                two; long: those that take longer; samples: deploy/local/README.md; cluster:
-#                                docs/cluster.md (make test-readme runs all). Groups joined by a comma run in the order
-#                                of their page.
+#   run.sh [GROUP[,GROUP]...]    local: the commands of README.md that take a minute or two; long: those that take longer;
+#                                samples: deploy/local/README.md; cluster: docs/cluster.md (make test-readme runs all).
+#                                Groups joined by a comma run in the order of their page.
 #
 # A line that ends in -f or -w would run forever, so it is ended after a few seconds and must have printed something. A
 # line that ends in & runs until the end. The group cluster sets KUBELET_CONFIG, so that the machine and the kubelet's

@@ -4,8 +4,8 @@
 /// In:    requests for stats.
 /// Owns:  the last answer; CPU rates from the last two.
 /// Out:   calls to gc, one at a time, on a strand.
-/// Killed at any line: the next start fetches stats immediately, so that the first request already
-/// gets rates.
+/// Killed at any line: the next start asks gc again, once immediately, so that the first request
+///        already gets rates.
 /// Threads: loop thread; the source on a strand.
 /// Errors: those of the call.
 /// Source: docs/behaviour/node-api.md, "Figures".
