@@ -251,7 +251,7 @@ TEST(Chaos, WhoIsNaiveAboutOrderRoomAndPodsThatMayNotRunAgainIsCaught) {
   } kCases[] = {{Bug::kSidecarsLate, "order car-0: app was started 0.1s before side-1"},
                 {Bug::kSidecarsEndFirst, "order car-0: side-0 ended while app ran"},
                 {Bug::kIgnoresRoom, "room port-8080: two pods use the port at the same time"},
-                {Bug::kIgnoresRoom, "room node: pods that request 120 % of its processors run"},
+                {Bug::kIgnoresRoom, "room node: running pods request 120 % of the node"},
                 {Bug::kNeverHooks, "containers started, no postStart began"},
                 {Bug::kNeverHooks, "containers got TERM, no preStop began"},
                 {Bug::kRerunsWhatIsGone, "no-rerun job-0: started 2 times"},
@@ -270,7 +270,7 @@ TEST(Chaos, TheBusIsNotMissedWhileAnotherProgramHasItsPortAndAProcessIs) {
   };
   EXPECT_THAT(Trial(Bug::kNone, taken("nats")).Rules(1), IsEmpty());
   EXPECT_THAT(Trial(Bug::kNone, taken("pleg")).Rules(1),
-              Contains(HasSubstr("process-back pleg: does not run")));
+              Contains(HasSubstr("process-back pleg: has been down")));
 }
 
 TEST(Chaos, AViolationShowsWhatHappenedAroundIt) {
@@ -296,7 +296,7 @@ load: [{at: 5s, delete: same}, {at: 5100ms, create: same}, {at: 25s, delete: sam
   std::vector<std::string> found;
   for (const auto& v : outcome->violations) found.push_back(v.rule + " " + v.text);
   EXPECT_THAT(found, Not(IsEmpty())) << "the second removal is to be seen";
-  EXPECT_THAT(found, Contains(HasSubstr("unwanted container c1 runs although its pod was")));
+  EXPECT_THAT(found, Contains(HasSubstr("unwanted container c1 still runs after its pod was")));
   EXPECT_THAT(found, Not(Contains(HasSubstr("grace"))));
   Trial again(Bug::kNone, Parsed(R"(
 name: test
