@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libs/base/cancel.h"
+#include "libs/rpc/call_steps.h"
 #include "libs/rpc/library.h"
 #include "libs/rpc/rpc.h"
 #include "libs/rpc/watch.h"
@@ -61,22 +62,31 @@ Status CheckSocket(const std::string& path, std::optional<uint32_t> wanted) {
 class CheckOwner final : public grpc::experimental::Interceptor {
  public:
   CheckOwner(std::string path, std::optional<uint32_t> wanted)
-      : path_(std::move(path)), wanted_(wanted) {}
+      : path_(std::move(path)), wanted_(wanted) {
+    steps_.Next();
+  }
+  ~CheckOwner() override { steps_.Next(); }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    using Point = grpc::experimental::InterceptionHookPoints;
-    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_INITIAL_METADATA)) {
-      status_ = CheckSocket(path_, wanted_);
-      if (!status_.ok()) {
-        methods->Hijack();
-        return;
-      }
-    }
-    if (!status_.ok()) Refuse(*methods);
+    steps_.Next();
+    const bool refused_now = Check(*methods);
+    steps_.Next();
+    if (refused_now) return methods->Hijack();
     methods->Proceed();
   }
 
  private:
+  /// True: this step of the call has found the wrong owner.
+  bool Check(grpc::experimental::InterceptorBatchMethods& methods) {
+    using Point = grpc::experimental::InterceptionHookPoints;
+    if (methods.QueryInterceptionHookPoint(Point::PRE_SEND_INITIAL_METADATA)) {
+      status_ = CheckSocket(path_, wanted_);
+      if (!status_.ok()) return true;
+    }
+    if (!status_.ok()) Refuse(methods);
+    return false;
+  }
+
   void Refuse(grpc::experimental::InterceptorBatchMethods& methods) {
     using Point = grpc::experimental::InterceptionHookPoints;
     if (methods.QueryInterceptionHookPoint(Point::PRE_RECV_MESSAGE))
@@ -90,6 +100,7 @@ class CheckOwner final : public grpc::experimental::Interceptor {
   const std::string path_;
   const std::optional<uint32_t> wanted_;
   Status status_;
+  CallSteps steps_;
 };
 
 class CheckOwnerFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {

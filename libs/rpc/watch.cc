@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "libs/base/span.h"
+#include "libs/rpc/call_steps.h"
 #include "libs/rpc/rpc.h"
 
 namespace splitlet::rpc {
@@ -29,24 +30,30 @@ std::string ShortName(std::string_view method) {
 class Watched {
  public:
   Watched(Side side, const char* method, const Clock& clock, CallMetrics* metrics)
-      : side_(side), method_(method), clock_(clock), metrics_(metrics) {}
+      : side_(side), method_(method), clock_(clock), metrics_(metrics) {
+    steps_.Next();
+  }
   ~Watched() { End(Cancelled("given up")); }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
   /// Returns the traceparent that replaces the incoming one.
   const std::string& Begin(std::string traceparent) {
+    steps_.Next();
     begin_ = clock_.Now();
     const SpanKind kind = side_ == Side::kClient ? SpanKind::kClient : SpanKind::kServer;
     span_.emplace(method_.substr(method_.starts_with('/') ? 1 : 0), kind, std::move(traceparent));
+    steps_.Next();
     return span_->traceparent();
   }
   void End(const Status& status) {
+    steps_.Next();
     if (!span_) return;
     span_->End(status);
     span_.reset();
     if (metrics_ != nullptr)
       metrics_->Note(side_, ShortName(method_), status.code(), clock_.Now() - begin_);
+    steps_.Next();
   }
 
  private:
@@ -56,6 +63,7 @@ class Watched {
   CallMetrics* const metrics_;
   Clock::Time begin_;
   std::optional<Span> span_;
+  CallSteps steps_;
 };
 
 class ClientWatch final : public grpc::experimental::Interceptor {
