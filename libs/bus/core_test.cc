@@ -98,11 +98,11 @@ TEST(TableCore, ListsADeltaWhileTheRingReachesBackElseEverything) {
     bool full;
     size_t changes;
   } kCases[] = {
-      {"without a start everything is listed", {}, true, 2},
-      {"another start gets everything", {{kBoot, 2}, 3}, true, 2},
+      {"without a start everything is listed, and what was removed", {}, true, 3},
+      {"another start gets everything", {{kBoot, 2}, 3}, true, 3},
       {"a reader of this start gets what changed", {{kBoot, 1}, 2}, false, 2},
       {"a reader that has all gets nothing", {{kBoot, 1}, 4}, false, 0},
-      {"a sequence that was never given gets everything", {{kBoot, 1}, 5}, true, 2},
+      {"a sequence that was never given gets everything", {{kBoot, 1}, 5}, true, 3},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
@@ -376,6 +376,26 @@ TEST(ViewCore, OnlyCompleteScopesAreSwept) {
   EXPECT_EQ(p.Name("h"), "1") << "http is not complete";
   EXPECT_TRUE(p.view.IsComplete("file"));
   EXPECT_FALSE(p.view.IsComplete("http"));
+}
+
+/// The first list of a start comes after the start has removed a key; its scope is not complete.
+TEST(ViewCore, ARemovalBeforeTheFirstListOfAStartCountsInAnIncompleteScope) {
+  Pair p;
+  p.Put("gone", Desired("file", "1"));
+  p.Put("unread", Desired("file", "1"));
+  p.Put("back", Desired("file", "1"));
+  p.Settle();
+  p.Restart();
+  p.Put("gone", Desired("file", "1"));
+  ASSERT_TRUE(p.table.Remove("gone", "").has_value());
+  p.Put("back", Desired("file", "1"));
+  ASSERT_TRUE(p.table.Remove("back", "").has_value());
+  p.Put("back", Desired("file", "2"));
+  p.Deliver(p.Heartbeat());
+  p.Settle();
+  EXPECT_EQ(p.Name("gone"), "absent");
+  EXPECT_EQ(p.Name("back"), "2");
+  EXPECT_EQ(p.Name("unread"), "1") << "the owner has not read what it knows of it";
 }
 
 TEST(ViewCore, ACompleteAfterAListThatCouldNotSweepListsInFullAgain) {

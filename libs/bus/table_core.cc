@@ -1,7 +1,5 @@
 #include "libs/bus/table_core.h"
 
-#include <set>
-
 namespace splitlet::bus {
 
 StatusOr<std::optional<Envelope>> TableCore::Put(const std::string& key, std::string record,
@@ -53,12 +51,19 @@ ListAnswer TableCore::List(const Since& since) const {
   if (answer.full) {
     answer.changes.reserve(entries_.size());
     for (const auto& [key, entry] : entries_) answer.changes.push_back(ChangeOf(key));
+    for (const auto& key : RemovedKeys()) answer.changes.push_back(ChangeOf(key));
     return answer;
   }
   const auto behind = static_cast<std::ptrdiff_t>(sequence_ - since.sequence);
   const std::set<std::string> keys(ring_.end() - behind, ring_.end());
   for (const auto& key : keys) answer.changes.push_back(ChangeOf(key));
   return answer;
+}
+
+std::set<std::string> TableCore::RemovedKeys() const {
+  std::set<std::string> removed(ring_.begin(), ring_.end());
+  std::erase_if(removed, [this](const auto& key) { return entries_.contains(key); });
+  return removed;
 }
 
 const std::string* TableCore::Get(const std::string& key) const {

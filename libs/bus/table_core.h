@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "libs/bus/message.h"
@@ -27,7 +28,9 @@ class TableCore {
   std::optional<Envelope> SetComplete(Completeness completeness);
 
   Envelope Heartbeat() const;
-  /// A delta if `since` is of this start and the ring reaches back to it, else everything.
+  /// A delta if `since` is of this start and the ring reaches back to it, else everything, with the
+  /// removals that the ring still holds: a reader may have a removed key from an earlier start, and
+  /// no completeness vouches for its absence.
   ListAnswer List(const Since& since) const;
 
   const std::string* Get(const std::string& key) const;
@@ -42,6 +45,7 @@ class TableCore {
   };
   Envelope Number(Change change);
   Change ChangeOf(const std::string& key) const;
+  std::set<std::string> RemovedKeys() const;
 
   /// The ring holds keys only; a delta has their records of the moment of the list.
   static constexpr size_t kRing = 4096;
