@@ -201,7 +201,7 @@ class TestNode {
     if (!terminal_phase.empty()) record.mutable_terminal_status()->set_phase(terminal_phase);
     record.set_evicted(shutdown_boot != 0);
     record.set_shutdown_boot(shutdown_boot);
-    EXPECT_TRUE(workers.Put(of.uid(), record).ok());
+    EXPECT_TRUE(workers.Put(bus::KeyOf(of.uid()), record).ok());
   }
   std::vector<std::string> LogLines(const std::string& message) const {
     std::vector<std::string> found;

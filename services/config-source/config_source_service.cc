@@ -364,8 +364,8 @@ void ConfigSourceService::DiscardGone() {
   const bool complete = std::ranges::all_of(
       sources_, [](const auto& entry) { return entry.second.complete && entry.second.delivered; });
   if (!loaded_ || !complete || !deps_.workers.LiveAndComplete()) return;
-  for (const auto& key : store_.Broken()) {
-    if (deps_.workers.Contains(key)) continue;
+  for (const RecordKey& key : store_.Broken()) {
+    if (deps_.workers.Contains(key.name())) continue;
     store_.PutAside(key, [this](const StatusOr<std::string>& path) {
       if (path.status().code() != StatusCode::kNotFound)
         deps_.env.log.LogIfError(path.status(),
@@ -383,7 +383,7 @@ void ConfigSourceService::OnWorkersComplete() {
 
 void ConfigSourceService::OnWorker(const std::string& key) {
   if (!loaded_) return;
-  if (!deps_.workers.Contains(key)) store_.Forget(key);
+  if (!deps_.workers.Contains(key)) store_.Forget(RecordKey::Named(key));
   const auto record = deps_.workers.Find(key);
   if (record == nullptr) return DiscardGone();
   WithdrawIfFinished(record->uid());
@@ -397,7 +397,7 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
   const bool working =
       record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
-  const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
+  const auto withdrawn = store_.WithdrawnIncarnation(uid);
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
   const bool resumes = !working && record->shutdown_boot() != 0 &&
                        record->shutdown_boot() != deps_.env.clock.Now().boot;
@@ -481,7 +481,7 @@ bool ConfigSourceService::AllPut(const SourceState& state) const {
 std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
   if (!loaded_) return "saved pods are not read yet";
   if (!store_.blocked().empty())
-    return fmt::format("pod {} was saved by a newer version", *store_.blocked().begin());
+    return fmt::format("pod {} was saved by a newer version", store_.blocked().begin()->name());
   if (!state.delivered) return "not read yet";
   if (!state.set.complete) return state.set.reason;
   // New pods do not make a complete source incomplete.
@@ -537,19 +537,20 @@ std::vector<std::string> ConfigSourceService::Notes() const {
     notes.push_back(
         fmt::format("the saved record of pod {} cannot be read ({}); \"splitletctl record "
                     "discard {}\" moves it away",
-                    key, why, key));
+                    key.name(), why, key.name()));
   return notes;
 }
 
 void ConfigSourceService::DiscardRecord(
     const std::string& uid, std::function<void(StatusOr<std::vector<std::string>>)> done) {
   CHECK(deps_.env.loop.IsCurrent());
-  store_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
-    if (!path.ok()) return done(path.status());
-    MergeAll();
-    PutCompleteness();
-    done(std::vector<std::string>{*std::move(path)});
-  });
+  store_.PutAside(RecordKey::OfUid(uid),
+                  [this, done = std::move(done)](StatusOr<std::string> path) {
+                    if (!path.ok()) return done(path.status());
+                    MergeAll();
+                    PutCompleteness();
+                    done(std::vector<std::string>{*std::move(path)});
+                  });
 }
 
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
@@ -559,7 +560,7 @@ StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
   const bool one = sources_.contains(source);
   // The pod's file says REMOVED and its worker has finished: no source can want that incarnation
   // again.
-  const bool withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid)).has_value();
+  const bool withdrawn = store_.WithdrawnIncarnation(uid).has_value();
   for (const auto& [name, state] : sources_) {
     if (!withdrawn && !state.complete && (!one || name == source))
       return Unavailable("the pod is not known, and source {} is not complete: {}", name,

@@ -107,6 +107,55 @@ TEST(ConfigSourceFacts, RootPutsAFactAsideThatNobodyCanRead) {
   EXPECT_TRUE(node.Complete("file"));
 }
 
+/// A pod "fixed" with a broken file, and a worker that keeps config-source from discarding the
+/// file.
+constexpr const char* kBrokenFile = "/state/config-source/fixed";
+void StartWithBrokenFile(TestNode& node) {
+  node.Write(kBrokenFile, "garbage");
+  v1::DesiredRecord known;
+  known.set_uid("fixed");
+  known.set_incarnation(5);
+  node.PutWorker(known, v1::SYNCING);
+  node.StartAndRead(1s);
+}
+
+TEST(ConfigSourceFacts, AFileIsNotDiscardedWhileItIsReplaced) {
+  TestNode node;
+  StartWithBrokenFile(node);
+  node.files.SetHook([&node](std::string_view operation, const std::string& path) {
+    if (operation == "replace" && path == kBrokenFile)  // a slow disk
+      node.all.WaitInStep(node.clock.Now() + 1s, [] { return false; });
+    return OkStatus();
+  });
+  Status discarded = OkStatus();
+  node.process->loop.Post([&] {
+    node.process->loop.RunAfter(500ms, [&] {
+      node.process->service->DiscardRecord(
+          "fixed", [&discarded](const auto& paths) { discarded = paths.status(); });
+    });
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.RunFor(5s);
+  EXPECT_EQ(discarded.code(), StatusCode::kUnavailable) << discarded;
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.files.Read(kBrokenFile, 100'000).ok()) << "the new file was moved away";
+  EXPECT_FALSE(node.files.List("/state/config-source-discarded").ok());
+}
+
+TEST(ConfigSourceFacts, ABrokenFileOfAWantedPodIsNotDiscarded) {
+  TestNode node;
+  StartWithBrokenFile(node);
+  node.files.SetHook([](std::string_view operation, const std::string& path) {
+    return operation == "replace" && path == kBrokenFile ? Unavailable("i/o error") : OkStatus();
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.RunFor(3s);
+  node.workers.Remove("fixed");
+  node.RunFor(3s);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.files.Read(kBrokenFile, 100).value_or("discarded"), "garbage");
+}
+
 TEST(ConfigSourceFacts, ARememberedPodOfAnotherKeyIsNone) {
   TestNode node;
   const auto before = node.StartWithWeb();

@@ -1,5 +1,6 @@
 #include "services/config-source/desired/desired_store.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -16,9 +17,9 @@ constexpr Duration kRetry = std::chrono::seconds{1};
 const char* const kLoadStrand = "records";
 
 /// A few strands for all pods, so that a node whose pods all change uses few threads.
-std::string StrandOf(const std::string& uid) {
+std::string StrandOf(const RecordKey& key) {
   constexpr size_t kWriters = 16;
-  return fmt::format("records/{}", std::hash<std::string>{}(bus::KeyOf(uid)) % kWriters);
+  return fmt::format("records/{}", std::hash<std::string>{}(key.name()) % kWriters);
 }
 
 StatusOr<fs::RecordStore::All> ReadRecords(const fs::RecordStore& records) {
@@ -32,17 +33,16 @@ v1::DesiredRecord::State StateOf(const DesiredPod& pod) {
   return pod.unconfirmed ? v1::DesiredRecord::UNCONFIRMED : v1::DesiredRecord::WANTED;
 }
 
-Status SaveRecord(const fs::RecordStore& records, const std::string& key,
-                  const std::string& bytes) {
+Status SaveRecord(const fs::RecordStore& records, const RecordKey& key, const std::string& bytes) {
   FAIL_POINT("config-source.save-fact.before");
-  RETURN_IF_ERROR(records.Save(key, bytes, false), "save record {}", key);
+  RETURN_IF_ERROR(records.Save(key.name(), bytes, false), "save record {}", key.name());
   FAIL_POINT("config-source.save-fact.after");
   return OkStatus();
 }
 
-Status ForgetRecord(const fs::RecordStore& records, const std::string& key) {
+Status ForgetRecord(const fs::RecordStore& records, const RecordKey& key) {
   FAIL_POINT("config-source.forget-fact.before");
-  RETURN_IF_ERROR(records.Forget(key), "remove record {}", key);
+  RETURN_IF_ERROR(records.Forget(key.name()), "remove record {}", key.name());
   FAIL_POINT("config-source.forget-fact.after");
   return OkStatus();
 }
@@ -85,8 +85,9 @@ void DesiredStore::OnLoaded(const StatusOr<fs::RecordStore::All>& all,
     deps_.metrics.record_errors.Increment();
     deps_.env.log.Error("cannot read the saved record of a pod, the pod waits",
                         {KV("podUID", bad.key), KV("err", bad.reason), KV("newer", bad.newer)});
-    if (bad.newer) blocked_.insert(bad.key);
-    unreadable_[bad.key] = bad.reason;
+    const RecordKey key = RecordKey::Named(bad.key);
+    if (bad.newer) blocked_.insert(key);
+    unreadable_[key] = bad.reason;
   }
   std::vector<std::string> removed;  // a put may withdraw the pod
   for (const auto& [uid, pod] : pods_)
@@ -102,7 +103,7 @@ void DesiredStore::Restore(const fs::RecordStore::Record& saved) {
     deps_.metrics.record_errors.Increment();
     deps_.env.log.Error("cannot parse the saved record of a pod, the pod waits for its source",
                         {KV("podUID", saved.key)});
-    unreadable_[saved.key] = "not a record of this pod";
+    unreadable_[RecordKey::Named(saved.key)] = "not a record of this pod";
     return;
   }
   DesiredPod& pod = pods_[record.uid()];
@@ -121,20 +122,23 @@ void DesiredStore::Restore(const fs::RecordStore::Record& saved) {
   pod.pod = std::make_shared<const std::string>(std::move(*record.mutable_pod()));
 }
 
-void DesiredStore::PutAside(const std::string& key,
-                            std::function<void(StatusOr<std::string>)> done) {
+bool DesiredStore::IsWriting(const RecordKey& key) const {
+  return std::ranges::any_of(progress_, [&key](const auto& entry) {
+    return entry.second.saving && RecordKey::OfUid(entry.first) == key;
+  });
+}
+
+void DesiredStore::PutAside(const RecordKey& key, std::function<void(StatusOr<std::string>)> done) {
   if (!unreadable_.contains(key)) return done(NotFound("the pod has no unreadable record"));
-  const auto at = progress_.find(key);
-  if (at != progress_.end() && at->second.saving)
-    return done(Unavailable("the file is being replaced"));
+  if (IsWriting(key)) return done(Unavailable("the file is being replaced"));
   asker_.Ask(
-      StrandOf(key), [key, records = deps_.records] { return records->PutAside(key); },
+      StrandOf(key), [key, records = deps_.records] { return records->PutAside(key.name()); },
       [this, key, done = std::move(done)](const StatusOr<std::string>& path) {
         if (path.ok()) {
           blocked_.erase(key);
           unreadable_.erase(key);
           deps_.env.log.Warn("discarded an unreadable record",
-                             {KV("podUID", key), KV("path", *path)});
+                             {KV("podUID", key.name()), KV("path", *path)});
         }
         done(path);
       });
@@ -146,25 +150,28 @@ bool DesiredStore::IsPut(const std::string& uid) const {
 }
 
 bool DesiredStore::IsBlocked(const std::string& uid) const {
-  return blocked_.contains(bus::KeyOf(uid));
+  return blocked_.contains(RecordKey::OfUid(uid));
 }
 
-std::vector<std::string> DesiredStore::Broken() const {
-  std::vector<std::string> keys;
+std::vector<RecordKey> DesiredStore::Broken() const {
+  if (unreadable_.empty()) return {};
+  std::set<RecordKey> wanted;
+  for (const auto& [uid, pod] : pods_) wanted.insert(RecordKey::OfUid(uid));
+  std::vector<RecordKey> broken;
   for (const auto& [key, why] : unreadable_)
-    if (!blocked_.contains(key) && !pods_.contains(key)) keys.push_back(key);
-  return keys;
+    if (!blocked_.contains(key) && !wanted.contains(key)) broken.push_back(key);
+  return broken;
 }
 
 bool DesiredStore::IsUnknown(const std::string& uid) const {
-  return IsBlocked(uid) || (unreadable_.contains(bus::KeyOf(uid)) && !pods_.contains(uid));
+  return IsBlocked(uid) || (unreadable_.contains(RecordKey::OfUid(uid)) && !pods_.contains(uid));
 }
 
 void DesiredStore::Set(const std::string& uid, DesiredPod pod) {
   const bool mirror = pod.mirror;
   pods_.insert_or_assign(uid, std::move(pod));
   if (mirror) return PutDesired(uid);
-  withdrawn_.erase(bus::KeyOf(uid));  // the save replaces its file
+  withdrawn_.erase(RecordKey::OfUid(uid));  // the save replaces its file
   Progress& progress = progress_[uid];
   if (progress.saving) {
     progress.changed = true;
@@ -205,9 +212,10 @@ void DesiredStore::Save(const std::string& uid) {
   deps_.env.loop.CancelTimer(std::exchange(progress.retry, 0));
   progress.saving = true;
   progress.changed = false;
+  const RecordKey key = RecordKey::OfUid(uid);
   asker_.Ask(
-      StrandOf(uid),
-      [key = bus::KeyOf(uid), records = deps_.records, bytes = RecordOf(uid).SerializeAsString()] {
+      StrandOf(key),
+      [key, records = deps_.records, bytes = RecordOf(uid).SerializeAsString()] {
         return SaveRecord(*records, key, bytes);
       },
       [this, uid](const Status& saved) { OnSaved(uid, saved); });
@@ -223,7 +231,7 @@ void DesiredStore::OnSaved(const std::string& uid, const Status& saved) {
   if (!saved.ok()) RetryLater(uid, saved, [this, uid] { Save(uid); });
   if (saved.ok()) {
     progress.error.clear();
-    unreadable_.erase(bus::KeyOf(uid));  // a broken file was replaced
+    unreadable_.erase(RecordKey::OfUid(uid));  // a broken file was replaced
   }
   // REMOVED does not wait for a full disk: the source shows again that the pod is gone.
   if (saved.ok() || pods_.at(uid).removed) PutDesired(uid);
@@ -271,7 +279,7 @@ void DesiredStore::Withdraw(const std::string& uid, const std::string& tracepare
   if (progress.saving || progress.retry != 0) return;
   const int64_t incarnation = pods_.at(uid).incarnation;
   RemoveDesired(uid, traceparent);
-  withdrawn_[bus::KeyOf(uid)] = {uid, incarnation};
+  withdrawn_[RecordKey::OfUid(uid)] = {uid, incarnation};
   on_put_(uid);
 }
 
@@ -283,13 +291,13 @@ void DesiredStore::RemoveDesired(const std::string& uid, const std::string& trac
   pods_.erase(uid);
 }
 
-std::optional<int64_t> DesiredStore::WithdrawnIncarnation(const std::string& key) const {
-  const auto at = withdrawn_.find(key);
+std::optional<int64_t> DesiredStore::WithdrawnIncarnation(const std::string& uid) const {
+  const auto at = withdrawn_.find(RecordKey::OfUid(uid));
   if (at == withdrawn_.end()) return std::nullopt;
   return at->second.incarnation;
 }
 
-void DesiredStore::Forget(const std::string& key) {
+void DesiredStore::Forget(const RecordKey& key) {
   const auto at = withdrawn_.find(key);
   if (at == withdrawn_.end()) return;
   const std::string uid = at->second.uid;
@@ -299,7 +307,7 @@ void DesiredStore::Forget(const std::string& key) {
   progress.saving = true;
   progress.changed = false;
   asker_.Ask(
-      StrandOf(uid), [key, records = deps_.records] { return ForgetRecord(*records, key); },
+      StrandOf(key), [key, records = deps_.records] { return ForgetRecord(*records, key); },
       [this, uid](const Status& forgotten) { OnForgotten(uid, forgotten); });
 }
 
@@ -310,7 +318,7 @@ void DesiredStore::OnForgotten(const std::string& uid, const Status& forgotten) 
     Save(uid);  // the pod was added again
     return;
   }
-  const std::string key = bus::KeyOf(uid);
+  const RecordKey key = RecordKey::OfUid(uid);
   if (!forgotten.ok()) {
     RetryLater(uid, forgotten, [this, key] { Forget(key); });
     return;

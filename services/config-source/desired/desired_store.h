@@ -27,6 +27,7 @@
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
 #include "services/config-source/desired/merge.h"
+#include "services/config-source/desired/record_key.h"
 #include "services/config-source/metrics.h"
 
 namespace splitlet::v1 {
@@ -52,20 +53,20 @@ class DesiredStore {
 
   const DesiredPods& pods() const { return pods_; }
   bool IsPut(const std::string& uid) const;
-  /// Keys of pods whose file a newer version wrote: their records are neither put nor removed.
-  const std::set<std::string>& blocked() const { return blocked_; }
+  /// Pods whose file a newer version wrote: their records are neither put nor removed.
+  const std::set<RecordKey>& blocked() const { return blocked_; }
   bool IsBlocked(const std::string& uid) const;
   /// It is not known whether this pod is wanted: its saved record cannot be read, and no source
   /// wants it.
   bool IsUnknown(const std::string& uid) const;
-  /// Files that cannot be read, and why, by key: blocked ones, and broken ones. A broken file is
+  /// Files that cannot be read, and why: blocked ones, and broken ones. A broken file is
   /// replaced once a source wants its pod.
-  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
-  /// Keys of broken files whose pods no source wants.
-  std::vector<std::string> Broken() const;
+  const std::map<RecordKey, std::string>& unreadable() const { return unreadable_; }
+  /// Broken files whose pods no source wants.
+  std::vector<RecordKey> Broken() const;
   /// Moves the unreadable file away: then the pod is as if it was never saved. `done` runs on the
-  /// loop. NOT_FOUND: the pod has no unreadable file.
-  void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
+  /// loop. NOT_FOUND: the pod has no unreadable file. UNAVAILABLE: the file is being written.
+  void PutAside(const RecordKey& key, std::function<void(StatusOr<std::string> path)> done);
   /// The error of reading the records or of the last save of a pod; empty: none.
   std::string error() const;
 
@@ -84,9 +85,9 @@ class DesiredStore {
   /// stays. The removal carries the traceparent.
   void Withdraw(const std::string& uid, const std::string& traceparent);
   /// The incarnation of a withdrawn pod, until it is forgotten or added again.
-  std::optional<int64_t> WithdrawnIncarnation(const std::string& key) const;
+  std::optional<int64_t> WithdrawnIncarnation(const std::string& uid) const;
   /// Removes the file of a withdrawn pod.
-  void Forget(const std::string& key);
+  void Forget(const RecordKey& key);
   std::unique_ptr<v1::DesiredRecord> Get(const std::string& uid) const;
   void SetComplete(std::set<std::string> scopes);
 
@@ -99,6 +100,7 @@ class DesiredStore {
     exec::TimerId retry = 0;
   };
   void OnLoaded(const StatusOr<fs::RecordStore::All>& all, const std::function<void()>& done);
+  bool IsWriting(const RecordKey& key) const;
   void Restore(const fs::RecordStore::Record& saved);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
@@ -113,14 +115,14 @@ class DesiredStore {
   Deps deps_;
   std::function<void(const std::string&)> on_put_;
   DesiredPods pods_;
-  std::map<std::string, Progress> progress_;
+  std::map<std::string, Progress> progress_;  // by UID
   struct Withdrawn {
     std::string uid;
     int64_t incarnation = 0;
   };
-  std::map<std::string, Withdrawn> withdrawn_;  // by key
-  std::set<std::string> blocked_;               // keys
-  std::map<std::string, std::string> unreadable_;
+  std::map<RecordKey, Withdrawn> withdrawn_;
+  std::set<RecordKey> blocked_;
+  std::map<RecordKey, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
