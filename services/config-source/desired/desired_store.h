@@ -26,6 +26,7 @@
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
+#include "services/config-source/desired/file_state.h"
 #include "services/config-source/desired/merge.h"
 #include "services/config-source/desired/record_key.h"
 #include "services/config-source/metrics.h"
@@ -35,6 +36,9 @@ class DesiredRecord;
 }
 
 namespace splitlet::config_source {
+
+/// A call that the disk has not answered for this long makes the process unready.
+inline constexpr Duration kDiskLimit = std::chrono::seconds{10};
 
 class DesiredStore {
  public:
@@ -67,7 +71,8 @@ class DesiredStore {
   /// Moves the unreadable file away: then the pod is as if it was never saved. `done` runs on the
   /// loop. NOT_FOUND: the pod has no unreadable file. UNAVAILABLE: the file is being written.
   void PutAside(const RecordKey& key, std::function<void(StatusOr<std::string> path)> done);
-  /// The error of reading the records or of the last save of a pod; empty: none.
+  /// The error of reading the records or of the last save of a pod, also of a call that the disk
+  /// has not answered within kDiskLimit; empty: none.
   std::string error() const;
 
   /// Saves `pod`, then puts it. The record carries its traceparent. A mirror pod has no file:
@@ -93,15 +98,21 @@ class DesiredStore {
 
  private:
   struct Progress {
-    bool put = false;      // some version of the pod is in the table
-    bool saving = false;   // a save or removal of the file is in flight
-    bool changed = false;  // since the save began
-    std::string error;     // of the last save; empty when it worked
-    exec::TimerId retry = 0;
+    bool put = false;  // some version of the pod is in the table
+    FileState file = FileState::kWritten;
+    Clock::Time writing_since;  // of the last write
+    std::string error;          // of the last write that ended; empty when it worked
+    exec::TimerId retry = 0;    // set in kFailed
+
+    bool IsWriting() const { return file == FileState::kWriting || file == FileState::kOutdated; }
   };
   void OnLoaded(const StatusOr<fs::RecordStore::All>& all, const std::function<void()>& done);
   bool IsWriting(const RecordKey& key) const;
   void Restore(const fs::RecordStore::Record& saved);
+  /// The only writer of Progress::file. True: a write has to begin.
+  bool MoveFile(const std::string& uid, FileEvent event);
+  /// Saves the newest record, now or after the write in flight.
+  void Write(const std::string& uid);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
   void OnForgotten(const std::string& uid, const Status& forgotten);
@@ -125,7 +136,8 @@ class DesiredStore {
   std::map<RecordKey, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;
-  const exec::Asker asker_;  // the last member: its end stops all callbacks
+  Clock::Time loading_since_;  // no time: no read is in flight
+  const exec::Asker asker_;    // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::config_source
