@@ -141,7 +141,7 @@ struct GroundParts {
 
 /// The parts that carry out a step for a pod: images, probes, hooks, syncs and terminations.
 struct StepParts {
-  /// `loop` is used only after it is made.
+  /// `loop` is called only after it is connected.
   StepParts(GroundParts& ground, PodLoop& loop);
   StepParts(const StepParts&) = delete;
   StepParts& operator=(const StepParts&) = delete;
@@ -171,7 +171,7 @@ struct ControlParts {
         on_listed;
     std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
   };
-  /// `loop` is used only after it is made.
+  /// `loop` is called only after it is connected.
   ControlParts(GroundParts& ground, StepParts& steps, PodLoop& loop, Calls calls);
   ControlParts(const ControlParts&) = delete;
   ControlParts& operator=(const ControlParts&) = delete;

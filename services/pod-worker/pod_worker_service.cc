@@ -27,12 +27,14 @@ bool ReplacesContainers(const Worker& worker) {
 
 PodWorkerService::PodWorkerService(Deps deps, Config config)
     : ground_(std::move(deps), std::move(config)),
+      loop_(ground_.deps.env),
       steps_(ground_, loop_),
       control_(ground_, steps_, loop_, Calls()),
-      loop_(PodLoopDeps(ground_, steps_, control_)),
       collect_(ground_.deps.env.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(ground_.deps.env.loop, kMissingPeriod, [this] { control_.requests.CheckMissing(); }),
-      keep_room_(ground_.deps.env.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {}
+      keep_room_(ground_.deps.env.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {
+  loop_.Connect(PodLoopDeps(ground_, steps_, control_));
+}
 
 PodWorkerService::~PodWorkerService() = default;
 

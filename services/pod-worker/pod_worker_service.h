@@ -76,9 +76,9 @@ class PodWorkerService final : public PodCalls {
   Status MayServe(const std::string& uid) const;
 
   GroundParts ground_;
+  PodLoop loop_;
   StepParts steps_;
   ControlParts control_;
-  PodLoop loop_;
   exec::Periodic collect_, missing_, keep_room_;
 };
 
