@@ -116,7 +116,8 @@ struct NodeInput {
 
 /// The decision that the records of the pod alone allow; nothing: the node has to be asked too.
 std::optional<Decision> DecideByRecords(const PodInput& input);
-/// The pod has not has_worker: the order among the first pods of its source counts.
+/// The wanted incarnation has no worker, and nothing of the pod runs: its place among the first pods
+/// of its source counts.
 bool NeedsWholeSource(const PodInput& input);
 Decision DecideByNode(const PodInput& input, const NodeInput& node);
 
