@@ -7,6 +7,7 @@
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
+#include "libs/peers/worker_standing.h"
 #include "services/config-source/sources/api/api_source.h"
 #include "services/config-source/sources/file/file_source.h"
 #include "services/config-source/sources/http/http_source.h"
@@ -395,8 +396,9 @@ std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
   const auto record = deps_.workers.Find(bus::KeyOf(uid));
   // Incarnation 0: pod-worker cannot read its own files of the pod.
   if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
+  const auto standing = peers::ComputeWorkerStanding(*record);
   const bool working =
-      record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
+      standing == peers::WorkerStanding::kSyncing || standing == peers::WorkerStanding::kFound;
   const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
   const bool removed = withdrawn && record->incarnation() <= *withdrawn;
   const bool resumes = !working && record->shutdown_boot() != 0 &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/peers/worker_standing.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -27,15 +28,13 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
-  // A record with an incarnation and no state is no worker: config-source reads the incarnation of
-  // a UID from it. A record with neither stands for a pod whose files pod-worker cannot read.
-  const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
-                          worker->state() == v1::WORKER_STATE_UNSPECIFIED;
+  const bool has_worker =
+      !peers::IsNoWorker(peers::ComputeWorkerStanding(deps_.workers.Contains(key), worker.get()));
   // For a pod without a known source, all sources must be complete.
   const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
   return ComputeScope(
       {.desired = {deps_.desired.Contains(key), desired.get()},
-       .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
+       .worker = {has_worker, worker.get()},
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
        .kill_unmanaged_pods = config_.kill_unmanaged_pods,
