@@ -331,11 +331,10 @@ TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
   node.PutNode();
   for (size_t i = 0; i < kOrphans; ++i) node.PutRuntime(fmt::format("lost-{}", i), kOurs);
   size_t most = 0;
-  node.worker.during_kill = [&node, &most] {
-    const auto answered = std::ranges::count_if(node.log_sink.lines(), [](const auto& line) {
-      return line.message == "killing an orphaned pod";
-    });
-    most = std::max(most, node.worker.kills.size() + 1 - static_cast<size_t>(answered));
+  node.worker.on_call = [&node, &most](const std::string&) {
+    const size_t answered = node.CountLines("killing an orphaned pod");
+    most = std::max(most, node.worker.kills.size() + 1 - answered);
+    return OkStatus();
   };
   node.StartLoop();
   node.Advance(5s);
