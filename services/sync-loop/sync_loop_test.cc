@@ -399,7 +399,7 @@ TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
   }
 }
 
-TEST(SyncLoop, ForeignPodsAreReportedAndKilledOnlyWhenAskedTo) {
+TEST(SyncLoop, UnmanagedPodsAreReportedAndKilledOnlyWhenAskedTo) {
   for (const bool kill_unmanaged : {false, true}) {
     Node node;
     node.PutNode();
