@@ -247,6 +247,8 @@ TEST(SyncLoop, ADecisionThatCannotBeSavedGrantsNothing) {
   node.files.SetFull("/run", true);
   node.Put({.uid = "web"});
   node.Advance(10s);
+  EXPECT_GE(node.Counter("splitlet_sync_loop_file_errors_total", "save"), 2);
+  EXPECT_EQ(node.CountLines("cannot save an admission, will retry"), 1u);
   EXPECT_EQ(node.Calls(), Calls{});
   EXPECT_EQ(node.Decision("web"), "none");
   node.files.SetFull("/run", false);
@@ -362,6 +364,30 @@ TEST(SyncLoop, ANumberOfALifeWithoutAStateIsNoWorker) {
   node.Advance(7s);
   ASSERT_FALSE(node.worker.kills.empty()) << "it keeps no orphan";
   EXPECT_EQ(node.worker.kills[0].incarnation(), 0);
+}
+
+TEST(SyncLoop, AnOrphanThatCannotBeKilledIsLoggedOncePerCodeAndCountedEachTime) {
+  const std::string message = "killing an orphaned pod failed, will retry";
+  const std::string total = "splitlet_sync_loop_orphan_kills_total";
+  Node node;
+  node.PutNode();
+  node.PutRuntime("lost", kOurs);
+  node.worker.failure = Unavailable("away");
+  node.StartLoop();
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 1u);
+  EXPECT_GE(node.Counter(total, "UNAVAILABLE"), 10);
+  node.worker.failure = DeadlineExceeded("slow");
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 2u);
+  node.runtime.table.Remove("lost");
+  node.Advance(10s);
+  node.PutRuntime("lost", kOurs);
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 3u) << "another orphan of the same UID";
+  node.worker.failure = OkStatus();
+  node.Advance(5s);
+  EXPECT_GE(node.Counter(total, "OK"), 1);
 }
 
 TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {

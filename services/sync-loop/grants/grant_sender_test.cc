@@ -71,7 +71,8 @@ struct CallsRig {
   AdmissionStore store{
       {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
        .files = files,
-       .table = table},
+       .table = table,
+       .metrics = metrics},
       "/run/admission",
       [](auto&) {}};
   PreemptionVictims victims{known, store, events};
