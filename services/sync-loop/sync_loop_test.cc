@@ -555,7 +555,7 @@ TEST(SyncLoop, APodThatAsksForADeviceOfAFormerKubeletIsRefused) {
   EXPECT_EQ(node.Decision("d"), "admitted") << "set by a user in the status of the Node";
 }
 
-TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
+TEST(SyncLoop, PreemptedPodsAreKilledAfterACrashToo) {
   Node node;
   node.PutNode("1");
   node.StartLoop();
