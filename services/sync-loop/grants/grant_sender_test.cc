@@ -26,19 +26,22 @@ struct CallsRig {
     workers.Complete();
     Admit("web");
   }
+  /// config-source shows the pod. On the loop.
+  void Show(const std::string& uid, int64_t generation) {
+    v1::DesiredRecord record;
+    record.set_uid(uid);
+    record.set_incarnation(1);
+    record.set_generation(generation);
+    record.set_state(v1::DesiredRecord::WANTED);
+    kube::Pod pod;
+    pod.mutable_metadata()->set_uid(uid);
+    record.set_pod(pod.SerializeAsString());
+    known.OnDesired(
+        {.key = uid, .present_after = true, .after = std::make_shared<v1::DesiredRecord>(record)});
+  }
   void Admit(const std::string& uid, int64_t generation = 1) {
     loop.Post([this, uid, generation] {
-      v1::DesiredRecord record;
-      record.set_uid(uid);
-      record.set_incarnation(1);
-      record.set_generation(generation);
-      record.set_state(v1::DesiredRecord::WANTED);
-      kube::Pod pod;
-      pod.mutable_metadata()->set_uid(uid);
-      record.set_pod(pod.SerializeAsString());
-      known.OnDesired({.key = uid,
-                       .present_after = true,
-                       .after = std::make_shared<v1::DesiredRecord>(record)});
+      Show(uid, generation);
       v1::SavedAdmission admission;
       admission.mutable_record()->set_uid(uid);
       admission.mutable_record()->set_incarnation(1);
@@ -193,6 +196,22 @@ TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
   rig.scheduler.Advance(1s);
   EXPECT_EQ(called, peers::kGrantsAtOnce + 1) << "those under way, and the one that is left";
   EXPECT_TRUE(rig.calls.MayBeGranted(uid(kPods - 1)));
+}
+
+TEST(WorkerCalls, APodThatChangesDuringItsCallIsComparedAgainAfterIt) {
+  CallsRig rig;
+  rig.during = [&rig] {
+    if (rig.called.size() > 1) return;
+    rig.loop.Post([&rig] {
+      rig.Show("web", 2);
+      rig.calls.Check("web");
+    });
+    rig.scheduler.Charge(1s);
+  };
+  rig.Check();
+  rig.scheduler.Advance(2s);  // shorter than kEcho
+  EXPECT_EQ(rig.called, (std::vector<std::string>{"web", "web"}));
+  EXPECT_EQ(rig.client.Find("web")->generation(), 2);
 }
 
 TEST(WorkerCalls, AFailureIsToldOnceAndAgainWhenItChanges) {
