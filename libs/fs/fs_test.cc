@@ -497,6 +497,30 @@ TEST(Path, ParentAndName) {
     EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
+TEST(Path, WhatIsBelowARoot) {
+  const struct {
+    const char* path;
+    bool below;
+  } kCases[] = {{"/logs/a", true},
+                {"/logs/a/b.log", true},
+                {"/logs//a", true},
+                {"/logs/..a", true},
+                {"/logs/a/.../b", true},
+                {"/logs", false},
+                {"/logs/", false},
+                {"/logs/.", false},
+                {"/logs2/a", false},
+                {"/log", false},
+                {"", false},
+                {"logs/a", false},
+                {"/logs/../etc/x", false},
+                {"/logs/../../etc/x", false},
+                {"/logs/a/..", false},
+                {"/logs/a/../../x", false},
+                {"/etc/logs/a", false}};
+  for (const auto& c : kCases) EXPECT_EQ(IsBelow(c.path, "/logs"), c.below) << c.path;
+}
+
 /// Trees that pods may leave behind: very deep, very wide, unreadable, or full of links to others'
 /// files.
 class RemoveTree : public testing::Test {

@@ -121,7 +121,8 @@ struct TestNode {
   std::function<void(std::string_view method)> on_call;
   std::string failing;  // name of the runtime call that fails
   std::vector<int64_t> stop_graces;
-  std::string grace = "30";  // of pods, in the annotations of their containers
+  std::string grace = "30";   // of pods, in the annotations of their containers
+  std::string log_directory;  // of pods, as the runtime says; empty: where they are
   cri::FakeRuntime runtime{clock,
                            {.waiter = waiter.get(),
                             .intercept =
@@ -244,6 +245,7 @@ struct TestNode {
     const Deadline deadline = After(clock, 1min);
     auto config_proto = pod.Config();
     (*config_proto.mutable_annotations())["kubernetes.io/config.source"] = source;
+    if (!log_directory.empty()) config_proto.set_log_directory(log_directory);
     sandbox = *runtime.RunPodSandbox(config_proto, "", deadline);
     auto app = pod.ContainerConfig("app", 0);
     auto& annotations = *app.mutable_annotations();

@@ -238,8 +238,13 @@ Status Remover::StopUnknown(const cri::Container& container) {
 }
 
 Status Remover::RemoveLogs(const cri::Container& container) {
+  if (container.log_path.empty()) return OkStatus();
   // The path comes from the runtime: remove nothing outside the log directory.
-  if (!container.log_path.starts_with(config_.pod_logs_dir + "/")) return OkStatus();
+  if (!fs::IsBelow(container.log_path, config_.pod_logs_dir)) {
+    report_.kept.push_back(
+        fmt::format("log {}: not below {}", container.log_path, config_.pod_logs_dir));
+    return OkStatus();
+  }
   const std::string dir = fs::ParentOf(container.log_path);
   const std::string name = fs::NameOf(container.log_path);
   const auto entries = deps_.files.List(dir);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "libs/fs/path.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -13,10 +14,6 @@ namespace {
 constexpr Duration kFirstInspection = std::chrono::seconds{1};
 /// Inspections that are due within this time of each other run together.
 constexpr Duration kTogether = std::chrono::milliseconds{200};
-
-bool IsBelow(const std::string& path, const std::string& root) {
-  return path.starts_with(root + "/") && path.find("/../") == std::string::npos;
-}
 
 }  // namespace
 
@@ -42,7 +39,7 @@ void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecor
   if (record != nullptr) {
     for (const auto& container : record->pod().containers()) {
       if (container.state() != v1::ContainerRecord::RUNNING) continue;
-      if (!IsBelow(container.log_path(), root_)) continue;
+      if (!fs::IsBelow(container.log_path(), root_)) continue;
       const auto known = before.find(container.id());
       Entry entry;
       if (known != before.end()) entry = std::move(known->second);

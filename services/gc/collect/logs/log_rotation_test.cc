@@ -110,7 +110,6 @@ struct LogNode {
     CHECK(runtime.StartContainer(id, deadline).ok());
     path = runtime.ContainerStatus(id, deadline)->log_path;
     dir = path.substr(0, path.rfind('/'));
-    config.pod_logs_dir = dir.substr(0, dir.find('/', 1));
   }
   struct Process {
     explicit Process(LogNode& node)
@@ -268,11 +267,13 @@ TEST(LogRotation, OnlyLogsOfRunningContainersOfOurs) {
   node.Write(500);
   node.all.Advance(30s);
   EXPECT_EQ(node.Size(), 500u);
-  node.path = "/etc/passwd";
-  ASSERT_TRUE(node.files.Replace(node.path, std::string(500, 'x'), {}).ok());
-  node.ReportProblem(v1::ContainerRecord::RUNNING);
-  node.all.Advance(30s);
-  EXPECT_EQ(node.Size(), 500u) << "not below the root of logs";
+  for (const char* elsewhere : {"/etc/passwd", "/var/log/pods/../../etc/x", "/var/log/pods2/x"}) {
+    node.path = elsewhere;
+    ASSERT_TRUE(node.files.Replace(node.path, std::string(500, 'x'), {}).ok());
+    node.ReportProblem(v1::ContainerRecord::RUNNING);
+    node.all.Advance(30s);
+    EXPECT_EQ(node.Size(), 500u) << elsewhere << " is not below the root of logs";
+  }
 }
 
 TEST(LogRotation, AContainerThatCannotBeToldWritesWhereItWrote) {
