@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <functional>
@@ -275,6 +276,14 @@ struct TestNode {
   }
   std::string LogDir(const std::string& uid) const {
     return config.pod_logs_dir + "/default_web_" + uid;
+  }
+  /// How many lines with this message were logged.
+  int Logged(std::string_view message) const {
+    return static_cast<int>(std::ranges::count_if(
+        sink.lines(), [&](const auto& line) { return line.message == message; }));
+  }
+  std::string Metrics() const {
+    return prometheus::TextSerializer().Serialize(process->registry.Collect());
   }
   bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }
   Report Run(bool dry_run = false) {
