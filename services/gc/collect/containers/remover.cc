@@ -256,11 +256,16 @@ Status Remover::RemoveLogs(const cri::Container& container) {
       RETURN_IF_ERROR(deps_.files.Remove(dir + "/" + entry.name), "remove {}", entry.name);
     }
   }
+  return RemoveLinksOf(container.id);
+}
+
+Status Remover::RemoveLinksOf(const cri::ContainerId& container) {
   const auto links = deps_.files.List(config_.links_dir);
-  if (!links.ok()) return OkStatus();
+  if (links.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(links, "list {}", config_.links_dir);
   for (const auto& link : *links) {
     const std::string id = ContainerIdOfLink(link.name);
-    if (id.empty() || !container.id.str().starts_with(id)) continue;
+    if (id.empty() || !container.str().starts_with(id)) continue;
     RETURN_IF_ERROR(deps_.files.Remove(config_.links_dir + "/" + link.name), "remove link");
   }
   return OkStatus();

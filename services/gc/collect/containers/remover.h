@@ -67,6 +67,7 @@ class Remover {
   Status RemoveContainer(const cri::ContainerId& id);
   Status StopUnknown(const cri::Container& container);
   Status RemoveLogs(const cri::Container& container);
+  Status RemoveLinksOf(const cri::ContainerId& container);
   Status RemoveSandbox(const cri::SandboxId& id);
   Status RemovePodDirectory(const Removal& removal);
   Status RemoveDirectory(const std::string& parent, const std::string& name,

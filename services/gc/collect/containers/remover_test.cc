@@ -27,6 +27,30 @@ TEST(Remover, NoFileGoesThatIsNotBelowTheLogs) {
   }
 }
 
+TEST(Remover, LinksThatCannotBeListedKeepTheirContainer) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  node.files.Fail(node.config.links_dir, PermissionDenied("no"));
+  node.Start();
+  node.CompleteViews();
+  node.Run();
+  EXPECT_EQ(node.runtime.Containers().size(), 1u);
+  node.files.Fail(node.config.links_dir, OkStatus());
+  node.Run();
+  EXPECT_TRUE(node.runtime.Containers().empty());
+  EXPECT_FALSE(node.files.ReadSymlink(node.link).ok());
+}
+
+TEST(Remover, APodWithoutADirectoryOfLinksGoes) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  ASSERT_TRUE(node.files.RemoveTree(node.config.links_dir).ok());
+  node.Start();
+  node.CompleteViews();
+  node.Run();
+  EXPECT_TRUE(node.runtime.Containers().empty());
+}
+
 TEST(Remover, ALinkThatDoesNotPointBelowTheLogsStays) {
   TestNode node;
   ASSERT_TRUE(node.files.MakeDirs(node.config.links_dir, 0755).ok());
