@@ -521,6 +521,28 @@ TEST(Path, WhatIsBelowARoot) {
   for (const auto& c : kCases) EXPECT_EQ(IsBelow(c.path, "/logs"), c.below) << c.path;
 }
 
+TEST_P(FileSystemContract, ARemovalThatIsToldToStopGoesOnWithTheNextCall) {
+  for (const char* name : {"go/a/1", "go/a/2", "go/b/3", "stay"})
+    ASSERT_TRUE(files_->Replace(At(name), "x", {}).ok());
+  const auto count = [this] {
+    size_t files = 0;
+    for (const char* name : {"go/a/1", "go/a/2", "go/b/3"})
+      files += files_->Stat(At(name), false).ok() ? 1 : 0;
+    return files;
+  };
+  int left = 0;
+  const auto go_on = [&left] { return left-- > 0; };
+  EXPECT_EQ(files_->RemoveTreeWhile(At("go"), go_on).code(), StatusCode::kAborted);
+  EXPECT_EQ(count(), 3u) << "asked before the first";
+  for (int calls = 0; files_->Stat(At("go"), false).ok(); ++calls) {
+    ASSERT_LT(calls, 10);
+    left = 2;
+    const Status removed = files_->RemoveTreeWhile(At("go"), go_on);
+    EXPECT_TRUE(removed.ok() || removed.code() == StatusCode::kAborted) << removed;
+  }
+  EXPECT_TRUE(files_->Stat(At("stay"), false).ok());
+}
+
 /// Trees that pods may leave behind: very deep, very wide, unreadable, or full of links to others'
 /// files.
 class RemoveTree : public testing::Test {
