@@ -122,7 +122,12 @@ Report GarbageCollector::GetReport() const {
 
 void GarbageCollector::OnRemovalTimer() {
   if (rounds_.full()) return;  // a queued round covers this one
-  rounds_.Add([this] { containers_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
+  rounds_.Add([this] {
+    containers_.Collect({}, [this](const Report& report) {
+      if (report.unemptied) RunSoon();
+      rounds_.Next();
+    });
+  });
 }
 
 void GarbageCollector::OnImageTimer() {

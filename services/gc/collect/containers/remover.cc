@@ -25,6 +25,9 @@ constexpr int64_t kMinGrace = 2;  // seconds
 /// The part of the hold that is left for the runtime after a container's grace period.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
 
+/// What one round may spend on directories of earlier rounds. The strand is that of images too.
+constexpr Duration kEmptyLimit = std::chrono::seconds{20};
+
 constexpr std::string_view kNotGiven = "pod-worker did not allow the removal";
 
 std::vector<std::string> Names(const std::vector<Removal>& removals,
@@ -89,27 +92,40 @@ Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
     RemoveContainers(plan);
     RemoveSandboxes(plan, inventory);
     RemoveDirectories(plan);
-    const Status released = deps_.workers.ReleaseHold(hold_id_, After(deps_.clock, kAskLimit));
+    const Status released = ReleaseHold();
     if (!released.ok()) report_.kept.push_back("release hold: " + ToString(released));
   }
   return std::move(report_);
 }
 
 void Remover::EmptyAside(const std::vector<Aside>& asides) {
+  const Clock::Time end = deps_.clock.Now() + kEmptyLimit;
   for (const auto& aside : asides) {
-    const Status removed = Empty(aside);
+    const Status removed = Empty(aside, end);
     if (!removed.ok()) report_.kept.push_back(fmt::format("{}: {}", aside.path, ToString(removed)));
   }
 }
 
-/// Empties the mark last: only the mark shows that the tree belongs to splitlet.
-Status Remover::Empty(const Aside& aside) {
+/// Empties the mark last: only the mark shows that the tree belongs to splitlet. At `end` the rest
+/// is left to the next round.
+Status Remover::Empty(const Aside& aside, Clock::Time end) {
+  const Status emptied = EmptyWhile(aside, [this, end] { return deps_.clock.Now() < end; });
+  if (emptied.code() != StatusCode::kAborted) return emptied;
+  report_.unemptied = true;
+  report_.kept.push_back(fmt::format("{}: holds more files, which go next", aside.path));
+  return OkStatus();
+}
+
+Status Remover::EmptyWhile(const Aside& aside, const std::function<bool()>& go_on) {
   if (!aside.tree.empty()) {
     FAIL_POINT("gc.empty-pod-tree.before");
-    RETURN_IF_ERROR(deps_.files.RemoveTree(aside.tree), "empty {}", aside.tree);
+    RETURN_IF_ERROR(deps_.files.RemoveTreeWhile(aside.tree, go_on), "empty {}", aside.tree);
     FAIL_POINT("gc.empty-pod-tree.after");
   }
-  return deps_.files.RemoveTree(aside.path);
+  FAIL_POINT("gc.empty-directory.before");
+  RETURN_IF_ERROR(deps_.files.RemoveTreeWhile(aside.path, go_on), "empty {}", aside.path);
+  FAIL_POINT("gc.empty-directory.after");
+  return OkStatus();
 }
 
 void Remover::AskConfigSource(const RemovalPlan& plan) {
@@ -162,6 +178,13 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   allowed_containers_ = SetOf(std::move(hold->container_ids));
   allowed_sandboxes_ = SetOf(std::move(hold->sandbox_ids));
   stopped_sandboxes_ = SetOf(std::move(hold->stopped_sandbox_ids));
+  return OkStatus();
+}
+
+Status Remover::ReleaseHold() {
+  FAIL_POINT("gc.release-hold.before");
+  RETURN_IF_ERROR(deps_.workers.ReleaseHold(hold_id_, After(deps_.clock, kAskLimit)), "pod-worker");
+  FAIL_POINT("gc.release-hold.after");
   return OkStatus();
 }
 
@@ -234,7 +257,10 @@ Status Remover::StopUnknown(const cri::Container& container) {
                        .uid = cri::LabelOf(container.labels, kube::kPodUidLabel),
                        .container = container.name});
   const int64_t grace = std::min<int64_t>(GraceOf(container), left.count());
-  return deps_.stop_container(container.id, grace, CallDeadline());
+  FAIL_POINT("gc.stop-container.before");
+  RETURN_IF_ERROR(deps_.stop_container(container.id, grace, CallDeadline()), "runtime");
+  FAIL_POINT("gc.stop-container.after");
+  return OkStatus();
 }
 
 Status Remover::RemoveLogs(const cri::Container& container) {
@@ -253,7 +279,9 @@ Status Remover::RemoveLogs(const cri::Container& container) {
     for (const auto& entry : *entries) {
       // Rotated files are "<name>.<time>" and "<name>.<time>.gz".
       if (entry.name != name && !entry.name.starts_with(name + ".")) continue;
+      FAIL_POINT("gc.remove-container-log.before");
       RETURN_IF_ERROR(deps_.files.Remove(dir + "/" + entry.name), "remove {}", entry.name);
+      FAIL_POINT("gc.remove-container-log.after");
     }
   }
   return RemoveLinksOf(container.id);
@@ -266,7 +294,7 @@ Status Remover::RemoveLinksOf(const cri::ContainerId& container) {
   for (const auto& link : *links) {
     const std::string id = ContainerIdOfLink(link.name);
     if (id.empty() || !container.str().starts_with(id)) continue;
-    RETURN_IF_ERROR(deps_.files.Remove(config_.links_dir + "/" + link.name), "remove link");
+    RETURN_IF_ERROR(RemoveLink(config_.links_dir + "/" + link.name), "remove link");
   }
   return OkStatus();
 }
@@ -340,8 +368,7 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
 /// pod only after all its containers had ended, for example after a boot; or a container that must
 /// not be stopped was still there.
 bool Remover::TearDownVolumes(const Removal& removal) {
-  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTearDownLimit)};
-  const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
+  const auto gone = AskForTearDown(removal.uid);
   std::string why = removal.blocked;
   if (gone.ok() && *gone)
     why = WhyBlocked(deps_.files, config_.pods_dir + "/" + removal.name, removal.tree).why;
@@ -357,6 +384,14 @@ bool Remover::TearDownVolumes(const Removal& removal) {
   return false;
 }
 
+StatusOr<bool> Remover::AskForTearDown(const std::string& uid) {
+  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTearDownLimit)};
+  FAIL_POINT("gc.take-down-volumes.before");
+  const auto gone = deps_.workers.TakeDownVolumes(uid, limit);
+  FAIL_POINT("gc.take-down-volumes.after");
+  return gone;
+}
+
 /// Moves the tree aside before its mark: after a crash in between, the mark leads the next round to
 /// both.
 Status Remover::RemovePodDirectory(const Removal& removal) {
@@ -370,7 +405,8 @@ Status Remover::RemovePodDirectory(const Removal& removal) {
   return RemoveDirectory(config_.pods_dir, removal.name, aside);
 }
 
-/// Moves the directory aside in one step under the hold. Emptying it may take longer than the hold.
+/// Moves the directory aside in one step under the hold. Emptying it may take longer than the hold:
+/// the next round goes on.
 Status Remover::RemoveDirectory(const std::string& parent, const std::string& name,
                                 const std::string& tree_aside) {
   const std::string from = parent + "/" + name;
@@ -379,14 +415,20 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  RETURN_IF_ERROR(Empty({aside, tree_aside}), "empty");
+  RETURN_IF_ERROR(Empty({aside, tree_aside}, hold_ends_), "empty");
   FAIL_POINT("gc.remove-directory.after");
   return OkStatus();
 }
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {
-  for (const auto& removal : plan.links)
-    Record("log-link", removal, deps_.files.Remove(removal.name));
+  for (const auto& removal : plan.links) Record("log-link", removal, RemoveLink(removal.name));
+}
+
+Status Remover::RemoveLink(const std::string& path) {
+  FAIL_POINT("gc.remove-link.before");
+  RETURN_IF_ERROR(deps_.files.Remove(path), "{}", path);
+  FAIL_POINT("gc.remove-link.after");
+  return OkStatus();
 }
 
 }  // namespace splitlet::gc

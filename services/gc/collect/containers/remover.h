@@ -54,7 +54,8 @@ class Remover {
 
  private:
   void EmptyAside(const std::vector<Aside>& asides);
-  Status Empty(const Aside& aside);
+  Status Empty(const Aside& aside, Clock::Time end);
+  Status EmptyWhile(const Aside& aside, const std::function<bool()>& go_on);
   void AskConfigSource(const RemovalPlan& plan);
   void AskConfigSource(const std::string& source, const std::set<std::string>& uids);
   Status TakeHold(const RemovalPlan& plan);
@@ -63,7 +64,10 @@ class Remover {
   void RemoveDirectories(const RemovalPlan& plan);
   bool RemoveOrKeep(const Removal& removal);
   bool TearDownVolumes(const Removal& removal);
+  StatusOr<bool> AskForTearDown(const std::string& uid);
   void RemoveLinks(const RemovalPlan& plan);
+  Status RemoveLink(const std::string& path);
+  Status ReleaseHold();
   Status RemoveContainer(const cri::ContainerId& id);
   Status StopUnknown(const cri::Container& container);
   Status RemoveLogs(const cri::Container& container);
