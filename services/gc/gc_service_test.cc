@@ -583,6 +583,26 @@ TEST(GcService, ACrashLoopDoesNotWaitForTheMinute) {
   EXPECT_EQ(static_cast<int>(node.runtime.Calls("ListPodSandbox")), before + 1);
 }
 
+TEST(GcService, AfterItsEndNoTimerTouchesIt) {
+  TestNode node;
+  node.MakeEndedPod("u1");
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(10s);
+  v1::RuntimeRecord record;
+  for (int i = 0; i < 2; ++i) {
+    auto& container = *record.mutable_pod()->add_containers();
+    container.set_name("app");
+    container.set_state(v1::ContainerRecord::EXITED);
+  }
+  ASSERT_TRUE(node.pods.Put("u1", record).ok());
+  node.all.RunUntilIdle();
+  const size_t calls = node.runtime.Calls("ListPodSandbox");
+  node.process->service = nullptr;
+  node.all.Advance(10min);
+  EXPECT_EQ(node.runtime.Calls("ListPodSandbox"), calls);
+}
+
 /// Killed at each line that has an effect, the next start ends as if nothing had happened.
 TEST(GcService, KilledAtEachEffectTheNextStartFinishes) {
   for (const std::string point :

@@ -66,7 +66,8 @@ GarbageCollector::GarbageCollector(const Deps& deps, const GcConfig& config)
                        .removal_log = removal_log_},
                       config_),
       removal_timer_(deps.env.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
-      image_timer_(deps.env.loop, kImagePeriod, [this] { OnImageTimer(); }) {
+      image_timer_(deps.env.loop, kImagePeriod, [this] { OnImageTimer(); }),
+      asker_(deps.env.loop, deps.env.strands) {
   images_.OnDesiredState();
 }
 
@@ -138,7 +139,7 @@ void GarbageCollector::OnImageTimer() {
 /// A pod in a crash loop and an evicted pod leave more than the timer of a minute should let lie.
 void GarbageCollector::RunSoon() {
   if (std::exchange(soon_, true)) return;
-  loop_.RunAfter(kSoon, [this] {
+  asker_.RunAfter(kSoon, [this] {
     soon_ = false;
     OnRemovalTimer();
   });

@@ -17,7 +17,8 @@ class RepeatedFailure {
   bool IsNews(const Status& status) {
     return std::exchange(last_, status.code()) != status.code() && !status.ok();
   }
-  void End() { last_ = StatusCode::kOk; }
+  /// Whether there was a failure to end.
+  bool End() { return std::exchange(last_, StatusCode::kOk) != StatusCode::kOk; }
 
  private:
   StatusCode last_ = StatusCode::kOk;

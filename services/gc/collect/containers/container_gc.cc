@@ -8,13 +8,13 @@
 namespace splitlet::gc {
 
 void ContainerGc::Collect(RemovalOrder order, Finish finish) {
-  deps_.env.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
-    auto inventory =
-        ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.env.clock, config_);
-    deps_.env.loop.Post([this, order, finish, inventory = std::move(inventory)] {
-      OnInventory(inventory, order, finish);
-    });
-  });
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [&files = deps_.remover.files, &reader = deps_.remover.reader, &clock = deps_.env.clock,
+       &config = config_] { return ReadInventory(files, reader, clock, config); },
+      [this, order, finish = std::move(finish)](const StatusOr<Inventory>& inventory) {
+        OnInventory(inventory, order, finish);
+      });
 }
 
 std::string ContainerGc::RuntimeProblem() const {
@@ -72,17 +72,18 @@ void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder
   for (const auto& problem : listed.problems) plan.kept.push_back(problem);
   deps_.metrics.unmanaged_pods.Set(static_cast<double>(plan.unmanaged_pods));
   const Clock::Time began = deps_.env.clock.Now();
-  deps_.env.strands.Run(
-      std::string(kRoundStrand), [this, dry_run = order.dry_run, finish, began,
-                                  plan = std::move(plan), listed = std::move(listed)] {
-        Remover remover(deps_.remover, config_);
-        Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
-        deps_.env.loop.Post([this, finish, began, report = std::move(report)] {
-          deps_.metrics.ObserveRound("removal", deps_.env.clock.Now() - began);
-          CountOrphans(report);
-          OnRemoved(report);
-          finish(report);
-        });
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [deps = deps_.remover, &config = config_, dry_run = order.dry_run, plan = std::move(plan),
+       listed = std::move(listed)] {
+        Remover remover(deps, config);
+        return dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
+      },
+      [this, finish, began](const Report& report) {
+        deps_.metrics.ObserveRound("removal", deps_.env.clock.Now() - began);
+        CountOrphans(report);
+        OnRemoved(report);
+        finish(report);
       });
 }
 

@@ -23,10 +23,12 @@ LogRotation::LogRotation(Deps deps, const GcConfig& config)
       workers_(std::max(1, config.log_workers)),
       enabled_(config.log_max_bytes > 0),
       root_(config.pod_logs_dir),
-      rotator_(deps_.rotator,
-               {.max_bytes = static_cast<uint64_t>(std::max<int64_t>(config.log_max_bytes, 1)),
-                .max_files = static_cast<size_t>(std::max(config.log_max_files, 2)),
-                .call_limit = config.call_limit}) {}
+      rotator_(std::make_shared<const LogRotator>(
+          deps_.rotator,
+          LogLimits{.max_bytes = static_cast<uint64_t>(std::max<int64_t>(config.log_max_bytes, 1)),
+                    .max_files = static_cast<size_t>(std::max(config.log_max_files, 2)),
+                    .call_limit = config.call_limit})),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 LogRotation::~LogRotation() { deps_.env.loop.CancelTimer(timer_); }
 
@@ -99,11 +101,17 @@ void LogRotation::Inspect(const std::string& key, const std::string& id, Entry& 
   entry.busy = true;
   const LogToInspect log{cri::ContainerId(id), entry.path, !entry.tidied};
   const auto worker = std::hash<std::string>{}(id) % static_cast<size_t>(workers_);
-  deps_.env.strands.Run(fmt::format("logs/{}", worker), [this, key, id, log] {
-    const Clock::Time at = deps_.env.clock.Now();
-    const auto state = rotator_.Inspect(log);
-    deps_.env.loop.Post([this, key, id, state, at] { OnInspected(key, id, state, at); });
-  });
+  struct Inspected {
+    Clock::Time at;
+    StatusOr<LogState> state;
+  };
+  asker_.Ask(
+      fmt::format("logs/{}", worker),
+      [rotator = rotator_, &clock = deps_.env.clock, log] {
+        const Clock::Time at = clock.Now();
+        return Inspected{at, rotator->Inspect(log)};
+      },
+      [this, key, id](const Inspected& seen) { OnInspected(key, id, seen.state, seen.at); });
 }
 
 void LogRotation::OnInspected(const std::string& key, const std::string& id,
@@ -126,7 +134,7 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
     const bool first = !entry.inspected_at && state->bytes > 0;
     entry.growth = growth;
     entry.inspected_at = at;
-    const auto max_bytes = rotator_.limits().max_bytes;
+    const auto max_bytes = rotator_->limits().max_bytes;
     const Duration wait =
         first ? kFirstInspection : UntilNextInspection(growth, max_bytes, period_);
     entry.due = at + std::min(wait, period_);
