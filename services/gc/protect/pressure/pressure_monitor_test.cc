@@ -22,6 +22,98 @@ void SetDisk(TestNode& node, uint64_t available) {
 
 int Conditions(const TestNode& node) { return node.pressure.Find("node")->conditions_size(); }
 
+TEST(PressureMonitor, PressureIsTableAndConditionAndSurvivesARestart) {
+  TestNode node;
+  node.Start();
+  node.all.Advance(1s);
+  ASSERT_TRUE(node.pressure.LiveAndComplete());
+  ASSERT_NE(node.pressure.Find("node"), nullptr);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
+  node.all.Advance(10s);
+  ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
+  EXPECT_EQ(node.pressure.Find("node")->conditions(0), "DiskPressure");
+  EXPECT_EQ(std::ranges::count(node.events.reasons, "NodeHasDiskPressure"), 0)
+      << "status reports conditions";
+  node.files.SetUsage("/kubelet", {100, 50, 100, 50});
+  node.Crash();
+  node.Start();
+  node.all.Advance(2min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1)
+      << "for five minutes after it was last seen";
+  node.all.Advance(4min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
+}
+
+/// A signal that cannot be read does not end its condition: that takes an inspection, and five
+/// minutes.
+TEST(PressureMonitor, AConditionStaysWhileItsSignalCannotBeRead) {
+  TestNode node;
+  node.config.eviction_hard = {{"imagefs.available", "10%"}};
+  node.files.SetUsage("/var/lib/containerd", {1000, 50, 100, 50});
+  node.Start();
+  node.all.Advance(10s);
+  node.files.SetUsage("/var/lib/containerd", {1000, 500, 100, 50});
+  node.runtime.SetDown(true);
+  node.all.Advance(20min);
+  ASSERT_EQ(node.pressure.Find("node")->conditions_size(), 1);
+  int logged = 0;
+  for (const auto& line : node.sink.lines())
+    logged += std::ranges::any_of(line.fields, [](const LogField& field) {
+      return field.key == "signal" && field.value == "imagefs.available";
+    });
+  EXPECT_EQ(logged, 1) << "once, not at each check";
+  node.runtime.SetDown(false);
+  node.all.Advance(4min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1);
+  node.all.Advance(2min);
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 0);
+}
+
+TEST(PressureMonitor, PressureIsUnknownWhileWhatIsRememberedCannotBeRead) {
+  TestNode node;
+  node.Start();
+  node.files.SetUsage("/kubelet", {100, 5, 100, 50});
+  node.all.Advance(10s);
+  node.files.SetUsage("/kubelet", {100, 50, 100, 50});
+  node.Crash();
+  node.files.SetHook([](std::string_view operation, const std::string& path) {
+    const bool fact = operation == "read" && path.starts_with("/run/gc/");
+    return fact ? ErrnoStatus(EMFILE) : OkStatus();
+  });
+  node.Start();
+  node.all.Advance(1min);
+  EXPECT_FALSE(node.pressure.LiveAndComplete());
+  EXPECT_FALSE(node.service().GetHealth().ready);
+  node.files.SetHook(nullptr);
+  node.all.Advance(1min);
+  ASSERT_TRUE(node.pressure.LiveAndComplete());
+  EXPECT_EQ(node.pressure.Find("node")->conditions_size(), 1) << "what was remembered counts";
+}
+
+TEST(PressureMonitor, KilledWhereItPublishesThePressureTheNextStartPublishesIt) {
+  for (const std::string point : {"gc.put-pressure.before", "gc.put-pressure.after",
+                                  "gc.complete.before", "gc.complete.after"}) {
+    SCOPED_TRACE(point);
+    TestNode node;
+    FailPoints points(
+        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
+    bool crashed = false;
+    node.all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+    FailPoints::SetCurrent(&points);
+    node.Start();
+    node.all.Advance(20s);
+    FailPoints::SetCurrent(nullptr);
+    EXPECT_TRUE(crashed);
+    node.Crash();
+    node.Start();
+    node.all.Advance(20s);
+    EXPECT_TRUE(node.pressure.LiveAndComplete());
+    EXPECT_NE(node.pressure.Find("node"), nullptr);
+  }
+}
+
 /// A condition that a restart would forget is published only while its threshold is met.
 TEST(PressureMonitor, WhatCannotBeSavedIsNotRemembered) {
   TestNode node;
