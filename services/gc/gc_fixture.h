@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cgroup/fake_memory_alarm.h"
 #include "libs/cri/fake_runtime.h"
@@ -229,6 +230,27 @@ struct TestNode {
   void Crash() {
     all.Drop(process->owner);
     process = nullptr;
+  }
+  /// Lets gc run until it dies at this fail point; `run`: what brings it there.
+  void DieAt(const std::string& point, const std::function<void()>& run) {
+    FailPoints points(
+        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
+    bool crashed = false;
+    all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+    FailPoints::SetCurrent(&points);
+    run();
+    FailPoints::SetCurrent(nullptr);
+    all.SetAfterStep(nullptr);
+    EXPECT_TRUE(crashed) << point;
+    Crash();
+  }
+  /// Dies in a round.
+  void RunAndDieAt(const std::string& point) {
+    DieAt(point, [this] {
+      process->loop.Post([this] { service().Run(false, [](const StatusOr<Report>&) {}); });
+      all.RunUntilIdle();
+    });
   }
   GcService& service() { return *process->service; }
   void CompleteViews(const std::string& source = std::string(bus::kAll)) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "services/gc/gc_fixture.h"
@@ -60,6 +61,80 @@ TEST(Remover, ALinkThatDoesNotPointBelowTheLogsStays) {
   node.CompleteViews();
   node.Run();
   EXPECT_TRUE(node.files.ReadSymlink(link).ok());
+}
+
+/// Emptying shares its strand with images, and a pod may leave millions of files.
+TEST(Remover, ARoundEmptiesForTwentySecondsAndAnotherFollowsSoon) {
+  TestNode node;
+  const auto dir = [](int i) { return fmt::format("/var/log/pods/.removing-{}-ns_n_u", i); };
+  for (int i = 1; i <= 5; ++i) ASSERT_TRUE(node.files.Replace(dir(i) + "/file", "x", {}).ok());
+  node.files.SetHook([&](std::string_view operation, const std::string& path) {
+    if (operation == "remove-tree" && path.starts_with("/var/log/pods/")) node.clock.Advance(8s);
+    return OkStatus();
+  });
+  node.Start();
+  const size_t left = node.files.List("/var/log/pods")->size();
+  EXPECT_EQ(left, 3u) << "the third one begins after 16 s and has no time left at 24 s";
+  const Report report = node.service().GetReport();
+  EXPECT_EQ(std::ranges::count(report.kept, dir(3) + ": holds more files, which go next"), 1);
+  node.all.Advance(11s);
+  EXPECT_EQ(node.files.List("/var/log/pods")->size(), 1u);
+  node.all.Advance(11s);
+  EXPECT_TRUE(node.files.List("/var/log/pods")->empty());
+}
+
+/// The container is in unknown state, and pod-worker has left a volume.
+void MakeLeftovers(TestNode& node) {
+  node.MakeEndedPod("u1");
+  ASSERT_TRUE(node.runtime.SetUnknown(node.container).ok());
+  const std::string volumes = "/kubelet/pods/u1/volumes/kubernetes.io~configmap";
+  ASSERT_TRUE(node.files.Replace(volumes + "/c/key", "x", {}).ok());
+  node.holds.take_down = [&node, volumes](const std::string&) -> StatusOr<bool> {
+    return node.files.RemoveTree(volumes).ok();
+  };
+  v1::WorkerRecord ended;
+  ended.set_uid("u1");
+  ended.set_incarnation(1);
+  ended.set_state(v1::FINISHED);
+  ASSERT_TRUE(node.workers.Put("u1", ended).ok());
+}
+
+/// Killed at each line that has an effect, the next start ends as if nothing had happened.
+TEST(Remover, KilledAtEachEffectTheNextStartFinishes) {
+  for (const std::string effect :
+       {"hold", "stop-container", "remove-container-log", "remove-link", "remove-container",
+        "remove-sandbox", "take-down-volumes", "move-pod-tree", "remove-directory",
+        "empty-pod-tree", "empty-directory", "release-hold"}) {
+    for (const std::string side : {".before", ".after"}) {
+      SCOPED_TRACE(effect + side);
+      TestNode node;
+      MakeLeftovers(node);
+      node.Start();
+      node.CompleteViews();
+      node.RunAndDieAt("gc." + effect + side);
+      node.Start();
+      node.all.Advance(1s);
+      node.Run();
+      EXPECT_TRUE(node.runtime.Containers().empty());
+      EXPECT_TRUE(node.runtime.Sandboxes().empty());
+      EXPECT_FALSE(node.files.ReadSymlink(node.link).ok());
+      for (const auto& dir :
+           {node.config.pods_dir, std::string("/kubelet/pods"), node.config.pod_logs_dir})
+        EXPECT_TRUE(node.files.List(dir)->empty()) << dir;
+    }
+  }
+}
+
+TEST(Remover, KilledBetweenRenameAndEmptyingTheNextStartEmpties) {
+  TestNode node;
+  MakeLeftovers(node);
+  node.Start();
+  node.CompleteViews();
+  node.RunAndDieAt("gc.remove-directory.after-rename");
+  node.Start();
+  node.Run();
+  for (const auto& dir : {node.config.pods_dir, std::string("/kubelet/pods")})
+    EXPECT_TRUE(node.files.List(dir)->empty()) << dir;
 }
 
 }  // namespace

@@ -287,5 +287,34 @@ TEST(GcImages, AThresholdOfHundredLeavesImagesAlone) {
   EXPECT_EQ(node.Images(), 3u);
 }
 
+TEST(GcImages, KilledWhereAnImageGoesTheNextStartFreesTheRest) {
+  for (const char* point : {"gc.remove-image.before", "gc.remove-image.after"}) {
+    SCOPED_TRACE(point);
+    ImageNode node;
+    node.Start();
+    node.CompleteViews();
+    node.DieAt(point, [&] { node.all.Advance(5min); });
+    EXPECT_GE(node.Images(), 2u);
+    node.Start();
+    node.all.Advance(10min);
+    EXPECT_EQ(node.Images(), 1u);
+    EXPECT_EQ(node.service().GetReport().error, "");
+  }
+}
+
+TEST(GcImages, OneThatTheRuntimeDoesNotRemoveIsTriedAgain) {
+  ImageNode node;
+  node.failing = "RemoveImage";
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 3u);
+  EXPECT_NE(node.service().GetReport().error, "");
+  EXPECT_NE(node.Metrics().find("splitlet_gc_errors_total{kind=\"image\"}"), std::string::npos);
+  node.failing = "";
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 1u);
+}
+
 }  // namespace
 }  // namespace splitlet::gc

@@ -95,5 +95,58 @@ TEST(LogTruncation, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   }
 }
 
+/// A removed pod, of which pleg shows nothing that runs, on a full disk.
+void FillWithLogs(TestNode& node) {
+  node.MakeEndedPod("u1");
+  node.files.SetUsage("/var/log/pods", {100 << 20, 0, 100, 50});
+  v1::DesiredRecord desired;
+  desired.set_uid("u1");
+  desired.set_name("web");
+  desired.set_namespace_("default");
+  desired.set_state(v1::DesiredRecord::REMOVED);
+  ASSERT_TRUE(node.desired.Put("u1", desired).ok());
+  v1::WorkerRecord worker;
+  worker.set_uid("u1");
+  worker.set_state(v1::TERMINATING);
+  ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+  ASSERT_TRUE(node.pods.Put("u1", {}).ok());
+}
+
+TEST(LogTruncation, KilledWhereALogIsEmptiedTheNextStartEmptiesTheRest) {
+  for (const char* point : {"gc.empty-log.before", "gc.empty-log.after"}) {
+    SCOPED_TRACE(point);
+    TestNode node;
+    FillWithLogs(node);
+    node.DieAt(point, [&] {
+      node.Start();
+      node.CompleteViews();
+      node.all.Advance(11s);
+    });
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(11s);
+    for (const char* log : {"/app/0.log", "/app/1.log"})
+      EXPECT_EQ(node.files.Stat(node.LogDir("u1") + log, false)->size, 0u) << log;
+    EXPECT_FALSE(node.Exists(node.LogDir("u1") + "/app/0.log.2026.gz"));
+  }
+}
+
+TEST(LogTruncation, DirectoriesThatCannotBeListedAreToldAndTriedAgain) {
+  for (const std::string dir : {"", "/app"}) {
+    SCOPED_TRACE(dir);
+    TestNode node;
+    FillWithLogs(node);
+    node.files.Fail(node.LogDir("u1") + dir, PermissionDenied("no"));
+    node.Start();
+    node.CompleteViews();
+    node.all.Advance(11s);
+    EXPECT_GE(node.Logged("cannot remove garbage; the next round tries again"), 1);
+    EXPECT_NE(node.Metrics().find("splitlet_gc_errors_total{kind=\"log\"}"), std::string::npos);
+    node.files.Fail(node.LogDir("u1") + dir, OkStatus());
+    node.all.Advance(11s);
+    EXPECT_EQ(node.files.Stat(node.LogDir("u1") + "/app/0.log", false)->size, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::gc

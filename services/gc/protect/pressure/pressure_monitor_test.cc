@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 
 #include "services/gc/gc_fixture.h"
@@ -96,21 +97,33 @@ TEST(PressureMonitor, KilledWhereItPublishesThePressureTheNextStartPublishesIt) 
                                   "gc.complete.before", "gc.complete.after"}) {
     SCOPED_TRACE(point);
     TestNode node;
-    FailPoints points(
-        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
-    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
-    bool crashed = false;
-    node.all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
-    FailPoints::SetCurrent(&points);
-    node.Start();
-    node.all.Advance(20s);
-    FailPoints::SetCurrent(nullptr);
-    EXPECT_TRUE(crashed);
-    node.Crash();
+    node.DieAt(point, [&] {
+      node.Start();
+      node.all.Advance(20s);
+    });
     node.Start();
     node.all.Advance(20s);
     EXPECT_TRUE(node.pressure.LiveAndComplete());
     EXPECT_NE(node.pressure.Find("node"), nullptr);
+  }
+}
+
+/// The record is put after the files: a condition that a process has seen outlives the next start.
+TEST(PressureMonitor, KilledWhereItSavesTheNextStartKnowsWhatIsOnDisk) {
+  const struct {
+    const char* point;
+    int conditions;  // when the node has enough again
+  } kCases[] = {{"gc.save-pressure.before", 0}, {"gc.save-pressure.after", 1}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.point);
+    TestNode node;
+    node.Start();
+    node.all.Advance(1s);
+    node.DieAt(c.point, [&] { SetDisk(node, 5); });
+    ASSERT_EQ(Conditions(node), 0) << "was not put yet";
+    node.Start();
+    SetDisk(node, 50);
+    EXPECT_EQ(Conditions(node), c.conditions);
   }
 }
 
