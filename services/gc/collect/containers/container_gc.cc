@@ -101,7 +101,7 @@ void ContainerGc::CountOrphans(const Report& report) {
 
 void ContainerGc::OnRemoved(const Report& report) {
   if (report.dry_run) return;
-  deps_.removal_log.Record(report);
+  deps_.removal_log.Record(RemovalLog::Part::kContainers, report);
   if (!report.error.empty() && report.error != last_.error)
     deps_.env.log.Warn("container garbage collection ended early; the next round tries again",
                        {KV("err", report.error)});

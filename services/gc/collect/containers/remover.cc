@@ -88,7 +88,7 @@ Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
     report_.error = "hold for removal: " + ToString(held);
     return std::move(report_);
   }
-  if (!hold_id_.empty()) {
+  if (!hold_.id.empty()) {
     RemoveContainers(plan);
     RemoveSandboxes(plan, inventory);
     RemoveDirectories(plan);
@@ -168,35 +168,35 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   if (wishes.uids.empty() && wishes.container_ids.empty() && wishes.sandbox_ids.empty())
     return OkStatus();
   // Count from before the call, so that the hold ends here before it ends at pod-worker.
-  hold_ends_ = deps_.clock.Now() + kHoldUse;
+  hold_.ends = deps_.clock.Now() + kHoldUse;
   FAIL_POINT("gc.hold.before");
   auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kHoldLimit));
   FAIL_POINT("gc.hold.after");
   if (!hold.ok()) return hold.status();
-  hold_id_ = hold->id;
-  allowed_uids_ = SetOf(std::move(hold->uids));
-  allowed_containers_ = SetOf(std::move(hold->container_ids));
-  allowed_sandboxes_ = SetOf(std::move(hold->sandbox_ids));
-  stopped_sandboxes_ = SetOf(std::move(hold->stopped_sandbox_ids));
+  hold_.id = hold->id;
+  hold_.uids = SetOf(std::move(hold->uids));
+  hold_.containers = SetOf(std::move(hold->container_ids));
+  hold_.sandboxes = SetOf(std::move(hold->sandbox_ids));
+  hold_.stopped_sandboxes = SetOf(std::move(hold->stopped_sandbox_ids));
   return OkStatus();
 }
 
 Status Remover::ReleaseHold() {
   FAIL_POINT("gc.release-hold.before");
-  RETURN_IF_ERROR(deps_.workers.ReleaseHold(hold_id_, After(deps_.clock, kAskLimit)), "pod-worker");
+  RETURN_IF_ERROR(deps_.workers.ReleaseHold(hold_.id, After(deps_.clock, kAskLimit)), "pod-worker");
   FAIL_POINT("gc.release-hold.after");
   return OkStatus();
 }
 
 bool Remover::HoldIsOver() {
-  if (deps_.clock.Now() < hold_ends_) return false;
+  if (deps_.clock.Now() < hold_.ends) return false;
   report_.error = "the hold has ended; the next round removes the rest";
   return true;
 }
 
 Deadline Remover::CallDeadline() const {
   const Clock::Time limit = deps_.clock.Now() + config_.call_limit;
-  return {std::min(limit, hold_ends_)};
+  return {std::min(limit, hold_.ends)};
 }
 
 bool Remover::Record(const char* kind, const Removal& removal, const Status& status) {
@@ -218,7 +218,7 @@ void Remover::Keep(const char* kind, const Removal& removal, std::string_view wh
 
 void Remover::RemoveContainers(const RemovalPlan& plan) {
   for (const auto& removal : plan.containers) {
-    if (!allowed_containers_.contains(removal.name)) {
+    if (!hold_.containers.contains(removal.name)) {
       Keep("container", removal, kNotGiven);
       continue;
     }
@@ -246,7 +246,7 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
 /// The container may run. Its preStop hook does not run, and its grace period ends with the hold.
 Status Remover::StopUnknown(const cri::Container& container) {
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(
-      hold_ends_ - deps_.clock.Now() - kStopMargin);
+      hold_.ends - deps_.clock.Now() - kStopMargin);
   if (left.count() < kMinGrace)
     return DeadlineExceeded(
         "too little of the hold is left for the grace period; the next round stops the container");
@@ -308,7 +308,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
     if (!removed) occupied.insert(container.sandbox_id.str());
   }
   for (const auto& removal : plan.sandboxes) {
-    const bool held = allowed_sandboxes_.contains(removal.name);
+    const bool held = hold_.sandboxes.contains(removal.name);
     if (!held || occupied.contains(removal.name)) {
       Keep("sandbox", removal, held ? "the sandbox still has containers" : kNotGiven);
       continue;
@@ -322,7 +322,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
 /// torn down completely. The confirmation spares a call of the network plugins.
 Status Remover::RemoveSandbox(const cri::SandboxId& id) {
   FAIL_POINT("gc.remove-sandbox.before");
-  if (!stopped_sandboxes_.contains(id.str()))
+  if (!hold_.stopped_sandboxes.contains(id.str()))
     RETURN_IF_ERROR(deps_.stop_sandbox(id, CallDeadline()), "stop sandbox");
   RETURN_IF_ERROR(deps_.remover.RemovePodSandbox(id, CallDeadline()), "remove sandbox");
   FAIL_POINT("gc.remove-sandbox.after");
@@ -330,13 +330,13 @@ Status Remover::RemoveSandbox(const cri::SandboxId& id) {
 }
 
 std::string_view Remover::WhyKept(const std::string& uid) const {
-  return allowed_uids_.contains(uid) ? "another part of the pod could not be removed" : kNotGiven;
+  return hold_.uids.contains(uid) ? "another part of the pod could not be removed" : kNotGiven;
 }
 
 void Remover::RemoveDirectories(const RemovalPlan& plan) {
   if (!report_.error.empty()) return;
   for (const auto& removal : plan.log_dirs) {
-    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+    if (!hold_.uids.contains(removal.uid) || Refused(removal.uid)) {
       Keep("log-dir", removal, WhyKept(removal.uid));
       continue;
     }
@@ -351,7 +351,7 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
 
 /// False: the hold has ended.
 bool Remover::RemoveOrKeep(const Removal& removal) {
-  if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+  if (!hold_.uids.contains(removal.uid) || Refused(removal.uid)) {
     Keep("pod-dir", removal, WhyKept(removal.uid));
     return true;
   }
@@ -415,7 +415,7 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  RETURN_IF_ERROR(Empty({aside, tree_aside}, hold_ends_), "empty");
+  RETURN_IF_ERROR(Empty({aside, tree_aside}, hold_.ends), "empty");
   FAIL_POINT("gc.remove-directory.after");
   return OkStatus();
 }

@@ -91,10 +91,14 @@ class Remover {
   Report report_;
   std::set<std::string> refused_uids_;  // config-source knows the pod, or does not answer
   std::set<std::string> failed_uids_;   // something of the pod could not be removed
-  std::set<std::string> allowed_uids_, allowed_containers_, allowed_sandboxes_;
-  std::set<std::string> stopped_sandboxes_;
-  std::string hold_id_;
-  Clock::Time hold_ends_;
+  /// The answer of pod-worker.
+  struct Held {
+    std::string id;  // empty: nothing was asked for
+    Clock::Time ends;
+    std::set<std::string> uids, containers, sandboxes;  // that may go
+    std::set<std::string> stopped_sandboxes;            // that pod-worker has stopped
+  };
+  Held hold_;
 };
 
 }  // namespace splitlet::gc

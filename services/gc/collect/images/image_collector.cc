@@ -170,7 +170,7 @@ void ImageCollector::End(Run& run) {
 
 void ImageCollector::OnRemoved(const Report& report) {
   if (report.dry_run) return;
-  deps_.removal_log.Record(report);
+  deps_.removal_log.Record(RemovalLog::Part::kImages, report);
   for (const auto& item : report.items) {
     if (item.removed) usage_.Forget(item.name);
   }
