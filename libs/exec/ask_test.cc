@@ -88,24 +88,24 @@ TEST_F(Ask, TimersEndWithTheOwner) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST_F(Ask, WhatAnotherThreadTellsComesOnTheLoopWhileTheOwnerExists) {
+TEST_F(Ask, ACallOfAnotherThreadComesOnTheLoopWhileTheOwnerExists) {
   std::optional<Asker> asker;
   asker.emplace(loop, strands);
-  std::vector<std::string> told;
+  std::vector<std::string> heard;
   const auto tell = asker->Posted<std::string, int>([&](const std::string& text, int count) {
     EXPECT_TRUE(loop.IsCurrent());
-    told.push_back(text + std::to_string(count));
+    heard.push_back(text + std::to_string(count));
   });
   tell("a", 1);
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(heard.empty());
   loop.RunUntilIdle();
-  EXPECT_EQ(told, std::vector<std::string>{"a1"});
+  EXPECT_EQ(heard, std::vector<std::string>{"a1"});
   tell("b", 2);
   asker.reset();
   loop.RunUntilIdle();
   tell("c", 3);
   loop.RunUntilIdle();
-  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(heard.size(), 1u);
 }
 
 }  // namespace

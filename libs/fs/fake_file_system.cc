@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
+#include <vector>
 
 #include "libs/fs/path.h"
 
@@ -305,7 +307,7 @@ Status FakeFileSystem::RemoveTreeWhile(const std::string& path,
       if (IsAtOrBelow(name, real)) names.push_back(name);
     if (names.empty()) return OkStatus();
     for (; !names.empty(); names.pop_back()) {
-      if (!go_on()) return Aborted("told to stop");
+      if (!go_on()) return Aborted("stopped by the caller");
       nodes_.erase(names.back());
       durable_.erase(names.back());
     }

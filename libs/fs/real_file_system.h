@@ -4,6 +4,7 @@
 /// Threads: any; calls block. Two writers of one path must take turns, because both use the same
 /// temporary name.
 
+#include <functional>
 #include <string>
 #include <vector>
 

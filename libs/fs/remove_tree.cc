@@ -108,7 +108,7 @@ class TreeRemoval {
       }
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (!go_on_()) return Aborted("told to stop");
+      if (!go_on_()) return Aborted("stopped by the caller");
       RETURN_IF_ERROR(RemoveEntry(entry->d_name), "{}", Shown(entry->d_name));
     }
   }

@@ -4,7 +4,7 @@
 /// deeper directories are moved to the top first. Removes links and never follows them.
 /// Killed at any line: a tree with fewer entries, some under other names at its top.
 /// Threads: any; blocks on the disk.
-/// Errors: by errno; FAILED_PRECONDITION at a mount point; ABORTED when it was told to stop.
+/// Errors: by errno; FAILED_PRECONDITION at a mount point; ABORTED when `go_on` says no.
 
 #include <functional>
 #include <string>

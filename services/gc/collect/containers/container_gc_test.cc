@@ -30,7 +30,7 @@ TEST(ContainerGc, WhatAGonePodLeftIsRemovedAltogether) {
   EXPECT_TRUE(node.Run().items.empty());
 }
 
-TEST(ContainerGc, WhatIsRemovedOfAPodIsToldWithItsTrace) {
+TEST(ContainerGc, RemovalsOfAPodAreLoggedWithItsTrace) {
   TestNode node;
   node.MakeEndedPod("u1");
   v1::WorkerRecord worker;
@@ -50,16 +50,16 @@ TEST(ContainerGc, WhatIsRemovedOfAPodIsToldWithItsTrace) {
     for (const auto& field : line.fields) rounds += field.key + "=" + field.value + " ";
   }
   EXPECT_EQ(rounds, "pods=1 containers=1 sandboxes=1 logDirs=1 podDirs=1 logLinks=0 ");
-  int told = 0;
+  int lines = 0;
   for (const auto& line : node.sink.lines()) {
     if (line.message != "garbage removed") continue;
     std::map<std::string, std::string> fields;
     for (const auto& field : line.fields) fields[std::string(field.key)] = field.value;
     if (fields["podUID"] != "u1") continue;
     EXPECT_EQ(fields[std::string(kTraceIdField)], TraceIdOf(trace)) << fields["name"];
-    ++told;
+    ++lines;
   }
-  EXPECT_GT(told, 2);
+  EXPECT_GT(lines, 2);
 }
 
 TEST(ContainerGc, NothingOfAPodGoesWithoutTheWordOfItsOwners) {
@@ -262,11 +262,11 @@ TEST(ContainerGc, AContainerInUnknownStateIsStoppedAndThenRemoved) {
   EXPECT_TRUE(node.runtime.Containers().empty());
   EXPECT_TRUE(node.runtime.Sandboxes().empty());
   EXPECT_TRUE(node.runtime.Violations().empty());
-  const auto told = std::ranges::find(node.events.all, "Killing", &daemon::PodEvent::reason);
-  ASSERT_NE(told, node.events.all.end());
-  EXPECT_EQ(told->message, "Container is in unknown state, try killing it before removal");
-  EXPECT_EQ(told->uid, "u1");
-  EXPECT_EQ(told->container, "app");
+  const auto event = std::ranges::find(node.events.all, "Killing", &daemon::PodEvent::reason);
+  ASSERT_NE(event, node.events.all.end());
+  EXPECT_EQ(event->message, "Container is in unknown state, try killing it before removal");
+  EXPECT_EQ(event->uid, "u1");
+  EXPECT_EQ(event->container, "app");
 }
 
 /// The hold keeps pod-worker from starting the pod, so it must not end before the container ends.

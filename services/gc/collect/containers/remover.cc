@@ -25,7 +25,7 @@ constexpr int64_t kMinGrace = 2;  // seconds
 /// The part of the hold that is left for the runtime after a container's grace period.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
 
-/// What one round may spend on directories of earlier rounds. The strand is that of images too.
+/// The time of one round for directories of earlier rounds. The strand is that of images too.
 constexpr Duration kEmptyLimit = std::chrono::seconds{20};
 
 constexpr std::string_view kNotGiven = "pod-worker did not allow the removal";

@@ -126,10 +126,8 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
   entry.due = deps_.env.clock.Now() + period_;
   if (state.ok()) {
     entry.tidied = true;
-    LogGrowth growth{.bytes = state->rotated ? 0 : state->bytes, .bytes_per_second = 0};
-    if (entry.inspected_at && at > entry.inspected_at && state->bytes > entry.growth.bytes)
-      growth.bytes_per_second = static_cast<double>(state->bytes - entry.growth.bytes) /
-                                std::chrono::duration<double>(at - entry.inspected_at).count();
+    const LogGrowth growth = GrowthOf(entry.growth, entry.inspected_at,
+                                      {.bytes = state->bytes, .rotated = state->rotated, .at = at});
     // A log that has data at its first inspection may belong to a fast writer.
     const bool first = !entry.inspected_at && state->bytes > 0;
     entry.growth = growth;

@@ -131,7 +131,7 @@ TEST(LogTruncation, KilledWhereALogIsEmptiedTheNextStartEmptiesTheRest) {
   }
 }
 
-TEST(LogTruncation, DirectoriesThatCannotBeListedAreToldAndTriedAgain) {
+TEST(LogTruncation, DirectoriesThatCannotBeListedAreLoggedAndTriedAgain) {
   for (const std::string dir : {"", "/app"}) {
     SCOPED_TRACE(dir);
     TestNode node;

@@ -9,9 +9,9 @@
 /// Killed at any line: the next start reads the files and sends the same KillPod again, which
 /// pod-worker carries out once. An eviction stays pending for at most 30 s, also over restarts.
 /// Threads: loop thread; files and calls on a strand of their own.
-/// Errors: a repeated failure is logged once for each code. When the file cannot be written, the pod is not evicted, so that fs::RecordWriter does
-/// not fit. When pod-worker refuses KillPod, the incarnation has ended or another one runs, and the
-/// eviction is dropped.
+/// Errors: a repeated failure is logged once for each code. When the file cannot be written, the
+/// is not evicted, so that fs::RecordWriter does not fit. When pod-worker refuses KillPod, the
+/// incarnation has ended or another one runs, and the eviction is dropped.
 /// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of an evicted pod".
 
 #include <functional>

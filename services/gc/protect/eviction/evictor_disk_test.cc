@@ -122,7 +122,7 @@ TEST_F(Eviction, APodThatIsNotMeasuredStaysAndIsToldOnce) {
   EXPECT_THAT(Killed(), ElementsAre("app")) << "what was counted is above the limit already";
 }
 
-TEST_F(Eviction, DisksThatTheRuntimeDoesNotTellAreToldOnceAndLimitsCount) {
+TEST_F(Eviction, DisksThatTheRuntimeDoesNotReportAreLoggedOnceAndLimitsCount) {
   const std::string path = "/kubelet/pods/app/volumes/kubernetes.io~empty-dir/tmp";
   Add({.uid = "app", .volume_limit = "10Mi"});
   node.failing = "ImageFsInfo";

@@ -8,7 +8,8 @@
 /// Out:   `inspect`: immediately, but at most once a second.
 /// Killed at any line: the kernel drops the notification with the process.
 /// Threads: loop thread; Read and Set on the strand of the inspections.
-/// Errors: logged once for each code, and counted. Then memory is measured every 10 s, with the other signals.
+/// Errors: logged once for each code, and counted. Then memory is measured every 10 s, with
+/// the other signals.
 /// Source: docs/behaviour/eviction.md, "Memory between two measurements".
 
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What follows from one inspection of the node: conditions, thresholds that are due for action,
+/// The consequences of one inspection of the node: conditions, thresholds that are due for action,
 /// and what the next inspection has to know.
 /// Threads: pure.
 /// Errors: none; a signal that cannot be read holds its condition, and its threshold is not met.
@@ -17,7 +17,7 @@
 
 namespace splitlet::gc {
 
-/// What one inspection leaves for the next, also over a restart: it is saved for this boot.
+/// State that one inspection leaves for the next, also over a restart: it is saved for this boot.
 struct PressureMemory {
   LastMet last_met;
   MetStates met;

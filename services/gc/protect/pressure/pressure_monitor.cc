@@ -155,8 +155,8 @@ void PressureMonitor::OnSaved(const Status& saved, const PressureMemory& memory)
   if (!saved.ok()) deps_.metrics.errors.Add({{"kind", "save-pressure"}}).Increment();
   if (save_failure_.IsNews(saved))
     deps_.env.log.Warn(
-        "cannot save when the thresholds were met, will save again: conditions end at once until "
-        "then",
+        "cannot save when the thresholds were met, will save again: conditions end with their "
+        "thresholds until then",
         {KV("err", saved)});
 }
 

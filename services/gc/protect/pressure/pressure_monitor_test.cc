@@ -14,7 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kUnsaved =
-    "cannot save when the thresholds were met, will save again: conditions end at once until then";
+    "cannot save when the thresholds were met, will save again: conditions end with their "
+    "thresholds until then";
 
 void SetDisk(TestNode& node, uint64_t available) {
   node.files.SetUsage("/kubelet", {100, available, 100, 50});
@@ -121,8 +122,9 @@ TEST(PressureMonitor, KilledWhereItSavesTheNextStartKnowsWhatIsOnDisk) {
     node.all.Advance(1s);
     node.DieAt(c.point, [&] { SetDisk(node, 5); });
     ASSERT_EQ(Conditions(node), 0) << "was not put yet";
+    node.files.SetUsage("/kubelet", {100, 50, 100, 50});
     node.Start();
-    SetDisk(node, 50);
+    node.all.Advance(10s);
     EXPECT_EQ(Conditions(node), c.conditions);
   }
 }
@@ -147,7 +149,7 @@ TEST(PressureMonitor, WhatCannotBeSavedIsNotRemembered) {
   EXPECT_EQ(Conditions(node), 1);
 }
 
-TEST(PressureMonitor, WhatCannotBeSavedIsToldOnceForEachCodeAndCounted) {
+TEST(PressureMonitor, WhatCannotBeSavedIsLoggedOnceForEachCodeAndCounted) {
   TestNode node;
   node.Start();
   node.all.Advance(1s);
