@@ -146,7 +146,7 @@ Status CsiSync::TakeDrivers(const Result& result) {
   Status first;
   for (const auto& written : result.written) {
     if (registrations_.OnWritten(written)) {
-      deps_.env.log.Error("a CSI driver cannot be registered, until it registers again",
+      deps_.env.log.Error("cannot register a CSI driver, will wait for its next registration",
                           {KV("driver", ToText(written.driver.name())), KV("err", written.status)});
     } else if (first.ok() && !written.refused) {
       first = written.status;
