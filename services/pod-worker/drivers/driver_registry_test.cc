@@ -367,6 +367,7 @@ TEST_F(Drivers, ADriverIsRemovedFromTheNodeOnlyWhenThoseOfAnEarlierStartAreBack)
 /// outcome of the first start does not count.
 TEST_F(Drivers, KilledAtAnyStepTheNextStartRegistersTheDriver) {
   Add(kOne, "1.9.0");
+  int unseen = 0, seen = 0;
   for (int steps = 0; steps < 60; ++steps) {
     SCOPED_TRACE(steps);
     shown_.Clear();
@@ -378,6 +379,7 @@ TEST_F(Drivers, KilledAtAnyStepTheNextStartRegistersTheDriver) {
     for (int i = 0; i < steps; ++i)
       if (!all_.RunOne()) break;
     const v1::WorkerNode before = shown_;
+    ++(before.csi_drivers().empty() ? unseen : seen);
     Kill();
     all_.Advance(1s);
     Start();
@@ -393,6 +395,8 @@ TEST_F(Drivers, KilledAtAnyStepTheNextStartRegistersTheDriver) {
     podstatus_.Remove("node");
     Settle();
   }
+  EXPECT_GT(unseen, 3);
+  EXPECT_GT(seen, 3);
 }
 
 TEST_F(Drivers, TheLimitOfVolumesIsReadAgainEachPeriod) {
