@@ -57,6 +57,7 @@ class VolumeManager {
     Metrics& metrics;
     process::ProgramRunner run = nullptr;   // null: mount options are not supported
     process::Programs* programs = nullptr;  // null: NFS volumes are not supported
+    VolumePlugin* csi = nullptr;            // null: volumes of CSI drivers are not supported
   };
   /// Called for the failure of each volume, with the reason and the text of its event. The call
   /// goes on with the other volumes.
@@ -92,6 +93,7 @@ class VolumeManager {
   /// Finds the persistent volume behind a claim.
   std::variant<VolumeSpec, VolumeFailure> Resolve(const kube::Volume& volume,
                                                   const VolumeInput& in) const;
+  std::variant<VolumeSpec, VolumeFailure> Translate(VolumeSpec spec, const kube::Pod& pod) const;
   /// Null: no plugin supports it.
   VolumePlugin* PluginOf(const VolumeSpec& spec) const;
   std::variant<Choice, VolumeFailure> Choose(const kube::Volume& volume, const VolumeInput& in,
@@ -119,7 +121,8 @@ class VolumeManager {
   daemon::OwnedGauges counts_;  // of each pod's wanted and made volumes
   VolumeDirs dirs_;
   SubPaths sub_paths_;
-  std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+  std::vector<std::unique_ptr<VolumePlugin>> own_plugins_;
+  std::vector<VolumePlugin*> plugins_;  // own ones, then those of others
 };
 
 }  // namespace splitlet::pod_worker
