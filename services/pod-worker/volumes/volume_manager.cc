@@ -6,9 +6,11 @@
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/fs/path.h"
 #include "libs/kube/static_pod.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
@@ -275,6 +277,14 @@ void VolumeManager::CountFound(const VolumeInput& in) {
     if (plugin != nullptr) plugins.push_back(plugin->name());
   }
   Count(uid, plugins, plugins);
+}
+
+bool VolumeManager::MayRefresh(const kube::Pod& pod) const {
+  if (ShowsObjects(pod)) return true;
+  const auto& volumes = pod.spec().volumes();
+  return deps_.csi != nullptr && std::ranges::any_of(volumes, [&](const kube::Volume& volume) {
+           return volume.volume_source().has_csi() || !ClaimNameOf(volume, pod).empty();
+         });
 }
 
 void VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,

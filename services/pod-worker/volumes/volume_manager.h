@@ -68,7 +68,9 @@ class VolumeManager {
   /// volumes are left to the runtime. `place`: of the pod. Returns the first error.
   StatusOr<PodVolumes> SetUp(const VolumeInput& in, const node::PodPlace& place,
                              const OnFailed& failed = Ignore);
-  /// Brings volumes that show objects up to date.
+  /// The pod may have volumes that Refresh brings up to date.
+  bool MayRefresh(const kube::Pod& pod) const;
+  /// Brings volumes that show objects up to date, and those that a driver publishes again.
   void Refresh(const VolumeInput& in, const node::PodPlace& place, const OnFailed& failed);
   /// Binds the subPaths of a container; its volumes are set up.
   StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {

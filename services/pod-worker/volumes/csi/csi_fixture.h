@@ -228,7 +228,7 @@ class CsiNode : public testing::Test {
   bool read_only = false;
   std::set<std::string> woken;
   VolumesInUse in_use;
-  // One for each start; a late answer may come to an earlier one.
+  // Each start has its own; a late answer may come to an earlier one.
   std::vector<std::unique_ptr<exec::FakeLoop>> loops;
   std::vector<std::unique_ptr<exec::FakeStrands>> strands;
   std::unique_ptr<CsiVolumes> plugin;

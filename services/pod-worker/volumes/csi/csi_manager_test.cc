@@ -73,6 +73,8 @@ TEST_F(CsiManager, ASyncPublishesAVolumeBehindAClaimAgain) {
   Object().mutable_spec()->set_requires_republish(true);
   Put(kSource);
   ASSERT_TRUE(SetUpPod(pod_).ok());
+  EXPECT_TRUE(manager_->MayRefresh(pod_));
+  EXPECT_FALSE(manager_->MayRefresh(PodWithVolumes("[{name: v, emptyDir: {}}]", {"v"})));
   const size_t before = driver.Calls("NodePublishVolume");
   manager_->Refresh({pod_, &claims_}, Place(),
                     [](const char*, const Status& why) { ADD_FAILURE() << Message(why); });
