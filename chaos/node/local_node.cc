@@ -21,6 +21,7 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/processes.h"
 #include "libs/cri/grpc_runtime.h"
+#include "libs/cri/labels.h"
 #include "libs/cri/observe.h"
 #include "libs/operate/bus_text.h"
 #include "libs/operate/flight_recorder.h"
@@ -38,11 +39,6 @@ namespace stdfs = std::filesystem;
 constexpr Duration kInspectLimit = 1s;
 /// Events are many, so they are listed less often; an event storm outlasts the gap.
 constexpr Duration kEventsPeriod = 3s;
-
-std::string LabelOf(const cri::StringMap& labels, std::string_view key) {
-  const auto found = labels.find(std::string(key));
-  return found == labels.end() ? std::string() : found->second;
-}
 
 SeenContainer::State StateOf(cri::ContainerState state) {
   switch (state) {
@@ -231,8 +227,8 @@ void LocalNode::InspectRuntime(Snapshot& snapshot) {
     pods_.ids.insert(c.id.str());
     snapshot.containers.push_back({.id = c.id.str(),
                                    .sandbox = c.sandbox_id.str(),
-                                   .pod = LabelOf(c.labels, kube::kPodNameLabel),
-                                   .uid = LabelOf(c.labels, kube::kPodUidLabel),
+                                   .pod = cri::LabelOf(c.labels, kube::kPodNameLabel),
+                                   .uid = cri::LabelOf(c.labels, kube::kPodUidLabel),
                                    .name = c.name,
                                    .attempt = c.attempt,
                                    .state = StateOf(c.state),

@@ -24,7 +24,7 @@ class InterruptedCalls {
   void Add(Duration from, Duration to) { times_.emplace_back(from, to); }
   void OnListed(const Snapshot& listed, Duration now);
   bool empty() const { return times_.empty(); }
-  /// Those among `resources` that an interrupted call may have lost.
+  /// The members of `resources` that an interrupted call may have lost.
   std::set<std::string> Affected(const std::set<std::string>& resources) const;
 
  private:

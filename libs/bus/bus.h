@@ -81,6 +81,8 @@ class RawView {
   virtual const Completeness& completeness() const = 0;
   /// True from the first applied list on, for ever.
   virtual bool was_live() const = 0;
+  /// The start of the owner that wrote the content; no time before the first applied list.
+  virtual Clock::Time owner_start() const = 0;
   virtual bool Contains(const std::string& key) const = 0;
   virtual Record Find(const std::string& key) const = 0;
   virtual void ForEach(

@@ -113,6 +113,7 @@ class CoreBus::OpenView final : public RawView {
   bool IsComplete(std::string_view scope) const override { return core_.IsComplete(scope); }
   const Completeness& completeness() const override { return core_.completeness(); }
   bool was_live() const override { return core_.was_live(); }
+  Clock::Time owner_start() const override { return core_.owner_start(); }
   bool Contains(const std::string& key) const override { return core_.records().contains(key); }
   Record Find(const std::string& key) const override {
     const auto it = core_.records().find(key);

@@ -136,6 +136,7 @@ TEST(ViewCore, ListsOnceThenFollowsTheMessages) {
   p.Deliver(p.Put("a", Desired("file", "1")));
   EXPECT_EQ(p.view.state(), ViewState::kSyncing);
   EXPECT_FALSE(p.view.was_live());
+  EXPECT_FALSE(p.view.owner_start());
   EXPECT_EQ(p.Settle(), 1);
   EXPECT_EQ(p.view.state(), ViewState::kLive);
   p.Deliver(p.Put("a", Desired("file", "2")));
@@ -513,6 +514,23 @@ TEST(ViewCore, IsStaleAfterThreeSecondsOfSilenceAndKeepsItsContent) {
   EXPECT_TRUE(p.view.was_live());
   p.Deliver(p.Heartbeat());
   EXPECT_EQ(p.view.state(), ViewState::kLive);
+}
+
+TEST(ViewCore, TheStartIsThatOfTheContent) {
+  Pair p;
+  p.Put("a", Desired("file", "1"));
+  p.Settle();
+  const Clock::Time first{.boot = kBoot, .monotonic = Duration{100}};
+  EXPECT_EQ(p.view.owner_start(), first);
+  p.clock.Advance(1s);
+  const Clock::Time second = {.boot = kBoot, .monotonic = p.clock.Now().monotonic};
+  p.Restart();
+  p.Put("a", Desired("file", "2"));
+  p.Deliver(p.Heartbeat());
+  EXPECT_EQ(p.view.owner_start(), first) << "its list has not come";
+  p.Settle();
+  EXPECT_EQ(p.Name("a"), "2");
+  EXPECT_EQ(p.view.owner_start(), second);
 }
 
 TEST(ViewCore, BeatsThatLayInAQueueAreNoSignOfLife) {

@@ -87,6 +87,7 @@ class View {
   bool LiveAndComplete(std::string_view scope = kAll) const { return live() && IsComplete(scope); }
   const Completeness& completeness() const { return raw_->completeness(); }
   bool was_live() const { return raw_->was_live(); }
+  Clock::Time owner_start() const { return raw_->owner_start(); }
   bool Contains(const std::string& key) const { return raw_->Contains(key); }
   /// nullptr: absent or unreadable; Contains() distinguishes them.
   Record Find(const std::string& key) const { return Parse(key, raw_->Find(key)); }

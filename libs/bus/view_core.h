@@ -79,6 +79,7 @@ class ViewCore {
   }
   const Completeness& completeness() const { return shown_; }
   bool was_live() const { return static_cast<bool>(start_); }
+  Clock::Time owner_start() const { return {start_.boot, Duration{start_.ns}}; }
   const std::map<std::string, RawView::Record>& records() const { return records_; }
   const Counts& counts() const { return counts_; }
 

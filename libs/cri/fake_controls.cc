@@ -1,88 +1,108 @@
-// The part of FakeRuntime with which a test sets, changes and inspects state.
+#include "libs/cri/fake_controls.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "libs/cri/fake_runtime.h"
 #include "libs/cri/fake_world.h"
 
 namespace splitlet::cri {
 
-void FakeRuntime::SetBehaviour(const std::string& pod_uid, const std::string& container,
-                               std::vector<ContainerBehaviour> behaviours) {
+FakeControls::FakeControls(const Clock& clock, Options options)
+    : clock_(clock),
+      options_(std::move(options)),
+      world_(std::make_unique<World>(clock_, options_)) {}
+FakeControls::~FakeControls() = default;
+
+void FakeControls::Deliver() {
+  std::deque<World::Outgoing> outbox;
+  {
+    const std::lock_guard lock(mutex_);
+    outbox.swap(world_->outbox);
+  }
+  for (const auto& out : outbox) {
+    if (out.event) {
+      out.to.on_event(*out.event);
+    } else if (out.to.on_end) {
+      out.to.on_end(out.end);
+    }
+  }
+}
+
+void FakeControls::SetBehaviour(const std::string& pod_uid, const std::string& container,
+                                std::vector<ContainerBehaviour> behaviours) {
   const std::lock_guard lock(mutex_);
   world_->behaviours[{pod_uid, container}] = std::move(behaviours);
 }
 
-void FakeRuntime::SetExec(const std::string& pod_uid, const std::string& container,
-                          StatusOr<ExecResult> result) {
+void FakeControls::SetExec(const std::string& pod_uid, const std::string& container,
+                           StatusOr<ExecResult> result) {
   const std::lock_guard lock(mutex_);
   world_->execs.insert_or_assign({pod_uid, container}, std::move(result));
 }
 
-void FakeRuntime::SetPull(const std::string& image, PullBehaviour behaviour) {
+void FakeControls::SetPull(const std::string& image, PullBehaviour behaviour) {
   const std::lock_guard lock(mutex_);
   world_->pulls[NormalImageName(image)] = std::move(behaviour);
 }
 
-void FakeRuntime::AddImage(const std::string& image, uint64_t size_bytes) {
+void FakeControls::AddImage(const std::string& image, uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
   world_->StoreImage(image, size_bytes);
 }
 
-void FakeRuntime::SetImageFs(FsUsage usage) {
+void FakeControls::SetImageFs(FsUsage usage) {
   const std::lock_guard lock(mutex_);
   world_->image_fs.images = {std::move(usage)};
 }
 
-void FakeRuntime::SetContainerFs(FsUsage usage) {
+void FakeControls::SetContainerFs(FsUsage usage) {
   const std::lock_guard lock(mutex_);
   world_->image_fs.containers = {std::move(usage)};
 }
 
-void FakeRuntime::SetSandboxImage(const std::string& image) {
+void FakeControls::SetSandboxImage(const std::string& image) {
   const std::lock_guard lock(mutex_);
   world_->sandbox_image = image;
 }
 
-void FakeRuntime::PinImage(const std::string& image) {
+void FakeControls::PinImage(const std::string& image) {
   const std::lock_guard lock(mutex_);
   const Image* found = world_->FindImage(image);
   CHECK(found != nullptr, "no image {}", image);
   world_->images.at(found->id).pinned = true;
 }
 
-void FakeRuntime::SetStats(const ContainerId& id, ContainerStats stats) {
+void FakeControls::SetStats(const ContainerId& id, ContainerStats stats) {
   const std::lock_guard lock(mutex_);
   world_->stats[id] = std::move(stats);
 }
 
-int FakeRuntime::AddFault(Fault fault) {
+int FakeControls::AddFault(Fault fault) {
   const std::lock_guard lock(mutex_);
   world_->faults[++world_->last_fault] = {std::move(fault), 0};
   return world_->last_fault;
 }
 
-void FakeRuntime::RemoveFault(int id) {
+void FakeControls::RemoveFault(int id) {
   const std::lock_guard lock(mutex_);
   world_->faults.erase(id);
 }
 
-void FakeRuntime::ClearFaults() {
+void FakeControls::ClearFaults() {
   const std::lock_guard lock(mutex_);
   world_->faults.clear();
 }
 
-size_t FakeRuntime::Hanging() const {
+size_t FakeControls::Hanging() const {
   const std::lock_guard lock(mutex_);
   size_t count = 0;
   for (const auto& [id, entry] : world_->faults) count += static_cast<size_t>(entry.hanging);
   return count;
 }
 
-void FakeRuntime::SetDown(bool down) {
+void FakeControls::SetDown(bool down) {
   {
     const std::lock_guard lock(mutex_);
     if (down && !world_->down) ++world_->downs;
@@ -92,18 +112,18 @@ void FakeRuntime::SetDown(bool down) {
   Deliver();
 }
 
-void FakeRuntime::SetConditions(std::vector<RuntimeCondition> conditions) {
+void FakeControls::SetConditions(std::vector<RuntimeCondition> conditions) {
   const std::lock_guard lock(mutex_);
   world_->report.conditions = std::move(conditions);
 }
 
-void FakeRuntime::SetFeatures(RuntimeReport features) {
+void FakeControls::SetFeatures(RuntimeReport features) {
   const std::lock_guard lock(mutex_);
   features.conditions = std::move(world_->report.conditions);
   world_->report = std::move(features);
 }
 
-void FakeRuntime::SetEvents(bool available) {
+void FakeControls::SetEvents(bool available) {
   {
     const std::lock_guard lock(mutex_);
     world_->events_available = available;
@@ -112,22 +132,22 @@ void FakeRuntime::SetEvents(bool available) {
   Deliver();
 }
 
-void FakeRuntime::DropEvents(int count) {
+void FakeControls::DropEvents(int count) {
   const std::lock_guard lock(mutex_);
   world_->drop_events = count;
 }
 
-void FakeRuntime::DoubleEvents(int count) {
+void FakeControls::DoubleEvents(int count) {
   const std::lock_guard lock(mutex_);
   world_->double_events = count;
 }
 
-void FakeRuntime::SetExitLag(Duration lag) {
+void FakeControls::SetExitLag(Duration lag) {
   const std::lock_guard lock(mutex_);
   world_->exit_lag = lag;
 }
 
-void FakeRuntime::EndStreams(const Status& status) {
+void FakeControls::EndStreams(const Status& status) {
   {
     const std::lock_guard lock(mutex_);
     world_->EndStreams(status);
@@ -135,13 +155,13 @@ void FakeRuntime::EndStreams(const Status& status) {
   Deliver();
 }
 
-size_t FakeRuntime::Streams() const {
+size_t FakeControls::Streams() const {
   const std::lock_guard lock(mutex_);
   return world_->streams.size();
 }
 
-Status FakeRuntime::ExitContainer(const std::string& pod, const std::string& name, int32_t code,
-                                  const std::string& reason) {
+Status FakeControls::ExitContainer(const std::string& pod, const std::string& name, int32_t code,
+                                   const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     world_->Tick();
@@ -158,7 +178,7 @@ Status FakeRuntime::ExitContainer(const std::string& pod, const std::string& nam
   return OkStatus();
 }
 
-Status FakeRuntime::ExitContainer(const ContainerId& id, int32_t code, const std::string& reason) {
+Status FakeControls::ExitContainer(const ContainerId& id, int32_t code, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     world_->Tick();
@@ -169,7 +189,7 @@ Status FakeRuntime::ExitContainer(const ContainerId& id, int32_t code, const std
   return OkStatus();
 }
 
-void FakeRuntime::BreakSandbox(const std::string& pod_uid) {
+void FakeControls::BreakSandbox(const std::string& pod_uid) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [id, entry] : world_->sandboxes) {
@@ -179,7 +199,7 @@ void FakeRuntime::BreakSandbox(const std::string& pod_uid) {
   Deliver();
 }
 
-Status FakeRuntime::SetReason(const ContainerId& id, const std::string& reason) {
+Status FakeControls::SetReason(const ContainerId& id, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   const auto found = world_->containers.find(id);
   if (found == world_->containers.end()) return NotFound("no container {}", id);
@@ -187,7 +207,7 @@ Status FakeRuntime::SetReason(const ContainerId& id, const std::string& reason) 
   return OkStatus();
 }
 
-Status FakeRuntime::SetUnknown(const ContainerId& id) {
+Status FakeControls::SetUnknown(const ContainerId& id) {
   const std::lock_guard lock(mutex_);
   const auto found = world_->containers.find(id);
   if (found == world_->containers.end()) return NotFound("no container {}", id);
@@ -195,13 +215,13 @@ Status FakeRuntime::SetUnknown(const ContainerId& id) {
   return OkStatus();
 }
 
-void FakeRuntime::SetIps(const SandboxId& id, std::vector<std::string> ips) {
+void FakeControls::SetIps(const SandboxId& id, std::vector<std::string> ips) {
   const std::lock_guard lock(mutex_);
   const auto found = world_->sandboxes.find(id);
   if (found != world_->sandboxes.end()) found->second.record.ips = std::move(ips);
 }
 
-void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
+void FakeControls::AddUnmanagedPod(const UnmanagedPod& pod) {
   {
     const std::lock_guard lock(mutex_);
     Sandbox sandbox;
@@ -227,7 +247,7 @@ void FakeRuntime::AddUnmanagedPod(const UnmanagedPod& pod) {
   Deliver();
 }
 
-void FakeRuntime::Reboot() {
+void FakeControls::Reboot() {
   {
     const std::lock_guard lock(mutex_);
     world_->EndStreams(Unavailable("the machine went down"));
@@ -241,7 +261,7 @@ void FakeRuntime::Reboot() {
   Deliver();
 }
 
-Status FakeRuntime::Vanish(const std::string& pod, const std::string& name) {
+Status FakeControls::Vanish(const std::string& pod, const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
     world_->Tick();
@@ -259,7 +279,7 @@ Status FakeRuntime::Vanish(const std::string& pod, const std::string& name) {
   return OkStatus();
 }
 
-void FakeRuntime::Wipe() {
+void FakeControls::Wipe() {
   {
     const std::lock_guard lock(mutex_);
     world_->Tick();
@@ -272,12 +292,12 @@ void FakeRuntime::Wipe() {
   Deliver();
 }
 
-uint64_t FakeRuntime::Exits() const {
+uint64_t FakeControls::Exits() const {
   const std::lock_guard lock(mutex_);
   return world_->exits;
 }
 
-void FakeRuntime::Tick() {
+void FakeControls::Tick() {
   {
     const std::lock_guard lock(mutex_);
     world_->Tick();
@@ -285,12 +305,12 @@ void FakeRuntime::Tick() {
   Deliver();
 }
 
-std::optional<Clock::Time> FakeRuntime::NextDue() const {
+std::optional<Clock::Time> FakeControls::NextDue() const {
   const std::lock_guard lock(mutex_);
   return world_->NextDue();
 }
 
-std::vector<Sandbox> FakeRuntime::Sandboxes() const {
+std::vector<Sandbox> FakeControls::Sandboxes() const {
   const std::lock_guard lock(mutex_);
   std::vector<Sandbox> all;
   for (const auto& [id, entry] : world_->sandboxes) all.push_back(entry.record);
@@ -299,7 +319,7 @@ std::vector<Sandbox> FakeRuntime::Sandboxes() const {
   return all;
 }
 
-std::optional<Sandbox> FakeRuntime::NewestSandbox(const std::string& pod_uid) const {
+std::optional<Sandbox> FakeControls::NewestSandbox(const std::string& pod_uid) const {
   const std::lock_guard lock(mutex_);
   const Sandbox* newest = nullptr;
   for (const auto& [id, entry] : world_->sandboxes)
@@ -309,7 +329,7 @@ std::optional<Sandbox> FakeRuntime::NewestSandbox(const std::string& pod_uid) co
   return *newest;
 }
 
-std::vector<Container> FakeRuntime::Containers() const {
+std::vector<Container> FakeControls::Containers() const {
   const std::lock_guard lock(mutex_);
   world_->Tick();
   std::vector<Container> all;
@@ -320,7 +340,7 @@ std::vector<Container> FakeRuntime::Containers() const {
   return all;
 }
 
-std::vector<std::string> FakeRuntime::Running(const std::string& pod_uid) const {
+std::vector<std::string> FakeControls::Running(const std::string& pod_uid) const {
   const std::lock_guard lock(mutex_);
   world_->Tick();
   std::vector<std::string> names;
@@ -332,18 +352,18 @@ std::vector<std::string> FakeRuntime::Running(const std::string& pod_uid) const 
   return names;
 }
 
-size_t FakeRuntime::Calls(std::string_view method) const {
+size_t FakeControls::Calls(std::string_view method) const {
   const std::lock_guard lock(mutex_);
   const auto found = world_->calls.find(method);
   return found == world_->calls.end() ? 0 : found->second;
 }
 
-StringMap FakeRuntime::ImageAnnotations() const {
+StringMap FakeControls::ImageAnnotations() const {
   const std::lock_guard lock(mutex_);
   return world_->image_annotations;
 }
 
-std::vector<std::string> FakeRuntime::Violations() const {
+std::vector<std::string> FakeControls::Violations() const {
   const std::lock_guard lock(mutex_);
   return world_->violations;
 }

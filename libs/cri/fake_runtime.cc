@@ -87,9 +87,7 @@ std::unique_ptr<Waiter> MakeRealWaiter() { return std::make_unique<RealWaiter>()
 
 FakeRuntime::FakeRuntime(const Clock& clock) : FakeRuntime(clock, Options{}) {}
 FakeRuntime::FakeRuntime(const Clock& clock, Options options)
-    : clock_(clock),
-      options_(std::move(options)),
-      world_(std::make_unique<World>(clock_, options_)) {}
+    : FakeControls(clock, std::move(options)) {}
 FakeRuntime::~FakeRuntime() = default;
 
 // Serves a call: faults, delays, then the effect.
@@ -176,21 +174,6 @@ R FakeRuntime::Serve(const Call& call, F effect) {
   Deliver();
   if (!admission.lost.ok()) return admission.lost;
   return answer;
-}
-
-void FakeRuntime::Deliver() {
-  std::deque<World::Outgoing> outbox;
-  {
-    const std::lock_guard lock(mutex_);
-    outbox.swap(world_->outbox);
-  }
-  for (const auto& out : outbox) {
-    if (out.event) {
-      out.to.on_event(*out.event);
-    } else if (out.to.on_end) {
-      out.to.on_end(out.end);
-    }
-  }
 }
 
 std::string FakeRuntime::UidOf(const ContainerId& id) const {
@@ -545,6 +528,17 @@ Status FakeRuntime::Follow(Deadline deadline, const std::function<void()>& on_op
   }
   Unsubscribe(id);
   return splitlet::Cancelled("given up");
+}
+
+std::string FakeRuntime::Save() const {
+  const std::lock_guard lock(mutex_);
+  world_->Tick();
+  return world_->Save();
+}
+
+Status FakeRuntime::Restore(const std::string& saved) {
+  const std::lock_guard lock(mutex_);
+  return world_->Restore(saved);
 }
 
 }  // namespace splitlet::cri

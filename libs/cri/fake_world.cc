@@ -1,12 +1,78 @@
 #include "libs/cri/fake_world.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "libs/base/hash.h"
+#include "libs/cri/convert.h"
+#include "libs/cri/to_proto.h"
+#include "runtime/v1/api.pb.h"
 
 namespace splitlet::cri {
+namespace {
+
+using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
+
+Container FromProto(const runtime::v1::ContainerStatus& from, const SandboxId& sandbox) {
+  Container to;
+  to.id = ContainerId(from.id());
+  to.sandbox_id = sandbox;
+  to.name = from.metadata().name();
+  to.attempt = from.metadata().attempt();
+  to.state = static_cast<ContainerState>(from.state());
+  to.created_at_ns = from.created_at();
+  to.started_at_ns = from.started_at();
+  to.finished_at_ns = from.finished_at();
+  to.exit_code = from.exit_code();
+  to.reason = from.reason();
+  to.message = from.message();
+  to.image = from.image().image();
+  to.image_ref = from.image_ref();
+  to.image_id = from.image_id();
+  to.log_path = from.log_path();
+  to.labels = StringMap(from.labels().begin(), from.labels().end());
+  to.annotations = StringMap(from.annotations().begin(), from.annotations().end());
+  for (const auto& mount : from.mounts()) {
+    to.mounts.push_back({mount.container_path(), mount.host_path(), mount.readonly()});
+  }
+  if (from.user().has_linux()) to.user = cri::FromProto(from.user().linux());
+  if (from.resources().has_linux()) to.resources = cri::FromProto(from.resources().linux());
+  return to;
+}
+
+Sandbox FromProto(const runtime::v1::PodSandboxStatus& from) {
+  Sandbox to;
+  to.id = SandboxId(from.id());
+  to.pod_name = from.metadata().name();
+  to.pod_namespace = from.metadata().namespace_();
+  to.pod_uid = from.metadata().uid();
+  to.attempt = from.metadata().attempt();
+  to.state =
+      from.state() == runtime::v1::SANDBOX_READY ? SandboxState::kReady : SandboxState::kNotReady;
+  to.created_at_ns = from.created_at();
+  to.runtime_handler = from.runtime_handler();
+  to.labels = StringMap(from.labels().begin(), from.labels().end());
+  to.annotations = StringMap(from.annotations().begin(), from.annotations().end());
+  if (!from.network().ip().empty()) to.ips.push_back(from.network().ip());
+  for (const auto& ip : from.network().additional_ips()) to.ips.push_back(ip.ip());
+  to.host_network = from.linux().namespaces().options().network() == runtime::v1::NODE;
+  return to;
+}
+
+// Equal states give equal bytes, although maps have no order.
+void Append(const google::protobuf::MessageLite& message, std::string& out) {
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  google::protobuf::util::SerializeDelimitedToCodedStream(message, &coded);
+}
+
+}  // namespace
 
 std::string NormalImageName(const std::string& image) {
   if (image.starts_with("sha256:")) return image;
@@ -21,15 +87,15 @@ std::string NormalImageName(const std::string& image) {
   return name;
 }
 
-std::string FakeRuntime::World::NameOf(const Sandbox& s) {
+std::string FakeControls::World::NameOf(const Sandbox& s) {
   return fmt::format("{}_{}_{}_{}", s.pod_name, s.pod_namespace, s.pod_uid, s.attempt);
 }
 
-std::string FakeRuntime::World::NameOf(const std::string& uid, const Container& c) {
+std::string FakeControls::World::NameOf(const std::string& uid, const Container& c) {
   return fmt::format("{}_{}_{}", c.name, uid, c.attempt);
 }
 
-int64_t FakeRuntime::World::NewTimestamp() {
+int64_t FakeControls::World::NewTimestamp() {
   // A test may set the wall clock back further than the distance of two records.
   const int64_t wall = ToNanos(clock.WallNow());
   const bool stepped = wall + Duration{1s}.count() < last_timestamp;
@@ -37,22 +103,22 @@ int64_t FakeRuntime::World::NewTimestamp() {
   return last_timestamp;
 }
 
-std::string FakeRuntime::World::NewId(std::string_view kind) {
+std::string FakeControls::World::NewId(std::string_view kind) {
   ++last_id;
   std::string id;
   for (int part = 0; part < 4; ++part) id += HexHash(fmt::format("{} {} {}", kind, last_id, part));
   return id;
 }
 
-std::string FakeRuntime::World::PodUidOf(const Container& record) const {
+std::string FakeControls::World::PodUidOf(const Container& record) const {
   const auto sandbox = sandboxes.find(record.sandbox_id);
   if (sandbox != sandboxes.end()) return sandbox->second.record.pod_uid;
   const auto label = record.labels.find(std::string(kPodUidLabel));
   return label == record.labels.end() ? "" : label->second;
 }
 
-std::vector<std::string> FakeRuntime::World::AliasesOf(const std::string& uid,
-                                                       const Sandbox* sandbox) const {
+std::vector<std::string> FakeControls::World::AliasesOf(const std::string& uid,
+                                                        const Sandbox* sandbox) const {
   for (auto it = sandboxes.begin(); sandbox == nullptr && it != sandboxes.end(); ++it) {
     if (it->second.record.pod_uid == uid) sandbox = &it->second.record;
   }
@@ -67,15 +133,15 @@ std::vector<std::string> FakeRuntime::World::AliasesOf(const std::string& uid,
   return aliases;
 }
 
-bool FakeRuntime::World::IsAbout(const std::string& pod, const std::string& uid,
-                                 const Sandbox* sandbox) const {
+bool FakeControls::World::IsAbout(const std::string& pod, const std::string& uid,
+                                  const Sandbox* sandbox) const {
   if (pod.empty()) return true;
   const auto aliases = AliasesOf(uid, sandbox);
   return std::find(aliases.begin(), aliases.end(), pod) != aliases.end();
 }
 
-void FakeRuntime::World::Emit(ContainerEvent::Kind kind, const std::string& id,
-                              const std::string& uid) {
+void FakeControls::World::Emit(ContainerEvent::Kind kind, const std::string& id,
+                               const std::string& uid) {
   if (drop_events > 0) {
     --drop_events;
     return;
@@ -89,13 +155,13 @@ void FakeRuntime::World::Emit(ContainerEvent::Kind kind, const std::string& id,
   }
 }
 
-void FakeRuntime::World::EndStreams(const Status& status) {
+void FakeControls::World::EndStreams(const Status& status) {
   for (const auto& [number, stream] : streams)
     outbox.push_back({stream.subscriber, std::nullopt, status});
   streams.clear();
 }
 
-void FakeRuntime::World::Tick() {
+void FakeControls::World::Tick() {
   const Clock::Time now = clock.Now();
   std::vector<std::pair<Clock::Time, ContainerId>> due;
   for (const auto& [id, entry] : containers) {
@@ -108,7 +174,7 @@ void FakeRuntime::World::Tick() {
   }
 }
 
-std::optional<Clock::Time> FakeRuntime::World::NextDue() const {
+std::optional<Clock::Time> FakeControls::World::NextDue() const {
   std::optional<Clock::Time> next;
   for (const auto& [id, entry] : containers) {
     if (entry.exit_due && (!next || *entry.exit_due < *next)) next = entry.exit_due;
@@ -116,8 +182,8 @@ std::optional<Clock::Time> FakeRuntime::World::NextDue() const {
   return next;
 }
 
-StatusOr<SandboxId> FakeRuntime::World::AddSandbox(Sandbox record,
-                                                   const std::string& log_directory) {
+StatusOr<SandboxId> FakeControls::World::AddSandbox(Sandbox record,
+                                                    const std::string& log_directory) {
   const std::string name = NameOf(record);
   if (sandbox_names.contains(name)) return AlreadyExists("name {} is reserved", name);
   record.id = SandboxId(NewId("sandbox"));
@@ -134,7 +200,7 @@ StatusOr<SandboxId> FakeRuntime::World::AddSandbox(Sandbox record,
   return id;
 }
 
-void FakeRuntime::World::StopSandbox(SandboxEntry& sandbox) {
+void FakeControls::World::StopSandbox(SandboxEntry& sandbox) {
   if (sandbox.record.state == SandboxState::kNotReady) return;
   for (auto& [id, entry] : containers) {
     if (entry.record.sandbox_id == sandbox.record.id) Exit(entry, clock.Now(), kKilled, "Error");
@@ -144,7 +210,7 @@ void FakeRuntime::World::StopSandbox(SandboxEntry& sandbox) {
   Emit(ContainerEvent::Kind::kStopped, sandbox.record.id.str(), sandbox.record.pod_uid);
 }
 
-void FakeRuntime::World::RemoveSandbox(const SandboxId& id) {
+void FakeControls::World::RemoveSandbox(const SandboxId& id) {
   const auto found = sandboxes.find(id);
   if (found == sandboxes.end()) return;
   std::vector<ContainerId> inside;
@@ -163,8 +229,8 @@ void FakeRuntime::World::RemoveSandbox(const SandboxId& id) {
   Emit(ContainerEvent::Kind::kDeleted, id.str(), record.pod_uid);
 }
 
-StatusOr<ContainerId> FakeRuntime::World::AddContainer(const SandboxId& sandbox, Container record,
-                                                       std::vector<Mount> mounts) {
+StatusOr<ContainerId> FakeControls::World::AddContainer(const SandboxId& sandbox, Container record,
+                                                        std::vector<Mount> mounts) {
   const auto home = sandboxes.find(sandbox);
   if (home == sandboxes.end()) return NotFound("no sandbox {}", sandbox);
   if (home->second.record.state != SandboxState::kReady) {
@@ -194,8 +260,8 @@ StatusOr<ContainerId> FakeRuntime::World::AddContainer(const SandboxId& sandbox,
   return id;
 }
 
-const ContainerBehaviour& FakeRuntime::World::BehaviourOf(const std::string& uid,
-                                                          const std::string& name) {
+const ContainerBehaviour& FakeControls::World::BehaviourOf(const std::string& uid,
+                                                           const std::string& name) {
   static const ContainerBehaviour kDefault;
   std::vector<PodAndName> keys;
   for (const auto& alias : AliasesOf(uid, nullptr)) keys.push_back({alias, name});
@@ -212,7 +278,7 @@ const ContainerBehaviour& FakeRuntime::World::BehaviourOf(const std::string& uid
 }
 
 /// The runtime's state of a container that cannot be started.
-void FakeRuntime::World::FailStart(ContainerEntry& entry, std::string why) {
+void FakeControls::World::FailStart(ContainerEntry& entry, std::string why) {
   entry.record.state = ContainerState::kExited;
   entry.record.started_at_ns = entry.record.finished_at_ns = NewTimestamp();
   entry.record.exit_code = 128;
@@ -220,7 +286,7 @@ void FakeRuntime::World::FailStart(ContainerEntry& entry, std::string why) {
   entry.record.message = std::move(why);
 }
 
-Status FakeRuntime::World::Start(const ContainerId& id) {
+Status FakeControls::World::Start(const ContainerId& id) {
   const auto found = containers.find(id);
   if (found == containers.end()) return NotFound("no container {}", id);
   ContainerEntry& entry = found->second;
@@ -259,7 +325,7 @@ Status FakeRuntime::World::Start(const ContainerId& id) {
   return OkStatus();
 }
 
-void FakeRuntime::World::BeginStop(ContainerEntry& entry, Duration grace) {
+void FakeControls::World::BeginStop(ContainerEntry& entry, Duration grace) {
   const bool on_term = entry.behaviour.term_after && *entry.behaviour.term_after <= grace;
   const Clock::Time when = clock.Now() + (on_term ? *entry.behaviour.term_after : grace);
   if (entry.exit_due && *entry.exit_due <= when) return;
@@ -268,8 +334,8 @@ void FakeRuntime::World::BeginStop(ContainerEntry& entry, Duration grace) {
   entry.due_reason.clear();
 }
 
-void FakeRuntime::World::Exit(ContainerEntry& entry, Clock::Time when, int32_t code,
-                              const std::string& reason) {
+void FakeControls::World::Exit(ContainerEntry& entry, Clock::Time when, int32_t code,
+                               const std::string& reason) {
   entry.exit_due.reset();
   if (entry.record.state != ContainerState::kRunning &&
       entry.record.state != ContainerState::kUnknown)
@@ -295,7 +361,7 @@ void FakeRuntime::World::Exit(ContainerEntry& entry, Clock::Time when, int32_t c
   Emit(ContainerEvent::Kind::kStopped, record.id.str(), PodUidOf(record));
 }
 
-void FakeRuntime::World::RemoveContainer(const ContainerId& id) {
+void FakeControls::World::RemoveContainer(const ContainerId& id) {
   const auto found = containers.find(id);
   if (found == containers.end()) return;
   const std::string uid = PodUidOf(found->second.record);
@@ -310,7 +376,7 @@ void FakeRuntime::World::RemoveContainer(const ContainerId& id) {
   Emit(ContainerEvent::Kind::kDeleted, id.str(), uid);
 }
 
-Container FakeRuntime::World::Show(const ContainerEntry& entry) const {
+Container FakeControls::World::Show(const ContainerEntry& entry) const {
   Container shown = entry.record;
   if (entry.shown_from && clock.Now() < *entry.shown_from) {
     shown.state = ContainerState::kRunning;
@@ -322,13 +388,13 @@ Container FakeRuntime::World::Show(const ContainerEntry& entry) const {
   return shown;
 }
 
-bool FakeRuntime::World::IsRunning(const ContainerId& id) const {
+bool FakeControls::World::IsRunning(const ContainerId& id) const {
   const auto found = containers.find(id);
   return found != containers.end() && (found->second.record.state == ContainerState::kRunning ||
                                        found->second.record.state == ContainerState::kUnknown);
 }
 
-const Image* FakeRuntime::World::FindImage(const std::string& name) const {
+const Image* FakeControls::World::FindImage(const std::string& name) const {
   const std::string normal = NormalImageName(name);
   for (const auto& [id, image] : images) {
     const auto has = [&normal](const std::vector<std::string>& names) {
@@ -339,7 +405,7 @@ const Image* FakeRuntime::World::FindImage(const std::string& name) const {
   return nullptr;
 }
 
-const Image& FakeRuntime::World::StoreImage(const std::string& image, uint64_t size_bytes) {
+const Image& FakeControls::World::StoreImage(const std::string& image, uint64_t size_bytes) {
   if (const Image* known = FindImage(image)) return *known;
   const std::string normal = NormalImageName(image);
   std::string hash;
@@ -354,6 +420,65 @@ const Image& FakeRuntime::World::StoreImage(const std::string& image, uint64_t s
     made.digests = {normal};
   }
   return images[made.id] = made;
+}
+
+std::string FakeControls::World::Save() const {
+  std::string out;
+  for (const auto& [id, entry] : sandboxes) {
+    runtime::v1::PodSandboxStatusResponse pod;
+    *pod.mutable_status() = ToProto(entry.record);
+    (*pod.mutable_info())["log_directory"] = entry.log_directory;
+    for (const auto& [container, inside] : containers) {
+      if (inside.record.sandbox_id == id) *pod.add_containers_statuses() = ToProto(inside.record);
+    }
+    Append(pod, out);
+  }
+  runtime::v1::PodSandboxStatusResponse end;
+  (*end.mutable_info())["last_id"] = std::to_string(last_id);
+  Append(end, out);
+  runtime::v1::ListImagesResponse list;
+  for (const auto& [id, image] : images) *list.add_images() = ToProto(image);
+  Append(list, out);
+  return out;
+}
+
+Status FakeControls::World::Restore(const std::string& saved) {
+  google::protobuf::io::ArrayInputStream in(saved.data(), static_cast<int>(saved.size()));
+  while (true) {
+    runtime::v1::PodSandboxStatusResponse pod;
+    if (!ParseDelimitedFromZeroCopyStream(&pod, &in, nullptr))
+      return DataLoss("the state is cut off");
+    if (pod.info().contains("last_id")) {
+      last_id = std::stoull(pod.info().at("last_id"));
+      break;
+    }
+    const Sandbox sandbox = FromProto(pod.status());
+    sandboxes[sandbox.id] = {sandbox, pod.info().at("log_directory")};
+    sandbox_names[NameOf(sandbox)] = sandbox.id;
+    for (const auto& status : pod.containers_statuses()) {
+      const Container container = FromProto(status, sandbox.id);
+      container_names[NameOf(sandbox.pod_uid, container)] = container.id;
+      ContainerEntry entry{container, BehaviourOf(sandbox.pod_uid, container.name)};
+      if (container.state == ContainerState::kRunning && entry.behaviour.exit_after) {
+        entry.exit_due = clock.Now() + *entry.behaviour.exit_after;
+        entry.due_code = entry.behaviour.exit_code;
+      }
+      last_timestamp = std::max(last_timestamp, container.created_at_ns);
+      containers[container.id] = std::move(entry);
+    }
+  }
+  runtime::v1::ListImagesResponse list;
+  if (!ParseDelimitedFromZeroCopyStream(&list, &in, nullptr))
+    return DataLoss("the state is cut off");
+  for (const auto& image : list.images()) {
+    Image made;
+    made.id = image.id();
+    made.tags.assign(image.repo_tags().begin(), image.repo_tags().end());
+    made.digests.assign(image.repo_digests().begin(), image.repo_digests().end());
+    made.size_bytes = image.size();
+    images[made.id] = made;
+  }
+  return OkStatus();
 }
 
 }  // namespace splitlet::cri

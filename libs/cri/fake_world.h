@@ -14,14 +14,14 @@
 #include "libs/base/clock.h"
 #include "libs/base/status.h"
 #include "libs/cri/cri.h"
-#include "libs/cri/fake_runtime.h"
+#include "libs/cri/fake_controls.h"
 
 namespace splitlet::cri {
 
 inline constexpr std::string_view kPodUidLabel = "io.kubernetes.pod.uid";
 inline constexpr int32_t kKilled = 137;
 
-struct FakeRuntime::World {
+struct FakeControls::World {
   struct SandboxEntry {
     Sandbox record;
     std::string log_directory;
@@ -83,6 +83,11 @@ struct FakeRuntime::World {
   void Emit(ContainerEvent::Kind kind, const std::string& id, const std::string& uid);
   void EndStreams(const Status& status);
   std::string NewId(std::string_view kind);
+
+  /// The state as CRI messages: a PodSandboxStatusResponse for each sandbox with its containers,
+  /// then the images.
+  std::string Save() const;
+  Status Restore(const std::string& saved);
 
   const Clock& clock;
   const Options& options;

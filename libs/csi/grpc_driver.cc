@@ -191,13 +191,15 @@ void GrpcDriver::Impl::Begin(const Method& method, Start<Request, Response> star
 
 GrpcDriver::GrpcDriver(Deps deps) : impl_(std::make_unique<Impl>(std::move(deps))) {}
 
-GrpcDriver::~GrpcDriver() {
+GrpcDriver::~GrpcDriver() { Stop(); }
+
+void GrpcDriver::GiveUp() { impl_->CancelAll(); }
+
+void GrpcDriver::Stop() {
   impl_->CancelAll();
   std::unique_lock lock(impl_->mutex);
   impl_->none_left.wait(lock, [this] { return impl_->calls.empty(); });
 }
-
-void GrpcDriver::GiveUp() { impl_->CancelAll(); }
 
 void GrpcDriver::BeginGetInfo(Deadline deadline, GotInfo done) {
   static constexpr Method kMethod{"/csi.v1.Node/NodeGetInfo",

@@ -36,12 +36,14 @@ class GrpcDriver final : public DriverCalls {
     std::function<void(const CallEnd&)> on_end = {};  // for metrics; may be empty
   };
   explicit GrpcDriver(Deps deps);
-  /// Cancels all calls and waits for their answers.
+  /// As Stop.
   ~GrpcDriver() override;
   GrpcDriver(const GrpcDriver&) = delete;
   GrpcDriver& operator=(const GrpcDriver&) = delete;
   /// From now on every call is CANCELLED, running ones too.
   void GiveUp();
+  /// GiveUp, and waits for the answers of the running calls.
+  void Stop();
 
   void BeginGetInfo(Deadline deadline, GotInfo done) override;
   void BeginGetCapabilities(Deadline deadline, GotCapabilities done) override;

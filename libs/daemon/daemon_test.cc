@@ -29,7 +29,6 @@
 #include "libs/daemon/metrics.h"
 #include "libs/daemon/metrics_port.h"
 #include "libs/daemon/metrics_text.h"
-#include "libs/daemon/owned_fail_points.h"
 #include "libs/daemon/process_health.h"
 #include "libs/daemon/restart_count.h"
 #include "libs/daemon/supervisor.h"
@@ -676,24 +675,6 @@ TEST(Supervisor, TheWatchdogIsHalfItsLimitAndNeverHasty) {
   }
   unsetenv("WATCHDOG_USEC");
   unsetenv("WATCHDOG_PID");
-}
-
-TEST(OwnedFailPoints, AProcessHasItsOwnAndThoseOfTheLibrariesThatItUses) {
-  const struct {
-    const char *process, *point;
-    bool own;
-  } kCases[] = {{"status", "status.put.before", true},
-                {"status", "gc.hold.before", false},
-                {"sync-loop", "pod-worker.put-workers.before", false},
-                {"status", "bus.publish.before", true},
-                {"gc", "fs.replace.before", true},
-                {"gc", "clock.wall", true},
-                {"pleg", "cri.list-containers.before", true},
-                {"config-source", "cri.list-containers.before", false},
-                {"probe", "some.point", true},
-                {"gc", "gc", true}};
-  for (const auto& c : kCases)
-    EXPECT_EQ(OwnsFailPoint(c.process, c.point), c.own) << c.process << " " << c.point;
 }
 
 }  // namespace

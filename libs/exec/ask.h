@@ -10,6 +10,7 @@
 /// Errors:  none of its own; `then` gets the result of `work`.
 /// Source:  docs/design.md, "Threads and time".
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -51,6 +52,14 @@ class Asker {
   template <class F>
   Task Guard(F f) const {
     return Guarded(alive_, std::move(f));
+  }
+  /// A callback for any thread: it posts `f` with its arguments to the loop, where `f` runs if the
+  /// Asker still exists.
+  template <class... Args, class F>
+  std::function<void(const Args&...)> Posted(F f) const {
+    return [&loop = loop_, alive = std::weak_ptr(alive_), f = std::move(f)](const Args&... args) {
+      loop.Post(Guarded(alive, [f, args...] { f(args...); }));
+    };
   }
 
  private:

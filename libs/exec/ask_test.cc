@@ -88,5 +88,25 @@ TEST_F(Ask, TimersEndWithTheOwner) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST_F(Ask, ACallOfAnotherThreadComesOnTheLoopWhileTheOwnerExists) {
+  std::optional<Asker> asker;
+  asker.emplace(loop, strands);
+  std::vector<std::string> heard;
+  const auto tell = asker->Posted<std::string, int>([&](const std::string& text, int count) {
+    EXPECT_TRUE(loop.IsCurrent());
+    heard.push_back(text + std::to_string(count));
+  });
+  tell("a", 1);
+  EXPECT_TRUE(heard.empty());
+  loop.RunUntilIdle();
+  EXPECT_EQ(heard, std::vector<std::string>{"a1"});
+  tell("b", 2);
+  asker.reset();
+  loop.RunUntilIdle();
+  tell("c", 3);
+  loop.RunUntilIdle();
+  EXPECT_EQ(heard.size(), 1u);
+}
+
 }  // namespace
 }  // namespace splitlet::exec

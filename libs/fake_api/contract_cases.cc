@@ -280,6 +280,31 @@ const Case kUpdateCases[] = {
       {.request = "PUT /apis/coordination.k8s.io/v1/namespaces/$ns/leases/n1",
        .body = R"({"metadata":{"name":"n1"}})",
        .want = "422 Invalid"}}},
+    {"AnEntryOfACsiNodeMayChangeItsLimitAlone",
+     {{.request = "POST /apis/storage.k8s.io/v1/csinodes",
+       .body = R"({"metadata":{"name":"$ns","ownerReferences":[{"apiVersion":"v1","kind":"Node",)"
+               R"("name":"$ns","uid":"u"}]},"spec":{"drivers":[{"name":"d","nodeID":"1",)"
+               R"("topologyKeys":["zone"],"allocatable":{"count":8}}]}})",
+       .want = "201",
+       .fields = {{"metadata.ownerReferences.0.uid", "u"}},
+       .keep = {{"metadata.resourceVersion", "version"}}},
+      {.request = "PUT /apis/storage.k8s.io/v1/csinodes/$ns",
+       .body = R"({"metadata":{"name":"$ns"},"spec":{"drivers":[]}})",
+       .want = "422 Invalid"},
+      {.request = "PUT /apis/storage.k8s.io/v1/csinodes/$ns",
+       .body = R"({"metadata":{"name":"$ns","resourceVersion":"$version"},"spec":{"drivers":[)"
+               R"({"name":"d","nodeID":"2","topologyKeys":["zone"]}]}})",
+       .want = "422 Invalid"},
+      {.request = "PUT /apis/storage.k8s.io/v1/csinodes/$ns",
+       .body = R"({"metadata":{"name":"$ns","resourceVersion":"$version"},"spec":{"drivers":[)"
+               R"({"name":"d","nodeID":"1","topologyKeys":["zone"],"allocatable":{"count":9}}]}})",
+       .want = "200",
+       .fields = {{"spec.drivers.0.allocatable.count", "9"}}},
+      {.request = "PUT /apis/storage.k8s.io/v1/csinodes/$ns",
+       .body = R"({"metadata":{"name":"$ns","resourceVersion":"$version"},"spec":{"drivers":[]}})",
+       .want = "409 Conflict"},
+      {.request = "DELETE /apis/storage.k8s.io/v1/csinodes/$ns", .want = "200"},
+      {.request = "GET /apis/storage.k8s.io/v1/csinodes/$ns", .want = "404 NotFound"}}},
 };
 
 const Case kDeleteCases[] = {

@@ -11,6 +11,7 @@
 #include "k8s.io/api/core/v1/persistent_volume_claim.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/service.pb.h"
+#include "k8s.io/api/storage/v1/storage.pb.h"
 #include "k8s.io/apimachinery/pkg/apis/meta/v1/meta.pb.h"
 #include "libs/kube/defaults.h"
 #include "libs/kube/names.h"
@@ -21,6 +22,7 @@ namespace splitlet::fake_api {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
+namespace storage = k8s::io::api::storage::v1;
 namespace certificates = k8s::io::api::certificates::v1;
 using google::protobuf::Message;
 
@@ -134,6 +136,21 @@ Status CheckPodUpdate(const Place& place, const Message& before, const Message& 
                  "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
                  "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
                  "was previously negative)");
+}
+
+/// An entry of a driver may not change, except the number of volumes.
+Status CheckCsiNodeUpdate(const Place& place, const Message& before, const Message& after) {
+  const auto* old_object = dynamic_cast<const storage::CSINode*>(&before);
+  if (old_object == nullptr) return OkStatus();
+  const auto fixed = [](storage::CSINodeDriver driver) {
+    driver.clear_allocatable();
+    return driver.SerializeAsString();
+  };
+  for (const auto& old_driver : old_object->spec().drivers())
+    for (const auto& driver : static_cast<const storage::CSINode&>(after).spec().drivers())
+      if (driver.name() == old_driver.name() && fixed(driver) != fixed(old_driver))
+        return Invalid(place, "CSINodeDriver: Invalid value: field is immutable");
+  return OkStatus();
 }
 
 Status CheckMetadata(const Place& place, const kube::ObjectMeta& before,
@@ -314,6 +331,7 @@ StatusOr<std::unique_ptr<Message>> PrepareUpdate(const Place& place, const Messa
   const bool is_pod = place.kind == &PodKind();
   MergeMetadata(MetaOf(before), is_pod && !whole, MetaOf(*after));
   if (Status checked = CheckPodUpdate(place, before, *after); !checked.ok()) return checked;
+  if (Status checked = CheckCsiNodeUpdate(place, before, *after); !checked.ok()) return checked;
   if (place.kind->has_generation && !SameField(before, *after, "spec"))
     MetaOf(*after).set_generation(MetaOf(before).generation() + 1);
   return after;

@@ -5,9 +5,7 @@
 /// Threads: one. The transport is a Transport of libs/apiclient.
 /// Errors:  a program that cannot be started, or is not ready within two minutes, fails the test.
 
-#include <arpa/inet.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +20,7 @@
 #include "libs/fs/real_file_system.h"
 #include "libs/kube/time_text.h"
 #include "tests/harness/child.h"
+#include "tests/harness/free_port.h"
 
 namespace splitlet::fake_api {
 
@@ -62,18 +61,6 @@ class RealApiServer {
     if (pid == 0) return;
     ::kill(pid, SIGKILL);
     ::waitpid(std::exchange(pid, 0), nullptr, 0);
-  }
-  /// The port is free now, but another program may take it before the server does.
-  static int FreePort() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    CHECK(::bind(fd, plain, size) == 0 && ::getsockname(fd, plain, &size) == 0);
-    ::close(fd);
-    return ntohs(address.sin_port);
   }
   static std::string UrlOf(int port) { return fmt::format("http://127.0.0.1:{}", port); }
 
@@ -148,8 +135,8 @@ class RealApiServer {
   fs::RealFileSystem files_;
   FakeLogSink sink_;
   harness::TempDir folder_{"real-api"};
-  const std::string etcd_url_ = UrlOf(FreePort()), peer_url_ = UrlOf(FreePort());
-  const int port_ = FreePort();
+  const std::string etcd_url_ = UrlOf(harness::FreePort()), peer_url_ = UrlOf(harness::FreePort());
+  const int port_ = harness::FreePort();
   pid_t etcd_ = 0, apiserver_ = 0;
   std::unique_ptr<apiclient::Transport> transport_;
 };

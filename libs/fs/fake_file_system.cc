@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
+#include <vector>
 
 #include "libs/fs/path.h"
 
@@ -290,7 +292,8 @@ Status FakeFileSystem::Remove(const std::string& path) {
   return OkStatus();
 }
 
-Status FakeFileSystem::RemoveTree(const std::string& path) {
+Status FakeFileSystem::RemoveTreeWhile(const std::string& path,
+                                       const std::function<bool()>& go_on) {
   RETURN_IF_ERROR(Enter("remove-tree", path), "remove tree");
   {
     const std::lock_guard lock(mutex_);
@@ -299,9 +302,16 @@ Status FakeFileSystem::RemoveTree(const std::string& path) {
       if (IsAtOrBelow(mount, real) && nodes_.contains(mount))
         return FailedPrecondition("{} is a mount point", NameOf(mount));
     }
-    const auto under = [&real](const auto& node) { return IsAtOrBelow(node.first, real); };
-    std::erase_if(durable_, under);
-    if (std::erase_if(nodes_, under) == 0) return OkStatus();
+    std::vector<std::string> names;  // parents first
+    for (const auto& [name, node] : nodes_)
+      if (IsAtOrBelow(name, real)) names.push_back(name);
+    if (names.empty()) return OkStatus();
+    for (; !names.empty(); names.pop_back()) {
+      if (!go_on()) return Aborted("stopped by the caller");
+      nodes_.erase(names.back());
+      durable_.erase(names.back());
+    }
+    std::erase_if(durable_, [&](const auto& node) { return IsAtOrBelow(node.first, real); });
   }
   Changed(path);
   return OkStatus();

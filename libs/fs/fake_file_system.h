@@ -53,7 +53,7 @@ class FakeFileSystem final : public FileSystem {
   Status MakeSymlink(const std::string& target, const std::string& path) override;
   StatusOr<std::string> ReadSymlink(const std::string& path) override;
   Status Remove(const std::string& path) override;
-  Status RemoveTree(const std::string& path) override;
+  Status RemoveTreeWhile(const std::string& path, const std::function<bool()>& go_on) override;
   Status Truncate(const std::string& path) override;
   Status Overwrite(const std::string& path, std::string_view content) override;
   Status Allocate(const std::string& path, uint64_t bytes) override;

@@ -7,6 +7,7 @@
 /// Units: bytes; wall times for people only.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,12 @@ class FileSystem {
   virtual Status Remove(const std::string& path) = 0;
   /// Removes a tree, without following symlinks and without crossing into another file system
   /// (FAILED_PRECONDITION at a mount point). OK if it does not exist.
-  virtual Status RemoveTree(const std::string& path) = 0;
+  Status RemoveTree(const std::string& path) {
+    return RemoveTreeWhile(path, [] { return true; });
+  }
+  /// Like RemoveTree, but asks `go_on` before each entry. ABORTED when the answer is no: the
+  /// entries before are removed, and another call removes the rest.
+  virtual Status RemoveTreeWhile(const std::string& path, const std::function<bool()>& go_on) = 0;
   /// Empties a file; does not follow a link.
   virtual Status Truncate(const std::string& path) = 0;
   /// Replaces the content of an existing file in place: programs that have it open or mounted see

@@ -20,7 +20,6 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/fs/fd.h"
 #include "libs/fs/gzip.h"
-#include "libs/fs/path.h"
 #include "libs/fs/real_file_system.h"
 #include "libs/fs/record_store.h"
 #include "libs/fs/reserve.h"
@@ -171,6 +170,28 @@ TEST_P(FileSystemContract, RemoveTreeDoesNotFollowSymlinks) {
   EXPECT_TRUE(files_->RemoveTree(At("go")).ok());
   EXPECT_EQ(Content("keep/f"), "x");
   EXPECT_EQ(Names(""), std::vector<std::string>{"keep"});
+}
+
+TEST_P(FileSystemContract, ARemovalThatIsStoppedGoesOnWithTheNextCall) {
+  for (const char* name : {"go/a/1", "go/a/2", "go/b/3", "stay"})
+    ASSERT_TRUE(files_->Replace(At(name), "x", {}).ok());
+  const auto count = [this] {
+    size_t files = 0;
+    for (const char* name : {"go/a/1", "go/a/2", "go/b/3"})
+      files += files_->Stat(At(name), false).ok() ? 1 : 0;
+    return files;
+  };
+  int left = 0;
+  const auto go_on = [&left] { return left-- > 0; };
+  EXPECT_EQ(files_->RemoveTreeWhile(At("go"), go_on).code(), StatusCode::kAborted);
+  EXPECT_EQ(count(), 3u) << "asked before the first";
+  for (int calls = 0; files_->Stat(At("go"), false).ok(); ++calls) {
+    ASSERT_LT(calls, 10);
+    left = 2;
+    const Status removed = files_->RemoveTreeWhile(At("go"), go_on);
+    EXPECT_TRUE(removed.ok() || removed.code() == StatusCode::kAborted) << removed;
+  }
+  EXPECT_TRUE(files_->Stat(At("stay"), false).ok());
 }
 
 TEST_P(FileSystemContract, AFileIsEmptiedAndNoLinkIsFollowed) {
@@ -479,22 +500,6 @@ TEST(RealFiles, AListAsksNothingOfItsEntries) {
     EXPECT_EQ(kinds, (std::vector{Kind::kDirectory, Kind::kFile, Kind::kSymlink}));
   }
   ASSERT_EQ(::chmod(folder.c_str(), 0750), 0);
-}
-
-TEST(Path, ParentAndName) {
-  const struct {
-    const char *path, *parent, *name;
-  } kCases[] = {
-      {"/a/b", "/a", "b"}, {"/a", "/", "a"}, {"/", "/", ""}, {"/a/b/", "/a", "b"}, {"a", ".", "a"}};
-  for (const auto& c : kCases) {
-    SCOPED_TRACE(c.path);
-    EXPECT_EQ(ParentOf(c.path), c.parent);
-    EXPECT_EQ(NameOf(c.path), c.name);
-  }
-  EXPECT_EQ(NewContentPath("/a/b"), "/a/.b.new");
-  EXPECT_EQ(NameOfNewContent(".b.new"), "b");
-  for (const char* other : {"b", "b.new", ".b", ".new", "..new.", ""})
-    EXPECT_EQ(NameOfNewContent(other), "") << other;
 }
 
 /// Trees that pods may leave behind: very deep, very wide, unreadable, or full of links to others'

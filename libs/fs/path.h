@@ -2,6 +2,7 @@
 
 /// Paths as text: absolute, with '/' between names. Any thread; nothing fails.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,14 @@ inline std::vector<std::string> NamesOf(std::string_view path) {
     path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
   }
   return names;
+}
+
+/// Whether `path` names something below the folder `root`, as text: a path with ".." after the root
+/// does not. `root` has no slash at its end.
+inline bool IsBelow(std::string_view path, std::string_view root) {
+  if (!path.starts_with(root) || !path.substr(root.size()).starts_with('/')) return false;
+  const auto names = NamesOf(path.substr(root.size()));
+  return !names.empty() && std::ranges::find(names, "..") == names.end();
 }
 
 /// The temporary name, in the same folder, for new content before it is renamed; starts with a dot.

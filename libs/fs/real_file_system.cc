@@ -292,9 +292,10 @@ Status RealFileSystem::Remove(const std::string& path) {
   return OkStatus();
 }
 
-Status RealFileSystem::RemoveTree(const std::string& path) {
+Status RealFileSystem::RemoveTreeWhile(const std::string& path,
+                                       const std::function<bool()>& go_on) {
   FAIL_POINT("fs.remove-tree.before");
-  return RemoveTreeAt(path);
+  return RemoveTreeAt(path, go_on);
 }
 
 Status RealFileSystem::Truncate(const std::string& path) {

@@ -57,6 +57,7 @@ StatusOr<Dir> Open(int parent, const char* name) {
 
 class TreeRemoval {
  public:
+  explicit TreeRemoval(const std::function<bool()>& go_on) : go_on_(go_on) {}
   /// Empties the directory, then leaves it.
   Status Empty(int parent, const char* name) {
     RETURN_IF_ERROR(Push(parent, name), "open");
@@ -107,6 +108,7 @@ class TreeRemoval {
       }
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
+      if (!go_on_()) return Aborted("stopped by the caller");
       RETURN_IF_ERROR(RemoveEntry(entry->d_name), "{}", Shown(entry->d_name));
     }
   }
@@ -141,19 +143,20 @@ class TreeRemoval {
     return OkStatus();
   }
 
+  const std::function<bool()>& go_on_;
   std::vector<Level> levels_;
   uint64_t next_lifted_ = 0;
 };
 
 }  // namespace
 
-Status RemoveTreeAt(const std::string& path) {
+Status RemoveTreeAt(const std::string& path, const std::function<bool()>& go_on) {
   const auto kind = LookAt(AT_FDCWD, path.c_str());
   if (!kind.ok()) return kind.status();
   if (*kind == Entry::kGone) return OkStatus();
   const bool directory = *kind == Entry::kDirectory;
   if (directory) {
-    const Status emptied = TreeRemoval().Empty(AT_FDCWD, path.c_str());
+    const Status emptied = TreeRemoval(go_on).Empty(AT_FDCWD, path.c_str());
     if (!emptied.ok()) return emptied;
   }
   if (::unlinkat(AT_FDCWD, path.c_str(), directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -23,6 +24,9 @@ StatusOr<fs::Fd> OpenSocketFile(const PluginSocket& socket) {
   if (::fstat(file.get(), &info) != 0) return ErrnoStatus(errno);
   if (S_ISLNK(info.st_mode)) return FailedPrecondition("it is a link, not a socket");
   if (!S_ISSOCK(info.st_mode)) return FailedPrecondition("it is not a socket");
+  // Another user would be asked where a driver of this node is, and send pod-worker there.
+  if (info.st_uid != 0 && info.st_uid != ::geteuid())
+    return PermissionDenied("it belongs to user {}", info.st_uid);
   if (info.st_ino != socket.inode || ModifiedAt(info) != socket.created)
     return Aborted("another socket has taken its place");
   return file;

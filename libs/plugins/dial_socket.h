@@ -4,7 +4,8 @@
 /// no link is followed and no other socket can take its place in between.
 /// Threads: any; blocks on the file system, never on the plugin.
 /// Errors:  INVALID_ARGUMENT: the path is too long for an address; FAILED_PRECONDITION: no socket;
-///          ABORTED: another socket; by errno, UNAVAILABLE if the plugin's queue is full.
+///          PERMISSION_DENIED: the socket of a user who is neither root nor this one; ABORTED:
+///          another socket; by errno, UNAVAILABLE if the plugin's queue is full.
 /// Source:  unix(7).
 
 #include "libs/base/status.h"

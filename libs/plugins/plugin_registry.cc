@@ -133,9 +133,10 @@ void PluginRegistry::Register(Attempt& attempt) {
   attempt.state = AttemptState::kRegistering;
   actual_[id.path] = {.socket = attempt.socket, .plugin = attempt.plugin};
   departures_.Withdraw(attempt.plugin);
-  attempt.timer = asker_.RunAfter(deps_.limits.registration, [this, id] {
-    OnRegistered(id, DeadlineExceeded("no answer of its handler"), false);
-  });
+  if (deps_.limits.registration)
+    attempt.timer = asker_.RunAfter(*deps_.limits.registration, [this, id] {
+      OnRegistered(id, DeadlineExceeded("no answer of its handler"), false);
+    });
   const auto answer = AnswerOnLoop<Status>(env_.loop, asker_, [this, id](const Status& registered) {
     OnRegistered(id, registered, true);
   });

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,9 @@ struct RegistryLimits {
   Duration dial = std::chrono::seconds{10};
   Duration get_info = std::chrono::seconds{1};
   Duration notify = std::chrono::seconds{5};
-  /// Until a handler answers, which may wait for the API server.
-  Duration registration = std::chrono::minutes{5};
+  /// Until a handler answers. Unset: it may wait for the API server as long as that is away; the
+  /// attempt then holds one connection and no thread.
+  std::optional<Duration> registration = std::chrono::minutes{5};
   Duration de_registration = std::chrono::minutes{2};
 };
 

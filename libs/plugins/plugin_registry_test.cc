@@ -281,6 +281,27 @@ TEST_F(PluginRegistryTest, AHandlerWithoutAnAnswerIsAFailureThatIsUndone) {
   EXPECT_EQ(registry_.GetPlugins().size(), 1u);
 }
 
+TEST_F(PluginRegistryTest, WithoutALimitAHandlerMayAnswerAfterADay) {
+  PluginRegistry patient(
+      {.env = env_,
+       .files = files_,
+       .client = plugins_,
+       .make_watcher = [this] { return std::make_unique<fs::FakeFileWatcher>(files_); },
+       .handlers = {{kCsiPlugin, &csi_}},
+       .directory = kDirectory,
+       .limits = {.registration = std::nullopt}});
+  csi_.withholds = true;
+  patient.Start();
+  Create(kSocket);
+  loop_.Advance(24h);
+  EXPECT_EQ(csi_.registers, 1);
+  EXPECT_TRUE(Reports().empty());
+  EXPECT_EQ(plugins_.SeenBy(kSocket).open, 1);
+  csi_.AnswerAll();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Reports(), std::vector<Status>{OkStatus()});
+}
+
 TEST_F(PluginRegistryTest, ASocketThatGoesDuringItsRegistrationIsDeRegistered) {
   csi_.withholds = true;
   Start();

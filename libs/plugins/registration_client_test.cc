@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -352,6 +353,18 @@ TEST(DialSocketTest, OnlyTheSocketThatWasFound) {
                               .created = info.ok() ? info->modified : WallTime{}};
     EXPECT_EQ(DialSocket(socket).status().code(), c.code) << DialSocket(socket).status();
   }
+}
+
+TEST(DialSocketTest, ASocketOfAnotherUserIsNotUsed) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  TempDir dir;
+  fs::RealFileSystem files;
+  const harness::ListeningSocket listening(dir / "a.sock");
+  ASSERT_EQ(lchown((dir / "a.sock").c_str(), 12345, 12345), 0);
+  const auto info = files.Stat(dir / "a.sock", false);
+  EXPECT_EQ(DialSocket({.path = dir / "a.sock", .inode = info->inode, .created = info->modified})
+                .status(),
+            PermissionDenied("it belongs to user 12345"));
 }
 
 TEST(DialSocketTest, AFullQueueIsAnErrorNotAWait) {

@@ -22,6 +22,7 @@
 #include "libs/exec/fake_exec.h"
 #include "libs/fs/fake_file_system.h"
 #include "services/config-source/config_source_service.h"
+#include "services/config-source/make_sources.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/config-source/sources/manifest.h"
 #include "splitlet/v1/records.pb.h"
@@ -97,20 +98,29 @@ class TestNode {
     process = std::make_unique<Process>(*this);
     auto watcher = std::make_unique<fs::FakeFileWatcher>(files);
     process->watcher = watcher.get();
+    const exec::Env env{.clock = clock,
+                        .loop = process->loop,
+                        .strands = process->strands,
+                        .log = log,
+                        .metrics = process->registry};
+    const auto metrics = std::make_shared<ConfigMetrics>(process->registry);
+    auto sources =
+        MakeSources({.env = env,
+                     .files = files,
+                     .watcher = std::move(watcher),
+                     .fetcher = std::make_unique<SharedFetcher>(fetcher),
+                     .api = api == nullptr ? nullptr : std::make_unique<SharedTransport>(*api),
+                     .metrics = metrics},
+                    config);
     process->service = std::make_unique<ConfigSourceService>(
-        ConfigSourceDeps{.env = {.clock = clock,
-                                 .loop = process->loop,
-                                 .strands = process->strands,
-                                 .log = log,
-                                 .metrics = process->registry},
-                         .files = files,
-                         .watcher = std::move(watcher),
-                         .fetcher = std::make_unique<SharedFetcher>(fetcher),
-                         .api = api == nullptr ? nullptr : std::make_unique<SharedTransport>(*api),
+        ConfigSourceDeps{.env = env,
+                         .metrics = metrics,
+                         .records = std::make_shared<fs::RecordStore>(
+                             files, clock, fs::RecordStore::Options{config.records_directory}),
+                         .sources = std::move(sources),
                          .table = *bus::Own<v1::DesiredRecord>(process->bus, "desired"),
                          .workers = *bus::ViewOf<v1::WorkerRecord>(process->bus, "workers"),
-                         .events = process->events},
-        config);
+                         .events = process->events});
     process->loop.Post([p = process.get()] { p->service->Start(); });
   }
   /// SIGKILL: nothing of it runs any more.
@@ -201,7 +211,7 @@ class TestNode {
     if (!terminal_phase.empty()) record.mutable_terminal_status()->set_phase(terminal_phase);
     record.set_evicted(shutdown_boot != 0);
     record.set_shutdown_boot(shutdown_boot);
-    EXPECT_TRUE(workers.Put(of.uid(), record).ok());
+    EXPECT_TRUE(workers.Put(bus::KeyOf(of.uid()), record).ok());
   }
   std::vector<std::string> LogLines(const std::string& message) const {
     std::vector<std::string> found;

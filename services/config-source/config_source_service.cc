@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "libs/apiclient/client_metrics.h"
 #include "libs/base/span.h"
 #include "libs/base/trace.h"
 #include "libs/kube/pod_types.h"
-#include "services/config-source/sources/api/api_source.h"
-#include "services/config-source/sources/file/file_source.h"
-#include "services/config-source/sources/http/http_source.h"
+#include "services/config-source/desired/worker_incarnation.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::config_source {
@@ -21,101 +18,27 @@ std::string EventMessage(const SourcePod& pod, const std::string& source, const 
 }
 
 constexpr uint64_t kNumbersSkipped = 1000;  // at most; of incarnations
-constexpr std::string_view kWorkersUnknown =
-    "table `workers` is incomplete: running incarnations are not known yet";
 
 }  // namespace
 
-ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config)
+ConfigSourceService::ConfigSourceService(ConfigSourceDeps deps)
     : deps_(std::move(deps)),
-      config_(std::move(config)),
-      metrics_(deps_.env.metrics),
       store_({.env = deps_.env,
-              .records = std::make_shared<fs::RecordStore>(
-                  deps_.files, deps_.env.clock,
-                  fs::RecordStore::Options{.directory = config_.records_directory}),
+              .records = deps_.records,
               .table = std::move(deps_.table),
-              .metrics = metrics_},
+              .metrics = *deps_.metrics},
              [this](const std::string& uid) { OnPut(uid); }),
       random_(deps_.seed) {
   deps_.workers.OnChange([this](const auto& change) { OnWorker(change.key); });
   deps_.workers.OnState([this] { OnWorkers(); });
-  MakeSources();
+  for (auto& source : deps_.sources) {
+    deps_.metrics->AddSource(source->name(), OperationNames());
+    const std::string name = source->name();
+    sources_[name].source = std::move(source);
+  }
 }
 
 ConfigSourceService::~ConfigSourceService() = default;
-
-void ConfigSourceService::MakeSources() {
-  if (!config_.static_pod_path.empty()) MakeFileSource();
-  if (!config_.static_pod_url.empty()) MakeHttpSource();
-  if (deps_.api != nullptr) MakeApiSource();
-}
-
-std::function<void(Duration)> ConfigSourceService::ReadTimer(std::string_view source) {
-  return [this, name = std::string(source)](Duration taken) {
-    metrics_.read_seconds.Add({{"source", name}}, kReadBuckets)
-        .Observe(std::chrono::duration<double>(taken).count());
-  };
-}
-
-std::function<void(bool)> ConfigSourceService::WatchedGauge(std::string_view source) {
-  return [this, name = std::string(source)](bool watched) {
-    metrics_.watched.Add({{"source", name}}).Set(watched ? 1 : 0);
-  };
-}
-
-void ConfigSourceService::MakeFileSource() {
-  const auto decode = [has_objects = config_.has_objects, off = config_.gates_off](
-                          std::string_view text, Origin origin) {
-    origin.has_objects = has_objects;
-    origin.gates_off = off;
-    return DecodeManifest(text, origin);
-  };
-  AddSource(
-      std::make_unique<FileSource>(FileSource::Deps{.env = deps_.env,
-                                                    .files = deps_.files,
-                                                    .watcher = std::move(deps_.watcher),
-                                                    .decode = decode,
-                                                    .on_read_time = ReadTimer(kube::kFileSource),
-                                                    .on_watched = WatchedGauge(kube::kFileSource)},
-                                   FileSource::Options{.path = config_.static_pod_path,
-                                                       .node_name = config_.node_name,
-                                                       .period = config_.file_check_frequency}));
-}
-
-void ConfigSourceService::MakeHttpSource() {
-  AddSource(
-      std::make_unique<HttpSource>(HttpSource::Deps{.env = deps_.env,
-                                                    .fetcher = std::move(deps_.fetcher),
-                                                    .on_read_time = ReadTimer(kube::kHttpSource)},
-                                   HttpSource::Options{.url = config_.static_pod_url,
-                                                       .headers = config_.static_pod_url_header,
-                                                       .node_name = config_.node_name,
-                                                       .period = config_.http_check_frequency,
-                                                       .has_objects = config_.has_objects,
-                                                       .gates_off = config_.gates_off}));
-}
-
-void ConfigSourceService::MakeApiSource() {
-  AddSource(std::make_unique<ApiSource>(
-      ApiSource::Deps{.env = deps_.env,
-                      .transport = std::move(deps_.api),
-                      .metrics = std::make_shared<apiclient::ClientMetrics>(deps_.env.metrics),
-                      .on_watched = WatchedGauge(kube::kApiSource),
-                      .seed = random_.Next(),
-                      .wait = deps_.api_wait},
-      ApiSource::Options{.node_name = config_.node_name,
-                         .place = config_.kubeconfig,
-                         .content = config_.api_content,
-                         .offline_start = config_.offline_start,
-                         .gates_off = config_.gates_off}));
-}
-
-void ConfigSourceService::AddSource(std::unique_ptr<Source> source) {
-  metrics_.AddSource(source->name(), OperationNames());
-  const std::string name = source->name();
-  sources_[name].source = std::move(source);
-}
 
 void ConfigSourceService::Start() {
   CHECK(deps_.env.loop.IsCurrent());
@@ -123,10 +46,10 @@ void ConfigSourceService::Start() {
 }
 
 void ConfigSourceService::OnLoaded() {
-  loaded_ = true;
+  stage_ = Stage::kAwaitingWorkers;
   std::vector<std::pair<std::string, const DesiredPod*>> wanted;
   for (const auto& [uid, pod] : store_.pods())
-    if (!pod.removed) wanted.emplace_back(uid, &pod);
+    if (!pod.IsRemoved()) wanted.emplace_back(uid, &pod);
   // After a crash between the new pod of an edited manifest and the removal of its old one, both
   // are saved for one path: the later one is its last good pod.
   std::ranges::sort(wanted, {}, [](const auto& entry) { return entry.second->incarnation; });
@@ -134,13 +57,13 @@ void ConfigSourceService::OnLoaded() {
   std::vector<std::string> unconfigured;
   for (const auto& [uid, pod] : wanted) {
     if (!sources_.contains(pod->source)) unconfigured.push_back(uid);
-    remembered[pod->source].push_back(
-        std::make_shared<const SourcePod>(SourcePod{.uid = uid,
-                                                    .name = pod->name,
-                                                    .name_space = pod->name_space,
-                                                    .origin = pod->origin,
-                                                    .bytes = pod->pod,
-                                                    .unconfirmed = pod->unconfirmed}));
+    remembered[pod->source].push_back(std::make_shared<const SourcePod>(
+        SourcePod{.uid = uid,
+                  .name = pod->name,
+                  .name_space = pod->name_space,
+                  .origin = pod->origin,
+                  .bytes = pod->pod,
+                  .unconfirmed = pod->state == PodState::kUnconfirmed}));
   }
   for (const auto& uid : unconfigured) Remove(uid);
   for (auto& [name, state] : sources_) {
@@ -154,7 +77,7 @@ void ConfigSourceService::OnLoaded() {
 void ConfigSourceService::OnSet(SourceState& state, const SourceSet& set) {
   CHECK(deps_.env.loop.IsCurrent());
   state.set = set;
-  state.delivered = true;
+  if (state.stage == SourceStage::kUnread) state.stage = SourceStage::kIncomplete;
   // Another source may wait for a UID that this source gave up.
   if (Merge(state)) MergeAll();
   PutCompleteness();
@@ -162,7 +85,7 @@ void ConfigSourceService::OnSet(SourceState& state, const SourceSet& set) {
 
 void ConfigSourceService::MergeAll() {
   for (auto& [name, state] : sources_)
-    if (state.delivered) Merge(state);
+    if (state.stage != SourceStage::kUnread) Merge(state);
 }
 
 /// True when a pod was removed.
@@ -173,7 +96,7 @@ bool ConfigSourceService::Merge(SourceState& state) {
   for (const Change& change : result.changes) {
     if (!Apply(state, change)) continue;
     removed = removed || change.operation == Operation::kRemove;
-    metrics_.operations
+    deps_.metrics->operations
         .Add({{"source", state.source->name()},
               {"operation", std::string(OperationName(change.operation))}})
         .Increment();
@@ -195,7 +118,7 @@ void ConfigSourceService::LogChange(const Change& change) const {
                                         KV("path", pod.origin),
                                         KV(kTraceIdField, TraceIdOf(pod.traceparent))};
   // Statuses that the node itself wrote come back as changes.
-  if (change.operation == Operation::kReconcile || pod.mirror)
+  if (change.operation == Operation::kReconcile || pod.IsMirror())
     return deps_.env.log.Debug("desired pod changed", fields);
   deps_.env.log.Info("desired pod changed", fields);
 }
@@ -224,8 +147,10 @@ bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
   switch (change.operation) {
     case Operation::kRemove: Remove(change.uid); return true;
     case Operation::kAdd:
-      // A mirror pod has no worker.
-      if (!workers_known_ && !change.pod->mirror && !store_.pods().contains(change.uid))
+      // The containers of a pod without a saved record may run, and another number than theirs
+      // would make them an earlier incarnation. A mirror pod has no worker.
+      if (stage_ == Stage::kAwaitingWorkers && !change.pod->mirror &&
+          !store_.pods().contains(change.uid))
         return false;
       Add(state.source->name(), change);
       return true;
@@ -239,7 +164,7 @@ bool ConfigSourceService::Apply(SourceState& state, const Change& change) {
 void ConfigSourceService::Add(const std::string& source, const Change& change) {
   const WallTime now = deps_.env.clock.WallNow();
   const auto at = store_.pods().find(change.uid);
-  const auto worker = WorkerIncarnationOf(change.uid);
+  const auto worker = WorkerOf(change.uid);
   const SourcePod& pod = *change.pod;
   int64_t after = 0;
   for (const auto& [uid, other] : store_.pods()) {
@@ -258,7 +183,7 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
                    .name_space = pod.name_space,
                    .source = source,
                    .origin = pod.origin,
-                   .mirror = pod.mirror,
+                   .state = pod.mirror ? PodState::kMirror : PodState::kWanted,
                    .incarnation = numbers.incarnation,
                    .generation = numbers.generation,
                    .seen_at = now,
@@ -269,9 +194,8 @@ void ConfigSourceService::Add(const std::string& source, const Change& change) {
 void ConfigSourceService::Remove(const std::string& uid) {
   DesiredPod pod = store_.pods().at(uid);
   // No worker has to terminate it first.
-  if (pod.mirror) return store_.DropMirror(uid, MakeTraceparent(random_));
-  pod.removed = true;
-  pod.unconfirmed = false;
+  if (pod.IsMirror()) return store_.DropMirror(uid, MakeTraceparent(random_));
+  pod.On(PodEvent::kWithdrawn);
   pod.generation = NextNumber(pod.generation, deps_.env.clock.WallNow());
   pod.problem.clear();
   Set(uid, std::move(pod));
@@ -295,7 +219,7 @@ void ConfigSourceService::Update(const Change& change) {
   pod.pod = status_only ? WithStatus(*pod.pod, *change.pod->bytes)
                         : StampPod(*change.pod->bytes, pod.pod.get(), pod.source, now);
   pod.baseline = change.pod->bytes;
-  pod.unconfirmed = false;
+  pod.On(PodEvent::kDelivered);
   pod.name = change.pod->name;
   pod.name_space = change.pod->name_space;
   pod.origin = change.pod->origin;
@@ -347,8 +271,8 @@ void ConfigSourceService::RecordDuplicates(SourceState& state,
 }
 
 void ConfigSourceService::OnWorkers() {
-  if (!loaded_) return;
-  if (!workers_known_ && deps_.workers.LiveAndComplete()) OnWorkersComplete();
+  if (stage_ == Stage::kReadingFiles) return;
+  if (deps_.workers.LiveAndComplete()) OnWorkersComplete();
   std::vector<std::string> uids;
   for (const auto& [uid, pod] : store_.pods()) uids.push_back(uid);
   for (const auto& uid : uids) {
@@ -361,11 +285,9 @@ void ConfigSourceService::OnWorkers() {
 /// Moves broken files of pods away that no source, no worker and no container needs; `workers`
 /// shows pods that only the runtime has, too.
 void ConfigSourceService::DiscardGone() {
-  const bool complete = std::ranges::all_of(
-      sources_, [](const auto& entry) { return entry.second.complete && entry.second.delivered; });
-  if (!loaded_ || !complete || !deps_.workers.LiveAndComplete()) return;
-  for (const auto& key : store_.Broken()) {
-    if (deps_.workers.Contains(key)) continue;
+  if (stage_ == Stage::kReadingFiles || !AllComplete() || !deps_.workers.LiveAndComplete()) return;
+  for (const RecordKey& key : store_.Broken()) {
+    if (deps_.workers.Contains(key.name())) continue;
     store_.PutAside(key, [this](const StatusOr<std::string>& path) {
       if (path.status().code() != StatusCode::kNotFound)
         deps_.env.log.LogIfError(path.status(),
@@ -375,59 +297,39 @@ void ConfigSourceService::DiscardGone() {
 }
 
 void ConfigSourceService::OnWorkersComplete() {
-  if (workers_known_) return;
-  workers_known_ = true;
+  if (stage_ != Stage::kAwaitingWorkers) return;
+  stage_ = Stage::kRunning;
   MergeAll();
   PutCompleteness();
 }
 
 void ConfigSourceService::OnWorker(const std::string& key) {
-  if (!loaded_) return;
-  if (!deps_.workers.Contains(key)) store_.Forget(key);
+  if (stage_ == Stage::kReadingFiles) return;
+  if (!deps_.workers.Contains(key)) store_.Forget(RecordKey::Named(key));
   const auto record = deps_.workers.Find(key);
   if (record == nullptr) return DiscardGone();
   WithdrawIfFinished(record->uid());
   CatchUpWith(record->uid());
 }
 
-std::optional<WorkerIncarnation> ConfigSourceService::WorkerIncarnationOf(
-    const std::string& uid) const {
-  const auto record = deps_.workers.Find(bus::KeyOf(uid));
-  // Incarnation 0: pod-worker cannot read its own files of the pod.
-  if (record == nullptr || record->uid() != uid || record->incarnation() == 0) return std::nullopt;
-  const bool working =
-      record->state() == v1::SYNCING || record->state() == v1::WORKER_STATE_UNSPECIFIED;
-  const auto withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid));
-  const bool removed = withdrawn && record->incarnation() <= *withdrawn;
-  const bool resumes = !working && record->shutdown_boot() != 0 &&
-                       record->shutdown_boot() != deps_.env.clock.Now().boot;
-  // A pod that ended by itself does not run again when its record here is lost. API UIDs are never
-  // reused: a finished worker stays finished.
-  const bool by_itself =
-      !resumes && (record->evicted() || !record->terminal_status().phase().empty() ||
-                   record->source() == kube::kApiSource);
-  return WorkerIncarnation{.incarnation = record->incarnation(),
-                           .generation = record->generation(),
-                           .finished = record->state() == v1::FINISHED,
-                           .ended = resumes || (!working && (!by_itself || removed)),
-                           .resumes = resumes};
+std::optional<WorkerIncarnation> ConfigSourceService::WorkerOf(const std::string& uid) const {
+  return WorkerIncarnationOf(deps_.workers.Find(RecordKey::OfUid(uid).name()).get(), uid,
+                             store_.WithdrawnIncarnation(uid), deps_.env.clock.Now().boot);
 }
 
 /// A finished worker never changes back, so any view will do. Until `workers` drops the pod, its
 /// file distinguishes a removed incarnation from one that ended by itself and is still wanted.
 void ConfigSourceService::WithdrawIfFinished(const std::string& uid) {
   const auto at = store_.pods().find(uid);
-  if (at == store_.pods().end() || !at->second.removed) return;
-  const auto worker = WorkerIncarnationOf(uid);
-  if (!worker) return;
-  const int64_t ours = at->second.incarnation;
-  if (worker->incarnation < ours || (worker->incarnation == ours && !worker->finished)) return;
+  if (at == store_.pods().end() || !at->second.IsRemoved()) return;
+  const auto worker = WorkerOf(uid);
+  if (!worker || !IsOver(at->second, *worker)) return;
   store_.Withdraw(uid, MakeTraceparent(random_));
 }
 
 void ConfigSourceService::CatchUpWith(const std::string& uid) {
   const auto at = store_.pods().find(uid);
-  const auto worker = WorkerIncarnationOf(uid);
+  const auto worker = WorkerOf(uid);
   if (at == store_.pods().end() || !worker) return;
   const auto numbers = CatchUp(at->second, *worker, deps_.env.clock.WallNow());
   if (!numbers) return;
@@ -435,7 +337,7 @@ void ConfigSourceService::CatchUpWith(const std::string& uid) {
   pod.incarnation = numbers->incarnation;
   pod.generation = numbers->generation;
   Set(uid, std::move(pod));
-  if (worker->resumes) {
+  if (worker->end == WorkerEnd::kShutdown) {
     deps_.env.log.Info(
         "starting pod again after the shutdown of the node",
         {KV("podUID", uid), KV(kTraceIdField, TraceIdOf(store_.pods().at(uid).traceparent))});
@@ -456,13 +358,13 @@ void ConfigSourceService::CountPods() {
   std::map<std::string, int> wanted;
   int removed = 0;
   for (const auto& [uid, pod] : store_.pods()) {
-    if (pod.mirror) continue;
-    pod.removed ? ++removed : ++wanted[pod.source];
+    if (pod.IsMirror()) continue;
+    pod.IsRemoved() ? ++removed : ++wanted[pod.source];
   }
-  metrics_.removed_pods.Set(removed);
+  deps_.metrics->removed_pods.Set(removed);
   for (const auto& [name, state] : sources_) {
-    metrics_.pods.Add({{"source", name}}).Set(wanted[name]);
-    metrics_.problems.Add({{"source", name}})
+    deps_.metrics->pods.Add({{"source", name}}).Set(wanted[name]);
+    deps_.metrics->problems.Add({{"source", name}})
         .Set(static_cast<double>(state.set.problems.size() + state.ignored.size()));
   }
 }
@@ -478,27 +380,33 @@ bool ConfigSourceService::AllPut(const SourceState& state) const {
          });
 }
 
-std::string ConfigSourceService::WhyIncomplete(const SourceState& state) const {
-  if (!loaded_) return "saved pods are not read yet";
-  if (!store_.blocked().empty())
-    return fmt::format("pod {} was saved by a newer version", *store_.blocked().begin());
-  if (!state.delivered) return "not read yet";
-  if (!state.set.complete) return state.set.reason;
-  // New pods do not make a complete source incomplete.
-  if (!state.complete && !AllPut(state))
-    return workers_known_ ? std::string("pods are being saved") : std::string(kWorkersUnknown);
-  return {};
+SourceProgress ConfigSourceService::ProgressOf(const SourceState& state) const {
+  const auto& blocked = store_.blocked();
+  return {.stage = stage_,
+          .source = state.stage,
+          .blocked = blocked.empty() ? std::string() : blocked.begin()->name(),
+          .set_complete = state.set.complete,
+          .set_reason = state.set.reason,
+          .all_put = state.stage != SourceStage::kIncomplete || AllPut(state)};
+}
+
+bool ConfigSourceService::AllComplete() const {
+  return std::ranges::all_of(
+      sources_, [](const auto& entry) { return entry.second.stage == SourceStage::kComplete; });
 }
 
 void ConfigSourceService::PutCompleteness() {
   std::set<std::string> scopes;
   for (auto& [name, state] : sources_) {
-    state.complete = WhyIncomplete(state).empty();
-    metrics_.complete.Add({{"source", name}}).Set(state.complete ? 1 : 0);
-    if (state.complete) scopes.insert(name);
+    const bool complete = WhyIncomplete(ProgressOf(state)).empty();
+    if (state.stage != SourceStage::kUnread)
+      state.stage = complete ? SourceStage::kComplete : SourceStage::kIncomplete;
+    deps_.metrics->complete.Add({{"source", name}}).Set(complete ? 1 : 0);
+    if (complete) scopes.insert(name);
   }
   others_put_ =
-      others_put_ || (loaded_ && std::ranges::all_of(store_.pods(), [this](const auto& entry) {
+      others_put_ || (stage_ != Stage::kReadingFiles &&
+                      std::ranges::all_of(store_.pods(), [this](const auto& entry) {
                         return sources_.contains(entry.second.source) || store_.IsPut(entry.first);
                       }));
   const bool all = others_put_ && store_.blocked().empty() && scopes.size() == sources_.size();
@@ -509,9 +417,10 @@ void ConfigSourceService::PutCompleteness() {
 
 daemon::Health ConfigSourceService::GetHealth() const {
   if (const std::string error = store_.error(); !error.empty()) return {false, error};
-  if (!loaded_) return {false, "saved pods are not read yet"};
+  if (stage_ == Stage::kReadingFiles) return {false, kUnreadFiles};
   for (const auto& [name, state] : sources_) {
-    if (!state.delivered) return {false, fmt::format("source {} is not read yet", name)};
+    if (state.stage == SourceStage::kUnread)
+      return {false, fmt::format("source {} is not read yet", name)};
   }
   return {};
 }
@@ -521,8 +430,8 @@ std::vector<SourceView> ConfigSourceService::GetSources() const {
   for (const auto& [name, state] : sources_) {
     SourceView view{.name = name,
                     .place = state.source->place(),
-                    .complete = state.complete,
-                    .reason = WhyIncomplete(state),
+                    .complete = state.stage == SourceStage::kComplete,
+                    .reason = WhyIncomplete(ProgressOf(state)),
                     .pods = state.uids.size(),
                     .problems = state.set.problems};
     view.problems.insert(view.problems.end(), state.ignored.begin(), state.ignored.end());
@@ -537,33 +446,34 @@ std::vector<std::string> ConfigSourceService::Notes() const {
     notes.push_back(
         fmt::format("the saved record of pod {} cannot be read ({}); \"splitletctl record "
                     "discard {}\" moves it away",
-                    key, why, key));
+                    key.name(), why, key.name()));
   return notes;
 }
 
 void ConfigSourceService::DiscardRecord(
     const std::string& uid, std::function<void(StatusOr<std::vector<std::string>>)> done) {
   CHECK(deps_.env.loop.IsCurrent());
-  store_.PutAside(bus::KeyOf(uid), [this, done = std::move(done)](StatusOr<std::string> path) {
-    if (!path.ok()) return done(path.status());
-    MergeAll();
-    PutCompleteness();
-    done(std::vector<std::string>{*std::move(path)});
-  });
+  store_.PutAside(RecordKey::OfUid(uid),
+                  [this, done = std::move(done)](StatusOr<std::string> path) {
+                    MergeAll();
+                    PutCompleteness();
+                    if (!path.ok()) return done(path.status());
+                    done(std::vector<std::string>{*std::move(path)});
+                  });
 }
 
 StatusOr<std::unique_ptr<v1::DesiredRecord>> ConfigSourceService::GetPod(
     const std::string& uid, const std::string& source) const {
-  if (!loaded_) return Unavailable("saved pods are not read yet");
+  if (stage_ == Stage::kReadingFiles) return Unavailable("{}", kUnreadFiles);
   if (store_.IsPut(uid) && !store_.IsUnknown(uid)) return store_.Get(uid);
   const bool one = sources_.contains(source);
   // The pod's file says REMOVED and its worker has finished: no source can want that incarnation
   // again.
-  const bool withdrawn = store_.WithdrawnIncarnation(bus::KeyOf(uid)).has_value();
+  const bool withdrawn = store_.WithdrawnIncarnation(uid).has_value();
   for (const auto& [name, state] : sources_) {
-    if (!withdrawn && !state.complete && (!one || name == source))
+    if (!withdrawn && state.stage != SourceStage::kComplete && (!one || name == source))
       return Unavailable("the pod is not known, and source {} is not complete: {}", name,
-                         WhyIncomplete(state));
+                         WhyIncomplete(ProgressOf(state)));
     if (state.uids.contains(uid) && !store_.pods().contains(uid))
       return Unavailable("source {} wants the pod, but {}", name, kWorkersUnknown);
   }

@@ -18,19 +18,17 @@
 #include <string>
 #include <vector>
 
-#include "libs/apiclient/transport.h"
-#include "libs/apiclient/waiting.h"
 #include "libs/base/log.h"
 #include "libs/base/random.h"
 #include "libs/bus/typed.h"
 #include "libs/daemon/service.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/file_watcher.h"
-#include "services/config-source/config.h"
+#include "libs/fs/record_store.h"
+#include "services/config-source/completeness.h"
 #include "services/config-source/desired/desired_store.h"
 #include "services/config-source/desired/incarnation.h"
-#include "services/config-source/sources/http/http_fetcher.h"
+#include "services/config-source/metrics.h"
 #include "services/config-source/sources/problem_log.h"
 #include "services/config-source/sources/source.h"
 
@@ -42,15 +40,13 @@ namespace splitlet::config_source {
 
 struct ConfigSourceDeps {
   exec::Env env;
-  fs::FileSystem& files;
-  std::unique_ptr<fs::FileWatcher> watcher;   // for the source `file`
-  std::unique_ptr<HttpFetcher> fetcher;       // for the source `http`
-  std::unique_ptr<apiclient::Transport> api;  // for the source `api`; null: no API server
+  std::shared_ptr<ConfigMetrics> metrics;
+  std::shared_ptr<fs::RecordStore> records;
+  std::vector<std::unique_ptr<Source>> sources;
   bus::Table<v1::DesiredRecord> table;
   bus::View<v1::WorkerRecord> workers;
   daemon::EventRecorder& events;
-  uint64_t seed = 1;                        // of trace ids and of skipped numbers
-  apiclient::WaitUntil api_wait = nullptr;  // waits for the server; not set: on the real clock
+  uint64_t seed = 1;  // of trace ids and of skipped numbers
 };
 
 /// A source in GetSources.
@@ -64,11 +60,9 @@ struct SourceView {
 
 class ConfigSourceService {
  public:
-  ConfigSourceService(ConfigSourceDeps deps, ConfigSourceConfig config);
+  explicit ConfigSourceService(ConfigSourceDeps deps);
   ~ConfigSourceService();
 
-  /// Another source, before Start.
-  void AddSource(std::unique_ptr<Source> source);
   void Start();
   daemon::Health GetHealth() const;
   std::vector<SourceView> GetSources() const;
@@ -87,20 +81,13 @@ class ConfigSourceService {
  private:
   struct SourceState {
     std::unique_ptr<Source> source;
-    SourceSet set;               // the newest
-    bool delivered = false;      // a set, in this start
-    bool complete = false;       // as set in the table
+    SourceSet set;  // the newest
+    SourceStage stage = SourceStage::kUnread;
     std::set<std::string> uids;  // of the newest set, without ignored pods
     std::vector<Problem> ignored;
     ProblemLog ignored_log;
     std::set<std::string> events_recorded;  // UIDs
   };
-  void MakeSources();
-  std::function<void(Duration)> ReadTimer(std::string_view source);
-  std::function<void(bool)> WatchedGauge(std::string_view source);
-  void MakeFileSource();
-  void MakeHttpSource();
-  void MakeApiSource();
   void OnLoaded();
   void OnSet(SourceState& state, const SourceSet& set);
   void OnWorkers();
@@ -122,24 +109,21 @@ class ConfigSourceService {
   void RecordDuplicates(SourceState& state, const std::vector<SourcePodRef>& duplicates);
   void WithdrawIfFinished(const std::string& uid);
   void CatchUpWith(const std::string& uid);
-  std::optional<WorkerIncarnation> WorkerIncarnationOf(const std::string& uid) const;
+  std::optional<WorkerIncarnation> WorkerOf(const std::string& uid) const;
   void PutCompleteness();
   bool AllPut(const SourceState& state) const;
-  std::string WhyIncomplete(const SourceState& state) const;
+  SourceProgress ProgressOf(const SourceState& state) const;
+  /// Each source has all its pods in the table.
+  bool AllComplete() const;
   void CountPods();
 
   ConfigSourceDeps deps_;
-  const ConfigSourceConfig config_;
-  ConfigMetrics metrics_;
   DesiredStore store_;
   Random random_;
   std::map<std::string, SourceState> sources_;
-  bool loaded_ = false;
+  Stage stage_ = Stage::kReadingFiles;
   // Pods of sources that are no longer configured are removed at the start; no others follow.
   bool others_put_ = false;
-  // A pod without a saved record waits until `workers` was complete once. Its containers may run,
-  // and another number than theirs would make them an earlier incarnation.
-  bool workers_known_ = false;
   int64_t newest_ = 0;  // the highest incarnation since the start
 };
 

@@ -113,7 +113,7 @@ TEST_F(ConfigSource, ABrokenManifestAmongGoodOnesHarmsNoOther) {
     ASSERT_EQ(view.problems.size(), 1u);
     EXPECT_EQ(view.problems[0].where, "/m/b.yaml");
     EXPECT_NE(view.problems[0].reason.find(c.reason), std::string::npos) << view.problems[0].reason;
-    EXPECT_EQ(node.LogLines("manifest has a problem").size(), 1u);
+    EXPECT_EQ(node.LogLines("source of pods has a problem").size(), 1u);
     node.Delete("/m/b.yaml");
     node.RunFor(1s);
     EXPECT_TRUE(node.Complete("file"));

@@ -44,6 +44,7 @@ class Crashes : public TestNode {
   }
   /// The work of a node: pods are added, changed, broken, removed and added again; workers follow.
   void Live() {
+    Write("/state/config-source/broken", "garbage");
     Write("/m/a.yaml", Manifest("a"));
     Write("/m/fixed.yaml", Manifest("fixed", "nginx:1", "uid-fixed"));
     Write("/m/gone.yaml", Manifest("gone"));
@@ -77,10 +78,9 @@ class Crashes : public TestNode {
                                   pod.spec().containers(0).image(), record->problem()));
     });
     std::sort(lines.begin(), lines.end());
-    const auto records = files.List("/state/config-source");
-    return fmt::format("{}\ncomplete: {}\nfacts: {}", fmt::join(lines, "\n"),
-                       fmt::join(desired.completeness().scopes, " "),
-                       records.ok() ? records->size() : 0);
+    return fmt::format("{}\ncomplete: {}\nfacts: {}\ndiscarded: {}", fmt::join(lines, "\n"),
+                       fmt::join(desired.completeness().scopes, " "), Count("/state/config-source"),
+                       Count("/state/config-source-discarded"));
   }
   const std::vector<std::string>& harm() const { return harm_; }
   FailPoints& points() { return points_; }
@@ -88,6 +88,10 @@ class Crashes : public TestNode {
   int deaths = 0;
 
  private:
+  size_t Count(const std::string& directory) {
+    const auto entries = files.List(directory);
+    return entries.ok() ? entries->size() : 0;
+  }
   /// Workers run what is wanted and finish what is removed, which had ended well before.
   void Follow() {
     std::vector<v1::DesiredRecord> records;
@@ -133,7 +137,7 @@ std::vector<std::string> PointsHere() {
   std::vector<std::string> names;
   for (const auto& info : FailPoints().List()) {
     const bool ours = info.name.starts_with("config-source.") || info.name.starts_with("fs.save") ||
-                      info.name.starts_with("fs.forget");
+                      info.name.starts_with("fs.forget") || info.name.starts_with("fs.put-fact");
     if (ours) names.push_back(info.name);
   }
   return names;
@@ -146,6 +150,7 @@ TEST(ConfigSourceCrash, AtEveryFailPointEndsAsIfNothingHadHappened) {
   ASSERT_TRUE(never.harm().empty());
   const std::string want = never.State();
   ASSERT_NE(want.find("nginx:2"), std::string::npos) << want;
+  ASSERT_NE(want.find("discarded: 1"), std::string::npos) << want;
   const auto points = PointsHere();
   EXPECT_GE(points.size(), 14u);
   std::set<std::string> hit;
@@ -180,10 +185,12 @@ TEST(ConfigSourceCrash, AgainAndAgainStillEndsWell) {
 TEST(ConfigSourceCrash, CallsThatFailAreTriedAgain) {
   Crashes never;
   never.Live();
-  for (const auto& point : {"config-source.read-facts", "config-source.save-fact.before",
-                            "config-source.save-fact.after", "config-source.forget-fact.before",
-                            "config-source.forget-fact.after", "config-source.list-manifests",
-                            "config-source.read-manifest", "config-source.fetch.before"}) {
+  for (const auto& point :
+       {"config-source.read-facts", "config-source.save-fact.before",
+        "config-source.save-fact.after", "config-source.forget-fact.before",
+        "config-source.forget-fact.after", "config-source.discard-record.before",
+        "config-source.discard-record.after", "config-source.list-manifests",
+        "config-source.read-manifest", "config-source.fetch.before"}) {
     SCOPED_TRACE(point);
     Crashes node;
     ASSERT_TRUE(node.points().Set(point, "3*return(unavailable,busy)->off").ok());

@@ -5,8 +5,10 @@
 #include "libs/daemon/service.h"
 #include "libs/fs/file_watcher.h"
 #include "libs/fs/inotify_watcher.h"
+#include "libs/fs/record_store.h"
 #include "services/config-source/config.h"
 #include "services/config-source/config_source_service.h"
+#include "services/config-source/make_sources.h"
 #include "services/config-source/rpc.h"
 #include "services/config-source/sources/http/curl_fetcher.h"
 #include "splitlet/v1/records.pb.h"
@@ -15,23 +17,34 @@ namespace splitlet::config_source {
 namespace {
 
 StatusOr<std::unique_ptr<daemon::Service>> MakeConfigSource(daemon::ServiceContext& context) {
-  ASSIGN_OR_RETURN(auto config, LoadConfigSourceConfig(context.config(), context.flags()),
+  ASSIGN_OR_RETURN(const auto config, LoadConfigSourceConfig(context.config(), context.flags()),
                    "configuration");
   ASSIGN_OR_RETURN(auto table, bus::Own<v1::DesiredRecord>(context.bus(), "desired"),
                    "table desired");
   ASSIGN_OR_RETURN(auto workers, bus::ViewOf<v1::WorkerRecord>(context.bus(), "workers"),
                    "view workers");
-  ConfigSourceDeps deps{.env = context.env(),
-                        .files = context.files(),
-                        .watcher = fs::MakeInotifyWatcher(),
-                        .fetcher = MakeCurlFetcher(context.clock()),
-                        .table = std::move(table),
-                        .workers = std::move(workers),
-                        .events = context.events(),
-                        .seed = RandomSeed()};
-  ASSIGN_OR_RETURN(deps.api, daemon::ConnectApi(context), "pods of the API server");
-  return ServeConfigSource(
-      context.loop(), std::make_unique<ConfigSourceService>(std::move(deps), std::move(config)));
+  ASSIGN_OR_RETURN(auto api, daemon::ConnectApi(context), "pods of the API server");
+  const auto metrics = std::make_shared<ConfigMetrics>(context.env().metrics);
+  auto sources = MakeSources({.env = context.env(),
+                              .files = context.files(),
+                              .watcher = fs::MakeInotifyWatcher(),
+                              .fetcher = MakeCurlFetcher(context.clock()),
+                              .api = std::move(api),
+                              .metrics = metrics,
+                              .seed = RandomSeed()},
+                             config);
+  return ServeConfigSource(context.loop(),
+                           std::make_unique<ConfigSourceService>(ConfigSourceDeps{
+                               .env = context.env(),
+                               .metrics = metrics,
+                               .records = std::make_shared<fs::RecordStore>(
+                                   context.files(), context.clock(),
+                                   fs::RecordStore::Options{.directory = config.records_directory}),
+                               .sources = std::move(sources),
+                               .table = std::move(table),
+                               .workers = std::move(workers),
+                               .events = context.events(),
+                               .seed = RandomSeed()}));
 }
 
 }  // namespace

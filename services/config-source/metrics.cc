@@ -23,6 +23,8 @@ ConfigMetrics::ConfigMetrics(prometheus::Registry& registry)
       record_errors(
           daemon::AddCounter(registry, "splitlet_config_fact_errors_total",
                              "Files of saved pods that could not be read, saved or removed")),
+      put_errors(daemon::AddCounter(registry, "splitlet_config_put_errors_total",
+                                    "Records of pods that the table `desired` refused")),
       removed_pods(daemon::AddGauge(registry, "splitlet_config_removed_pods",
                                     "Removed pods whose worker has not finished yet")) {}
 

@@ -33,6 +33,7 @@ struct ConfigMetrics {
   prometheus::Family<prometheus::Counter>& operations;      // source, operation
   prometheus::Family<prometheus::Histogram>& read_seconds;  // source: one read of all of it
   prometheus::Counter& record_errors;                       // reads, saves and removals that failed
+  prometheus::Counter& put_errors;                          // records that `desired` refused
   prometheus::Gauge& removed_pods;                          // REMOVED and not finished yet
 };
 

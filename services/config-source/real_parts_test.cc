@@ -101,20 +101,25 @@ class RealProcess {
     workers_->SetComplete(complete);
     ConfigSourceConfig config{
         .node_name = "node-a", .static_pod_path = dir / "m", .records_directory = dir / "records"};
+    const exec::Env env{
+        .clock = clock_, .loop = loop_, .strands = strands_, .log = log_, .metrics = registry_};
+    const auto metrics = std::make_shared<ConfigMetrics>(registry_);
+    auto sources = MakeSources({.env = env,
+                                .files = files_,
+                                .watcher = fs::MakeInotifyWatcher(),
+                                .fetcher = MakeCurlFetcher(clock_),
+                                .metrics = metrics},
+                               config);
     process_ = ServeConfigSource(
-        loop_, std::make_unique<ConfigSourceService>(
-                   ConfigSourceDeps{.env = {.clock = clock_,
-                                            .loop = loop_,
-                                            .strands = strands_,
-                                            .log = log_,
-                                            .metrics = registry_},
-                                    .files = files_,
-                                    .watcher = fs::MakeInotifyWatcher(),
-                                    .fetcher = MakeCurlFetcher(clock_),
-                                    .table = *bus::Own<v1::DesiredRecord>(*bus_, "desired"),
-                                    .workers = *bus::ViewOf<v1::WorkerRecord>(*bus_, "workers"),
-                                    .events = events_},
-                   config));
+        loop_, std::make_unique<ConfigSourceService>(ConfigSourceDeps{
+                   .env = env,
+                   .metrics = metrics,
+                   .records = std::make_shared<fs::RecordStore>(
+                       files_, clock_, fs::RecordStore::Options{config.records_directory}),
+                   .sources = std::move(sources),
+                   .table = *bus::Own<v1::DesiredRecord>(*bus_, "desired"),
+                   .workers = *bus::ViewOf<v1::WorkerRecord>(*bus_, "workers"),
+                   .events = events_}));
     process_->Start();
   }
 
@@ -195,6 +200,7 @@ TEST(RealParts, AScrapeHasTheNamesThatDashboardsUse) {
       (std::set<std::string>{
           "splitlet_config_fact_errors_total counter", "splitlet_config_operations_total counter",
           "splitlet_config_pods gauge", "splitlet_config_problems gauge",
+          "splitlet_config_put_errors_total counter",
           "splitlet_config_read_duration_seconds histogram", "splitlet_config_removed_pods gauge",
           "splitlet_config_source_complete gauge", "splitlet_config_source_watched gauge"}));
   EXPECT_NE(scrape.find("splitlet_config_source_complete{source=\"file\"} 1"), std::string::npos);

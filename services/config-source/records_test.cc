@@ -1,4 +1,7 @@
+#include <prometheus/text_serializer.h>
+
 #include <cerrno>
+#include <map>
 
 #include "services/config-source/config_source_fixture.h"
 
@@ -15,7 +18,7 @@ void EndAndForgetWeb(TestNode& node, const v1::DesiredRecord& web) {
   node.RunFor(1s);
 }
 
-TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
+TEST(ConfigSourceRecords, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
   TestNode node;
   const auto before = node.StartWithWeb();
   node.PutWorker(*before, v1::SYNCING);
@@ -29,7 +32,7 @@ TEST(ConfigSourceFacts, WithoutItsFileAPodGoesOnInTheLifeItsWorkerKnows) {
   EXPECT_GT(node.Find("web")->generation(), before->generation());
 }
 
-TEST(ConfigSourceFacts, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSetBack) {
+TEST(ConfigSourceRecords, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSetBack) {
   for (const bool restarted : {false, true}) {
     SCOPED_TRACE(restarted);
     TestNode node;
@@ -47,7 +50,7 @@ TEST(ConfigSourceFacts, AForgottenPodBeginsALaterLifeHoweverFarTheWallClockIsSet
   }
 }
 
-TEST(ConfigSourceFacts, ALifeThatNoFileKnowsOfIsNotBegunAgainByCounting) {
+TEST(ConfigSourceRecords, ALifeThatNoFileKnowsOfIsNotBegunAgainByCounting) {
   TestNode node;
   node.Write("/m/other.yaml", Manifest("other"));
   node.Start();
@@ -65,7 +68,7 @@ TEST(ConfigSourceFacts, ALifeThatNoFileKnowsOfIsNotBegunAgainByCounting) {
   EXPECT_NE(node.Find("web")->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
+TEST(ConfigSourceRecords, AFactOfANewerVersionMakesItsPodUnknown) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
   node.Write("/m/other.yaml", Manifest("other"));
@@ -78,7 +81,7 @@ TEST(ConfigSourceFacts, AFactOfANewerVersionMakesItsPodUnknown) {
   EXPECT_EQ(*node.files.Read("/state/config-source/fixed", 1000), "splitlet-fact 9 1 0\nwhatever");
 }
 
-TEST(ConfigSourceFacts, RootPutsAFactAsideThatNobodyCanRead) {
+TEST(ConfigSourceRecords, RootPutsAFactAsideThatNobodyCanRead) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
   node.Write("/state/config-source/fixed", "splitlet-fact 9 1 0\nwhatever");
@@ -107,7 +110,56 @@ TEST(ConfigSourceFacts, RootPutsAFactAsideThatNobodyCanRead) {
   EXPECT_TRUE(node.Complete("file"));
 }
 
-TEST(ConfigSourceFacts, ARememberedPodOfAnotherKeyIsNone) {
+/// A pod "fixed" with a broken file, and a worker that keeps config-source from discarding the
+/// file.
+constexpr const char* kBrokenFile = "/state/config-source/fixed";
+void StartWithBrokenFile(TestNode& node) {
+  node.Write(kBrokenFile, "garbage");
+  v1::DesiredRecord known;
+  known.set_uid("fixed");
+  known.set_incarnation(5);
+  node.PutWorker(known, v1::SYNCING);
+  node.StartAndRead(1s);
+}
+
+TEST(ConfigSourceRecords, AFileIsNotDiscardedWhileItIsReplaced) {
+  TestNode node;
+  StartWithBrokenFile(node);
+  node.files.SetHook([&node](std::string_view operation, const std::string& path) {
+    if (operation == "replace" && path == kBrokenFile)  // a slow disk
+      node.all.WaitInStep(node.clock.Now() + 1s, [] { return false; });
+    return OkStatus();
+  });
+  Status discarded = OkStatus();
+  node.process->loop.Post([&] {
+    node.process->loop.RunAfter(500ms, [&] {
+      node.process->service->DiscardRecord(
+          "fixed", [&discarded](const auto& paths) { discarded = paths.status(); });
+    });
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.RunFor(5s);
+  EXPECT_EQ(discarded.code(), StatusCode::kUnavailable) << discarded;
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.files.Read(kBrokenFile, 100'000).ok()) << "the new file was moved away";
+  EXPECT_FALSE(node.files.List("/state/config-source-discarded").ok());
+}
+
+TEST(ConfigSourceRecords, ABrokenFileOfAWantedPodIsNotDiscarded) {
+  TestNode node;
+  StartWithBrokenFile(node);
+  node.files.SetHook([](std::string_view operation, const std::string& path) {
+    return operation == "replace" && path == kBrokenFile ? Unavailable("i/o error") : OkStatus();
+  });
+  node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
+  node.RunFor(3s);
+  node.workers.Remove("fixed");
+  node.RunFor(3s);
+  EXPECT_TRUE(node.Complete("file"));
+  EXPECT_EQ(node.files.Read(kBrokenFile, 100).value_or("discarded"), "garbage");
+}
+
+TEST(ConfigSourceRecords, ARememberedPodOfAnotherKeyIsNone) {
   TestNode node;
   const auto before = node.StartWithWeb();
   const std::string bytes = *node.files.Read("/state/config-source/" + before->uid(), 100'000);
@@ -119,7 +171,7 @@ TEST(ConfigSourceFacts, ARememberedPodOfAnotherKeyIsNone) {
   EXPECT_EQ(*node.files.Read("/state/config-source-discarded/other", 100'000), bytes);
 }
 
-TEST(ConfigSourceFacts, OfABrokenFactThatNoSourceGivesNobodyIsToldThatItIsNotWanted) {
+TEST(ConfigSourceRecords, ABrokenRecordDoesNotMakeItsPodUnwanted) {
   TestNode node;
   const auto knows = [&node](const std::string& uid) {
     return node.process->service->GetPod(uid, "file").status().code();
@@ -142,7 +194,7 @@ TEST(ConfigSourceFacts, OfABrokenFactThatNoSourceGivesNobodyIsToldThatItIsNotWan
   EXPECT_TRUE(node.process->service->Notes().empty());
 }
 
-TEST(ConfigSourceFacts, AFileNameThatIsNoTextCostsNoPod) {
+TEST(ConfigSourceRecords, AFileNameThatIsNoTextCostsNoPod) {
   TestNode node;
   node.Write("/m/we\xFF\xC3(b.yaml", Manifest("web"));
   node.Write(
@@ -159,7 +211,7 @@ TEST(ConfigSourceFacts, AFileNameThatIsNoTextCostsNoPod) {
   EXPECT_EQ(node.Find("web")->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSourceFacts, AManifestWhoseNameIsNoTextKeepsItsLastGoodPodOverARestart) {
+TEST(ConfigSourceRecords, AManifestWhoseNameIsNoTextKeepsItsLastGoodPodOverARestart) {
   TestNode node;
   const std::string path = "/m/we\xFF\xC3(b.yaml";
   node.Write(path, Manifest("web"));
@@ -174,7 +226,7 @@ TEST(ConfigSourceFacts, AManifestWhoseNameIsNoTextKeepsItsLastGoodPodOverARestar
   EXPECT_EQ(node.Show(), "web-");
 }
 
-TEST(ConfigSourceFacts, ABrokenFactIsReplaced) {
+TEST(ConfigSourceRecords, ABrokenFactIsReplaced) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web", "nginx", "fixed"));
   node.Write("/state/config-source/fixed", "");
@@ -184,7 +236,7 @@ TEST(ConfigSourceFacts, ABrokenFactIsReplaced) {
   EXPECT_TRUE(node.Complete("file"));
 }
 
-TEST(ConfigSourceFacts, NothingIsSaidWhileTheFactsCannotBeRead) {
+TEST(ConfigSourceRecords, NothingIsSaidWhileTheFactsCannotBeRead) {
   TestNode node;
   node.Write("/m/web.yaml", Manifest("web"));
   node.Write("/state/config-source/x", "");
@@ -200,7 +252,7 @@ TEST(ConfigSourceFacts, NothingIsSaidWhileTheFactsCannotBeRead) {
   EXPECT_TRUE(node.process->service->GetHealth().ready);
 }
 
-TEST(ConfigSourceFacts, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
+TEST(ConfigSourceRecords, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
   TestNode node;
   const auto before = node.StartWithWeb();
   node.Kill();
@@ -222,7 +274,59 @@ TEST(ConfigSourceFacts, AFactThatCannotBeReadNowIsNotTakenForAbsent) {
   EXPECT_EQ(node.Find("web")->generation(), before->generation());
 }
 
-TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
+TEST(ConfigSourceRecords, ADiskThatHangsIsTheReasonOfAnUnreadyProcess) {
+  for (const bool reading : {true, false}) {
+    SCOPED_TRACE(reading ? "read" : "write");
+    TestNode node;
+    node.StartWithWeb();
+    if (reading) node.Kill();
+    node.files.SetHook([&](std::string_view operation, const std::string& path) {
+      const bool hangs = reading ? operation == "list" && path == "/state/config-source"
+                                 : operation == "replace" && path.starts_with("/state/");
+      if (hangs) node.all.WaitInStep(node.clock.Now() + 30s, [] { return false; });
+      return OkStatus();
+    });
+    if (reading) node.Start();
+    std::map<Duration, std::string> reasons;
+    node.process->loop.Post([&] {
+      for (const Duration at : {5s, 15s})
+        node.process->loop.RunAfter(
+            at, [&, at] { reasons[at] = node.process->service->GetHealth().reason; });
+    });
+    node.Write("/m/new.yaml", Manifest("new"));
+    node.RunFor(3min);
+    EXPECT_EQ(reasons[5s].find("the disk"), std::string::npos) << reasons[5s];
+    EXPECT_NE(reasons[15s].find("the disk has not answered for 1"), std::string::npos)
+        << reasons[15s];
+    node.files.SetHook(nullptr);
+    node.RunFor(1min);
+    EXPECT_TRUE(node.process->service->GetHealth().ready);
+    EXPECT_EQ(node.Show(), "new web");
+  }
+}
+
+TEST(ConfigSourceRecords, ARecordThatTheTableRefusesIsCounted) {
+  TestNode node;
+  FailPoints points;
+  FailPoints::SetCurrent(&points);
+  ASSERT_TRUE(points.Set("config-source.put.before", "1*return(unavailable,full)->off").ok());
+  node.Write("/m/web.yaml", Manifest("web"));
+  node.StartAndRead();
+  EXPECT_EQ(node.Show(), "");
+  EXPECT_FALSE(node.Complete("file"));
+  EXPECT_EQ(
+      node.LogLines("cannot publish the pod in `desired`, readers keep its last record").size(),
+      1u);
+  const std::string scrape =
+      prometheus::TextSerializer().Serialize(node.process->registry.Collect());
+  EXPECT_NE(scrape.find("splitlet_config_put_errors_total 1"), std::string::npos) << scrape;
+  node.Write("/m/web.yaml", Manifest("web") + "# written again\n");
+  node.RunFor(1s);
+  EXPECT_EQ(node.Show(), "web");
+  EXPECT_TRUE(node.Complete("file"));
+}
+
+TEST(ConfigSourceRecords, AFullDiskHoldsBackNewPodsButNotRemovals) {
   TestNode node;
   node.StartWithWeb();
   node.files.SetFull("/state", true);
@@ -239,7 +343,7 @@ TEST(ConfigSourceFacts, AFullDiskHoldsBackNewPodsButNotRemovals) {
 
 /// Until the disk has space, the pod's file says that the pod is wanted: the next start would read
 /// it and take the removal back.
-TEST(ConfigSourceFacts, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
+TEST(ConfigSourceRecords, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
   TestNode node;
   const auto before = node.StartWithWeb();
   node.files.SetFull("/state", true);
@@ -257,7 +361,7 @@ TEST(ConfigSourceFacts, APodWhoseRemovalIsNotOnDiskIsNotWithdrawn) {
   EXPECT_GT(node.Find("web")->incarnation(), before->incarnation());
 }
 
-TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind) {
+TEST(ConfigSourceRecords, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind) {
   TestNode node;
   node.StartWithWeb();
   node.Delete("/m/web.yaml");
@@ -279,7 +383,7 @@ TEST(ConfigSourceFacts, AFactThatCouldNotBeForgottenForAWhileLeavesNoErrorBehind
   EXPECT_TRUE(node.files.List("/state/config-source")->empty());
 }
 
-TEST(ConfigSourceFacts, APodThatIsSavedDoesNotHideOneThatCannotBe) {
+TEST(ConfigSourceRecords, APodThatIsSavedDoesNotHideOneThatCannotBe) {
   TestNode node;
   node.StartWithWeb();
   FailPoints points;

@@ -13,16 +13,16 @@ TEST_F(StrayFiles, AProblemThatIsOverIsLoggedWithWhatEndedIt) {
   Write("/m/c.yaml", Manifest("web"));
   Write("/m/c.yaml~", Manifest("web"));
   StartAndRead(1s);
-  ASSERT_EQ(LogLines("manifest has a problem").size(), 3u);
+  ASSERT_EQ(LogLines("source of pods has a problem").size(), 3u);
   Delete("/m/a.yaml");
   Write("/m/b.yaml", Manifest("good"));
   Delete("/m/c.yaml~");
   RunFor(1s);
   EXPECT_EQ(
-      LogLines("manifest with a problem was removed"),
-      (std::vector<std::string>{"source=file path=/m/a.yaml ", "source=file path=/m/c.yaml~ "}));
-  EXPECT_EQ(LogLines("manifest has no problem any more"),
-            (std::vector<std::string>{"source=file path=/m/b.yaml "}));
+      LogLines("a problem of a source of pods is over, its manifest or pod is gone"),
+      (std::vector<std::string>{"source=file where=/m/a.yaml ", "source=file where=/m/c.yaml~ "}));
+  EXPECT_EQ(LogLines("a problem of a source of pods is over"),
+            (std::vector<std::string>{"source=file where=/m/b.yaml "}));
 }
 
 TEST_F(StrayFiles, ASecondManifestOfAFullNameIsAnEventOfItsPod) {

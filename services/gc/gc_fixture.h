@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
 #include "libs/bus/fake_bus.h"
 #include "libs/cgroup/fake_memory_alarm.h"
 #include "libs/cri/fake_runtime.h"
@@ -121,7 +123,8 @@ struct TestNode {
   std::function<void(std::string_view method)> on_call;
   std::string failing;  // name of the runtime call that fails
   std::vector<int64_t> stop_graces;
-  std::string grace = "30";  // of pods, in the annotations of their containers
+  std::string grace = "30";   // of pods, in the annotations of their containers
+  std::string log_directory;  // of pods, as the runtime says; empty: where they are
   cri::FakeRuntime runtime{clock,
                            {.waiter = waiter.get(),
                             .intercept =
@@ -228,6 +231,27 @@ struct TestNode {
     all.Drop(process->owner);
     process = nullptr;
   }
+  /// Lets gc run until it dies at this fail point; `run`: what brings it there.
+  void DieAt(const std::string& point, const std::function<void()>& run) {
+    FailPoints points(
+        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
+    ASSERT_TRUE(points.Set(point, "1*crash->off").ok());
+    bool crashed = false;
+    all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
+    FailPoints::SetCurrent(&points);
+    run();
+    FailPoints::SetCurrent(nullptr);
+    all.SetAfterStep(nullptr);
+    EXPECT_TRUE(crashed) << point;
+    Crash();
+  }
+  /// Dies in a round.
+  void RunAndDieAt(const std::string& point) {
+    DieAt(point, [this] {
+      process->loop.Post([this] { service().Run(false, [](const StatusOr<Report>&) {}); });
+      all.RunUntilIdle();
+    });
+  }
   GcService& service() { return *process->service; }
   void CompleteViews(const std::string& source = std::string(bus::kAll)) {
     bus::Completeness complete;
@@ -244,6 +268,7 @@ struct TestNode {
     const Deadline deadline = After(clock, 1min);
     auto config_proto = pod.Config();
     (*config_proto.mutable_annotations())["kubernetes.io/config.source"] = source;
+    if (!log_directory.empty()) config_proto.set_log_directory(log_directory);
     sandbox = *runtime.RunPodSandbox(config_proto, "", deadline);
     auto app = pod.ContainerConfig("app", 0);
     auto& annotations = *app.mutable_annotations();
@@ -273,6 +298,14 @@ struct TestNode {
   }
   std::string LogDir(const std::string& uid) const {
     return config.pod_logs_dir + "/default_web_" + uid;
+  }
+  /// How many lines with this message were logged.
+  int Logged(std::string_view message) const {
+    return static_cast<int>(std::ranges::count_if(
+        sink.lines(), [&](const auto& line) { return line.message == message; }));
+  }
+  std::string Metrics() const {
+    return prometheus::TextSerializer().Serialize(process->registry.Collect());
   }
   bool Exists(const std::string& path) { return files.Stat(path, false).ok(); }
   Report Run(bool dry_run = false) {

@@ -40,20 +40,9 @@
 #include "services/gc/metrics.h"
 #include "services/gc/node_events.h"
 #include "services/gc/protect/node_protector.h"
+#include "services/gc/runtime_calls.h"
 
 namespace splitlet::gc {
-
-/// The container runtime.
-struct RuntimeCalls {
-  cri::Reader& reader;
-  cri::Remover& remover;
-  cri::Images& images;
-  cri::Logs& logs;
-  cri::Stats& stats;
-  StopSandbox stop_sandbox;
-  StopContainer stop_container;
-  std::function<std::optional<int64_t>()> pid;  // of the runtime, on a strand; nothing: not known
-};
 
 struct GcDeps {
   exec::Env env;

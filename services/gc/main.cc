@@ -1,44 +1,20 @@
-#include <grpcpp/impl/codegen/service_type.h>
-
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/config/kubelet_config.h"
-#include "libs/cri/grpc_runtime.h"
-#include "libs/daemon/lock_file.h"
 #include "libs/daemon/run_service.h"
 #include "libs/daemon/service.h"
 #include "libs/dbus/connection.h"
 #include "libs/fs/gzip.h"
 #include "libs/fs/state_id.h"
 #include "libs/peers/pod_worker_client.h"
-#include "libs/rpc/rpc.h"
 #include "services/gc/config.h"
 #include "services/gc/gc_service.h"
-#include "services/gc/measure/stats/system_usage.h"
 #include "services/gc/protect/shutdown/logind.h"
 #include "services/gc/rpc.h"
+#include "services/gc/runtime_calls.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
 namespace {
-
-/// The runtime's client, and the lock that allows gc to use it.
-struct LockedRuntime {
-  LockedRuntime(daemon::RuntimeLock l, std::unique_ptr<cri::GrpcRuntime> c)
-      : lock(std::move(l)), client(std::move(c)) {}
-  daemon::RuntimeLock lock;
-  std::unique_ptr<cri::GrpcRuntime> client;
-};
-
-StatusOr<std::shared_ptr<cri::GrpcRuntime>> ConnectRuntime(daemon::ServiceContext& context,
-                                                           const GcConfig& config) {
-  const std::string& endpoint = context.config().container_runtime_endpoint;
-  ASSIGN_OR_RETURN(auto lock, daemon::RuntimeLock::Take(endpoint, "gc"), "lock of the runtime");
-  const auto locked = std::make_shared<LockedRuntime>(
-      std::move(lock),
-      std::make_unique<cri::GrpcRuntime>(rpc::ConnectEndpoint(endpoint), context.clock(),
-                                         context.metrics(), cri::CallLimits{config.call_limit}));
-  return std::shared_ptr<cri::GrpcRuntime>(locked, locked->client.get());
-}
 
 StatusOr<GcConfig> ReadConfig(daemon::ServiceContext& context) {
   ASSIGN_OR_RETURN(const auto fresh, fs::RandomStateId(context.files()), "state id");
@@ -62,24 +38,7 @@ StatusOr<std::unique_ptr<daemon::Service>> MakeGc(daemon::ServiceContext& contex
   GcDeps deps{
       .env = context.env(),
       .files = context.files(),
-      .calls = {
-          .reader = *runtime,
-          .remover = *runtime,
-          .images = *runtime,
-          .logs = *runtime,
-          .stats = *runtime,
-          .stop_sandbox =
-              [&runner = *runtime](const cri::SandboxId& id, Deadline deadline) {
-                return runner.StopPodSandbox(id, std::move(deadline));
-              },
-          .stop_container =
-              [&runner = *runtime](const cri::ContainerId& id, int64_t grace, Deadline deadline) {
-                return runner.StopContainer(id, grace, std::move(deadline));
-              },
-          .pid =
-              [endpoint = context.config().container_runtime_endpoint] {
-                return ListenerOf(endpoint);
-              }},
+      .calls = CallsOf(runtime, context.config().container_runtime_endpoint),
       .compress = fs::GzipFile,
       .meter = MakeTreeMeter(),
       .kernel_log = MakeKernelLog(),

@@ -80,7 +80,8 @@ Endpoints::Endpoints(EndpointDeps deps, const NodeApiConfig& config)
                .version = std::string(kube::kKubeletVersionNumber),
                .flags = config.flags,
                .paths = PathsOf(config.handlers)},
-              RandomSeed()) {}
+              RandomSeed()),
+      asker_(deps_.loop, deps_.strands) {}
 
 void Endpoints::Start() {
   health_.Start();
@@ -164,20 +165,26 @@ void Endpoints::ServeContainerLog(const RoutedRequest& asked) {
 }
 
 void Endpoints::ServeNodeLog(const RoutedRequest& asked) {
-  deps_.strands.Run("node-log", [this, asked] {
+  struct Read {
     NodeLogAsked query;
-    if (config_.server.system_log_query) query = ReadNodeLogQuery(Query(asked.request.query));
-    if (query.refusal) return asked.responder->Send(*std::move(query.refusal));
-    if (query.any)
-      return deps_.loop.Post([this, wanted = std::move(query.query), responder = asked.responder] {
-        ServeNodeLogQuery(wanted, responder);
+    NodeLog found;  // unless it is a query
+  };
+  asker_.Ask(
+      "node-log",
+      [&files = deps_.files, hold = deps_.hold_below, folder = config_.node_logs_dir,
+       queries = config_.server.system_log_query, path = asked.path, text = asked.request.query] {
+        Read read;
+        if (queries) read.query = ReadNodeLogQuery(Query(text));
+        if (!read.query.refusal && !read.query.any)
+          read.found = FindNodeLog(files, hold, folder, path);
+        return read;
+      },
+      [this, responder = asked.responder](Read read) {
+        if (read.query.refusal) return responder->Send(*std::move(read.query.refusal));
+        if (read.query.any) return ServeNodeLogQuery(read.query.query, responder);
+        if (read.found.answer) return responder->Send(*std::move(read.found.answer));
+        log_streams_.ServeFile(read.found.file, responder);
       });
-    NodeLog found = FindNodeLog(deps_.files, deps_.hold_below, config_.node_logs_dir, asked.path);
-    if (found.answer) return asked.responder->Send(*std::move(found.answer));
-    deps_.loop.Post([this, file = found.file, responder = asked.responder] {
-      log_streams_.ServeFile(file, responder);
-    });
-  });
 }
 
 void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
@@ -186,12 +193,11 @@ void Endpoints::ServeNodeLogQuery(const NodeLogQuery& query,
     return responder->Send(TextReply(429, "too many queries of this node's logs"));
   ++log_queries_;
   // Each query has its own key, so that none waits for another.
-  deps_.strands.Run(fmt::format("node-log-query/{}", ++last_log_query_),
-                    [this, query, responder = std::move(responder)] {
-                      responder->Send(RunNodeLogQuery(
-                          {deps_.run_program, deps_.read_within, config_.node_logs_dir}, query));
-                      deps_.loop.Post([this] { --log_queries_; });
-                    });
+  asker_.Ask(
+      fmt::format("node-log-query/{}", ++last_log_query_),
+      [from = NodeLogSources{deps_.run_program, deps_.read_within, config_.node_logs_dir}, query,
+       responder = std::move(responder)] { responder->Send(RunNodeLogQuery(from, query)); },
+      [this] { --log_queries_; });
 }
 
 void Endpoints::ServeSummary(const RoutedRequest& asked) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
 #include "libs/https/server.h"
@@ -102,6 +103,7 @@ class Endpoints {
   ZPages zpages_;
   int log_queries_ = 0;          // number of running queries
   uint64_t last_log_query_ = 0;  // makes the name of each query's strand
+  const exec::Asker asker_;      // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -28,7 +28,8 @@ https::TlsFiles::Places PlacesOf(const NodeApiConfig& config) {
 Listeners::Listeners(Deps deps, const NodeApiConfig& config)
     : deps_(std::move(deps)),
       certificate_patience_(config.certificate_patience),
-      timer_(deps_.loop, kPeriod, [this] { OnTimer(); }) {
+      timer_(deps_.loop, kPeriod, [this] { OnTimer(); }),
+      asker_(deps_.loop, deps_.strands) {
   const auto& server = config.server;
   if (server.enabled && server.port > 0) {
     AddPort(Surface::kSecured, "secured",
@@ -77,22 +78,26 @@ void Listeners::OnTimer() {
 }
 
 void Listeners::Listen(size_t index) {
-  deps_.strands.Run(
-      "listen", [this, index, options = ports_[index].options, surface = ports_[index].surface] {
-        FAIL_POINT_VOID("node-api.listen.before");
-        auto started = deps_.start_server(
-            options,
-            [this, surface](https::Request request, std::shared_ptr<https::Responder> responder) {
-              deps_.loop.Post(
-                  [this, surface, request = std::move(request), responder = std::move(responder)] {
-                    deps_.on_request(surface, request, responder);
-                  });
-            });
-        using Shared = StatusOr<std::shared_ptr<https::Server>>;
-        Shared shared = started.ok() ? Shared(std::shared_ptr<https::Server>(*std::move(started)))
-                                     : Shared(started.status());
-        deps_.loop.Post([this, index, shared = std::move(shared)] { OnListening(index, shared); });
-      });
+  using Started = StatusOr<std::shared_ptr<https::Server>>;
+  // The servers end with this object, and their handlers with them.
+  https::Handler handler = [this, surface = ports_[index].surface](
+                               https::Request request,
+                               std::shared_ptr<https::Responder> responder) {
+    deps_.loop.Post(
+        [this, surface, request = std::move(request), responder = std::move(responder)] {
+          deps_.on_request(surface, request, responder);
+        });
+  };
+  asker_.Ask(
+      "listen",
+      [start = deps_.start_server, options = ports_[index].options,
+       handler = std::move(handler)]() -> Started {
+        FAIL_POINT("node-api.listen.before");
+        auto started = start(options, handler);
+        if (!started.ok()) return started.status();
+        return std::shared_ptr<https::Server>(*std::move(started));
+      },
+      [this, index](Started server) { OnListening(index, std::move(server)); });
 }
 
 void Listeners::OnListening(size_t index, StatusOr<std::shared_ptr<https::Server>> server) {
@@ -120,16 +125,21 @@ void Listeners::InspectFiles() {
     inspecting_ = false;
     return;
   }
-  deps_.strands.Run("tls", [this, server, tls = tls_] {
-    const auto found = tls->Look();
-    if (found.changed) {
-      server->SetClientAuthority(found.authority);
-      if (found.context != nullptr) server->SetTls(found.context);
-    }
-    deps_.loop.Post([this, problem = found.problem, has = found.context != nullptr] {
-      OnInspected(problem, has);
-    });
-  });
+  struct Inspected {
+    Status problem;
+    bool has_certificate = false;
+  };
+  asker_.Ask(
+      "tls",
+      [server, tls = tls_] {
+        const auto found = tls->Look();
+        if (found.changed) {
+          server->SetClientAuthority(found.authority);
+          if (found.context != nullptr) server->SetTls(found.context);
+        }
+        return Inspected{found.problem, found.context != nullptr};
+      },
+      [this](const Inspected& files) { OnInspected(files.problem, files.has_certificate); });
 }
 
 void Listeners::OnInspected(const Status& problem, bool has_certificate) {

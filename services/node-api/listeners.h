@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/fs/file_system.h"
@@ -84,6 +85,7 @@ class Listeners {
   std::string tls_trouble_, tls_logged_;
   bool has_certificate_ = false, inspecting_ = false, stopped_ = false;
   exec::Periodic timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -43,8 +43,9 @@ TEST_F(PlegCrash, AtEveryFailPointTheNextStartShowsEverything) {
   const struct {
     const char* point;
     int passes;
-  } kCases[] = {{"pleg.relist.before", 3}, {"pleg.inspect.before", 3},  {"pleg.put.before", 3},
-                {"pleg.put.after", 3},     {"pleg.complete.before", 2}, {"pleg.complete.after", 2}};
+  } kCases[] = {{"pleg.relist.before", 3},   {"pleg.inspect.before", 3}, {"pleg.put.before", 3},
+                {"pleg.put.after", 3},       {"pleg.signal.before", 1},  {"pleg.signal.after", 1},
+                {"pleg.complete.before", 2}, {"pleg.complete.after", 2}};
   for (const auto& [point, passes] : kCases) {
     for (int n = 1; n <= passes; ++n) {
       SCOPED_TRACE(fmt::format("killed at {}, pass {}", point, n));

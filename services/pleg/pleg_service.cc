@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "libs/base/fail_point.h"
 #include "splitlet/v1/records.pb.h"
 #include "splitlet/v1/services.pb.h"
 
@@ -77,7 +78,11 @@ void PlegService::OnGetPodStatus(const std::string& uid, Inspector::Done done) {
 
 void PlegService::OnRelist(Lister::Done done) { lister_.Ask(std::move(done)); }
 
-void PlegService::SignalPodChanged(const std::string& uid) { deps_.bus.Signal("pod-changed", uid); }
+void PlegService::SignalPodChanged(const std::string& uid) {
+  FAIL_POINT_VOID("pleg.signal.before");
+  deps_.bus.Signal("pod-changed", uid);
+  FAIL_POINT_VOID("pleg.signal.after");
+}
 
 daemon::Health PlegService::GetHealth() const {
   const auto errors = health_.Errors(lister_.last());

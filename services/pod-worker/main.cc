@@ -8,9 +8,11 @@
 #include "libs/dbus/connection.h"
 #include "libs/exec/periodic.h"
 #include "libs/exec/strand_pool.h"
+#include "libs/fs/inotify_watcher.h"
 #include "libs/fs/tail_reader.h"
 #include "libs/http/async_client.h"
 #include "libs/node/pod_place.h"
+#include "libs/plugins/grpc_registration_client.h"
 #include "services/pod-worker/api/services.h"
 #include "services/pod-worker/cgroups/runtime_driver.h"
 #include "services/pod-worker/node_setup.h"
@@ -41,6 +43,8 @@ struct Process final : daemon::Service {
         runtime_lock(std::move(lock)),
         clients(context, config),
         http(context.clock()),
+        registration(context.clock(), loop),
+        drivers(context.clock(), loop),
         slices(context.clock(), dbus::ConnectTo(context.clock(), dbus::SystemBusAddress())),
         owner(peers::MakeDesiredOwner(context.clock(), context.Peer("config-source"))),
         objects(context, config),
@@ -63,6 +67,7 @@ struct Process final : daemon::Service {
     runtime_strands.Stop();
     clients.runtime.EndLongCalls();
     http.Stop();
+    drivers.Stop();
   }
   daemon::Health GetHealth() const override { return workers->GetHealth(); }
   std::vector<std::string> Notes() const override {
@@ -83,6 +88,8 @@ struct Process final : daemon::Service {
   daemon::RuntimeLock runtime_lock;
   RuntimeClients clients;
   http::AsyncClient http;
+  plugins::GrpcRegistrationClient registration;
+  DriverConnections drivers;
   fs::RealMounts mounts;
   fs::RealOwnership ownership;
   const std::shared_ptr<CancelToken> ending = std::make_shared<CancelToken>();
@@ -145,7 +152,13 @@ StatusOr<Deps> WorkerDeps(daemon::ServiceContext& context, const Config& config,
       .slices = &p.slices,
       .run_program = process::RunProgram,
       .api_objects = p.objects.api_objects(),
-      .programs = p.programs.get()};
+      .programs = p.programs.get(),
+      .plugins = PluginCalls{.registration = p.registration,
+                             .make_watcher = fs::MakeInotifyWatcher,
+                             .connect = [&p](const std::string& socket_path,
+                                             std::function<void(const csi::CallEnd&)> on_end) {
+                               return p.drivers.Connect(socket_path, std::move(on_end));
+                             }}};
 }
 
 ServiceDeps DepsOfServices(daemon::ServiceContext& context, Process& p) {

@@ -55,7 +55,46 @@ PodCgroups::Deps CgroupDeps(GroundParts& p) {
           .slices = p.deps.slices};
 }
 
+DriverRegistry::Deps DriverDeps(GroundParts& p) {
+  return {
+      .env = p.deps.env,
+      .podstatus = p.deps.podstatus,
+      .has_api_server = p.deps.api_objects != nullptr,
+      .connect =
+          [&p](const std::string& driver, const std::string& socket_path) {
+            return p.deps.plugins->connect(socket_path, [&p, driver](const csi::CallEnd& end) {
+              p.plugins.driver_metrics.Observe(driver, end);
+            });
+          },
+      .on_changed =
+          [&p] {
+            p.node_record.Change([&p](v1::WorkerNode& node) { p.plugins.drivers.FillNode(node); });
+          }};
+}
+
+/// A registration has no limit: it waits for status and the API server, which may be away.
+plugins::PluginRegistry::Deps PluginDeps(GroundParts& p) {
+  return {.env = p.deps.env,
+          .files = p.deps.disk.files,
+          .client = p.deps.plugins->registration,
+          .make_watcher = p.deps.plugins->make_watcher,
+          .handlers = {{plugins::kCsiPlugin, &p.plugins.drivers}},
+          .directory = p.config.node.pod_roots.root_dir + "/plugins_registry",
+          .limits = {.registration = std::nullopt}};
+}
+
 }  // namespace
+
+PluginParts::PluginParts(GroundParts& ground)
+    : driver_metrics(ground.deps.env.metrics), drivers(DriverDeps(ground)) {
+  if (ground.deps.plugins) registry.emplace(PluginDeps(ground));
+}
+
+void PluginParts::Start() {
+  if (!registry) return;
+  drivers.Start();
+  registry->Start();
+}
 
 GroundParts::GroundParts(Deps given, Config settings)
     : deps(std::move(given)),
@@ -65,6 +104,8 @@ GroundParts::GroundParts(Deps given, Config settings)
       node_credentials(deps.disk.files, config.node.pod_roots.root_dir, config.home),
       metrics(deps.env.metrics),
       observer({deps.runtime.reader, deps.env.clock, deps.runtime.read_tail}),
+      node_record(deps.table, deps.env.log),
+      plugins(*this),
       volumes(VolumeDeps(*this)),
       cgroups(CgroupDeps(*this), config.cgroups),
       sync(DepsOfSync(*this)),
@@ -76,7 +117,12 @@ GroundParts::GroundParts(Deps given, Config settings)
                .request_timeout = config.request_timeout}),
       random(deps.seed),
       objects(deps.objects, deps.api_objects),
-      user_ids(config.user_ids) {}
+      user_ids(config.user_ids) {
+  // At an API server the record exists even without a driver: status shows the volumes in use only
+  // when pod-worker vouches for them. It costs one record of a few bytes, put twice in a start.
+  if (deps.api_objects != nullptr)
+    node_record.Change([](v1::WorkerNode& node) { node.set_volumes_known(true); });
+}
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "libs/daemon/service.h"
 #include "libs/exec/env.h"
 #include "libs/peers/desired_owner.h"
+#include "libs/plugins/plugin_registry.h"
 #include "services/pod-worker/api_objects/pod_objects.h"
 #include "services/pod-worker/cgroups/cgroup_keeper.h"
 #include "services/pod-worker/cgroups/pod_cgroups.h"
@@ -35,10 +37,14 @@
 #include "services/pod-worker/control/removal_holds.h"
 #include "services/pod-worker/control/request_handler.h"
 #include "services/pod-worker/control/static_pod_start_gate.h"
+#include "services/pod-worker/drivers/driver_connections.h"
+#include "services/pod-worker/drivers/driver_metrics.h"
+#include "services/pod-worker/drivers/driver_registry.h"
 #include "services/pod-worker/hooks/hook_runner.h"
 #include "services/pod-worker/images/puller.h"
 #include "services/pod-worker/metrics/metrics.h"
 #include "services/pod-worker/node/node_addresses.h"
+#include "services/pod-worker/node/node_record.h"
 #include "services/pod-worker/pod/workers.h"
 #include "services/pod-worker/probes/exec_prober.h"
 #include "services/pod-worker/probes/network_prober.h"
@@ -81,6 +87,16 @@ struct Disk {
   fs::WithinReader read_within;
 };
 
+/// How the plugins of the node are found and called.
+struct PluginCalls {
+  plugins::RegistrationClient& registration;
+  std::function<std::unique_ptr<fs::FileWatcher>()> make_watcher;
+  /// DriverConnections::Connect.
+  std::function<std::shared_ptr<csi::DriverCalls>(const std::string& socket_path,
+                                                  std::function<void(const csi::CallEnd&)> on_end)>
+      connect;
+};
+
 struct Deps {
   exec::Env env;  // strands: files and short calls, never held up by the runtime
   /// Calls to the runtime for one pod, but for stops and pulls, which hold no thread. Such a call
@@ -105,6 +121,21 @@ struct Deps {
   /// Programs that mount volumes; their ends go to OnVolumeProgramEnded. null: no volume kind uses
   /// a long program.
   process::Programs* programs = nullptr;
+  std::optional<PluginCalls> plugins = std::nullopt;  // unset: no plugin registers
+};
+
+struct GroundParts;
+
+/// The plugins of the node, which know no pod.
+struct PluginParts {
+  explicit PluginParts(GroundParts& ground);
+  PluginParts(const PluginParts&) = delete;
+  PluginParts& operator=(const PluginParts&) = delete;
+  void Start();
+
+  DriverMetrics driver_metrics;
+  DriverRegistry drivers;
+  std::optional<plugins::PluginRegistry> registry;  // unset: no plugin registers
 };
 
 /// The parts that all others use: values, files, the runtime and the kernel.
@@ -128,6 +159,8 @@ struct GroundParts {
   const NodeCredentials node_credentials;
   Metrics metrics;
   cri::Observer observer;
+  NodeRecord node_record;
+  PluginParts plugins;
   VolumeManager volumes;
   PodCgroups cgroups;
   const SyncDeps sync;
@@ -141,7 +174,7 @@ struct GroundParts {
 
 /// The parts that carry out a step for a pod: images, probes, hooks, syncs and terminations.
 struct StepParts {
-  /// `loop` is used only after it is made.
+  /// `loop` is called only after it is connected.
   StepParts(GroundParts& ground, PodLoop& loop);
   StepParts(const StepParts&) = delete;
   StepParts& operator=(const StepParts&) = delete;
@@ -171,7 +204,7 @@ struct ControlParts {
         on_listed;
     std::function<void(const std::string& key, const DiskRecords::All& left)> on_discarded;
   };
-  /// `loop` is used only after it is made.
+  /// `loop` is called only after it is connected.
   ControlParts(GroundParts& ground, StepParts& steps, PodLoop& loop, Calls calls);
   ControlParts(const ControlParts&) = delete;
   ControlParts& operator=(const ControlParts&) = delete;

@@ -27,12 +27,14 @@ bool ReplacesContainers(const Worker& worker) {
 
 PodWorkerService::PodWorkerService(Deps deps, Config config)
     : ground_(std::move(deps), std::move(config)),
+      loop_(ground_.deps.env),
       steps_(ground_, loop_),
       control_(ground_, steps_, loop_, Calls()),
-      loop_(PodLoopDeps(ground_, steps_, control_)),
       collect_(ground_.deps.env.loop, kCollectPeriod, [this] { Collect(); }),
       missing_(ground_.deps.env.loop, kMissingPeriod, [this] { control_.requests.CheckMissing(); }),
-      keep_room_(ground_.deps.env.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {}
+      keep_room_(ground_.deps.env.loop, kRoomPeriod, [this] { steps_.store.KeepRoom(); }) {
+  loop_.Connect(PodLoopDeps(ground_, steps_, control_));
+}
 
 PodWorkerService::~PodWorkerService() = default;
 
@@ -62,7 +64,10 @@ void PodWorkerService::Start() {
   deps.env.loop.RunAfter(kWaitForDesired, [this] { loop_.OnDesiredReady(); });
   if (deps.desired.was_live()) loop_.OnDesiredReady();
   steps_.puller.Settle();
-  steps_.addresses.Start();
+  deps.podstatus.OnChange([this](const bus::View<v1::PodStatusRecord>::Change& change) {
+    if (change.key == bus::kNodeKey) OnNode();
+  });
+  OnNode();
   control_.recovery.Start();
   keep_room_.Kick();
 }
@@ -77,6 +82,7 @@ void PodWorkerService::BeginStop() {
   steps_.network_prober.BeginStop();
   steps_.terminator.BeginStop();
   steps_.hooks.BeginStop();
+  ground_.plugins.drivers.BeginStop();
   for (const auto& [uid, worker] : ground_.workers) worker->ending->Cancel();
 }
 
@@ -110,11 +116,12 @@ void PodWorkerService::OnRuntimeListed(const std::vector<cri::Sandbox>& sandboxe
     worker->started = worker->started || control_.gate.IsLeftover(*worker);
   for (const auto& [uid, worker] : ground_.workers)
     if (ReplacesContainers(*worker)) steps_.store.PutWorkers(*worker);
-  PutFormerDevices(ground_.config.former_devices, deps.table,
-                   deps.env.log);  // before it is complete
+  AddFormerDevices(ground_.config.former_devices, ground_.node_record, deps.env.log);
+  ground_.node_record.Publish();
   deps.table.SetComplete({{std::string(bus::kAll)}, deps.env.clock.Now(), {}});
   deps.env.log.Info("recovery done, `workers` is complete",
                     {KV("pods", ground_.workers.size()), KV("sandboxes", sandboxes.size())});
+  ground_.plugins.Start();
   loop_.AdvanceAll();
 }
 
@@ -152,6 +159,12 @@ Status PodWorkerService::MayServe(const std::string& uid) const {
   if (control_.unreadable.Contains(bus::KeyOf(uid)))
     return FailedPrecondition("the pod's file cannot be read");
   return OkStatus();
+}
+
+/// status has another record of the node.
+void PodWorkerService::OnNode() {
+  steps_.addresses.OnNode();
+  ground_.plugins.drivers.OnNode();
 }
 
 void PodWorkerService::OnUpdatePod(const v1::UpdatePodRequest& request, DoneStatus done,

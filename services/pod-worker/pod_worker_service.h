@@ -3,7 +3,7 @@
 /// pod-worker: builds its parts, and routes what comes in to the part that owns the state.
 /// In:      grants and kills from sync-loop; kills, holds and TakeDownVolumes from gc; the view
 ///          `desired`; the node's record in `podstatus`; pleg's signal `pod-changed`; changes of
-///          objects that pods name; ends of programs that mount and unmount.
+///          objects that pods name; ends of programs that mount and unmount; sockets of plugins.
 /// Owns:    table `workers`: pod UID -> state, deadlines, what containers wait for, the terminal
 ///          status and the last observation. WorkerStore puts it.
 /// Out:     what its parts do: puts to `workers`; sandboxes and containers in the runtime; pod
@@ -69,6 +69,7 @@ class PodWorkerService final : public PodCalls {
                        const std::vector<cri::Container>& containers);
   void OnDesired(const std::string& key, const std::shared_ptr<const v1::DesiredRecord>& record,
                  bool present, const std::string& traceparent = {});
+  void OnNode();
   /// The other records of the pod count now, as after a start.
   void OnDiscarded(const std::string& key, const DiskRecords::All& left);
   Worker& Add(std::unique_ptr<Worker> worker);
@@ -76,9 +77,9 @@ class PodWorkerService final : public PodCalls {
   Status MayServe(const std::string& uid) const;
 
   GroundParts ground_;
+  PodLoop loop_;
   StepParts steps_;
   ControlParts control_;
-  PodLoop loop_;
   exec::Periodic collect_, missing_, keep_room_;
 };
 

@@ -41,6 +41,10 @@ NodeAtServerMetrics::NodeAtServerMetrics(prometheus::Registry& registry)
                                    "Rounds that renew the lease of this node, by result")),
       renewed_at(daemon::AddGauge(registry, "splitlet_node_lease_renewed_timestamp_seconds",
                                   "Time of the last renewal of this node's lease; 0: never")),
+      csi_rounds(daemon::AddCounters(registry, "splitlet_csi_node_rounds_total",
+                                     "Rounds that write the CSINode and CSI drivers, by result")),
+      csi_drivers(daemon::AddGauges(registry, "splitlet_csi_drivers",
+                                    "CSI drivers that pod-worker reports, by state")),
       startup(daemon::AddGauge(registry, "kubelet_node_startup_duration_seconds",
                                "Time from the boot of the machine until the node was Ready first")),
       before_process(
@@ -58,7 +62,9 @@ NodeAtServerMetrics::NodeAtServerMetrics(prometheus::Registry& registry)
   for (const char* result : {"ok", "error"}) {
     registrations.Add({{"result", result}});
     renewals.Add({{"result", result}});
+    csi_rounds.Add({{"result", result}});
   }
+  for (const char* state : {"waiting", "written", "refused"}) csi_drivers.Add({{"state", state}});
   for (const char* result : {"sent", "unchanged", "error"}) reports.Add({{"result", result}});
 }
 

@@ -25,6 +25,8 @@ struct NodeAtServerMetrics {
   prometheus::Family<prometheus::Counter>& reports;        // result: sent, unchanged, error
   prometheus::Family<prometheus::Counter>& renewals;       // of the lease; result: ok, error
   prometheus::Gauge& renewed_at;                           // since the epoch
+  prometheus::Family<prometheus::Counter>& csi_rounds;     // result: ok, error
+  prometheus::Family<prometheus::Gauge>& csi_drivers;      // state: waiting, written, refused
   // Set once, if this process has created the Node: the phases from the boot until Ready.
   prometheus::Gauge &startup, &before_process, &before_registration, &registration,
       &after_registration;

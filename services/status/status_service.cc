@@ -5,6 +5,7 @@
 #include "k8s.io/api/core/v1/node.pb.h"
 #include "libs/apiclient/client_metrics.h"
 #include "libs/bus/names.h"
+#include "services/status/api/node/node_volumes.h"
 
 namespace splitlet::status {
 
@@ -36,7 +37,9 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
              .record_events = [this](auto events) { OnEvents(std::move(events)); },
              .on_addresses = [this] { OnAddresses(); },
              .host_ips = [this] { return HostIps(FoundAddresses()); },
-             .on_conditions = [this] { ReportNodeSoon(); }},
+             .on_conditions = [this] { ReportNodeSoon(); },
+             .storage_problem = [this] { return csi_ == nullptr ? "" : csi_->problem(); },
+             .add_reported = [this](v1::NodeRecord& node) { AddReported(node); }},
             config_),
       pods_({.env = deps_.env,
              .table = deps_.table,
@@ -55,6 +58,7 @@ StatusService::StatusService(StatusDeps deps, StatusConfig config)
   metrics_.node_name.Set(1);
   if (deps_.node_api != nullptr || deps_.lease_api != nullptr || deps_.pods_api != nullptr)
     api_metrics_ = std::make_shared<apiclient::ClientMetrics>(deps_.env.metrics);
+  MakeCsi();
   MakeNodeApi();
   MakePodsApi();
   MakeIdentity();
@@ -74,6 +78,27 @@ void StatusService::ReportNodeSoon() {
   if (node_sync_ != nullptr) node_sync_->Kick();
 }
 
+void StatusService::OnWorkerNode() {
+  ReadCsiDrivers();
+  node_.Refresh();
+  if (node_sync_ != nullptr) node_sync_->OnVolumes();
+}
+
+/// A record that cannot be read says nothing; a removed one names no driver.
+void StatusService::ReadCsiDrivers() {
+  if (csi_ == nullptr) return;
+  const auto record = deps_.workers.Find(bus::kNodeKey);
+  if (record == nullptr && deps_.workers.Contains(bus::kNodeKey)) return;
+  csi_->OnWorkerNode(deps_.workers.owner_start(),
+                     record == nullptr ? v1::WorkerNode() : record->node());
+}
+
+void StatusService::AddReported(v1::NodeRecord& node) const {
+  if (node_sync_ == nullptr) return;
+  for (auto& name : node_sync_->ReportedVolumes()) node.add_volumes_in_use(std::move(name));
+  csi_->AddOutcomes(node);
+}
+
 void StatusService::ListenToViews() {
   const auto mark = [this](const auto& change) {
     pods_.MarkChanged(change.key, change.traceparent);
@@ -85,7 +110,7 @@ void StatusService::ListenToViews() {
   });
   deps_.admission.OnChange(mark);
   deps_.workers.OnChange([this, mark](const auto& change) {
-    if (change.key == bus::kNodeKey) return node_.Refresh();
+    if (change.key == bus::kNodeKey) return OnWorkerNode();
     mark(change);
     if (server_pods_ != nullptr) server_pods_->OnWorker(change.key);
   });
@@ -99,7 +124,12 @@ void StatusService::ListenToViews() {
   };
   deps_.desired.OnState(on_state);
   deps_.admission.OnState([this] { pods_.OnViewState(); });
-  deps_.workers.OnState(on_state);
+  deps_.workers.OnState([this, on_state] {
+    on_state();
+    // A new start of pod-worker may report the same drivers, which is no change of the record.
+    // Before its table is complete, the record may be that of the earlier start.
+    if (deps_.workers.LiveAndComplete()) ReadCsiDrivers();
+  });
   deps_.runtime.OnState([this] { pods_.OnRuntimeState(); });
 }
 
@@ -136,6 +166,7 @@ void StatusService::MakeIdentity() {
 }
 
 void StatusService::OnServerNode(const kube::Node& node) {
+  csi_->OnNode(node);  // before node_: it decides whether the node may be Ready
   node_.OnServerNode(node);
   if (auto addresses = AddressesOf(node); server_addresses_ != addresses) {
     server_addresses_ = std::move(addresses);
@@ -165,6 +196,16 @@ apiclient::Client::Options StatusService::ApiOptions() const {
   return {.content = config_.api_content, .metrics = api_metrics_, .wait = deps_.api_wait};
 }
 
+void StatusService::MakeCsi() {
+  if (deps_.node_api == nullptr) return;
+  csi_ = std::make_unique<CsiSync>(CsiSync::Deps{.env = deps_.env,
+                                                 .transport = *deps_.node_api,
+                                                 .client = ApiOptions(),
+                                                 .metrics = metrics_.node_at_server,
+                                                 .on_change = [this] { node_.Refresh(); }},
+                                   config_);
+}
+
 void StatusService::MakeNodeApi() {
   if (deps_.node_api != nullptr)
     node_sync_ = std::make_unique<NodeSync>(
@@ -176,6 +217,8 @@ void StatusService::MakeNodeApi() {
                        .runtime = peers_.runtime(),
                        .images = deps_.images.get(),
                        .metrics = metrics_.node_at_server,
+                       .volumes_in_use =
+                           [this] { return VolumesInUse(deps_.workers.Find(bus::kNodeKey).get()); },
                        .on_node = [this](const kube::Node& node) { OnServerNode(node); },
                        .record_events = [this](auto events) { OnEvents(std::move(events)); }},
         config_);
@@ -205,6 +248,7 @@ void StatusService::BeginStop() {
   if (identity_ != nullptr) identity_->BeginStop();
   if (server_pods_ != nullptr) server_pods_->BeginStop();
   if (lease_ != nullptr) lease_->BeginStop();
+  if (csi_ != nullptr) csi_->BeginStop();
   if (node_sync_ != nullptr) node_sync_->BeginStop();
 }
 

@@ -7,9 +7,9 @@
 ///        as the API server has it.
 /// Owns:  table `podstatus`: pod UID -> API status with version; key `node` -> NodeRecord. The
 ///        parts own the state: StatusTable, NodeStatus, PeerMonitor, EventStore, EventFile and,
-///        with an API server, NodeSync, NodeLease, PodsAtServer and Identity.
-/// Out:   puts to `podstatus`; at the API server the Node and its Lease, statuses of pods, mirror
-///        pods and events; the node's certificates.
+///        with an API server, NodeSync, CsiSync, NodeLease, PodsAtServer and Identity.
+/// Out:   puts to `podstatus`; at the API server the Node, its CSINode and its Lease, statuses of
+///        pods, mirror pods and events; the node's certificates.
 /// Killed at any line: events of the last seconds are lost, nothing else; the next start computes
 ///        every record again from its views.
 /// Threads: loop thread only.
@@ -33,6 +33,7 @@
 #include "libs/fs/file_system.h"
 #include "libs/node/addresses.h"
 #include "libs/peers/peer_health.h"
+#include "services/status/api/csi/csi_sync.h"
 #include "services/status/api/lease/lease.h"
 #include "services/status/api/node/node_sync.h"
 #include "services/status/api/pods/pods_at_server.h"
@@ -100,6 +101,9 @@ class StatusService {
   /// A record of a pod was put or removed.
   void OnPublished(const std::string& key);
   void ReportNodeSoon();
+  void OnWorkerNode();
+  void ReadCsiDrivers();
+  void AddReported(v1::NodeRecord& node) const;
   void OnServerNode(const kube::Node& node);
   void OnAddresses();
   HostAddresses FoundAddresses() const;
@@ -107,6 +111,7 @@ class StatusService {
   apiclient::Client::Options ApiOptions() const;
   std::shared_ptr<apiclient::Client> PodsClient(const daemon::ApiRate& rate);
   void MakeNodeApi();
+  void MakeCsi();
   void MakePodsApi();
   void MakeIdentity();
 
@@ -123,6 +128,7 @@ class StatusService {
   StatusTable pods_;
   std::unique_ptr<exec::Periodic> reconcile_;
   std::shared_ptr<apiclient::ClientMetrics> api_metrics_;  // null: no API server
+  std::unique_ptr<CsiSync> csi_;                           // null: no API server
   std::unique_ptr<NodeSync> node_sync_;                    // null: no API server
   std::unique_ptr<NodeLease> lease_;                       // null: no API server
   std::unique_ptr<PodsAtServer> server_pods_;              // null: no API server

@@ -28,7 +28,9 @@ struct SyncLoopMetrics {
   prometheus::Family<prometheus::Counter>& preemptions;  // preemption_signal
   prometheus::Family<prometheus::Counter>& restarted_pods;  // static
   prometheus::Counter& orphans;
-  prometheus::Family<prometheus::Counter>& calls;  // operation, code
+  prometheus::Family<prometheus::Counter>& orphan_kills;  // code
+  prometheus::Family<prometheus::Counter>& calls;         // operation, code
+  prometheus::Family<prometheus::Counter>& file_errors;   // operation: read, save, remove
 };
 
 }  // namespace splitlet::sync_loop

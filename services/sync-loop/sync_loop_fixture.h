@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
 
-#include <functional>
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include "libs/fs/fake_file_system.h"
 #include "libs/kube/codec.h"
 #include "libs/peers/fake_desired_owner.h"
+#include "libs/peers/fake_pod_worker.h"
 #include "services/sync-loop/sync_loop_service.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -36,77 +36,6 @@ struct Owner {
   void Complete() { table.SetComplete({.scopes = {std::string(bus::kAll)}}); }
   bus::FakeBus bus;
   bus::Table<Record> table;
-};
-
-/// pod-worker with real state: a call that it accepts shows in its table.
-class FakePodWorker {
- public:
-  explicit FakePodWorker(Owner<v1::WorkerRecord>& owner, exec::EventLoop& loop)
-      : owner_(owner), loop_(loop) {}
-
-  Status Update(const v1::UpdatePodRequest& request) {
-    if (!failure.ok()) return failure;
-    calls.push_back(fmt::format("{} {} {}/{}", v1::UpdatePodRequest::Kind_Name(request.kind()),
-                                request.uid(), request.incarnation(), request.generation()));
-    if (!request.pod().empty()) pods[request.uid()] = request.pod();
-    loop_.Post([this, request] { Accept(request); });
-    return OkStatus();
-  }
-  Status Kill(const v1::KillPodRequest& request) {
-    if (!failure.ok()) return failure;
-    during_kill();
-    calls.push_back(fmt::format("KILL {} {}", request.uid(), request.incarnation()));
-    kills.push_back(request);
-    loop_.Post([this, request] { Set(request.uid(), v1::TERMINATING); });
-    return OkStatus();
-  }
-  void Set(const std::string& uid, v1::WorkerState state) {
-    if (auto record = owner_.table.Get(uid)) {
-      record->set_state(state);
-      EXPECT_TRUE(owner_.table.Put(uid, *record).ok());
-    }
-  }
-  std::vector<std::string> TakeCalls() { return std::exchange(calls, {}); }
-
-  std::vector<std::string> calls;
-  std::vector<v1::KillPodRequest> kills;
-  std::map<std::string, std::string> pods;
-  std::vector<std::string> traces;  // of all calls
-  Status failure;
-  bool mute = false;  // accepts calls, but its records do not change
-  std::function<void()> during_kill = [] {};
-
- private:
-  void Accept(const v1::UpdatePodRequest& request) {
-    if (mute) return;
-    v1::WorkerRecord record;
-    record.set_uid(request.uid());
-    record.set_incarnation(request.incarnation());
-    record.set_generation(request.generation());
-    record.set_state(v1::SYNCING);
-    record.set_granted(true);
-    EXPECT_TRUE(owner_.table.Put(request.uid(), record).ok());
-  }
-  Owner<v1::WorkerRecord>& owner_;
-  exec::EventLoop& loop_;
-};
-
-class WorkerSeam final : public peers::GrantClient {
- public:
-  explicit WorkerSeam(FakePodWorker& worker) : worker_(worker) {}
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
-                   const std::string& traceparent) override {
-    worker_.traces.push_back(traceparent);
-    return worker_.Update(request);
-  }
-  Status KillPod(const v1::KillPodRequest& request, const Deadline&,
-                 const std::string& traceparent) override {
-    worker_.traces.push_back(traceparent);
-    return worker_.Kill(request);
-  }
-
- private:
-  FakePodWorker& worker_;
 };
 
 struct ConfigAnswer {
@@ -155,7 +84,7 @@ class Node {
                       .runtime = *bus::ViewOf<v1::RuntimeRecord>(*bus_, "runtime"),
                       .pressure = *bus::ViewOf<v1::PressureRecord>(*bus_, "pressure"),
                       .podstatus = *bus::ViewOf<v1::PodStatusRecord>(*bus_, "podstatus"),
-                      .worker = std::make_unique<WorkerSeam>(worker),
+                      .worker = worker.NewClient(),
                       .config_source = std::make_unique<peers::FakeDesiredOwner>(
                           [this](const std::string&, const Deadline&) {
                             ++config.asked;
@@ -242,6 +171,26 @@ class Node {
     container->set_grace_period_seconds(7);
     ASSERT_TRUE(runtime.table.Put(uid, record, traceparent).ok());
   }
+  std::optional<v1::WorkerRecord> FindWorker(const std::string& uid) {
+    const auto record = workers.table.Get(uid);
+    return record == nullptr ? std::nullopt : std::optional(*record);
+  }
+  void PutWorker(const v1::WorkerRecord& record) {
+    EXPECT_TRUE(workers.table.Put(record.uid(), record).ok());
+  }
+  size_t CountLines(const std::string& message) const {
+    const auto lines = log_sink.lines();
+    return static_cast<size_t>(std::ranges::count(lines, message, &FakeLogSink::Line::message));
+  }
+  /// A counter of the present start of sync-loop, of a family with at most one label.
+  double Counter(const std::string& name, const std::string& label = "") const {
+    for (const auto& family : registry_->Collect())
+      for (const auto& metric : family.metric)
+        if (family.name == name &&
+            (label.empty() || (!metric.label.empty() && metric.label[0].value == label)))
+          return metric.counter.value;
+    return 0;
+  }
   /// The pod's record in the table `admission`, read through a view of its own.
   std::string Decision(const std::string& uid) {
     bus::FakeBus reader(network, "reader", owners);
@@ -271,7 +220,9 @@ class Node {
   FakeLogSink log_sink;
   const Log log{log_sink};
   FakeEvents events;
-  FakePodWorker worker{workers, owners};
+  peers::FakePodWorker worker{
+      {.find = [this](const std::string& uid) { return FindWorker(uid); },
+       .put = [this](const v1::WorkerRecord& record) { PutWorker(record); }}};
   v1::NodeFeatures features;   // for the next PutNode
   bool registered = true;      // for the next PutNode
   bool offline_start = false;  // from the next start on

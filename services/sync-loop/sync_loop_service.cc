@@ -11,8 +11,8 @@ namespace splitlet::sync_loop {
 SyncLoopService::SyncLoopService(SyncLoopDeps deps, const SyncLoopConfig& config)
     : deps_(std::move(deps)),
       metrics_(deps_.env.metrics, ReasonLabels()),
-      store_({.env = deps_.env, .files = deps_.files, .table = deps_.table}, config.admissions_dir,
-             [this](const std::string& key) { OnSaved(key); }),
+      store_({.env = deps_.env, .files = deps_.files, .table = deps_.table, .metrics = metrics_},
+             config.admissions_dir, [this](const std::string& key) { OnSaved(key); }),
       victims_(known_, store_, deps_.events),
       grants_({.env = deps_.env,
                .client = *deps_.worker,

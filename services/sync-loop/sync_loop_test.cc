@@ -247,6 +247,8 @@ TEST(SyncLoop, ADecisionThatCannotBeSavedGrantsNothing) {
   node.files.SetFull("/run", true);
   node.Put({.uid = "web"});
   node.Advance(10s);
+  EXPECT_GE(node.Counter("splitlet_sync_loop_file_errors_total", "save"), 2);
+  EXPECT_EQ(node.CountLines("cannot save an admission, will retry"), 1u);
   EXPECT_EQ(node.Calls(), Calls{});
   EXPECT_EQ(node.Decision("web"), "none");
   node.files.SetFull("/run", false);
@@ -331,11 +333,10 @@ TEST(SyncLoop, OfManyOrphansAFewAreKilledAtATime) {
   node.PutNode();
   for (size_t i = 0; i < kOrphans; ++i) node.PutRuntime(fmt::format("lost-{}", i), kOurs);
   size_t most = 0;
-  node.worker.during_kill = [&node, &most] {
-    const auto answered = std::ranges::count_if(node.log_sink.lines(), [](const auto& line) {
-      return line.message == "killing an orphaned pod";
-    });
-    most = std::max(most, node.worker.kills.size() + 1 - static_cast<size_t>(answered));
+  node.worker.on_call = [&node, &most](const std::string&) {
+    const size_t answered = node.CountLines("killing an orphaned pod");
+    most = std::max(most, node.worker.kills.size() + 1 - answered);
+    return OkStatus();
   };
   node.StartLoop();
   node.Advance(5s);
@@ -363,6 +364,30 @@ TEST(SyncLoop, ANumberOfALifeWithoutAStateIsNoWorker) {
   node.Advance(7s);
   ASSERT_FALSE(node.worker.kills.empty()) << "it keeps no orphan";
   EXPECT_EQ(node.worker.kills[0].incarnation(), 0);
+}
+
+TEST(SyncLoop, AnOrphanThatCannotBeKilledIsLoggedOncePerCodeAndCountedEachTime) {
+  const std::string message = "killing an orphaned pod failed, will retry";
+  const std::string total = "splitlet_sync_loop_orphan_kills_total";
+  Node node;
+  node.PutNode();
+  node.PutRuntime("lost", kOurs);
+  node.worker.failure = Unavailable("away");
+  node.StartLoop();
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 1u);
+  EXPECT_GE(node.Counter(total, "UNAVAILABLE"), 10);
+  node.worker.failure = DeadlineExceeded("slow");
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 2u);
+  node.runtime.table.Remove("lost");
+  node.Advance(10s);
+  node.PutRuntime("lost", kOurs);
+  node.Advance(1min);
+  EXPECT_EQ(node.CountLines(message), 3u) << "another orphan of the same UID";
+  node.worker.failure = OkStatus();
+  node.Advance(5s);
+  EXPECT_GE(node.Counter(total, "OK"), 1);
 }
 
 TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
@@ -400,7 +425,7 @@ TEST(SyncLoop, NoOrphanIsKilledWithoutCertainty) {
   }
 }
 
-TEST(SyncLoop, ForeignPodsAreReportedAndKilledOnlyWhenAskedTo) {
+TEST(SyncLoop, UnmanagedPodsAreReportedAndKilledOnlyWhenAskedTo) {
   for (const bool kill_unmanaged : {false, true}) {
     Node node;
     node.PutNode();
@@ -530,7 +555,7 @@ TEST(SyncLoop, APodThatAsksForADeviceOfAFormerKubeletIsRefused) {
   EXPECT_EQ(node.Decision("d"), "admitted") << "set by a user in the status of the Node";
 }
 
-TEST(SyncLoop, VictimsAreToldAgainAfterACrash) {
+TEST(SyncLoop, PreemptedPodsAreKilledAfterACrashToo) {
   Node node;
   node.PutNode("1");
   node.StartLoop();

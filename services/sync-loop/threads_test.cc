@@ -18,41 +18,35 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{60};
 constexpr int kPods = 100;
 
-/// pod-worker that refuses each pod once; what it has then taken.
+/// pod-worker that refuses each pod once, and the pods that it has then accepted.
 /// Threads: any.
 class BusyWorker {
  public:
-  Status Update(const v1::UpdatePodRequest& request) {
-    const std::lock_guard lock(mutex_);
-    if (refused_.insert(request.uid()).second) return Unavailable("busy");
-    taken_.insert(request.uid());
-    changed_.notify_all();
-    return OkStatus();
+  BusyWorker() {
+    worker_.on_call = [this](const std::string& uid) { return RefuseOnce(uid); };
   }
+  std::unique_ptr<peers::GrantClient> NewClient() { return worker_.NewClient(); }
   bool AwaitTaken(size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return taken_.size() == count; });
   }
 
  private:
+  Status RefuseOnce(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    return refused_.insert(uid).second ? Unavailable("busy") : OkStatus();
+  }
+  void OnTaken(const v1::WorkerRecord& record) {
+    const std::lock_guard lock(mutex_);
+    taken_.insert(record.uid());
+    changed_.notify_all();
+  }
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<std::string> refused_, taken_;
-};
-
-class BusySeam final : public peers::GrantClient {
- public:
-  explicit BusySeam(BusyWorker& worker) : worker_(worker) {}
-  Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
-                   const std::string&) override {
-    return worker_.Update(request);
-  }
-  Status KillPod(const v1::KillPodRequest&, const Deadline&, const std::string&) override {
-    return Internal("no pod is to be killed");
-  }
-
- private:
-  BusyWorker& worker_;
+  peers::FakePodWorker worker_{
+      {.find = [](const std::string&) { return std::nullopt; },
+       .put = [this](const v1::WorkerRecord& record) { OnTaken(record); }}};
 };
 
 class Threads : public testing::Test {
@@ -78,7 +72,7 @@ class Threads : public testing::Test {
                    .runtime = *bus::ViewOf<v1::RuntimeRecord>(bus, "runtime"),
                    .pressure = *bus::ViewOf<v1::PressureRecord>(bus, "pressure"),
                    .podstatus = *bus::ViewOf<v1::PodStatusRecord>(bus, "podstatus"),
-                   .worker = std::make_unique<BusySeam>(test.worker_),
+                   .worker = test.worker_.NewClient(),
                    .config_source = std::make_unique<peers::FakeDesiredOwner>(
                        [](const std::string&, const Deadline&) { return true; }),
                    .events = test.events_},

@@ -1,8 +1,6 @@
 #include "tests/bench/cluster_api.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,9 +8,9 @@
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/pod_status.pb.h"
 #include "libs/apiclient/connect.h"
-#include "libs/fs/fd.h"
 #include "libs/kube/codec.h"
 #include "tests/bench/result.h"
+#include "tests/harness/free_port.h"
 #include "tests/harness/node.h"
 
 namespace splitlet::bench {
@@ -23,18 +21,6 @@ using namespace std::chrono_literals;
 
 constexpr size_t kAtOnce = 8;  // limit of requests of this client at a time
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-
-/// A port that the kernel chooses; another program is unlikely to get it before the node binds it.
-uint16_t FreePort() {
-  const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  CHECK(::bind(socket.get(), any, length) == 0 && ::getsockname(socket.get(), any, &length) == 0);
-  return ntohs(address.sin_port);
-}
 
 bool IsReady(const core::Pod& pod) {
   for (const auto& condition : pod.status().conditions())
@@ -49,7 +35,7 @@ ClusterApi::ClusterApi()
                 .dir = dir_ / "server",
                 .node = "node-1",
                 .flags = {}}),
-      port_(FreePort()) {
+      port_(harness::FreePort()) {
   process_.Start();
   harness::WriteFile(dir_ / "clients.pem", ca_.certificate_pem());
   auto transport = apiclient::Connect({.clock = clock_,

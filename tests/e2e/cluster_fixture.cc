@@ -1,23 +1,15 @@
 #include "tests/e2e/cluster_fixture.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
 #include "k8s.io/api/core/v1/node.pb.h"
-#include "libs/fs/fd.h"
+#include "tests/harness/free_port.h"
 
 namespace splitlet::e2e {
 namespace {
 
 namespace core = k8s::io::api::core::v1;
-
-constexpr uint16_t kFirstPort = 23000;
-constexpr uint16_t kPorts = 900;
 
 /// The settings of the test machine must not change. node-api identifies clients by certificate,
 /// and the API server authorizes them.
@@ -38,24 +30,6 @@ authentication:
 authorization: {{mode: Webhook}}
 splitlet: {{machineSetup: false}}
 )";
-
-bool IsFree(uint16_t port) {
-  const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-}
-
-uint16_t FreePort() {
-  for (int tries = 0; tries < kPorts; ++tries) {
-    const auto port = static_cast<uint16_t>(kFirstPort + (getpid() + tries) % kPorts);
-    if (IsFree(port)) return port;
-  }
-  CHECK(false, "no port between {} and {} is free", kFirstPort, kFirstPort + kPorts);
-  return 0;
-}
 
 }  // namespace
 
@@ -82,7 +56,7 @@ void ClusterTest::StartCluster(const std::vector<std::string>& flags) {
                                           .node = "node-1",
                                           .flags = {}});
   api_->Start();
-  port_ = FreePort();
+  port_ = harness::FreePort();
   std::vector<std::string> all{"--kubeconfig", api_->Kubeconfig("node"), "--cert-dir",
                                api_dir_->path() + "/pki"};
   all.insert(all.end(), flags.begin(), flags.end());

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -13,6 +11,7 @@
 #include "tests/fake_api/commands.h"
 #include "tests/fake_api/files.h"
 #include "tests/fake_api/server.h"
+#include "tests/harness/command_socket.h"
 #include "tests/harness/unix_socket.h"
 
 namespace splitlet::fake_api {
@@ -23,29 +22,6 @@ struct Flags {
   uint16_t port = 0;
   bool rbac = false, schedule = false;
 };
-
-void ServeOne(int fd, Commands& commands) {
-  std::string line;
-  char buffer[4096];
-  while (line.find('\n') == std::string::npos) {
-    const ssize_t got = recv(fd, buffer, sizeof buffer, 0);
-    if (got <= 0) break;
-    line.append(buffer, static_cast<size_t>(got));
-  }
-  line.resize(std::min(line.find('\n'), line.size()));
-  const auto answer = commands.Run(line);
-  std::string text = answer.ok() ? "OK " + *answer
-                                 : fmt::format("ERROR {} {}", CodeName(answer.status().code()),
-                                               Message(answer.status()));
-  text += '\n';
-  size_t sent = 0;
-  while (sent < text.size()) {
-    const ssize_t n = send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (n <= 0) break;
-    sent += static_cast<size_t>(n);
-  }
-  close(fd);
-}
 
 StatusOr<std::unique_ptr<Server>> StartServer(const Clock& clock, FakeApiServer& api,
                                               const Flags& flags) {
@@ -89,13 +65,13 @@ int Run(const Flags& flags) {
   CHECK(server.ok(), "{}", server.status());
   Commands commands(api, **server);
   const harness::ListeningSocket control(flags.control);
+  const auto run = [&commands](const std::string& line) { return commands.Run(line); };
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   while ((fds[1].revents & POLLIN) == 0) {
     poll(fds, 2, 100);  // interval of the check for expired requests
     api.Tick();
-    if ((fds[0].revents & POLLIN) != 0)
-      ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
+    if ((fds[0].revents & POLLIN) != 0) harness::ServeCommand(control.fd(), run);
   }
   return 0;
 }

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -15,6 +13,7 @@
 #include "libs/cri/fake_runtime.h"
 #include "tests/fake_cri/commands.h"
 #include "tests/fake_cri/server.h"
+#include "tests/harness/command_socket.h"
 #include "tests/harness/unix_socket.h"
 
 namespace splitlet::fake_cri {
@@ -68,24 +67,6 @@ class StateFile {
   std::mutex mutex_;
 };
 
-void ServeOne(int fd, Commands& commands) {
-  std::string line;
-  char c = 0;
-  while (recv(fd, &c, 1, 0) == 1 && c != '\n') line += c;
-  const auto answer = commands.Run(line);
-  std::string text = answer.ok() ? "OK " + *answer
-                                 : fmt::format("ERROR {} {}", CodeName(answer.status().code()),
-                                               Message(answer.status()));
-  text += '\n';
-  size_t sent = 0;
-  while (sent < text.size()) {
-    const ssize_t n = send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (n <= 0) break;
-    sent += static_cast<size_t>(n);
-  }
-  close(fd);
-}
-
 int Run(const Flags& flags) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -114,6 +95,7 @@ int Run(const Flags& flags) {
   const auto server = Server::Start(runtime, options);
   CHECK(server.ok(), "{}", server.status());
   const harness::ListeningSocket control(flags.control);
+  const auto run = [&commands](const std::string& line) { return commands.Run(line); };
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   uint64_t saved_exits = 0;
@@ -122,7 +104,7 @@ int Run(const Flags& flags) {
     runtime.Tick();
     const bool told = (fds[0].revents & POLLIN) != 0;
     if (told) {
-      ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
+      harness::ServeCommand(control.fd(), run);
       state.SaveCommands(commands);
     }
     // The server saves changes made by calls.

@@ -2,8 +2,6 @@
 
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -11,6 +9,7 @@
 #include "libs/csi/fake_driver_server.h"
 #include "tests/fake_csi/commands.h"
 #include "tests/fake_csi/files.h"
+#include "tests/harness/command_socket.h"
 #include "tests/harness/unix_socket.h"
 
 namespace splitlet::fake_csi {
@@ -20,28 +19,6 @@ struct Flags {
   std::string socket, control, state;
   csi::FakeDriverTraits traits;
 };
-
-std::string ReadLine(int fd) {
-  std::string line;
-  char c = 0;
-  while (recv(fd, &c, 1, 0) == 1 && c != '\n') line += c;
-  return line;
-}
-
-void ServeOne(int fd, Commands& commands) {
-  const auto answer = commands.Run(ReadLine(fd));
-  const std::string text =
-      (answer.ok() ? "OK " + *answer
-                   : fmt::format("ERROR {} {}", CodeName(answer.status().code()),
-                                 Message(answer.status()))) +
-      "\n";
-  for (size_t sent = 0; sent < text.size();) {
-    const ssize_t n = send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (n <= 0) break;
-    sent += static_cast<size_t>(n);
-  }
-  close(fd);
-}
 
 int Run(const Flags& flags) {
   sigset_t signals;
@@ -61,12 +38,12 @@ int Run(const Flags& flags) {
   const auto server = csi::FakeDriverServer::Start(driver, flags.socket);
   CHECK(server.ok(), "{}", server.status());
   const harness::ListeningSocket control(flags.control);
+  const auto run = [&commands](const std::string& line) { return commands.Run(line); };
   const int stop = signalfd(-1, &signals, SFD_CLOEXEC);
   pollfd fds[] = {{control.fd(), POLLIN, 0}, {stop, POLLIN, 0}};
   while (true) {
     poll(fds, 2, -1);
-    if ((fds[0].revents & POLLIN) != 0)
-      ServeOne(accept4(control.fd(), nullptr, nullptr, SOCK_CLOEXEC), commands);
+    if ((fds[0].revents & POLLIN) != 0) harness::ServeCommand(control.fd(), run);
     if ((fds[1].revents & POLLIN) != 0) break;
   }
   return 0;

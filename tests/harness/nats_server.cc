@@ -1,8 +1,6 @@
 #include "tests/harness/nats_server.h"
 
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,33 +9,10 @@
 
 #include "libs/base/status.h"
 #include "tests/harness/child.h"
+#include "tests/harness/free_port.h"
 
 namespace splitlet::harness {
 namespace {
-
-bool IsFree(uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  close(fd);
-  return bound;
-}
-
-/// Below the range of ports that the kernel assigns, so that the port is still free after a restart
-/// of the server; and different in each process.
-uint16_t FreePort() {
-  constexpr int kFirst = 10'000, kCount = 10'000;
-  int tries = 0;
-  uint16_t port = 0;
-  do {
-    CHECK(tries < kCount, "no port between {} and {} is free", kFirst, kFirst + kCount);
-    port = static_cast<uint16_t>(kFirst + (getpid() * 16 + tries++) % kCount);
-  } while (!IsFree(port));
-  return port;
-}
 
 std::string Entry(const NatsUser& user) {
   return fmt::format(

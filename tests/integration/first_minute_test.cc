@@ -14,6 +14,7 @@
 #include "libs/base/processes.h"
 #include "libs/kube/codec.h"
 #include "tests/fake_api/api_server_process.h"
+#include "tests/harness/free_port.h"
 #include "tests/integration/serving_fixture.h"
 
 namespace splitlet::integration {
@@ -98,7 +99,7 @@ class FirstMinute : public ServingTest {
     api_->Start();
   }
   void StartKubeadmNode(std::vector<std::string> flags) {
-    port_ = FreePort();
+    port_ = harness::FreePort();
     const std::vector<std::string> all = {"--cert-dir", api_dir_ / "pki"};
     flags.insert(flags.end(), all.begin(), all.end());
     StartNode({.config = fmt::format(kKubeadmConfig, api_dir_ / "ca.crt", port_),

@@ -1,26 +1,12 @@
 #include "tests/integration/serving_fixture.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-
-#include "libs/fs/fd.h"
+#include "tests/harness/free_port.h"
 
 namespace splitlet::integration {
 
-uint16_t ServingTest::FreePort() {
-  const fs::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  CHECK(::bind(socket.get(), any, length) == 0 && ::getsockname(socket.get(), any, &length) == 0);
-  return ntohs(address.sin_port);
-}
-
 void ServingTest::StartNodeToServe(const std::string& more_config,
                                    const std::map<std::string, uint32_t>& users) {
-  port_ = FreePort();
+  port_ = harness::FreePort();
   harness::WriteFile(files_ / "clients.pem", ca_.certificate_pem());
   harness::WriteFile(files_ / "server.pem", server_.certificate_pem());
   harness::WriteFile(files_ / "server.key", server_.key_pem());

@@ -22,9 +22,6 @@ class ServingTest : public IntegrationTest {
     StartNodeToServe();
     node_->StartProcess("node-api");
   }
-  /// A port that the kernel chooses; another program is unlikely to get it before the node binds
-  /// it.
-  static uint16_t FreePort();
   /// Null: the port is closed, or the handshake failed.
   std::unique_ptr<https::TestClient> Connect();
   /// "200 body"; empty: no answer.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "libs/cgroup/names.h"
+#include "libs/cri/labels.h"
 #include "libs/fs/path.h"
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
@@ -12,11 +13,6 @@
 
 namespace splitlet::simulation {
 namespace {
-
-std::string LabelOf(const cri::Container& container, const std::string& key) {
-  const auto found = container.labels.find(key);
-  return found == container.labels.end() ? std::string() : found->second;
-}
 
 bool IsOf(const std::string& pod_name, const std::string& name) {
   return pod_name.starts_with(name + "-");
@@ -37,7 +33,7 @@ void SimNode::CheckPod(const std::string& name, const Wanted& wanted,
   for (const auto& sandbox : runtime_->Sandboxes())
     if (IsOf(sandbox.pod_name, name) && sandbox.state == cri::SandboxState::kReady) ++ready;
   for (const auto& container : runtime_->Containers()) {
-    if (!IsOf(LabelOf(container, "io.kubernetes.pod.name"), name)) continue;
+    if (!IsOf(cri::LabelOf(container.labels, "io.kubernetes.pod.name"), name)) continue;
     if (container.state == cri::ContainerState::kRunning) ++running;
     if (container.state == cri::ContainerState::kExited && container.exit_code == 0) ++succeeded;
     attempt = std::max(attempt, container.attempt);
@@ -118,9 +114,9 @@ std::vector<std::string> SimNode::Violations() {
            });
   };
   for (const auto& container : runtime_->Containers()) {
-    const std::string pod = LabelOf(container, "io.kubernetes.pod.name");
+    const std::string pod = cri::LabelOf(container.labels, "io.kubernetes.pod.name");
     if (container.state == cri::ContainerState::kRunning &&
-        !is_wanted(pod, LabelOf(container, "io.kubernetes.pod.uid")))
+        !is_wanted(pod, cri::LabelOf(container.labels, "io.kubernetes.pod.uid")))
       found.push_back(fmt::format("{}/{} runs and nobody wants it", pod, container.name));
   }
   for (const auto& sandbox : runtime_->Sandboxes())
@@ -143,7 +139,8 @@ std::vector<std::string> SimNode::ViolationsAtTheEnd() const {
     found.push_back("an error in a log that no fault explains: " + line);
   for (const auto& container : runtime_->Containers())
     if (container.state == cri::ContainerState::kRunning)
-      found.push_back(fmt::format("{}/{} still runs", LabelOf(container, "io.kubernetes.pod.name"),
+      found.push_back(fmt::format("{}/{} still runs",
+                                  cri::LabelOf(container.labels, "io.kubernetes.pod.name"),
                                   container.name));
   for (const auto& sandbox : runtime_->Sandboxes())
     if (sandbox.state == cri::SandboxState::kReady)
@@ -164,9 +161,9 @@ std::string SimNode::Describe() const {
     text += fmt::format("sandbox {} #{} {}\n", sandbox.pod_name, sandbox.attempt,
                         sandbox.state == cri::SandboxState::kReady ? "ready" : "not ready");
   for (const auto& c : runtime_->Containers())
-    text +=
-        fmt::format("container {}/{} #{} state {} code {}\n", LabelOf(c, "io.kubernetes.pod.name"),
-                    c.name, c.attempt, static_cast<int>(c.state), c.exit_code);
+    text += fmt::format("container {}/{} #{} state {} code {}\n",
+                        cri::LabelOf(c.labels, "io.kubernetes.pod.name"), c.name, c.attempt,
+                        static_cast<int>(c.state), c.exit_code);
   return text;
 }
 

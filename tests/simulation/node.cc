@@ -38,7 +38,8 @@ constexpr std::string_view kOfDisturbedFiles[] = {
 /// Errors while the API server cannot be reached.
 constexpr std::string_view kOfDisturbedServer[] = {
     "cannot register the node, will retry", "cannot report the node, will retry",
-    "cannot renew the lease of the node, will retry"};
+    "cannot renew the lease of the node, will retry",
+    "cannot write the CSINode or a CSI driver, will retry"};
 
 /// Keeps the errors that no fault explains; prints all lines if SPLITLET_SIMULATION_LOG is set.
 class SimNode::Sink final : public LogSink {

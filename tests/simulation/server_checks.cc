@@ -1,13 +1,15 @@
 // Required state of a simulated node's API server at rest: each pod without a requested deletion,
-// with its true status, and no other pod. One mirror pod for each static pod, the node and its
-// lease.
+// with its true status, and no other pod. One mirror pod for each static pod, the node, its CSINode
+// and its lease.
 
 #include <algorithm>
 
 #include "k8s.io/api/coordination/v1/lease.pb.h"
 #include "k8s.io/api/core/v1/event.pb.h"
 #include "k8s.io/api/core/v1/node.pb.h"
+#include "k8s.io/api/storage/v1/storage.pb.h"
 #include "libs/bus/typed.h"
+#include "libs/csi/csi_node.h"
 #include "splitlet/v1/records.pb.h"
 #include "tests/simulation/api_server.h"
 #include "tests/simulation/node.h"
@@ -149,6 +151,11 @@ void SimNode::CheckNodeObject(Found& found) const {
         return condition.type() == "Ready" && condition.status() == "True";
       }))
     found.push_back("the server does not have the node as ready");
+  csi::CsiNodeObject csi_node;
+  if (!api_->server().Get("/apis/storage.k8s.io/v1/csinodes/sim", csi_node))
+    return found.push_back("the node has no CSINode");
+  if (!csi::IsOwnedBy(csi_node, node.metadata().uid()))
+    found.push_back("the CSINode belongs to another Node");
   k8s::io::api::coordination::v1::Lease lease;
   if (!api_->server().Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/sim",
                           lease))

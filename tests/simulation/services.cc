@@ -6,6 +6,7 @@
 #include "libs/http/fake_caller.h"
 #include "libs/peers/desired_owner.h"
 #include "services/config-source/config_source_service.h"
+#include "services/config-source/make_sources.h"
 #include "services/config-source/sources/http/fake_http_fetcher.h"
 #include "services/gc/gc_service.h"
 #include "services/gc/measure/fake_tree_meter.h"
@@ -53,24 +54,35 @@ class ConfigSource final : public Process {
     config.node_name = kNode;
     config.static_pod_path = "/manifests";
     config.records_directory = "/state/config-source";
-    config_source::ConfigSourceDeps deps{
-        .env = shell().env,
-        .files = node.files(),
-        .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
-        .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
-        .api = Limited(node, *this),
-        .table = Own<v1::DesiredRecord>(*this, "desired"),
-        .workers = View<v1::WorkerRecord>(*this, "workers"),
-        .events = shell().events};
     // Different in each start, as in a real process.
-    deps.seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());
+    auto seed = static_cast<uint64_t>(node.clock().Now().monotonic.count());
+    apiclient::WaitUntil api_wait = nullptr;
     if (ApiServer* const api = node.api(); api != nullptr) {
       config.kubeconfig = "/kubeconfig";
-      deps.seed = api->NextSeed();
-      deps.api_wait = api->Waiting();
+      seed = api->NextSeed();
+      api_wait = api->Waiting();
     }
-    service =
-        std::make_unique<config_source::ConfigSourceService>(std::move(deps), std::move(config));
+    const auto metrics = std::make_shared<config_source::ConfigMetrics>(shell().env.metrics);
+    auto sources =
+        config_source::MakeSources({.env = shell().env,
+                                    .files = node.files(),
+                                    .watcher = std::make_unique<fs::FakeFileWatcher>(node.files()),
+                                    .fetcher = std::make_unique<config_source::FakeHttpFetcher>(),
+                                    .api = Limited(node, *this),
+                                    .metrics = metrics,
+                                    .seed = seed,
+                                    .api_wait = api_wait},
+                                   config);
+    service = std::make_unique<config_source::ConfigSourceService>(config_source::ConfigSourceDeps{
+        .env = shell().env,
+        .metrics = metrics,
+        .records = std::make_shared<fs::RecordStore>(
+            node.files(), node.clock(), fs::RecordStore::Options{config.records_directory}),
+        .sources = std::move(sources),
+        .table = Own<v1::DesiredRecord>(*this, "desired"),
+        .workers = View<v1::WorkerRecord>(*this, "workers"),
+        .events = shell().events,
+        .seed = seed});
   }
   void Start() override { service->Start(); }
   std::string Complaint() const override {

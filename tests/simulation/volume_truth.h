@@ -34,7 +34,7 @@ bool IsLocalDiskBound(const fs::FakeMounts& mounts, const std::string& uid);
 /// The pod's emptyDir "memory", which is a tmpfs.
 bool IsInMemory(const fs::FakeMounts& mounts, const std::string& uid);
 
-/// What a reader of the volume finds at this moment: one complete set of files, or none yet.
+/// Empty: a reader of the volume finds one complete set of files at this moment, or none yet.
 std::string WrongSet(fs::FakeFileSystem& files, const std::string& dir);
 /// Other entries than the set that readers see.
 std::string LeftInVolume(fs::FakeFileSystem& files, const std::string& dir);

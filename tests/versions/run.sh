@@ -14,7 +14,7 @@ need_root
 [[ $# -eq 1 && -x $1/splitlet-gc ]] || die "usage: $0 BIN_DIR, with the programs of the other version in it"
 OWN=$(absolute "$(built_programs)")
 OTHER=$(absolute "$1")
-readonly OWN OTHER LIMIT=60
+readonly OWN OTHER LIMIT=60 NODE=node-1
 work=$(mktemp -d /tmp/versions.XXXXXX)
 readonly work STACK=$work/s
 
@@ -54,12 +54,14 @@ MANIFEST
   mv "$STACK/manifests/.mixed" "$STACK/manifests/mixed.yaml"
 }
 
-says() { [[ $(ctl logs mixed 2>/dev/null) == *"$1"* ]]; }
-is_gone() { [[ -z $(ctl get pods -o json | jq -r '.items[].metadata.name') ]]; }
+# A static pod has the name of its node at the end of its own.
+says() { [[ $(ctl logs "mixed-$NODE" 2>/dev/null) == *"$1"* ]]; }
+# False also while the pods cannot be listed.
+is_gone() { ctl get pods -o json 2>/dev/null | jq -e '.items == []' >/dev/null; }
 
 # The steps that a mix must pass; prints the one that failed.
 passes() {
-  STATE_DIR=$STACK BIN_DIR=$work/bin DEMO=0 NODE_NAME=mixed "$tree/deploy/local/run.sh" >"$work/run.txt" 2>&1 ||
+  STATE_DIR=$STACK BIN_DIR=$work/bin DEMO=0 NODE_NAME=$NODE "$tree/deploy/local/run.sh" >"$work/run.txt" 2>&1 ||
     { say "the stack does not start: $(tail -n 1 "$work/run.txt")" && return 1; }
   manifest first
   wait_until "$LIMIT" says first || { say "the pod does not start" && return 1; }

@@ -26,7 +26,9 @@
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/record_store.h"
+#include "services/config-source/desired/file_state.h"
 #include "services/config-source/desired/merge.h"
+#include "services/config-source/desired/record_key.h"
 #include "services/config-source/metrics.h"
 
 namespace splitlet::v1 {
@@ -34,6 +36,9 @@ class DesiredRecord;
 }
 
 namespace splitlet::config_source {
+
+/// A call that the disk has not answered for this long makes the process unready.
+inline constexpr Duration kDiskLimit = std::chrono::seconds{10};
 
 class DesiredStore {
  public:
@@ -52,21 +57,22 @@ class DesiredStore {
 
   const DesiredPods& pods() const { return pods_; }
   bool IsPut(const std::string& uid) const;
-  /// Keys of pods whose file a newer version wrote: their records are neither put nor removed.
-  const std::set<std::string>& blocked() const { return blocked_; }
+  /// Pods whose file a newer version wrote: their records are neither put nor removed.
+  const std::set<RecordKey>& blocked() const { return blocked_; }
   bool IsBlocked(const std::string& uid) const;
   /// It is not known whether this pod is wanted: its saved record cannot be read, and no source
   /// wants it.
   bool IsUnknown(const std::string& uid) const;
-  /// Files that cannot be read, and why, by key: blocked ones, and broken ones. A broken file is
+  /// Files that cannot be read, and why: blocked ones, and broken ones. A broken file is
   /// replaced once a source wants its pod.
-  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
-  /// Keys of broken files whose pods no source wants.
-  std::vector<std::string> Broken() const;
+  const std::map<RecordKey, std::string>& unreadable() const { return unreadable_; }
+  /// Broken files whose pods no source wants.
+  std::vector<RecordKey> Broken() const;
   /// Moves the unreadable file away: then the pod is as if it was never saved. `done` runs on the
-  /// loop. NOT_FOUND: the pod has no unreadable file.
-  void PutAside(const std::string& key, std::function<void(StatusOr<std::string> path)> done);
-  /// The error of reading the records or of the last save of a pod; empty: none.
+  /// loop. NOT_FOUND: the pod has no unreadable file. UNAVAILABLE: the file is being written.
+  void PutAside(const RecordKey& key, std::function<void(StatusOr<std::string> path)> done);
+  /// The error of reading the records or of the last save of a pod, also of a call that the disk
+  /// has not answered within kDiskLimit; empty: none.
   std::string error() const;
 
   /// Saves `pod`, then puts it. The record carries its traceparent. A mirror pod has no file:
@@ -84,22 +90,29 @@ class DesiredStore {
   /// stays. The removal carries the traceparent.
   void Withdraw(const std::string& uid, const std::string& traceparent);
   /// The incarnation of a withdrawn pod, until it is forgotten or added again.
-  std::optional<int64_t> WithdrawnIncarnation(const std::string& key) const;
+  std::optional<int64_t> WithdrawnIncarnation(const std::string& uid) const;
   /// Removes the file of a withdrawn pod.
-  void Forget(const std::string& key);
+  void Forget(const RecordKey& key);
   std::unique_ptr<v1::DesiredRecord> Get(const std::string& uid) const;
   void SetComplete(std::set<std::string> scopes);
 
  private:
   struct Progress {
-    bool put = false;      // some version of the pod is in the table
-    bool saving = false;   // a save or removal of the file is in flight
-    bool changed = false;  // since the save began
-    std::string error;     // of the last save; empty when it worked
-    exec::TimerId retry = 0;
+    bool put = false;  // some version of the pod is in the table
+    FileState file = FileState::kWritten;
+    Clock::Time writing_since;  // of the last write
+    std::string error;          // of the last write that ended; empty when it worked
+    exec::TimerId retry = 0;    // set in kFailed
+
+    bool IsWriting() const { return file == FileState::kWriting || file == FileState::kOutdated; }
   };
   void OnLoaded(const StatusOr<fs::RecordStore::All>& all, const std::function<void()>& done);
+  bool IsWriting(const RecordKey& key) const;
   void Restore(const fs::RecordStore::Record& saved);
+  /// The only writer of Progress::file. True: a write has to begin.
+  bool MoveFile(const std::string& uid, FileEvent event);
+  /// Saves the newest record, now or after the write in flight.
+  void Write(const std::string& uid);
   void Save(const std::string& uid);
   void OnSaved(const std::string& uid, const Status& saved);
   void OnForgotten(const std::string& uid, const Status& forgotten);
@@ -113,17 +126,18 @@ class DesiredStore {
   Deps deps_;
   std::function<void(const std::string&)> on_put_;
   DesiredPods pods_;
-  std::map<std::string, Progress> progress_;
+  std::map<std::string, Progress> progress_;  // by UID
   struct Withdrawn {
     std::string uid;
     int64_t incarnation = 0;
   };
-  std::map<std::string, Withdrawn> withdrawn_;  // by key
-  std::set<std::string> blocked_;               // keys
-  std::map<std::string, std::string> unreadable_;
+  std::map<RecordKey, Withdrawn> withdrawn_;
+  std::set<RecordKey> blocked_;
+  std::map<RecordKey, std::string> unreadable_;
   std::string load_error_;
   exec::TimerId load_retry_ = 0;
-  const exec::Asker asker_;  // the last member: its end stops all callbacks
+  Clock::Time loading_since_;  // no time: no read is in flight
+  const exec::Asker asker_;    // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::config_source

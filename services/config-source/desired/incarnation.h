@@ -18,14 +18,17 @@ namespace splitlet::config_source {
 /// An incarnation or generation: the last one plus one, or wall time in ms, whichever is greater.
 int64_t NextNumber(int64_t last, WallTime now);
 
+/// Why the pod is terminating or later.
+enum class WorkerEnd {
+  kNone,      // it works, or its containers are done: the same incarnation goes on
+  kRemoved,   // no source wanted it
+  kShutdown,  // of the node, in an earlier boot: the pod starts again
+};
 /// The incarnation that pod-worker has.
 struct WorkerIncarnation {
   int64_t incarnation = 0, generation = 0;
   bool finished = false;
-  // Terminating or later because the pod was removed, not because its containers are done.
-  bool ended = false;
-  // Terminated by a shutdown of the node, in an earlier boot: the pod starts again.
-  bool resumes = false;
+  WorkerEnd end = WorkerEnd::kNone;
 };
 struct Incarnation {
   int64_t incarnation = 0, generation = 0;
@@ -36,6 +39,8 @@ struct Incarnation {
 /// origin, which keeps their order even when the wall clock jumps.
 Incarnation ChooseIncarnation(const DesiredPod* known, const WorkerIncarnation* worker,
                               WallTime now, int64_t after);
+/// The worker of the removed pod `known` has finished the pod's incarnation, or has a newer one.
+bool IsOver(const DesiredPod& known, const WorkerIncarnation& worker);
 /// The numbers of a wanted pod whose worker has a newer incarnation than its record, or whose
 /// incarnation was terminated by a shutdown in an earlier boot; else nothing.
 std::optional<Incarnation> CatchUp(const DesiredPod& known, const WorkerIncarnation& worker,

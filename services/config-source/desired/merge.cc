@@ -62,8 +62,8 @@ std::optional<Operation> ClassifyBytes(const std::string& stored, const std::str
 std::optional<Operation> OperationFor(const DesiredPod* known, const WantedPod& wanted) {
   const SourcePod& pod = *wanted.pod;
   // The server forbids turning a pod into a mirror pod, or back.
-  if (known != nullptr && known->mirror != pod.mirror) return std::nullopt;
-  if (known == nullptr || known->removed) return Operation::kAdd;
+  if (known != nullptr && known->IsMirror() != pod.mirror) return std::nullopt;
+  if (known == nullptr || known->IsRemoved()) return Operation::kAdd;
   if (known->pod == pod.bytes) return std::nullopt;
   if (known->baseline != nullptr &&
       (known->baseline == pod.bytes || *known->baseline == *pod.bytes))
@@ -118,7 +118,7 @@ MergeResult ComputeMerge(const DesiredPods& desired, const std::string& source,
     }
     const auto at = desired.find(pod.uid);
     const DesiredPod* entry = at == desired.end() ? nullptr : &at->second;
-    const bool other_source = entry != nullptr && !entry->removed && entry->source != source;
+    const bool other_source = entry != nullptr && !entry->IsRemoved() && entry->source != source;
     if (other_source || !uids.insert(pod.uid).second) {
       result.ignored.push_back({wanted.pod, false,
                                 fmt::format("metadata.uid {} belongs to another pod of source {}",
@@ -129,7 +129,7 @@ MergeResult ComputeMerge(const DesiredPods& desired, const std::string& source,
       result.changes.push_back({*operation, pod.uid, wanted.pod});
   }
   for (const auto& [uid, entry] : desired) {
-    const bool stays = entry.removed || entry.source != source || uids.contains(uid) ||
+    const bool stays = entry.IsRemoved() || entry.source != source || uids.contains(uid) ||
                        set.undecided.contains(uid);
     if (!stays) result.changes.push_back({Operation::kRemove, uid, nullptr});
   }

@@ -16,6 +16,7 @@
 
 #include "libs/base/clock.h"
 #include "libs/kube/pod_types.h"
+#include "services/config-source/desired/pod_state.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
@@ -28,9 +29,7 @@ std::vector<std::string> OperationNames();
 /// A pod of the table.
 struct DesiredPod {
   std::string name, name_space, source, origin;
-  bool removed = false;
-  bool mirror = false;       // the API's image of a static pod: never to run
-  bool unconfirmed = false;  // saved in another boot: starts and stops nothing
+  PodState state = PodState::kWanted;
   int64_t incarnation = 0, generation = 0;
   WallTime seen_at;                        // first, in this incarnation
   std::string problem;                     // why the record keeps the last good version
@@ -38,6 +37,10 @@ struct DesiredPod {
   std::shared_ptr<const std::string>
       baseline;             // the source's last version; nullptr after a restart
   std::string traceparent;  // of its last change; empty after a restart
+
+  void On(PodEvent event) { state = Next(state, event); }
+  bool IsRemoved() const { return state == PodState::kRemoved; }
+  bool IsMirror() const { return state == PodState::kMirror; }
 };
 using DesiredPods = std::map<std::string, DesiredPod>;  // by UID
 

@@ -44,7 +44,7 @@ DesiredPod Known(const SourcePodRef& pod, const std::string& source, bool remove
   return {.name = pod->name,
           .name_space = pod->name_space,
           .source = source,
-          .removed = removed,
+          .state = removed ? PodState::kRemoved : PodState::kWanted,
           .incarnation = 1,
           .generation = 1,
           .pod = StampPod(*pod->bytes, nullptr, source, kNow),
@@ -107,7 +107,7 @@ TEST(Merge, AMirrorPodIsOneFromItsFirstSightToItsLast) {
   const auto seen = std::make_shared<const SourcePod>(mirror);
   EXPECT_EQ(Show(ComputeMerge({}, "api", SetOf({seen}))), "ADD um");
   DesiredPod known = Known(seen, "api");
-  known.mirror = true;
+  known.state = PodState::kMirror;
   EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({seen}))), "");
   EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({}))), "REMOVE um");
   EXPECT_EQ(Show(ComputeMerge({{"um", known}}, "api", SetOf({Named("um", "other")}))), "")
@@ -299,11 +299,11 @@ TEST(NextNumber, GrowsEvenWhenTheWallClockDoesNot) {
 
 TEST(ChooseLife, EveryMemory) {
   const int64_t now = 1'700'000'000'123, late = now + 1000;
-  const DesiredPod known{.removed = true, .incarnation = late, .generation = late + 5};
+  const DesiredPod known{.state = PodState::kRemoved, .incarnation = late, .generation = late + 5};
   const WorkerIncarnation working{.incarnation = 7, .generation = 9};
   const WorkerIncarnation ended{
-      .incarnation = late, .generation = late, .finished = true, .ended = true};
-  const WorkerIncarnation done{.incarnation = 7, .generation = 9, .finished = true, .ended = false};
+      .incarnation = late, .generation = late, .finished = true, .end = WorkerEnd::kRemoved};
+  const WorkerIncarnation done{.incarnation = 7, .generation = 9, .finished = true};
   const struct {
     const char* name;
     const DesiredPod* known;
@@ -331,26 +331,36 @@ TEST(ChooseLife, EveryMemory) {
   }
 }
 
+TEST(IsOver, OnceItsWorkerHasFinished) {
+  const DesiredPod removed{.state = PodState::kRemoved, .incarnation = 5, .generation = 6};
+  EXPECT_TRUE(IsOver(removed, {.incarnation = 5, .finished = true}));
+  EXPECT_FALSE(IsOver(removed, {.incarnation = 5, .end = WorkerEnd::kRemoved})) << "it still ends";
+  EXPECT_FALSE(IsOver(removed, {.incarnation = 4, .finished = true})) << "an earlier incarnation";
+  EXPECT_TRUE(IsOver(removed, {.incarnation = 6})) << "pod-worker ends earlier ones first";
+}
+
 TEST(CatchUp, OnlyWithALaterLife) {
   const DesiredPod wanted{.incarnation = 5, .generation = 6};
-  const DesiredPod removed{.removed = true, .incarnation = 5, .generation = 6};
-  EXPECT_FALSE(
-      CatchUp(wanted, {.incarnation = 5, .generation = 9, .finished = true, .ended = true}, kNow));
+  const DesiredPod removed{.state = PodState::kRemoved, .incarnation = 5, .generation = 6};
+  EXPECT_FALSE(CatchUp(
+      wanted, {.incarnation = 5, .generation = 9, .finished = true, .end = WorkerEnd::kRemoved},
+      kNow));
   EXPECT_FALSE(CatchUp(removed, {.incarnation = 9, .generation = 9}, kNow));
   const auto adopted = CatchUp(wanted, {.incarnation = 9, .generation = 9}, kNow);
   ASSERT_TRUE(adopted);
   EXPECT_EQ(adopted->incarnation, 9);
   EXPECT_GT(adopted->generation, 9);
-  const auto next = CatchUp(wanted, {.incarnation = 9, .generation = 9, .ended = true}, kNow);
+  const auto next =
+      CatchUp(wanted, {.incarnation = 9, .generation = 9, .end = WorkerEnd::kRemoved}, kNow);
   ASSERT_TRUE(next);
   EXPECT_GT(next->incarnation, 9);
 }
 
 TEST(CatchUp, WhatWentWithTheNodeLivesAgain) {
   const DesiredPod wanted{.incarnation = 5, .generation = 6};
-  const DesiredPod removed{.removed = true, .incarnation = 5, .generation = 6};
+  const DesiredPod removed{.state = PodState::kRemoved, .incarnation = 5, .generation = 6};
   const WorkerIncarnation over{
-      .incarnation = 5, .generation = 9, .finished = true, .ended = true, .resumes = true};
+      .incarnation = 5, .generation = 9, .finished = true, .end = WorkerEnd::kShutdown};
   const auto next = CatchUp(wanted, over, kNow);
   ASSERT_TRUE(next);
   EXPECT_GT(next->incarnation, 5);

@@ -22,14 +22,14 @@ void ProblemLog::Report(const Log& log, const std::string& source,
   for (const Problem& problem : problems) {
     now.emplace(problem.where, problem.reason);
     if (!Holds(reported_, problem.where, problem.reason))
-      log.Warn("manifest has a problem",
-               {KV("source", source), KV("path", problem.where), KV("err", problem.reason)});
+      log.Warn("source of pods has a problem",
+               {KV("source", source), KV("where", problem.where), KV("err", problem.reason)});
   }
   for (const auto& [where, reason] : reported_) {
     if (now.contains(where)) continue;
-    log.Info(is_there(where) ? "manifest has no problem any more"
-                             : "manifest with a problem was removed",
-             {KV("source", source), KV("path", where)});
+    log.Info(is_there(where) ? "a problem of a source of pods is over"
+                             : "a problem of a source of pods is over, its manifest or pod is gone",
+             {KV("source", source), KV("where", where)});
   }
   reported_ = std::move(now);
 }

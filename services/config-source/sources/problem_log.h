@@ -1,7 +1,7 @@
 #pragma once
 
-/// Logs each problem once when it appears, and once when it is over: the manifest can be used now,
-/// or is gone.
+/// The log of a source's problems: each problem once when it appears, and once when it is over.
+/// Then the manifest, URL or pod can be used again, or is gone.
 /// Threads: one.
 /// Errors: none.
 /// Source: docs/design.md, "Logs and metrics".
@@ -18,7 +18,7 @@ namespace splitlet::config_source {
 
 class ProblemLog {
  public:
-  /// `is_there`: whether the manifest at Problem::where still exists.
+  /// `is_there`: whether the manifest, URL or pod at Problem::where still exists.
   void Report(const Log& log, const std::string& source, const std::vector<Problem>& problems,
               const std::function<bool(const std::string& where)>& is_there);
 

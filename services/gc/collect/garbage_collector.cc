@@ -66,7 +66,8 @@ GarbageCollector::GarbageCollector(const Deps& deps, const GcConfig& config)
                        .removal_log = removal_log_},
                       config_),
       removal_timer_(deps.env.loop, kRemovalPeriod, [this] { OnRemovalTimer(); }),
-      image_timer_(deps.env.loop, kImagePeriod, [this] { OnImageTimer(); }) {
+      image_timer_(deps.env.loop, kImagePeriod, [this] { OnImageTimer(); }),
+      asker_(deps.env.loop, deps.env.strands) {
   images_.OnDesiredState();
 }
 
@@ -122,7 +123,12 @@ Report GarbageCollector::GetReport() const {
 
 void GarbageCollector::OnRemovalTimer() {
   if (rounds_.full()) return;  // a queued round covers this one
-  rounds_.Add([this] { containers_.Collect({}, [this](const Report&) { rounds_.Next(); }); });
+  rounds_.Add([this] {
+    containers_.Collect({}, [this](const Report& report) {
+      if (report.unemptied) RunSoon();
+      rounds_.Next();
+    });
+  });
 }
 
 void GarbageCollector::OnImageTimer() {
@@ -133,7 +139,7 @@ void GarbageCollector::OnImageTimer() {
 /// A pod in a crash loop and an evicted pod leave more than the timer of a minute should let lie.
 void GarbageCollector::RunSoon() {
   if (std::exchange(soon_, true)) return;
-  loop_.RunAfter(kSoon, [this] {
+  asker_.RunAfter(kSoon, [this] {
     soon_ = false;
     OnRemovalTimer();
   });

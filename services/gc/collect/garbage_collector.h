@@ -21,6 +21,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
 #include "libs/daemon/service.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
@@ -103,6 +104,7 @@ class GarbageCollector {
   LogRotation logs_;
   LogTruncation log_truncation_;
   exec::Periodic removal_timer_, image_timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -1,6 +1,7 @@
 #include "services/gc/collect/removal_log.h"
 
 #include <set>
+#include <utility>
 
 #include "libs/base/trace.h"
 #include "splitlet/v1/records.pb.h"
@@ -15,13 +16,14 @@ void RemovalLog::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
   }
 }
 
-void RemovalLog::Record(const Report& report) {
+void RemovalLog::Record(Part part, const Report& report) {
+  const Failures before = std::exchange(failures_[part], {});
   if (!report.error.empty()) metrics_.errors.Add({{"kind", "round"}}).Increment();
   std::map<std::string, int> removed;  // by kind
   std::set<std::string> pods;
   for (const auto& item : report.items) {
     if (!item.error.empty()) {
-      RecordFailure(item);
+      RecordFailure(part, item, before);
       continue;
     }
     if (item.kind == "image") {
@@ -42,9 +44,10 @@ void RemovalLog::Record(const Report& report) {
 }
 
 void RemovalLog::RecordTruncated(const std::vector<ReportItem>& items) {
+  const Failures before = std::exchange(failures_[Part::kLogs], {});
   for (const auto& item : items) {
     if (!item.error.empty()) {
-      RecordFailure(item);
+      RecordFailure(Part::kLogs, item, before);
       continue;
     }
     metrics_.removed.Add({{"kind", item.kind}}).Increment();
@@ -52,8 +55,12 @@ void RemovalLog::RecordTruncated(const std::vector<ReportItem>& items) {
   }
 }
 
-void RemovalLog::RecordFailure(const ReportItem& item) {
+void RemovalLog::RecordFailure(Part part, const ReportItem& item, const Failures& before) {
   metrics_.errors.Add({{"kind", item.kind}}).Increment();
+  const std::string key = item.kind + " " + item.name;
+  failures_[part][key] = item.error;
+  const auto known = before.find(key);
+  if (known != before.end() && known->second == item.error) return;
   log_.Warn("cannot remove garbage; the next round tries again", FieldsOf(item));
 }
 

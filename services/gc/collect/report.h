@@ -34,6 +34,8 @@ struct Report {
   /// blocks the directory.
   std::map<std::string, std::string> stuck;
   std::string error;  // why the round ended early
+  /// A renamed directory holds more than the round could remove in its time.
+  bool unemptied = false;
 };
 
 }  // namespace splitlet::gc

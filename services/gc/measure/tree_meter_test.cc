@@ -30,7 +30,9 @@ class TreeMeterTest : public testing::Test {
     std::string name = testing::TempDir() + "/meter-XXXXXX";
     top = ::mkdtemp(name.data());
   }
-  ~TreeMeterTest() override { EXPECT_TRUE(fs::RemoveTreeAt(top).ok()); }
+  ~TreeMeterTest() override {
+    EXPECT_TRUE(fs::RemoveTreeAt(top, [] { return true; }).ok());
+  }
   void Write(const std::string& path, size_t bytes) {
     std::ofstream(top + "/" + path) << std::string(bytes, 'x');
   }

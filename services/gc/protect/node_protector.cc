@@ -45,7 +45,10 @@ NodeProtector::NodeProtector(Deps deps, const GcConfig& config)
                  .on_change = [this](bool down) { pressure_.SetShuttingDown(down); },
                  .on_read = [this] { pressure_.Start(); }},
                 config),
-      oom_({.env = deps.env, .kernel_log = deps.kernel_log, .node_events = deps.node_events}) {}
+      oom_({.env = deps.env,
+            .kernel_log = deps.kernel_log,
+            .node_events = deps.node_events,
+            .metrics = deps.metrics}) {}
 
 void NodeProtector::Start() {
   shutdown_.Start();

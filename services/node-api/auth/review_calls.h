@@ -21,6 +21,7 @@
 
 #include "libs/base/random.h"
 #include "libs/base/status.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "services/node-api/auth/reviewer.h"
 
@@ -40,7 +41,8 @@ class ReviewCalls {
   static constexpr Duration kAttemptLimit = std::chrono::seconds{10};
   static constexpr Duration kLimit = std::chrono::seconds{30};  // including waiting and pauses
 
-  explicit ReviewCalls(Deps deps) : deps_(std::move(deps)), random_(deps_.seed) {}
+  explicit ReviewCalls(Deps deps)
+      : deps_(std::move(deps)), random_(deps_.seed), asker_(deps_.loop, deps_.strands) {}
   ReviewCalls(const ReviewCalls&) = delete;
   ReviewCalls& operator=(const ReviewCalls&) = delete;
 
@@ -59,7 +61,7 @@ class ReviewCalls {
     ++waiting_;
     const auto question =
         std::make_shared<Question<R>>(std::move(call), std::move(done), After(deps_.clock, kLimit));
-    question->timer = deps_.loop.RunAfter(kLimit, [this, question] { End<R>(question, Late()); });
+    question->timer = asker_.RunAfter(kLimit, [this, question] { End<R>(question, Late()); });
     Try<R>(question);
   }
   int waiting() const { return waiting_; }
@@ -84,22 +86,22 @@ class ReviewCalls {
     if (!question->done) return;
     ++question->attempts;
     const std::string lane = fmt::format("{}/{}", deps_.kind, lane_ = (lane_ + 1) % kLanes);
-    deps_.strands.Run(lane, [this, question] {
-      const Duration left = std::min(kAttemptLimit, Remaining(deps_.clock, question->limit));
-      StatusOr<R> answer = left <= Duration{0}
-                               ? StatusOr<R>(Late())
-                               : question->call(*deps_.reviewer, After(deps_.clock, left));
-      deps_.loop.Post(
-          [this, question, answer = std::move(answer)] { OnAnswer<R>(question, answer); });
-    });
+    asker_.Ask(
+        lane,
+        [&clock = deps_.clock, reviewer = deps_.reviewer, question]() -> StatusOr<R> {
+          const Duration left = std::min(kAttemptLimit, Remaining(clock, question->limit));
+          if (left <= Duration{0}) return Late();
+          return question->call(*reviewer, After(clock, left));
+        },
+        [this, question](const StatusOr<R>& answer) { OnAnswer<R>(question, answer); });
   }
   template <class R>
   void OnAnswer(const Shared<R>& question, const StatusOr<R>& answer) {
     if (!question->done) return;
     if (answer.ok() || !IsRetryable(answer.status().code()) || question->attempts >= kAttempts)
       return End<R>(question, answer);
-    deps_.loop.RunAfter(random_.Jitter(PauseAfter(question->attempts), 0.2),
-                        [this, question] { Try<R>(question); });
+    asker_.RunAfter(random_.Jitter(PauseAfter(question->attempts), 0.2),
+                    [this, question] { Try<R>(question); });
   }
   template <class R>
   void End(const Shared<R>& question, const StatusOr<R>& answer) {
@@ -115,6 +117,7 @@ class ReviewCalls {
   Deps deps_;
   Random random_;
   int waiting_ = 0, lane_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
 #include "services/node-api/http/replies.h"
 #include "services/node-api/http/url.h"
 #include "services/node-api/pods/containers.h"
@@ -61,6 +62,14 @@ std::optional<int64_t> TimeoutOf(const Query& query) {
   return seconds;
 }
 
+StatusOr<v1::CheckpointReply> CallCheckpoint(PodCalls& calls, const v1::CheckpointRequest& request,
+                                             const CallOptions& options) {
+  FAIL_POINT("node-api.checkpoint.before");
+  auto reply = calls.Checkpoint(request, options);
+  FAIL_POINT("node-api.checkpoint.after");
+  return reply;
+}
+
 }  // namespace
 
 void Checkpoints::Serve(const std::string& path, const https::Request& request,
@@ -100,18 +109,20 @@ void Checkpoints::Make(const Wanted& wanted, std::shared_ptr<https::Responder> r
   const auto cancel = std::make_shared<CancelToken>();
   waiting_.emplace(number, cancel);
   responder->OnGone([cancel] { cancel->Cancel(); });
-  deps_.strands.Run(fmt::format("checkpoint/{}", number),
-                    [this, number, request, cancel, wanted, responder = std::move(responder)] {
-                      StatusOr<v1::CheckpointReply> reply = v1::CheckpointReply();
-                      while (reply.ok() && !reply->done()) {
-                        Deadline deadline = After(deps_.clock, kCallLimit);
-                        deadline.cancel = cancel;
-                        reply = deps_.calls->Checkpoint(
-                            request, {.deadline = deadline, .traceparent = wanted.traceparent});
-                      }
-                      responder->Send(AnswerOf(wanted.name, reply));
-                      deps_.loop.Post([this, number] { waiting_.erase(number); });
-                    });
+  asker_.Ask(
+      fmt::format("checkpoint/{}", number),
+      [&clock = deps_.clock, calls = deps_.calls, request, cancel, wanted,
+       responder = std::move(responder)] {
+        StatusOr<v1::CheckpointReply> reply = v1::CheckpointReply();
+        while (reply.ok() && !reply->done()) {
+          Deadline deadline = After(clock, kCallLimit);
+          deadline.cancel = cancel;
+          reply = CallCheckpoint(*calls, request,
+                                 {.deadline = deadline, .traceparent = wanted.traceparent});
+        }
+        responder->Send(AnswerOf(wanted.name, reply));
+      },
+      [this, number] { waiting_.erase(number); });
 }
 
 void Checkpoints::Stop() {

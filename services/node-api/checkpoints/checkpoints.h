@@ -17,6 +17,7 @@
 
 #include "libs/base/cancel.h"
 #include "libs/base/status.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
 #include "services/node-api/pods/pod_calls.h"
@@ -36,7 +37,7 @@ class Checkpoints {
   };
   static constexpr size_t kMaxWaiting = 4;  // each waiting request takes a thread
 
-  explicit Checkpoints(Deps deps) : deps_(std::move(deps)) {}
+  explicit Checkpoints(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
@@ -57,6 +58,7 @@ class Checkpoints {
   Deps deps_;
   uint64_t last_ = 0;
   std::map<uint64_t, std::shared_ptr<CancelToken>> waiting_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -86,22 +86,23 @@ void LogStreams::Serve(Serving serving, std::shared_ptr<https::Responder> respon
   serving_.emplace(number, std::move(serving));
   responder->OnGone([flags] { flags->cancelled = true; });
   std::shared_ptr<https::Stream> out = responder->Begin({});
-  deps_.strands.Run(fmt::format("log/{}", number),
-                    [this, number, flags, out = std::move(out), work = std::move(work)] {
-                      FAIL_POINT_VOID("node-api.log.before");
-                      work(*out, *flags);
-                      deps_.loop.Post([this, number] { serving_.erase(number); });
-                    });
+  asker_.Ask(
+      fmt::format("log/{}", number),
+      [flags, out = std::move(out), work = std::move(work)] {
+        FAIL_POINT_VOID("node-api.log.before");
+        work(*out, *flags);
+      },
+      [this, number] { serving_.erase(number); });
 }
 
 void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> responder) {
   auto flags = std::make_shared<Flags>();
   flags->running = wanted.running;
   Serve({wanted.uid, wanted.container_id, flags}, std::move(responder),
-        [this, path = wanted.path, options = wanted.options,
+        [watch_log = deps_.watch, path = wanted.path, options = wanted.options,
          files = deps_.container_files(wanted.container_id)](https::Stream& out,
                                                              const Flags& current) {
-          const auto changes = deps_.watch(path);
+          const auto changes = watch_log(path);
           Gathered gathered({out, current.piece});
           FlushingWatch watch(gathered, *changes);
           const logs::LogSource source{
@@ -119,8 +120,8 @@ void LogStreams::ServeLog(Wanted wanted, std::shared_ptr<https::Responder> respo
 
 void LogStreams::ServeFile(const HeldPath& file, std::shared_ptr<https::Responder> responder) {
   Serve({"", "", std::make_shared<Flags>()}, std::move(responder),
-        [this, file](https::Stream& out, const Flags& flags) {
-          End(out, CopyFile(*deps_.files, file.path, {out, flags.piece}));
+        [files = deps_.files, file](https::Stream& out, const Flags& flags) {
+          End(out, CopyFile(*files, file.path, {out, flags.piece}));
         });
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
 #include "libs/logs/log_reader.h"
@@ -42,7 +43,7 @@ class LogStreams {
   static constexpr size_t kLargePiece = 128 << 10, kPiece = 32 << 10;  // bytes
   static constexpr size_t kLargeStreams = 16;
 
-  explicit LogStreams(Deps deps) : deps_(std::move(deps)) {}
+  explicit LogStreams(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
   LogStreams(const LogStreams&) = delete;
   LogStreams& operator=(const LogStreams&) = delete;
 
@@ -78,6 +79,7 @@ class LogStreams {
   uint64_t last_ = 0;
   bool stopped_ = false;
   std::map<uint64_t, Serving> serving_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -10,20 +10,23 @@ HealthChecks::HealthChecks(Deps deps, Duration sync_loop_limit)
     : deps_(deps),
       limit_(sync_loop_limit),
       sync_loop_healthy_at_(deps_.clock.Now()),
-      timer_(deps_.loop, kPeriod, [this] { AskSyncLoop(); }) {}
+      timer_(deps_.loop, kPeriod, [this] { AskSyncLoop(); }),
+      asker_(deps_.loop, deps_.strands) {}
 
 void HealthChecks::Start() { AskSyncLoop(); }
 
 void HealthChecks::AskSyncLoop() {
   if (std::exchange(asking_, true)) return;
-  deps_.strands.Run("health", [this] {
-    const Status health = deps_.ask_sync_loop(After(deps_.clock, kAskLimit));
-    deps_.loop.Post([this, health] {
-      asking_ = false;
-      sync_loop_problem_ = Message(health);
-      if (health.ok()) sync_loop_healthy_at_ = deps_.clock.Now();
-    });
-  });
+  asker_.Ask(
+      "health",
+      [ask = deps_.ask_sync_loop, deadline = After(deps_.clock, kAskLimit)] {
+        return ask(deadline);
+      },
+      [this](const Status& health) {
+        asking_ = false;
+        sync_loop_problem_ = Message(health);
+        if (health.ok()) sync_loop_healthy_at_ = deps_.clock.Now();
+      });
 }
 
 /// "log" always passes: a thread of its own writes the log. "device-plugin" always passes: this

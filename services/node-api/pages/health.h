@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
 #include "libs/https/server.h"
@@ -65,6 +66,7 @@ class HealthChecks {
   std::map<std::string, std::pair<uint64_t, uint64_t>> counts_;
   std::map<std::string, bool> last_;  // check -> passed last time
   exec::Periodic timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

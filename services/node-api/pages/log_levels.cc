@@ -27,7 +27,6 @@ class RpcLevelTarget final : public LevelTarget {
   RpcLevelTarget(const Clock& clock, FindPeer peer) : clock_(clock), peer_(std::move(peer)) {}
 
   Status Set(const std::string& process, LogLevel level, const CallOptions& options) override {
-    FAIL_POINT("node-api.log-level.before");
     const auto stub = v1::Admin::NewStub(peer_(process));
     v1::SetLogLevelRequest request;
     request.set_level(std::string(NameOf(level)));
@@ -39,6 +38,14 @@ class RpcLevelTarget final : public LevelTarget {
   const Clock& clock_;
   const FindPeer peer_;
 };
+
+Status SetLevel(LevelTarget& target, const std::string& process, LogLevel level,
+                const CallOptions& options) {
+  FAIL_POINT("node-api.log-level.before");
+  Status set = target.Set(process, level, options);
+  FAIL_POINT("node-api.log-level.after");
+  return set;
+}
 
 /// A 32-bit number, as Go parses it.
 std::optional<int32_t> ReadVerbosity(std::string_view text) {
@@ -73,10 +80,12 @@ void LogLevels::Serve(const https::Request& request, std::shared_ptr<https::Resp
   const LogLevel level = LevelOf(*verbosity);
   const CallOptions options = OptionsFor(request, After(deps_.clock, kLevelLimit));
   for (const std::string& process : deps_.processes)
-    deps_.strands.Run("log-level/" + process, [this, asked, process, level, options] {
-      const Status set = deps_.target->Set(process, level, options);
-      deps_.loop.Post([this, asked, process, set] { OnSet(asked, process, set); });
-    });
+    asker_.Ask(
+        "log-level/" + process,
+        [target = deps_.target, process, level, options] {
+          return SetLevel(*target, process, level, options);
+        },
+        [this, asked, process](const Status& set) { OnSet(asked, process, set); });
 }
 
 void LogLevels::OnSet(const std::shared_ptr<Asked>& asked, const std::string& process,

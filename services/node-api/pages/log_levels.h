@@ -18,6 +18,7 @@
 #include "libs/base/clock.h"
 #include "libs/base/log.h"
 #include "libs/base/status.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
 #include "services/node-api/http/call_options.h"
@@ -50,7 +51,7 @@ class LogLevels {
   };
   static constexpr int kMaxWaiting = 4;  // limit of requests in progress
 
-  explicit LogLevels(Deps deps) : deps_(std::move(deps)) {}
+  explicit LogLevels(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
   LogLevels(const LogLevels&) = delete;
   LogLevels& operator=(const LogLevels&) = delete;
 
@@ -67,6 +68,7 @@ class LogLevels {
 
   Deps deps_;
   int waiting_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

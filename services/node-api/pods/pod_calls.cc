@@ -2,7 +2,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "libs/base/fail_point.h"
 #include "libs/rpc/unary.h"
 #include "splitlet/v1/checkpoints.grpc.pb.h"
 #include "splitlet/v1/streams.grpc.pb.h"
@@ -19,7 +18,6 @@ class RpcPodCalls final : public PodCalls {
 
   StatusOr<std::string> OpenStream(const v1::OpenStreamRequest& request,
                                    const CallOptions& options) override {
-    FAIL_POINT("node-api.stream.before");
     rpc::ClientCall call(clock_, options.deadline, options.traceparent);
     auto reply = rpc::Unary(call, *streams_, &v1::PodStreams::Stub::OpenStream, request);
     if (!reply.ok()) return reply.status();
@@ -27,13 +25,11 @@ class RpcPodCalls final : public PodCalls {
   }
   StatusOr<v1::RunCommandReply> RunCommand(const v1::RunCommandRequest& request,
                                            const CallOptions& options) override {
-    FAIL_POINT("node-api.run.before");
     rpc::ClientCall call(clock_, options.deadline, options.traceparent);
     return rpc::Unary(call, *streams_, &v1::PodStreams::Stub::RunCommand, request);
   }
   StatusOr<v1::CheckpointReply> Checkpoint(const v1::CheckpointRequest& request,
                                            const CallOptions& options) override {
-    FAIL_POINT("node-api.checkpoint.before");
     rpc::ClientCall call(clock_, options.deadline, options.traceparent);
     return rpc::Unary(call, *checkpoints_, &v1::PodCheckpoints::Stub::Checkpoint, request);
   }

@@ -18,7 +18,6 @@ class RpcStatsSource final : public StatsSource {
       : clock_(clock), stub_(v1::NodeStats::NewStub(channel)) {}
 
   StatusOr<v1::NodeStatsReply> Get(bool details, const Deadline& deadline) override {
-    FAIL_POINT("node-api.stats.before");
     rpc::ClientCall call(clock_, deadline);
     v1::NodeStatsRequest request;
     request.set_details(details);
@@ -61,6 +60,12 @@ std::map<std::string, uint64_t> Rates(const v1::NodeStatsReply& before,
   return rates;
 }
 
+StatusOr<v1::NodeStatsReply> ReadStats(StatsSource& source, bool details,
+                                       const Deadline& deadline) {
+  FAIL_POINT("node-api.stats.before");
+  return source.Get(details, deadline);
+}
+
 }  // namespace
 
 std::unique_ptr<StatsSource> MakeStatsSource(const Clock& clock,
@@ -72,7 +77,7 @@ void StatsCache::Start() {
   if (last_ != nullptr) return;
   Get([this](const auto& stats) {
     asked_at_ = {};  // a base for rates only, so a request fetches newer stats
-    if (!stats.ok()) deps_.loop.RunAfter(kFresh, [this] { Start(); });
+    if (!stats.ok()) asker_.RunAfter(kFresh, [this] { Start(); });
   });
 }
 
@@ -80,10 +85,12 @@ void StatsCache::Get(Done done) {
   if (last_ != nullptr && asked_at_ && deps_.clock.Now() - asked_at_ < kFresh) return done(last_);
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
-  deps_.strands.Run(deps_.details ? "stats-details" : "stats", [this] {
-    auto reply = deps_.source->Get(deps_.details, After(deps_.clock, kLimit));
-    deps_.loop.Post([this, reply = std::move(reply)] { OnReply(reply); });
-  });
+  asker_.Ask(
+      deps_.details ? "stats-details" : "stats",
+      [source = deps_.source, details = deps_.details, deadline = After(deps_.clock, kLimit)] {
+        return ReadStats(*source, details, deadline);
+      },
+      [this](StatusOr<v1::NodeStatsReply> reply) { OnReply(std::move(reply)); });
 }
 
 void StatsCache::OnReply(StatusOr<v1::NodeStatsReply> reply) {

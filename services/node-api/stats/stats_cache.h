@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "libs/base/status.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "splitlet/v1/stats.pb.h"
 
@@ -53,7 +54,7 @@ class StatsCache {
   };
   static constexpr Duration kFresh = std::chrono::seconds{5}, kLimit = std::chrono::seconds{9};
 
-  explicit StatsCache(Deps deps) : deps_(std::move(deps)) {}
+  explicit StatsCache(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
   StatsCache(const StatsCache&) = delete;
   StatsCache& operator=(const StatsCache&) = delete;
 
@@ -69,6 +70,7 @@ class StatsCache {
   std::shared_ptr<const StatsSnapshot> last_;
   Clock::Time asked_at_;  // unset: last_ is only a base for rates
   std::vector<Done> waiting_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/base/fail_point.h"
 #include "services/node-api/http/replies.h"
 #include "services/node-api/pods/containers.h"
 #include "services/node-api/streaming/stream_query.h"
@@ -33,6 +34,22 @@ std::vector<std::string> WordsOf(const std::string& command) {
     if (blank == std::string::npos) return words;
     from = blank + 1;
   }
+}
+
+StatusOr<std::string> OpenStream(PodCalls& calls, const v1::OpenStreamRequest& request,
+                                 const CallOptions& options) {
+  FAIL_POINT("node-api.stream.before");
+  auto url = calls.OpenStream(request, options);
+  FAIL_POINT("node-api.stream.after");
+  return url;
+}
+
+StatusOr<v1::RunCommandReply> RunCommand(PodCalls& calls, const v1::RunCommandRequest& request,
+                                         const CallOptions& options) {
+  FAIL_POINT("node-api.run.before");
+  auto reply = calls.RunCommand(request, options);
+  FAIL_POINT("node-api.run.after");
+  return reply;
 }
 
 }  // namespace
@@ -81,20 +98,22 @@ void PodStreams::Open(v1::OpenStreamRequest request, Asked asked) {
   ++waiting_;
   const size_t lane = std::hash<std::string>{}(request.uid()) % kLanes;
   CallOptions options = OptionsFor(asked.request, After(deps_.clock, kOpenLimit));
-  deps_.strands.Run(
+  asker_.Ask(
       fmt::format("stream/{}", lane),
-      [this, request = std::move(request), asked = std::move(asked), options = std::move(options)] {
-        auto url = deps_.calls->OpenStream(request, options);
-        deps_.loop.Post([this, url = std::move(url), asked] {
-          --waiting_;
-          if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
-          if (!IsUpgrade(asked.request))
-            return asked.responder->Send(TextReply(500, "Upgrade request required"));
-          auto backend = BackendFor(asked.request, *url);
-          if (!backend.ok()) return asked.responder->Send(ErrorReply(backend.status()));
-          asked.responder->PassTo(*std::move(backend));
-        });
-      });
+      [calls = deps_.calls, request = std::move(request), options = std::move(options)] {
+        return OpenStream(*calls, request, options);
+      },
+      [this, asked = std::move(asked)](const StatusOr<std::string>& url) { OnOpened(asked, url); });
+}
+
+void PodStreams::OnOpened(const Asked& asked, const StatusOr<std::string>& url) {
+  --waiting_;
+  if (!url.ok()) return asked.responder->Send(ErrorReply(url.status()));
+  if (!IsUpgrade(asked.request))
+    return asked.responder->Send(TextReply(500, "Upgrade request required"));
+  auto backend = BackendFor(asked.request, *url);
+  if (!backend.ok()) return asked.responder->Send(ErrorReply(backend.status()));
+  asked.responder->PassTo(*std::move(backend));
 }
 
 void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked asked) {
@@ -109,18 +128,20 @@ void PodStreams::Run(const PodSeen& seen, const std::string& container, Asked as
   if (running_ >= kMaxRunning)
     return asked.responder->Send(ErrorReply(ResourceExhausted("too many commands are running")));
   ++running_;
-  deps_.strands.Run(fmt::format("run/{}", ++last_), [this, request, asked] {
-    auto reply =
-        deps_.calls->RunCommand(request, OptionsFor(asked.request, After(deps_.clock, kRunLimit)));
-    deps_.loop.Post([this, reply = std::move(reply), responder = asked.responder] {
-      --running_;
-      if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
-      if (reply->exit_code() != 0)
-        return responder->Send(TextReply(
-            500, fmt::format("command terminated with exit code {}", reply->exit_code())));
-      responder->Send(JsonReply(reply->output() + reply->errors()));
-    });
-  });
+  asker_.Ask(
+      fmt::format("run/{}", ++last_),
+      [calls = deps_.calls, request,
+       options = OptionsFor(asked.request, After(deps_.clock, kRunLimit))] {
+        return RunCommand(*calls, request, options);
+      },
+      [this, responder = asked.responder](const StatusOr<v1::RunCommandReply>& reply) {
+        --running_;
+        if (!reply.ok()) return responder->Send(TextReply(500, Message(reply.status())));
+        if (reply->exit_code() != 0)
+          return responder->Send(TextReply(
+              500, fmt::format("command terminated with exit code {}", reply->exit_code())));
+        responder->Send(JsonReply(reply->output() + reply->errors()));
+      });
 }
 
 }  // namespace splitlet::node_api

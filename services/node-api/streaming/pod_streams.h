@@ -15,6 +15,7 @@
 #include <string>
 
 #include "libs/base/status.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/exec.h"
 #include "libs/https/server.h"
 #include "services/node-api/http/routes.h"
@@ -39,7 +40,7 @@ class PodStreams {
   /// a lane, so a pod that hangs delays few others, and no request is refused because of it.
   static constexpr size_t kLanes = 4;
 
-  explicit PodStreams(Deps deps) : deps_(std::move(deps)) {}
+  explicit PodStreams(Deps deps) : deps_(std::move(deps)), asker_(deps_.loop, deps_.strands) {}
 
   /// `path`: decoded. Routes kExec, kAttach, kPortForward and kRun.
   struct Asked {
@@ -53,11 +54,13 @@ class PodStreams {
 
  private:
   void Open(v1::OpenStreamRequest request, Asked asked);
+  void OnOpened(const Asked& asked, const StatusOr<std::string>& url);
   void Run(const PodSeen& seen, const std::string& container, Asked asked);
 
   Deps deps_;
   uint64_t last_ = 0;
   int waiting_ = 0, running_ = 0;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::node_api

@@ -23,8 +23,9 @@ WatchedCollection::WatchedCollection(const ApiContext& context, Options options)
 
 WatchedCollection::~WatchedCollection() = default;
 
-void WatchedCollection::Start(std::function<void()> on_answer) {
+void WatchedCollection::Start(std::function<void()> on_answer, std::function<void()> on_change) {
   on_answer_ = std::move(on_answer);
+  on_change_ = std::move(on_change);
   reflector_.Start();
 }
 
@@ -37,7 +38,8 @@ void WatchedCollection::OnList(std::vector<Object> objects) {
   for (const auto& object : objects) (*all)[options_.key(*object)] = PartOf(object);
   const bool first = objects_ == nullptr;
   objects_ = std::move(all);
-  if (first) on_answer_();
+  if (first) return on_answer_();
+  if (on_change_) on_change_();
 }
 
 /// Copies objects that a sync still reads.
@@ -50,6 +52,7 @@ void WatchedCollection::OnEvent(apiclient::Reflector::Event event, const Object&
   } else {
     (*objects_)[key] = PartOf(object);
   }
+  if (on_change_) on_change_();
 }
 
 void WatchedCollection::OnSync(const Status& status) {

@@ -3,7 +3,7 @@
 /// All objects of one kind, watched, for kinds that pods do not reference by name.
 /// In:      lists and events of the API server.
 /// Owns:    the needed part of each object.
-/// Out:     the callback of Start, when the first list has come or has failed.
+/// Out:     the callbacks of Start, when the first list has come or has failed, and for changes.
 /// Killed:  the next start lists again.
 /// Threads: the loop's; objects() is a value.
 /// Errors:  trouble(): why the first list is missing. Known objects stay while the server is away.
@@ -34,8 +34,8 @@ class WatchedCollection {
   WatchedCollection(const ApiContext& context, Options options);
   ~WatchedCollection();
 
-  /// `on_answer`: also when the first list fails.
-  void Start(std::function<void()> on_answer);
+  /// `on_answer`: also when the first list fails. `on_change`: after the first list; may be empty.
+  void Start(std::function<void()> on_answer, std::function<void()> on_change = {});
   /// The present objects; null: not known yet.
   std::shared_ptr<const Objects> objects() const { return objects_; }
   /// The first list came or failed. A list without a kubeconfig, which a TLS bootstrap is still
@@ -50,7 +50,7 @@ class WatchedCollection {
   void OnSync(const Status& status);
 
   const Options options_;
-  std::function<void()> on_answer_;
+  std::function<void()> on_answer_, on_change_;
   std::shared_ptr<Objects> objects_;  // a shared one is copied before a change
   Status trouble_;
   apiclient::Reflector reflector_;

@@ -69,7 +69,10 @@ class PodLoop final : public PodAdvancer {
     const Recovery& recovery;
     CgroupKeeper& keeper;
   };
-  explicit PodLoop(Deps deps);
+  /// Made before the parts that call it as PodAdvancer.
+  explicit PodLoop(const exec::Env& env);
+  /// Called once, when all parts are made; before it no other function may be called.
+  void Connect(const Deps& deps);
 
   void Advance(const std::string& uid) override { AdvanceWith(uid, nullptr); }
   void AdvanceAfter(const std::string& uid, Duration wait) override { due_.Add(uid, wait); }
@@ -99,13 +102,13 @@ class PodLoop final : public PodAdvancer {
   /// How much of the pod a removal has to leave.
   PodNeed NeedOf(const std::string& uid) const;
   bool IsHeld(const std::string& uid) const override {
-    return static_cast<bool>(deps_.holds.HeldUntil(uid));
+    return static_cast<bool>(deps_->holds.HeldUntil(uid));
   }
   bool stopping() const { return stopping_; }
   const std::string& runtime_trouble() const { return runtime_trouble_; }
 
  private:
-  Worker* Find(const std::string& uid) const { return deps_.workers.Find(uid); }
+  Worker* Find(const std::string& uid) const { return deps_->workers.Find(uid); }
   void AdvanceSyncing(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
   void BeginSync(Worker& worker, std::shared_ptr<const cri::PodListing> listing);
   static bool MustPassGate(const Worker& worker);
@@ -118,7 +121,7 @@ class PodLoop final : public PodAdvancer {
   void AfterFinish(Worker& worker);
   void ForgetProbes(Worker& worker);
 
-  const Deps deps_;
+  std::optional<const Deps> deps_;  // set by Connect
   exec::WorkQueue due_;
   bool desired_ready_ = false, stopping_ = false;
   std::string runtime_trouble_;  // empty: the runtime answers

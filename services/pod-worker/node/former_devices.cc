@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "libs/bus/names.h"
 #include "libs/kube/names.h"
 #include "splitlet/v1/records.pb.h"
 
@@ -49,17 +48,17 @@ StatusOr<std::vector<std::string>> ReadFormerDevices(fs::FileSystem& files,
   return names;
 }
 
-void PutFormerDevices(const StatusOr<std::vector<std::string>>& devices,
-                      bus::Table<v1::WorkerRecord>& table, const Log& log) {
+void AddFormerDevices(const StatusOr<std::vector<std::string>>& devices, NodeRecord& record,
+                      const Log& log) {
   if (!devices.ok())
     return log.Error("cannot read the devices of a former kubelet: pods that ask for one may start",
                      {KV("err", devices.status())});
   if (devices->empty()) return;
-  v1::WorkerRecord record;
-  for (const std::string& name : *devices) record.mutable_node()->add_devices()->set_name(name);
   log.Warn("device resources of a former kubelet are 0 on this node",
            {KV("resources", fmt::format("{}", fmt::join(*devices, ", ")))});
-  log.LogIfError(table.Put(bus::kNodeKey, record), "publish the devices of the node");
+  record.Change([&devices](v1::WorkerNode& node) {
+    for (const std::string& name : *devices) node.add_devices()->set_name(name);
+  });
 }
 
 }  // namespace splitlet::pod_worker

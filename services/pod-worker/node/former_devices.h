@@ -2,7 +2,7 @@
 
 /// Resources of device plugins that a kubelet had on this node before. No plugin registers here, so
 /// a pod cannot get one of these devices; the Node still shows them.
-/// Threads: ReadFormerDevices blocks on one file, any; PutFormerDevices on the loop.
+/// Threads: ReadFormerDevices blocks on one file, any; AddFormerDevices on the loop.
 /// Errors:  those of the file, and INVALID_ARGUMENT for one that holds no such checkpoint.
 /// Source:  docs/behaviour/node.md, "Devices of a former kubelet"; kubelet's checkpoint.
 
@@ -11,12 +11,8 @@
 
 #include "libs/base/log.h"
 #include "libs/base/status.h"
-#include "libs/bus/typed.h"
 #include "libs/fs/file_system.h"
-
-namespace splitlet::v1 {
-class WorkerRecord;
-}
+#include "services/pod-worker/node/node_record.h"
 
 namespace splitlet::pod_worker {
 
@@ -25,9 +21,9 @@ namespace splitlet::pod_worker {
 StatusOr<std::vector<std::string>> ReadFormerDevices(fs::FileSystem& files,
                                                      const std::string& root_dir);
 
-/// Puts the record of the node with `devices`, none of which a pod may be given; without any there
-/// is none. An error is logged: then pods that ask for a device may start.
-void PutFormerDevices(const StatusOr<std::vector<std::string>>& devices,
-                      bus::Table<v1::WorkerRecord>& table, const Log& log);
+/// Adds `devices` to the record of the node; a pod may be given none of them. An error is logged:
+/// then pods that ask for a device may start.
+void AddFormerDevices(const StatusOr<std::vector<std::string>>& devices, NodeRecord& record,
+                      const Log& log);
 
 }  // namespace splitlet::pod_worker

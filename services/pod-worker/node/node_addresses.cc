@@ -16,13 +16,6 @@ constexpr Duration kSaveAgain = 1s;
 
 }  // namespace
 
-void NodeAddresses::Start() {
-  deps_.podstatus.OnChange([this](const bus::View<v1::PodStatusRecord>::Change& change) {
-    if (change.key == bus::kNodeKey) OnNode();
-  });
-  OnNode();
-}
-
 void NodeAddresses::OnRead(std::vector<std::string> ips) {
   if (!ips_.empty() || ips.empty()) return;
   ips_ = std::move(ips);

@@ -40,8 +40,8 @@ class NodeAddresses {
   explicit NodeAddresses(Deps deps)
       : deps_(std::move(deps)), asker_(deps_.env.loop, deps_.env.strands) {}
 
-  /// Follows the view from now on.
-  void Start();
+  /// The node's record in the view has changed.
+  void OnNode();
   /// From this boot's file; empty: there is none. Addresses that status published since the start
   /// count more.
   void OnRead(std::vector<std::string> ips);
@@ -49,7 +49,6 @@ class NodeAddresses {
   const std::vector<std::string>& Get() const { return ips_; }
 
  private:
-  void OnNode();
   void Save();
   void OnSaved(const Status& status);
 

@@ -283,7 +283,7 @@ StatusOr<bool> SyncPass::PrepareVolumes() {
 /// that was taken over from a kubelet are where they would be made, and are set up as for a
 /// start.
 void SyncPass::RefreshVolumes() {
-  if (!ShowsObjects(pod_) || !AnyRunning(*seen_)) return;
+  if (!deps_.volumes.MayRefresh(pod_) || !AnyRunning(*seen_)) return;
   const auto place = node::FindPodPlace(deps_.files, deps_.node.pod_roots, pod_.metadata().uid());
   if (!place.ok()) return;
   const VolumeInput input{pod_, input_.objects.get()};

@@ -32,7 +32,9 @@
 #include "libs/fs/fake_ownership.h"
 #include "libs/http/fake_caller.h"
 #include "libs/peers/fake_desired_owner.h"
+#include "libs/plugins/fake_plugins.h"
 #include "libs/process/fake_programs.h"
+#include "services/pod-worker/drivers/fake_drivers.h"
 #include "services/pod-worker/pod_worker_service.h"
 #include "services/pod-worker/tests/pods_fixture.h"
 #include "splitlet/v1/pod_worker_records.pb.h"
@@ -182,6 +184,7 @@ class TestNode {
           strands(loop),
           runtime_calls(node.traced, node.runtime, strands),
           calls(runtime_calls),
+          registrars(node.clock, loop),
           bus(node.network, "pod-worker", loop),
           log(node.sink) {}
     exec::Scheduler::Owner owner;
@@ -189,6 +192,7 @@ class TestNode {
     exec::FakeStrands strands;
     cri::StrandedCalls runtime_calls;
     HeldCalls calls;
+    plugins::FakePlugins registrars;
     bus::FakeBus bus;
     const Log log;
     prometheus::Registry registry;
@@ -255,7 +259,8 @@ class TestNode {
                  .slices = &slices,
                  .run_program = run_program,
                  .api_objects = process->api_objects.get(),
-                 .programs = run_program == nullptr ? nullptr : &programs},
+                 .programs = run_program == nullptr ? nullptr : &programs,
+                 .plugins = plugins_at.empty() ? std::nullopt : std::optional(PluginsOf(*process))},
             config);
     programs.OnEnded([p = process.get()](const std::string& uid) {
       p->loop.Post([p, uid] { p->service->OnVolumeProgramEnded(uid); });
@@ -454,6 +459,8 @@ class TestNode {
   bus::Table<v1::PodStatusRecord> podstatus =
       *bus::Own<v1::PodStatusRecord>(*status_bus, "podstatus");
   Config config;
+  std::map<std::string, plugins::Plugin> plugins_at;  // by socket; empty: no plugin can register
+  FakeDrivers drivers;
   http::FakeCaller http;  // of servers in pods
   std::function<std::shared_ptr<const ObjectSource>()> objects;
   process::ProgramRunner run_program;
@@ -465,6 +472,15 @@ class TestNode {
   std::unique_ptr<Process> process;
 
  private:
+  PluginCalls PluginsOf(Process& p) {
+    for (const auto& [socket, plugin] : plugins_at) p.registrars.At(socket).info = plugin;
+    return {.registration = p.registrars,
+            .make_watcher = [this] { return std::make_unique<fs::FakeFileWatcher>(files); },
+            .connect =
+                [this, &p](const std::string& socket, const auto& /*on_end*/) {
+                  return drivers.Connect(clock, p.loop, socket);
+                }};
+  }
   void CompleteDesired() { desired.SetComplete({{"file", "api"}, clock.Now(), {}}); }
 };
 

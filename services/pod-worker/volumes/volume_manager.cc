@@ -6,9 +6,11 @@
 #include "k8s.io/api/core/v1/persistent_volume.pb.h"
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "k8s.io/api/core/v1/volume.pb.h"
+#include "k8s.io/api/core/v1/volume_source.pb.h"
 #include "libs/base/fail_point.h"
 #include "libs/fs/path.h"
 #include "libs/kube/static_pod.h"
+#include "services/pod-worker/pod/volume_traits.h"
 #include "services/pod-worker/volumes/claim.h"
 #include "services/pod-worker/volumes/empty_dir.h"
 #include "services/pod-worker/volumes/host_path.h"
@@ -82,23 +84,26 @@ VolumeManager::VolumeManager(Deps deps)
       counts_(deps_.metrics.total_volumes),
       dirs_({deps_.files, deps_.mounts, deps_.ownership, deps_.log}),
       sub_paths_({deps_.files, deps_.mounts, deps_.log}) {
-  plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
-  plugins_.push_back(std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
-  plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
-  plugins_.push_back(std::make_unique<LocalVolume>(LocalVolume::Deps{.files = deps_.files,
-                                                                     .mounts = deps_.mounts,
-                                                                     .dirs = dirs_,
-                                                                     .run = deps_.run,
-                                                                     .group_of = fs::GroupOf,
-                                                                     .clock = deps_.clock}));
+  own_plugins_.push_back(std::make_unique<HostPathVolume>(deps_.files, fs::MakeNewFile));
+  own_plugins_.push_back(
+      std::make_unique<EmptyDirVolume>(dirs_, deps_.node.allocatable.memory_bytes));
+  own_plugins_.push_back(std::make_unique<NfsVolume>(NfsVolume::Deps{deps_.files, deps_.programs}));
+  own_plugins_.push_back(std::make_unique<LocalVolume>(LocalVolume::Deps{.files = deps_.files,
+                                                                         .mounts = deps_.mounts,
+                                                                         .dirs = dirs_,
+                                                                         .run = deps_.run,
+                                                                         .group_of = fs::GroupOf,
+                                                                         .clock = deps_.clock}));
   for (const auto& kind : ObjectVolume::Kinds())
-    plugins_.push_back(std::make_unique<ObjectVolume>(
+    own_plugins_.push_back(std::make_unique<ObjectVolume>(
         kind, ObjectVolume::Deps{deps_.files, dirs_, deps_.clock, deps_.node}));
+  for (const auto& plugin : own_plugins_) plugins_.push_back(plugin.get());
+  if (deps_.csi != nullptr) plugins_.push_back(deps_.csi);
 }
 
 VolumePlugin* VolumeManager::PluginOf(const VolumeSpec& spec) const {
-  for (const auto& plugin : plugins_)
-    if (plugin->Takes(spec)) return plugin.get();
+  for (VolumePlugin* const plugin : plugins_)
+    if (plugin->Takes(spec)) return plugin;
   return nullptr;
 }
 
@@ -134,21 +139,33 @@ void VolumeManager::Uncount(const std::string& uid) {
   counts_.Forget(OwnerOfMade(uid));
 }
 
+/// Before the volume has a name: a translated one has another.
+std::variant<VolumeSpec, VolumeFailure> VolumeManager::Translate(VolumeSpec spec,
+                                                                 const kube::Pod& pod) const {
+  if (deps_.csi == nullptr) return spec;
+  const std::string name = spec.name();
+  auto translated = deps_.csi->Translate(std::move(spec), pod);
+  if (translated.ok()) return *std::move(translated);
+  return VolumeFailure{VolumeStep::kProcessClaim, name, translated.status()};
+}
+
 std::variant<VolumeSpec, VolumeFailure> VolumeManager::Resolve(const kube::Volume& volume,
                                                                const VolumeInput& in) const {
   const std::string claim = ClaimNameOf(volume, in.pod);
-  if (claim.empty()) return VolumeSpec{volume};
+  if (claim.empty()) return Translate({volume}, in.pod);
   StatusOr<BoundVolume> found = Unavailable("this node has no objects");
   if (in.objects != nullptr) found = VolumeOfClaim(volume, in.pod, *in.objects);
   if (!found.ok()) return VolumeFailure{VolumeStep::kProcessClaim, volume.name(), found.status()};
-  VolumeSpec spec{volume, std::move(found->claim), std::move(found->volume)};
+  auto translated = Translate({volume, std::move(found->claim), std::move(found->volume)}, in.pod);
+  if (!std::holds_alternative<VolumeSpec>(translated)) return translated;
+  auto& spec = std::get<VolumeSpec>(translated);
   const Status here = CheckNodeAffinity(*spec.persistent, deps_.node.name);
   if (!here.ok()) return VolumeFailure{VolumeStep::kCheckNodeAffinity, spec.name(), here};
   if (!in.objects->MayUse({in.pod.metadata().namespace_(), claim}))
     return VolumeFailure{VolumeStep::kSetUp, spec.name(),
                          FailedPrecondition("volume uses the ReadWriteOncePod access mode and is "
                                             "already in use by another pod")};
-  return spec;
+  return translated;
 }
 
 std::variant<VolumeManager::Choice, VolumeFailure> VolumeManager::Choose(
@@ -262,12 +279,24 @@ void VolumeManager::CountFound(const VolumeInput& in) {
   Count(uid, plugins, plugins);
 }
 
+bool VolumeManager::MayRefresh(const kube::Pod& pod) const {
+  if (ShowsObjects(pod)) return true;
+  const auto& volumes = pod.spec().volumes();
+  return deps_.csi != nullptr && std::ranges::any_of(volumes, [&](const kube::Volume& volume) {
+           return volume.volume_source().has_csi() || !ClaimNameOf(volume, pod).empty();
+         });
+}
+
 void VolumeManager::Refresh(const VolumeInput& in, const node::PodPlace& place,
                             const OnFailed& failed) {
   CountFound(in);
   std::set<std::string> mounted;
   for (const auto& volume : in.pod.spec().volumes()) {
-    const VolumeSpec spec{volume};
+    // Only drivers of CSI bring volumes behind claims up to date.
+    const auto resolved = deps_.csi != nullptr ? Resolve(volume, in) : VolumeSpec{volume};
+    const auto* const known = std::get_if<VolumeSpec>(&resolved);
+    if (known == nullptr || known->is_block()) continue;
+    const VolumeSpec& spec = *known;
     VolumePlugin* const plugin = PluginOf(spec);
     if (plugin == nullptr || !plugin->refreshes()) continue;
     if (mounted.empty()) mounted = MountedNames(in.pod);
@@ -345,7 +374,7 @@ StatusOr<Progress> VolumeManager::TearDown(const std::string& uid, const std::st
   FAIL_POINT("pod-worker.remove-volumes.before");
   RETURN_IF_ERROR(sub_paths_.Release(place.path), "release subPaths");
   Progress progress = Progress::kDone;
-  for (const auto& plugin : plugins_) {
+  for (VolumePlugin* const plugin : plugins_) {
     if (plugin->folder().empty()) continue;
     const auto unmapped = plugin->block() == nullptr ? StatusOr<Progress>(Progress::kDone)
                                                      : UnmapAll(*plugin, place.path);

@@ -57,6 +57,7 @@ class VolumeManager {
     Metrics& metrics;
     process::ProgramRunner run = nullptr;   // null: mount options are not supported
     process::Programs* programs = nullptr;  // null: NFS volumes are not supported
+    VolumePlugin* csi = nullptr;            // null: volumes of CSI drivers are not supported
   };
   /// Called for the failure of each volume, with the reason and the text of its event. The call
   /// goes on with the other volumes.
@@ -67,7 +68,9 @@ class VolumeManager {
   /// volumes are left to the runtime. `place`: of the pod. Returns the first error.
   StatusOr<PodVolumes> SetUp(const VolumeInput& in, const node::PodPlace& place,
                              const OnFailed& failed = Ignore);
-  /// Brings volumes that show objects up to date.
+  /// The pod may have volumes that Refresh brings up to date.
+  bool MayRefresh(const kube::Pod& pod) const;
+  /// Brings volumes that show objects up to date, and those that a driver publishes again.
   void Refresh(const VolumeInput& in, const node::PodPlace& place, const OnFailed& failed);
   /// Binds the subPaths of a container; its volumes are set up.
   StatusOr<std::map<int, std::string>> BindSubPaths(const SubPaths::Request& request) {
@@ -92,6 +95,7 @@ class VolumeManager {
   /// Finds the persistent volume behind a claim.
   std::variant<VolumeSpec, VolumeFailure> Resolve(const kube::Volume& volume,
                                                   const VolumeInput& in) const;
+  std::variant<VolumeSpec, VolumeFailure> Translate(VolumeSpec spec, const kube::Pod& pod) const;
   /// Null: no plugin supports it.
   VolumePlugin* PluginOf(const VolumeSpec& spec) const;
   std::variant<Choice, VolumeFailure> Choose(const kube::Volume& volume, const VolumeInput& in,
@@ -119,7 +123,8 @@ class VolumeManager {
   daemon::OwnedGauges counts_;  // of each pod's wanted and made volumes
   VolumeDirs dirs_;
   SubPaths sub_paths_;
-  std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+  std::vector<std::unique_ptr<VolumePlugin>> own_plugins_;
+  std::vector<VolumePlugin*> plugins_;  // own ones, then those of others
 };
 
 }  // namespace splitlet::pod_worker

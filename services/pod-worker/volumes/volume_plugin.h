@@ -78,6 +78,10 @@ class VolumePlugin {
  public:
   virtual ~VolumePlugin() = default;
   virtual bool Takes(const VolumeSpec& spec) const = 0;
+  /// The spec in the form that the plugin takes, if it has one; other specs as they are.
+  virtual StatusOr<VolumeSpec> Translate(VolumeSpec spec, const kube::Pod& /*pod*/) const {
+    return spec;
+  }
   /// The plugin's name as a folder below "<pod>/volumes"; empty: it has nothing there.
   virtual std::string_view folder() const { return ""; }
   /// The plugin's name in a kubelet's metrics.

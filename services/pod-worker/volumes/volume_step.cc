@@ -19,6 +19,8 @@ std::string MessageOf(const VolumeFailure& failure) {
     case VolumeStep::kFindPlugin: return failed("MountVolume.FindPluginBySpec");
     case VolumeStep::kCheckMountOptions: return failed("MountVolume.MountOptionSupport check");
     case VolumeStep::kMakeMounter: return failed("MountVolume.NewMounter initialization");
+    case VolumeStep::kWaitForAttach: return failed("MountVolume.WaitForAttach");
+    case VolumeStep::kMountDevice: return failed("MountVolume.MountDevice");
     case VolumeStep::kSetUp: return failed("MountVolume.SetUp");
     case VolumeStep::kFindMapper: return failed("MapVolume.FindMapperPluginBySpec");
     case VolumeStep::kSetUpDevice: return failed("MapVolume.SetUpDevice");

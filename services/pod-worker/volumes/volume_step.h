@@ -17,6 +17,8 @@ enum class VolumeStep {
   kFindPlugin,
   kCheckMountOptions,
   kMakeMounter,
+  kWaitForAttach,
+  kMountDevice,
   kSetUp,
   kFindMapper,  // from here on: of a block device
   kSetUpDevice,

@@ -77,6 +77,7 @@ v1::NodeCondition Ready(const NodeConditionInputs& in) {
       if (std::ranges::find(problems, problem) == problems.end())
         problems.push_back(std::move(problem));
   }
+  if (!in.storage_problem.empty()) problems.push_back(in.storage_problem);
   if (in.pressure != nullptr && in.pressure->shutting_down())
     problems.emplace_back("node is shutting down");
   if (!in.missing_capacity.empty()) {

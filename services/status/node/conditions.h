@@ -49,6 +49,7 @@ struct NodeConditionInputs {
   const peers::RuntimeState& runtime;
   const v1::PressureRecord* pressure = nullptr;  // nullptr: gc has not reported yet
   std::vector<std::string> missing_capacity;     // names
+  std::string storage_problem;                   // of volumes on this node; empty: none
   const std::vector<v1::NodeCondition>& before;
   WallTime now;
 };

@@ -14,6 +14,7 @@ class Node : public ::testing::Test {
                                                    .runtime = runtime,
                                                    .pressure = pressure,
                                                    .missing_capacity = missing,
+                                                   .storage_problem = storage_problem,
                                                    .before = before,
                                                    .now = clock.WallNow()});
     before = conditions;
@@ -26,6 +27,7 @@ class Node : public ::testing::Test {
                                              {.type = "NetworkReady", .status = true}}};
   const v1::PressureRecord* pressure = nullptr;
   std::vector<std::string> missing;
+  std::string storage_problem;
   std::vector<v1::NodeCondition> before;
 };
 
@@ -58,11 +60,13 @@ TEST_F(Node, IsNotReadyWhileItShutsDown) {
   EXPECT_EQ(Ready(), "False: node is shutting down");
   runtime.known = false;
   missing = {"cpu"};
+  storage_problem = "CSINode is not yet initialized";
   EXPECT_EQ(Ready(),
-            "False: [container runtime status check may not have completed yet, node is shutting "
-            "down, missing node capacity for resources: cpu]");
+            "False: [container runtime status check may not have completed yet, CSINode is not yet "
+            "initialized, node is shutting down, missing node capacity for resources: cpu]");
   runtime.known = true;
   missing.clear();
+  storage_problem.clear();
   record.set_shutting_down(false);
   EXPECT_EQ(Ready(), "True: kubelet is posting ready status");
 }

@@ -105,12 +105,14 @@ void NodeStatus::OnMachine(const StatusOr<node::Machine>& machine) {
 void NodeStatus::Refresh() {
   if (!machine_ || !resources_) return;
   const auto pressure = deps_.pressure.Find(bus::kNodeKey);
-  auto conditions = ComputeNodeConditions({.ledger = deps_.peers.ledger(),
-                                           .runtime = deps_.peers.runtime(),
-                                           .pressure = pressure.get(),
-                                           .missing_capacity = MissingCapacity(resources_),
-                                           .before = conditions_,
-                                           .now = deps_.env.clock.WallNow()});
+  auto conditions = ComputeNodeConditions(
+      {.ledger = deps_.peers.ledger(),
+       .runtime = deps_.peers.runtime(),
+       .pressure = pressure.get(),
+       .missing_capacity = MissingCapacity(resources_),
+       .storage_problem = deps_.storage_problem ? deps_.storage_problem() : std::string(),
+       .before = conditions_,
+       .now = deps_.env.clock.WallNow()});
   RecordEvents(conditions);
   const bool changed = !SameStatuses(conditions_, conditions);
   conditions_ = std::move(conditions);
@@ -122,6 +124,8 @@ void NodeStatus::Refresh() {
   for (const auto& [name, amount] : resources_->allocatable)
     (*node.mutable_allocatable())[name] = amount.ToString();
   AddDevices(node);
+  AddAttachedVolumes(node);
+  if (deps_.add_reported) deps_.add_reported(node);
   for (const auto& ip : addresses_) node.add_addresses(ip);
   for (const auto& ip : deps_.host_ips()) node.add_host_ips(ip);
   *node.mutable_features() = deps_.peers.runtime().features;
@@ -146,11 +150,22 @@ void NodeStatus::AddDevices(v1::NodeRecord& node) const {
   }
 }
 
+void NodeStatus::AddAttachedVolumes(v1::NodeRecord& node) const {
+  if (!server_node_) return;
+  for (const auto& [name, device] : server_node_->attached) {
+    auto& volume = *node.add_volumes_attached();
+    volume.set_name(name);
+    volume.set_device_path(device);
+  }
+}
+
 void NodeStatus::OnServerNode(const kube::Node& node) {
   ServerNode seen;
   for (const auto& [name, value] : node.metadata().labels()) seen.labels[name] = value;
   for (const auto& taint : node.spec().taints())
     seen.taints.push_back(MakeTaint(taint.key(), taint.value(), taint.effect()));
+  for (const auto& volume : node.status().volumes_attached())
+    seen.attached[volume.name()] = volume.device_path();
   server_node_ = std::move(seen);
   Refresh();
 }

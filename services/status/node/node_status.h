@@ -54,6 +54,10 @@ class NodeStatus {
     /// Addresses that pods show: those of an external cloud provider, else those of the machine.
     std::function<std::vector<std::string>()> host_ips;
     std::function<void()> on_conditions;  // the status of a condition has changed
+    /// A message for the condition Ready; empty: no problem. Null: never a problem.
+    std::function<std::string()> storage_problem = {};
+    /// Adds what the API server has taken of this node; null: nothing.
+    std::function<void(v1::NodeRecord&)> add_reported = {};
   };
   NodeStatus(Deps deps, const StatusConfig& config);
   NodeStatus(const NodeStatus&) = delete;
@@ -81,6 +85,7 @@ class NodeStatus {
   void OnAddresses(const StatusOr<std::vector<std::string>>& addresses);
   void AddLabelsAndTaints(v1::NodeRecord& node) const;
   void AddDevices(v1::NodeRecord& node) const;
+  void AddAttachedVolumes(v1::NodeRecord& node) const;
   void PutNode(v1::NodeRecord node);
   void RecordEvents(const std::vector<v1::NodeCondition>& after);
 
@@ -96,6 +101,7 @@ class NodeStatus {
   struct ServerNode {
     std::map<std::string, std::string> labels;
     std::vector<v1::NodeTaint> taints;
+    std::map<std::string, std::string> attached;  // name of a volume -> path of its device
   };
   std::optional<ServerNode> server_node_;  // nothing: the server has not shown the node yet
   const exec::Asker asker_;                // the last member: its end stops all callbacks

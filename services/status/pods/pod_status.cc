@@ -5,6 +5,7 @@
 #include "libs/cri/incarnation.h"
 #include "libs/kube/resources.h"
 #include "libs/node/ip_family.h"
+#include "libs/peers/worker_standing.h"
 #include "services/status/pods/containers.h"
 #include "services/status/pods/phase.h"
 #include "services/status/pods/pod_conditions.h"
@@ -23,8 +24,9 @@ struct Observation {
 };
 
 bool IsEnding(const v1::WorkerRecord* worker) {
-  return worker != nullptr && worker->state() != v1::SYNCING &&
-         worker->state() != v1::WORKER_STATE_UNSPECIFIED;
+  using enum peers::WorkerStanding;
+  const auto standing = peers::ComputeWorkerStanding(worker != nullptr, worker);
+  return standing == kTerminating || standing == kTerminated || standing == kFinished;
 }
 
 Observation Choose(const StatusInputs& in) {

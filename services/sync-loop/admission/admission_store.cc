@@ -60,16 +60,14 @@ void AdmissionStore::Read(std::function<void()> done) {
 void AdmissionStore::OnRead(const StatusOr<fs::RecordStore::All>& all) {
   if (!all.ok()) {
     const Duration wait = read_backoff_.Next(kAll);
-    deps_.env.log.Error("cannot read saved admissions, will retry",
-                        {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
+    CountFileError("read");
+    if (std::string error = ToString(all.status()); std::exchange(read_error_, error) != error)
+      deps_.env.log.Error("cannot read saved admissions, will retry",
+                          {KV("err", all.status()), KV("retryInSeconds", wait / 1s)});
     asker_.RunAfter(wait, [this] { Read(std::move(read_done_)); });
     return;
   }
-  for (const auto& broken : all->unreadable) {
-    unreadable_[broken.key] = broken.newer;
-    deps_.env.log.Error("cannot read the saved admission of a pod, the pod waits",
-                        {KV("podUID", broken.key), KV("err", broken.reason)});
-  }
+  for (const auto& broken : all->unreadable) OnUnreadable(broken.key, broken.newer, broken.reason);
   for (const auto& saved : all->records) Restore(saved);
   read_ = true;
   FAIL_POINT_VOID("sync-loop.complete.before");
@@ -91,15 +89,20 @@ StatusOr<AdmissionStore::Entry> AdmissionStore::ReadEntry(const std::string& byt
 
 void AdmissionStore::Restore(const fs::RecordStore::Record& saved) {
   auto entry = ReadEntry(saved.bytes);
-  if (!entry.ok()) {
-    unreadable_[saved.key] = false;
-    deps_.env.log.Error(
-        "cannot read the saved admission of a pod, the pod waits",
-        {KV("podUID", saved.key), KV("err", "not a saved admission with a valid pod")});
-    return;
-  }
+  if (!entry.ok()) return OnUnreadable(saved.key, /*newer=*/false, ToString(entry.status()));
   PutAdmission(saved.key, *entry);
   entries_[saved.key] = *std::move(entry);
+}
+
+void AdmissionStore::OnUnreadable(const std::string& key, bool newer, const std::string& error) {
+  unreadable_[key] = newer;
+  CountFileError("read");
+  deps_.env.log.Error("cannot read the saved admission of a pod, the pod waits",
+                      {KV("podUID", key), KV("err", error)});
+}
+
+void AdmissionStore::CountFileError(const char* operation) {
+  deps_.metrics.file_errors.Add({{"operation", operation}}).Increment();
 }
 
 std::vector<std::string> AdmissionStore::Broken() const {
@@ -170,10 +173,12 @@ void AdmissionStore::OnSaved(const std::string& key, uint64_t version) {
 void AdmissionStore::OnWriteFailed(const std::string& key,
                                    const fs::RecordWriter::Failure& failure) {
   const auto it = entries_.find(key);
-  if (failure.retry_in == Duration{0}) {
+  const bool removal = failure.retry_in == Duration{0};
+  CountFileError(removal ? "remove" : "save");
+  if (removal) {
     // The next start reads the file and forgets it.
     deps_.env.log.LogIfError(failure.status, "forget admission");
-  } else if (it != entries_.end()) {
+  } else if (it != entries_.end() && !failure.repeated) {
     deps_.env.log.Warn(
         "cannot save an admission, will retry",
         {KV("podUID", key), KV("err", failure.status), KV("retryInSeconds", failure.retry_in / 1s),

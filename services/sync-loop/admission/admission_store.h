@@ -7,8 +7,8 @@
 /// Killed after the file was written: the next start reads it and puts the record.
 /// Killed before: the pod is decided again.
 /// Threads: loop thread; files on strands.
-/// Errors: a save that fails is retried. A pod whose file cannot be read is neither started nor
-/// stopped.
+/// Errors: a save that fails is retried, counted, and logged when its error changes. A pod whose
+/// file cannot be read is neither started nor stopped.
 /// Source: docs/safety.md, rules 3, 12 and 15.
 
 #include <functional>
@@ -27,6 +27,7 @@
 #include "libs/fs/record_writer.h"
 #include "libs/kube/pod_bytes.h"
 #include "services/sync-loop/admission/requests.h"
+#include "services/sync-loop/metrics.h"
 #include "splitlet/v1/sync_loop.pb.h"
 
 namespace splitlet::sync_loop {
@@ -44,6 +45,7 @@ class AdmissionStore {
     exec::Env env;
     fs::FileSystem& files;
     bus::Table<v1::AdmissionRecord>& table;
+    SyncLoopMetrics& metrics;
   };
   struct Entry {
     v1::SavedAdmission admission;  // its pod is beside it
@@ -97,6 +99,8 @@ class AdmissionStore {
   static StatusOr<Entry> ReadEntry(const std::string& bytes);
   void Restore(const fs::RecordStore::Record& saved);
   void OnSaved(const std::string& key, uint64_t version);
+  void OnUnreadable(const std::string& key, bool newer, const std::string& error);
+  void CountFileError(const char* operation);
   void OnWriteFailed(const std::string& key, const fs::RecordWriter::Failure& failure);
   void PutAdmission(const std::string& key, const Entry& entry);
 
@@ -109,6 +113,7 @@ class AdmissionStore {
   uint64_t last_version_ = 0;
   bool read_ = false;
   exec::Backoff read_backoff_;
+  std::string read_error_;  // of the last attempt
   fs::RecordWriter writer_;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
 };

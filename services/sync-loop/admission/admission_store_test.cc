@@ -24,11 +24,13 @@ TEST(AdmissionBook, ADecisionIsNotToldWhenOnlyTheOneBeforeItIsOnDisk) {
   FakeLogSink sink;
   const Log log{sink};
   prometheus::Registry registry;
+  SyncLoopMetrics metrics{registry, {}};
   std::vector<std::string> published;
   AdmissionStore store(
       {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
        .files = files,
-       .table = table},
+       .table = table,
+       .metrics = metrics},
       "/run/sync-loop/admission", [&](const std::string& key) {
         published.push_back(
             v1::AdmissionRecord::Decision_Name(store.Find(key)->admission.record().decision()));

@@ -304,5 +304,20 @@ TEST(Abilities, APodThatAsksForThemWaitsUntilTheyAreKnownAndIsRefusedWithoutThem
   }
 }
 
+/// Before the next tick, which decides all waiting pods in any case.
+TEST(AllocatedResources, APodThatIsRemovedBeforeItsGrantFreesItsResourcesImmediately) {
+  Node node;
+  node.PutNode("1");
+  node.worker.failure = Unavailable("away");
+  node.StartLoop();
+  const std::string spec = "containers: [{name: c, resources: {requests: {cpu: 600m}}}]";
+  node.Put({.uid = "first", .spec = spec});
+  node.Settle();
+  node.Put({.uid = "second", .spec = spec, .source = "file"});
+  EXPECT_TRUE(node.Decision("second").starts_with("waiting, ")) << node.Decision("second");
+  node.Put({.uid = "first", .spec = spec, .state = v1::DesiredRecord::REMOVED});
+  EXPECT_EQ(node.Decision("second"), "admitted");
+}
+
 }  // namespace
 }  // namespace splitlet::sync_loop

@@ -142,6 +142,23 @@ Decision Undecided(Wait wait) {
   return decision;
 }
 
+bool NeedsDecision(const PodInput& input) {
+  const PodDigest& pod = input.pod;
+  if (pod.state != PodDigest::State::kWanted) return false;
+  const WorkerDigest* worker = input.worker;
+  const bool known = worker != nullptr && worker->incarnation == pod.incarnation;
+  const bool granted = known && worker->granted;
+  if ((pod.ending || pod.terminal) && !granted) return false;
+  // Killed without a grant: there is nothing left to decide.
+  if (known && !granted && worker->state != WorkerDigest::State::kSyncing) return false;
+  const v1::AdmissionRecord* recorded = input.recorded;
+  if (recorded == nullptr || recorded->incarnation() < pod.incarnation) return true;
+  if (recorded->incarnation() != pod.incarnation) return false;
+  if (recorded->decision() == v1::AdmissionRecord::WAITING) return true;
+  const bool rejected = recorded->decision() == v1::AdmissionRecord::REJECTED;
+  return rejected && input.recorded_before && pod.is_static;
+}
+
 std::optional<Decision> DecideByRecords(const PodInput& input) {
   if (input.unreadable) return Undecided({.cause = Cause::kAdmissionUnreadable});
   const WorkerDigest* worker = input.worker;

@@ -74,11 +74,12 @@ Decision Undecided(Wait wait);
 
 /// All that is known of one pod.
 struct PodInput {
-  const PodDigest& pod;                           // wanted
+  const PodDigest& pod;
   const WorkerDigest* worker = nullptr;           // nullptr: it has none
   bool running = false;                           // the runtime shows something of it running
   bool unreadable = false;                        // its saved admission
   const v1::AdmissionRecord* recorded = nullptr;  // the last decision about this UID
+  bool recorded_before = false;                   // by an earlier start of sync-loop
   std::optional<Clock::Time> mismatch_since;      // as in the last Decision
 };
 
@@ -114,9 +115,13 @@ struct NodeInput {
   std::function<std::vector<ActivePod>(const kube::Pod& critical)> preemptable;
 };
 
+/// The pod's wanted incarnation has no decision that stands. The functions below are asked only
+/// about such a pod.
+bool NeedsDecision(const PodInput& input);
 /// The decision that the records of the pod alone allow; nothing: the node has to be asked too.
 std::optional<Decision> DecideByRecords(const PodInput& input);
-/// The pod has not has_worker: the order among the first pods of its source counts.
+/// The wanted incarnation has no worker, and nothing of the pod runs: its place among the first
+/// pods of its source counts.
 bool NeedsWholeSource(const PodInput& input);
 Decision DecideByNode(const PodInput& input, const NodeInput& node);
 

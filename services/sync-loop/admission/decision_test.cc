@@ -179,5 +179,70 @@ TEST(Decision, RecordsComeFirst) {
   EXPECT_EQ(DecideByRecords(input)->wait->cause, Cause::kAdmissionUnreadable);
 }
 
+TEST(Decision, IsNeededUntilOneStandsForTheWantedIncarnation) {
+  using State = PodDigest::State;
+  enum class Past { kNone, kAdmitted, kRejected, kRejectedBefore, kWaiting };
+  const WorkerDigest granted{
+      .state = WorkerDigest::State::kSyncing, .incarnation = 5, .granted = true},
+      ungranted{.state = WorkerDigest::State::kSyncing, .incarnation = 5},
+      killed{.state = WorkerDigest::State::kTerminating, .incarnation = 5},
+      earlier{.state = WorkerDigest::State::kTerminating, .incarnation = 4, .granted = true};
+  const PodDigest wanted{.state = State::kWanted, .incarnation = 5};
+  const auto of_state = [&wanted](State state) {
+    PodDigest pod = wanted;
+    pod.state = state;
+    return pod;
+  };
+  PodDigest of_file = wanted, ending = wanted, terminal = wanted;
+  of_file.is_static = true;
+  ending.ending = true;
+  terminal.terminal = true;
+  const struct {
+    const char* name;
+    PodDigest pod;
+    const WorkerDigest* worker;
+    Past past;
+    int64_t of_incarnation;
+    bool want;
+  } kCases[] = {
+      {"a new pod", wanted, nullptr, Past::kNone, 0, true},
+      {"a pod whose record cannot be parsed", of_state(State::kUnknown), nullptr, Past::kNone, 0,
+       false},
+      {"an unconfirmed pod", of_state(State::kUnconfirmed), nullptr, Past::kNone, 0, false},
+      {"a removed pod", of_state(State::kRemoved), nullptr, Past::kNone, 0, false},
+      {"a mirror pod", of_state(State::kMirror), nullptr, Past::kNone, 0, false},
+      {"a deleted pod that never ran", ending, nullptr, Past::kNone, 0, false},
+      {"a deleted pod that runs, without a file", ending, &granted, Past::kNone, 0, true},
+      {"a pod that ended and never ran here", terminal, &ungranted, Past::kNone, 0, false},
+      {"a pod that ended, and its worker has a grant", terminal, &granted, Past::kNone, 0, true},
+      {"a pod that was killed before its grant", wanted, &killed, Past::kNone, 0, false},
+      {"an ungranted worker that syncs", wanted, &ungranted, Past::kNone, 0, true},
+      {"an earlier incarnation that ends", wanted, &earlier, Past::kNone, 0, true},
+      {"an admitted pod", wanted, nullptr, Past::kAdmitted, 5, false},
+      {"an earlier incarnation was admitted", wanted, nullptr, Past::kAdmitted, 4, true},
+      {"a later incarnation was admitted", wanted, nullptr, Past::kAdmitted, 6, false},
+      {"a waiting pod", wanted, nullptr, Past::kWaiting, 5, true},
+      {"a rejected API pod", wanted, nullptr, Past::kRejected, 5, false},
+      {"an API pod that an earlier start rejected", wanted, nullptr, Past::kRejectedBefore, 5,
+       false},
+      {"a rejected static pod", of_file, nullptr, Past::kRejected, 5, false},
+      {"a static pod that an earlier start rejected", of_file, nullptr, Past::kRejectedBefore, 5,
+       true},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    v1::AdmissionRecord record;
+    record.set_incarnation(c.of_incarnation);
+    record.set_decision(c.past == Past::kAdmitted  ? v1::AdmissionRecord::ADMITTED
+                        : c.past == Past::kWaiting ? v1::AdmissionRecord::WAITING
+                                                   : v1::AdmissionRecord::REJECTED);
+    const PodInput input{.pod = c.pod,
+                         .worker = c.worker,
+                         .recorded = c.past == Past::kNone ? nullptr : &record,
+                         .recorded_before = c.past == Past::kRejectedBefore};
+    EXPECT_EQ(NeedsDecision(input), c.want);
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::sync_loop

@@ -162,7 +162,7 @@ void PodAdmitter::DecidePending() {
   const auto why_not = WhyNotDeciding();
   const bool any = std::any_of(pending_.begin(), pending_.end(), [this](const std::string& key) {
     const PodDigest* pod = deps_.known.Pod(key);
-    return pod != nullptr && NeedsDecision(key, *pod);
+    return pod != nullptr && NeedsDecision(InputOf(key, *pod));
   });
   // Older pods that wait are decided before a new one.
   if (any)
@@ -171,11 +171,12 @@ void PodAdmitter::DecidePending() {
   if (any && !why_not) allocated_.BeginTurn();
   for (const std::string& key : turn) {
     const PodDigest& digest = *deps_.known.Pod(key);
-    if (!NeedsDecision(key, digest)) {
+    const PodInput input = InputOf(key, digest);
+    if (!NeedsDecision(input)) {
       waiting_.erase(key);
       continue;
     }
-    CarryOut(key, digest, why_not ? Undecided(*why_not) : DecideOne(key, digest));
+    CarryOut(key, digest, why_not ? Undecided(*why_not) : DecideOne(key, input));
   }
 }
 
@@ -201,18 +202,18 @@ std::vector<std::string> PodAdmitter::TakePending() {
   return keys;
 }
 
-bool PodAdmitter::NeedsDecision(const std::string& key, const PodDigest& digest) const {
-  if (digest.state != PodDigest::State::kWanted) return false;
-  const WorkerDigest* worker = deps_.known.Worker(key);
-  const bool known = worker != nullptr && worker->incarnation == digest.incarnation;
-  const bool granted = known && worker->granted;
-  if ((digest.ending || digest.terminal) && !granted) return false;
-  // Killed without a grant: there is nothing left to decide.
-  if (known && !granted && worker->state != WorkerDigest::State::kSyncing) return false;
-  const auto* entry = deps_.store.Find(key);
-  if (entry == nullptr || entry->incarnation() < digest.incarnation) return true;
-  if (entry->incarnation() != digest.incarnation) return false;
-  return entry->waiting() || (entry->rejected() && entry->earlier && digest.is_static);
+PodInput PodAdmitter::InputOf(const std::string& key, const PodDigest& digest) const {
+  PodInput input{.pod = digest,
+                 .worker = deps_.known.Worker(key),
+                 .running = deps_.known.IsRunning(key),
+                 .unreadable = deps_.store.IsUnreadable(key)};
+  if (const auto* entry = deps_.store.Find(key)) {
+    input.recorded = &entry->admission.record();
+    input.recorded_before = entry->earlier;
+  }
+  const auto waiting = waiting_.find(key);
+  if (waiting != waiting_.end()) input.mismatch_since = waiting->second.mismatch_since;
+  return input;
 }
 
 bool PodAdmitter::IsSourceKnown(const PodDigest& digest) {
@@ -228,18 +229,10 @@ bool PodAdmitter::IsSourceKnown(const PodDigest& digest) {
   return true;
 }
 
-Decision PodAdmitter::DecideOne(const std::string& key, const PodDigest& digest) {
-  const auto* entry = deps_.store.Find(key);
-  const auto waiting = waiting_.find(key);
-  PodInput input{.pod = digest,
-                 .worker = deps_.known.Worker(key),
-                 .running = deps_.known.IsRunning(key),
-                 .unreadable = deps_.store.IsUnreadable(key),
-                 .recorded = entry == nullptr ? nullptr : &entry->admission.record()};
-  if (waiting != waiting_.end()) input.mismatch_since = waiting->second.mismatch_since;
+Decision PodAdmitter::DecideOne(const std::string& key, const PodInput& input) {
   if (auto decision = DecideByRecords(input)) return *std::move(decision);
-  if (NeedsWholeSource(input) && !IsSourceKnown(digest))
-    return Undecided({Wait::Cause::kSourceIncomplete, digest.source});
+  if (NeedsWholeSource(input) && !IsSourceKnown(input.pod))
+    return Undecided({Wait::Cause::kSourceIncomplete, input.pod.source});
   return DecideByNodeNow(key, input);
 }
 
@@ -359,10 +352,11 @@ void PodAdmitter::ReportVictims(const PodDigest& preemptor, const Decision& deci
   }
 }
 
-bool PodAdmitter::IsOver(const std::string& key) const {
-  if (deps_.desired.Contains(key)) return false;
-  const WorkerDigest* worker = deps_.known.Worker(key);
-  return worker == nullptr || worker->state == WorkerDigest::State::kFinished;
+Retention PodAdmitter::RetentionOf(const std::string& key, int64_t incarnation) const {
+  return ComputeRetention({.incarnation = incarnation,
+                           .desired = deps_.desired.Contains(key),
+                           .worker = deps_.known.Worker(key),
+                           .seen_removed = removed_.contains(key)});
 }
 
 void PodAdmitter::CheckAllocated() {
@@ -375,14 +369,14 @@ void PodAdmitter::ForgetOldAdmissions() {
   if (!known) return;
   std::vector<std::string> old;
   for (const auto& [key, entry] : deps_.store.entries()) {
-    if (!IsOver(key)) continue;  // first, since SourceOf parses the pod
-    const WorkerDigest* worker = deps_.known.Worker(key);
-    const bool removed = removed_.contains(key) || (worker != nullptr && worker->removed &&
-                                                    entry.incarnation() <= worker->incarnation);
-    if (removed || deps_.desired.IsComplete(SourceOf(entry))) old.push_back(key);
+    const Retention retention = RetentionOf(key, entry.incarnation());
+    if (retention == Retention::kKeep) continue;  // first, since SourceOf parses the pod
+    if (retention == Retention::kForget || deps_.desired.IsComplete(SourceOf(entry)))
+      old.push_back(key);
   }
   for (const auto& key : deps_.store.Broken()) {
-    if (deps_.desired.IsComplete() && IsOver(key)) old.push_back(key);
+    const bool over = RetentionOf(key, /*incarnation=*/0) != Retention::kKeep;
+    if (over && deps_.desired.IsComplete()) old.push_back(key);
   }
   for (const auto& key : old) {
     deps_.store.Forget(key);

@@ -27,6 +27,7 @@
 #include "services/sync-loop/admission/admission_store.h"
 #include "services/sync-loop/admission/allocated_resources.h"
 #include "services/sync-loop/admission/decision.h"
+#include "services/sync-loop/admission/old_admissions.h"
 #include "services/sync-loop/admission/preemption_victims.h"
 #include "services/sync-loop/config.h"
 #include "services/sync-loop/metrics.h"
@@ -105,8 +106,8 @@ class PodAdmitter {
   void DecidePending();
   /// The pods of this turn in the order in which they are decided.
   std::vector<std::string> TakePending();
-  bool NeedsDecision(const std::string& key, const PodDigest& digest) const;
-  Decision DecideOne(const std::string& key, const PodDigest& digest);
+  PodInput InputOf(const std::string& key, const PodDigest& digest) const;
+  Decision DecideOne(const std::string& key, const PodInput& input);
   Decision DecideByNodeNow(const std::string& key, const PodInput& input) const;
   /// The other pods of the source are known too, or kSourceWait is over.
   bool IsSourceKnown(const PodDigest& digest);
@@ -120,8 +121,7 @@ class PodAdmitter {
   v1::SavedAdmission MakeAdmission(const PodDigest& digest, const Decision& decision) const;
   void ReportDecision(const std::string& key, const PodDigest& digest, const Decision& decision);
   void ReportVictims(const PodDigest& preemptor, const Decision& decision);
-  /// Under complete views: no source wants the pod, and its worker is finished or absent.
-  bool IsOver(const std::string& key) const;
+  Retention RetentionOf(const std::string& key, int64_t incarnation) const;
 
   Deps deps_;
   const NodeSettings settings_;

@@ -101,7 +101,7 @@ class GrantSender {
   /// After an answer: compares and calls the pods that wait longest.
   void FillCallSlots();
   NextCall Compare(const std::string& key) const;
-  /// nullopt: the call cannot be built now.
+  /// `what` is a call. A sync that it builds is not due any more.
   Call Build(const std::string& key, const NextCall& what);
   v1::KillPodRequest BuildKill(const std::string& key, int64_t incarnation) const;
   void Send(const std::string& key, Call call);

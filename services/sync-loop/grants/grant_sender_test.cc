@@ -17,43 +17,36 @@ namespace {
 
 /// Calls for admitted pods on their own: the test is pod-worker.
 struct CallsRig {
-  class Client final : public peers::GrantClient {
-   public:
-    Status UpdatePod(const v1::UpdatePodRequest& request, const Deadline&,
-                     const std::string&) override {
-      called.push_back(request.uid());
-      during();
-      return failure;
-    }
-    Status KillPod(const v1::KillPodRequest& request, const Deadline&,
-                   const std::string&) override {
-      called.push_back(request.uid());
-      during();
-      return failure;
-    }
-    std::function<void()> during = [] {};
-    std::vector<std::string> called;  // UIDs
-    Status failure;
-  };
   CallsRig() {
+    client.on_call = [this](const std::string& uid) {
+      called.push_back(uid);
+      during();
+      return failure;
+    };
     workers.Complete();
     Admit("web");
   }
+  /// config-source shows the pod. On the loop.
+  void Show(const std::string& uid, int64_t generation) {
+    v1::DesiredRecord record;
+    record.set_uid(uid);
+    record.set_incarnation(1);
+    record.set_generation(generation);
+    record.set_state(v1::DesiredRecord::WANTED);
+    kube::Pod pod;
+    pod.mutable_metadata()->set_uid(uid);
+    record.set_pod(pod.SerializeAsString());
+    known.OnDesired(
+        {.key = uid, .present_after = true, .after = std::make_shared<v1::DesiredRecord>(record)});
+  }
   void Admit(const std::string& uid, int64_t generation = 1) {
     loop.Post([this, uid, generation] {
-      v1::DesiredRecord record;
-      record.set_uid(uid);
-      record.set_incarnation(1);
-      record.set_generation(generation);
-      record.set_state(v1::DesiredRecord::WANTED);
-      known.OnDesired({.key = uid,
-                       .present_after = true,
-                       .after = std::make_shared<v1::DesiredRecord>(record)});
+      Show(uid, generation);
       v1::SavedAdmission admission;
       admission.mutable_record()->set_uid(uid);
       admission.mutable_record()->set_incarnation(1);
       admission.mutable_record()->set_decision(v1::AdmissionRecord::ADMITTED);
-      store.Decide(uid, {.admission = std::move(admission)});
+      store.Decide(uid, {.admission = std::move(admission), .pod = known.Pod(uid)->pod});
     });
     scheduler.Advance(1s);
   }
@@ -72,18 +65,23 @@ struct CallsRig {
   FakeLogSink sink;
   Log log{sink};
   FakeEvents events;
-  Client client;
+  std::function<void()> during = [] {};
+  std::vector<std::string> called;  // UIDs of all calls
+  Status failure;                   // the answer to each call, if it is an error
+  peers::FakePodWorker client;
+  const std::unique_ptr<peers::GrantClient> seam = client.NewClient();
   KnownPods known;
   AdmissionStore store{
       {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
        .files = files,
-       .table = table},
+       .table = table,
+       .metrics = metrics},
       "/run/admission",
       [](auto&) {}};
   PreemptionVictims victims{known, store, events};
   GrantSender calls{
       {.env = {.clock = clock, .loop = loop, .strands = strands, .log = log, .metrics = registry},
-       .client = client,
+       .client = *seam,
        .workers = view,
        .known = known,
        .store = store,
@@ -101,8 +99,8 @@ TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
     SCOPED_TRACE(ToString(answer));
     CallsRig rig;
     int called = 0;
-    rig.client.failure = answer;
-    rig.client.during = [&rig, &called] {
+    rig.failure = answer;
+    rig.during = [&rig, &called] {
       ++called;
       rig.loop.Post([&rig] {
         rig.known.OnDesired({.key = "web"});
@@ -120,9 +118,9 @@ TEST(WorkerCalls, OfAPodThatGoesDuringItsCallNothingIsKept) {
 TEST(WorkerCalls, APodThatChangedBetweenTwoMessagesIsNoTrouble) {
   const auto levels_of = [](const Status& failure, int times) {
     CallsRig rig;
-    rig.client.failure = failure;
-    rig.client.during = [&rig, &times] {
-      if (--times == 0) rig.client.failure = OkStatus();
+    rig.failure = failure;
+    rig.during = [&rig, &times] {
+      if (--times == 0) rig.failure = OkStatus();
     };
     rig.Check();
     rig.scheduler.Advance(10min);
@@ -146,7 +144,7 @@ TEST(WorkerCalls, PodWorkerIsAskedNoMoreAtOnceThanItTakes) {
   constexpr size_t kPods = 3 * peers::kGrantsAtOnce;
   CallsRig rig;
   size_t called = 0, most = 0;
-  rig.client.during = [&] {
+  rig.during = [&] {
     ++called;
     most = std::max(most, rig.calls.in_flight());
   };
@@ -162,13 +160,13 @@ TEST(WorkerCalls, AFailureLetsThoseThatWaitBeCalledInTheirOrder) {
   constexpr size_t kPods = 2 * peers::kGrantsAtOnce;
   const auto uid = [](size_t i) { return fmt::format("web{}", i); };
   CallsRig rig;
-  rig.client.failure = Unavailable("away");
+  rig.failure = Unavailable("away");
   for (size_t i = 0; i < kPods; ++i) rig.Admit(uid(i));
   std::vector<std::string> all;
   for (size_t i = kPods; i-- > 0;) all.push_back(uid(i));
   for (const auto& one : all) rig.Check(one);
   rig.scheduler.Advance(40ms);  // shorter than any back-off
-  EXPECT_EQ(rig.client.called, all);
+  EXPECT_EQ(rig.called, all);
 }
 
 TEST(WorkerCalls, NoLimitOfTheServerIsBelowTheirNumber) {
@@ -184,7 +182,7 @@ TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
   const auto uid = [](size_t i) { return fmt::format("web{}", i); };
   CallsRig rig;
   size_t called = 0;
-  rig.client.during = [&] {
+  rig.during = [&] {
     if (++called > 1) return;
     rig.loop.Post([&] {
       for (size_t i = 0; i + 1 < kPods; ++i) {
@@ -200,13 +198,29 @@ TEST(WorkerCalls, OfAPodThatGoesWhileItWaitsForAPlaceNothingIsSent) {
   EXPECT_TRUE(rig.calls.MayBeGranted(uid(kPods - 1)));
 }
 
+TEST(WorkerCalls, APodThatChangesDuringItsCallIsComparedAgainAfterIt) {
+  CallsRig rig;
+  rig.during = [&rig] {
+    if (rig.called.size() > 1) return;
+    rig.loop.Post([&rig] {
+      rig.Show("web", 2);
+      rig.calls.Check("web");
+    });
+    rig.scheduler.Charge(1s);
+  };
+  rig.Check();
+  rig.scheduler.Advance(2s);  // shorter than kEcho
+  EXPECT_EQ(rig.called, (std::vector<std::string>{"web", "web"}));
+  EXPECT_EQ(rig.client.Find("web")->generation(), 2);
+}
+
 TEST(WorkerCalls, AFailureIsToldOnceAndAgainWhenItChanges) {
   CallsRig rig;
-  rig.client.failure = Unavailable("away");
+  rig.failure = Unavailable("away");
   rig.Check();
   rig.scheduler.Advance(1min);
   EXPECT_EQ(rig.sink.lines().size(), 1u);
-  rig.client.failure = DeadlineExceeded("slow");
+  rig.failure = DeadlineExceeded("slow");
   rig.scheduler.Advance(1min);
   EXPECT_EQ(rig.sink.lines().size(), 2u);
 }
@@ -215,20 +229,20 @@ TEST(WorkerCalls, WhatNoRetryCanChangeIsSentAgainOnceAMinuteOrWhenItDiffers) {
   for (const Status& answer : {InvalidArgument("no such pod"), PermissionDenied("another pod")}) {
     SCOPED_TRACE(ToString(answer));
     CallsRig rig;
-    rig.client.failure = answer;
+    rig.failure = answer;
     rig.Check();
     for (int i = 0; i < 29; ++i) {
       rig.scheduler.Advance(2s);
       rig.Check();
     }
-    EXPECT_EQ(rig.client.called.size(), 1u);
+    EXPECT_EQ(rig.called.size(), 1u);
     EXPECT_FALSE(rig.calls.MayBeGranted("web"));
     rig.scheduler.Advance(4s);
-    EXPECT_EQ(rig.client.called.size(), 2u);
+    EXPECT_EQ(rig.called.size(), 2u);
     rig.Admit("web", 2);
     rig.Check();
     rig.scheduler.Advance(10s);
-    EXPECT_EQ(rig.client.called.size(), 3u) << "another generation";
+    EXPECT_EQ(rig.called.size(), 3u) << "another generation";
   }
 }
 

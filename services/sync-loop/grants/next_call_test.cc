@@ -5,7 +5,6 @@
 #include <sstream>
 #include <string>
 
-#include "services/sync-loop/orphans/orphan_watch.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
@@ -158,27 +157,6 @@ TEST(RuntimeChange, OnlyWhatHasEndedMakesWork) {
   EXPECT_FALSE(MakesWork(&without, removed)) << "started";
   EXPECT_TRUE(MakesWork(&removed, without)) << "vanished while it ran";
   EXPECT_TRUE(MakesWork(&without, died)) << "started and died unseen";
-}
-
-TEST(OrphanWatch, TakesTwoEqualPassesApart) {
-  FakeClock clock;
-  OrphanWatch watch;
-  using Suspects = std::vector<OrphanWatch::Suspect>;
-  const Suspects one{{.key = "a", .sandboxes = {"s1"}}};
-  const Suspects more{{.key = "a", .sandboxes = {"s1", "s2"}}};
-  EXPECT_EQ(watch.Pass(one, clock.Now()), Suspects{});
-  EXPECT_EQ(watch.Pass(one, clock.Now()), Suspects{}) << "at the same time is one pass";
-  clock.Advance(2s);
-  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{}) << "other sandboxes are another suspect";
-  clock.Advance(2s);
-  EXPECT_EQ(watch.Pass(more, clock.Now()), more);
-  watch.Reset();
-  clock.Advance(2s);
-  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{});
-  clock.Advance(2s);
-  EXPECT_EQ(watch.Pass({}, clock.Now()), Suspects{});
-  clock.Advance(2s);
-  EXPECT_EQ(watch.Pass(more, clock.Now()), Suspects{});
 }
 
 }  // namespace

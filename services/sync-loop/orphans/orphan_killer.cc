@@ -1,5 +1,6 @@
 #include "services/sync-loop/orphans/orphan_killer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
@@ -12,7 +13,7 @@
 namespace splitlet::sync_loop {
 namespace {
 
-std::string KillId(const OrphanWatch::Suspect& suspect) {
+std::string KillId(const Suspect& suspect) {
   std::string ids;
   for (const auto& id : suspect.sandboxes) ids += id + ",";
   return fmt::format("sync-loop/orphan/{}/{}/{}", suspect.key, suspect.incarnation, HexHash(ids));
@@ -40,37 +41,48 @@ void OrphanKiller::OnTick() {
   ReportUnmanaged();
 }
 
-std::vector<OrphanWatch::Suspect> OrphanKiller::Suspects() const {
-  std::vector<OrphanWatch::Suspect> suspects;
-  for (const auto& [key, pod] : deps_.known.runtime()) {
-    if (deps_.desired.Contains(key) || deps_.known.Worker(key) != nullptr ||
-        deps_.store.IsUnreadable(key))
-      continue;
-    if (!pod.running || !pod.inspected || deps_.runtime.completeness().not_vouched.contains(key))
-      continue;
-    auto sandboxes = OwnSandboxes(pod, options_);
-    if (!sandboxes.empty()) suspects.push_back({.key = key, .sandboxes = std::move(sandboxes)});
-  }
-  for (const auto& [key, worker] : deps_.known.workers()) {
-    if (deps_.desired.Contains(key) || worker.state != WorkerDigest::State::kSyncing) continue;
-    suspects.push_back({.key = key, .incarnation = worker.incarnation});
-  }
+bool OrphanKiller::IsAllKnown() const {
+  return deps_.desired.LiveAndComplete() && deps_.workers.LiveAndComplete() &&
+         deps_.runtime.LiveAndComplete() && deps_.store.was_read();
+}
+
+OrphanInput OrphanKiller::InputOf(const std::string& key) const {
+  const auto runtime = deps_.known.runtime().find(key);
+  return {.desired = deps_.desired.Contains(key),
+          .unreadable = deps_.store.IsUnreadable(key),
+          .vouched = !deps_.runtime.completeness().not_vouched.contains(key),
+          .worker = deps_.known.Worker(key),
+          .runtime = runtime == deps_.known.runtime().end() ? nullptr : &runtime->second};
+}
+
+std::vector<Suspect> OrphanKiller::Suspects() const {
+  if (!IsAllKnown()) return {};
+  std::set<std::string> keys;
+  for (const auto& [key, pod] : deps_.known.runtime()) keys.insert(key);
+  for (const auto& [key, worker] : deps_.known.workers()) keys.insert(key);
+  std::vector<Suspect> suspects;
+  for (const auto& key : keys)
+    if (auto suspect = ComputeSuspect(key, InputOf(key), options_))
+      suspects.push_back(*std::move(suspect));
   return suspects;
 }
 
 void OrphanKiller::FindOrphans() {
-  const bool all_known = deps_.desired.LiveAndComplete() && deps_.workers.LiveAndComplete() &&
-                         deps_.runtime.LiveAndComplete() && deps_.store.was_read();
-  if (!all_known) {
+  if (!IsAllKnown()) {
     watch_.Reset();
     return;
   }
-  for (const auto& suspect : watch_.Pass(Suspects(), deps_.env.clock.Now()))
+  const auto suspects = Suspects();
+  std::erase_if(failures_, [&suspects](const auto& failure) {
+    return std::ranges::none_of(
+        suspects, [&failure](const Suspect& suspect) { return suspect.key == failure.first; });
+  });
+  for (const auto& suspect : watch_.Pass(suspects, deps_.env.clock.Now()))
     if (killing_.size() < peers::kOrphanKillsAtOnce && !killing_.contains(suspect.key))
       Kill(suspect);
 }
 
-void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
+void OrphanKiller::Kill(const Suspect& suspect) {
   v1::KillPodRequest request;
   request.set_request_id(KillId(suspect));
   request.set_incarnation(suspect.incarnation);
@@ -95,27 +107,31 @@ void OrphanKiller::Kill(const OrphanWatch::Suspect& suspect) {
       [this, suspect](const Status& status) { OnKilled(suspect, status); });
 }
 
-void OrphanKiller::OnKilled(const OrphanWatch::Suspect& suspect, const Status& status) {
+void OrphanKiller::OnKilled(const Suspect& suspect, const Status& status) {
+  deps_.metrics.orphan_kills.Add({{"code", std::string(CodeName(status.code()))}}).Increment();
   killing_.erase(suspect.key);
   watch_.Restart(suspect.key);
   FindOrphans();  // a kill has ended: the next suspect may be killed
-  if (!status.ok()) {
-    deps_.env.log.Warn("killing an orphaned pod failed, will retry",
-                       {KV("podUID", suspect.key), KV("err", status)});
-    return;
-  }
+  if (!status.ok()) return ReportFailure(suspect, status);
+  failures_.erase(suspect.key);
   if (suspect.incarnation == 0) deps_.metrics.orphans.Increment();
   deps_.env.log.Info("killing an orphaned pod",
                      {KV("podUID", suspect.key), KV("sandboxes", suspect.sandboxes.size())});
 }
 
+void OrphanKiller::ReportFailure(const Suspect& suspect, const Status& status) {
+  const auto last = failures_.find(suspect.key);
+  const bool repeated = last != failures_.end() && last->second == status.code();
+  failures_[suspect.key] = status.code();
+  if (repeated) return;
+  deps_.env.log.Warn("killing an orphaned pod failed, will retry",
+                     {KV("podUID", suspect.key), KV("err", status)});
+}
+
 void OrphanKiller::ReportUnmanaged() {
   unmanaged_.clear();
-  for (const auto& [key, pod] : deps_.known.runtime()) {
-    if (deps_.desired.Contains(key) || deps_.known.Worker(key) != nullptr || pod.sandboxes.empty())
-      continue;
-    if (OwnSandboxes(pod, options_).empty()) unmanaged_.insert(key);
-  }
+  for (const auto& [key, pod] : deps_.known.runtime())
+    if (IsUnmanaged(InputOf(key), options_)) unmanaged_.insert(key);
   for (const auto& key : unmanaged_) {
     if (reported_unmanaged_.contains(key)) continue;
     const RuntimeDigest& pod = deps_.known.runtime().at(key);

@@ -3,13 +3,15 @@
 /// Kills orphans (pods that run although no source wants them) and reports unmanaged pods (pods in
 /// the runtime that another program made).
 /// In:    a tick of SyncLoopService; answers of config-source and pod-worker.
-/// Owns:  the suspects of the last passes (OrphanWatch), kills in flight, the unmanaged pods.
+/// Owns:  the suspects of the last passes (OrphanWatch), kills in flight, the last failure of each
+/// suspect, the unmanaged pods.
 /// Out:   KillPod to pod-worker, after config-source answered that it does not want the pod.
 /// Killed at any line: nothing is lost; the next start makes two passes again.
 /// Threads: loop thread; the calls run on strands.
-/// Errors: logged; a pod that was not killed is a suspect again.
+/// Errors: logged once for each code, counted; a pod that was not killed is a suspect again.
 /// Source: docs/safety.md, rules 8 and 10.
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,21 +46,26 @@ class OrphanKiller {
   OrphanKiller(const Deps& deps, OrphanOptions options);
 
   void OnTick();
-  /// The suspects of this pass. The caller checks that the views are live and complete.
-  std::vector<OrphanWatch::Suspect> Suspects() const;
+  /// The suspects of this pass; none while a view is incomplete.
+  std::vector<Suspect> Suspects() const;
   /// Keys of runtime pods that another program made.
   const std::set<std::string>& unmanaged() const { return unmanaged_; }
 
  private:
+  /// The views and the saved admissions allow a pass.
+  bool IsAllKnown() const;
+  OrphanInput InputOf(const std::string& key) const;
   void FindOrphans();
-  void Kill(const OrphanWatch::Suspect& suspect);
-  void OnKilled(const OrphanWatch::Suspect& suspect, const Status& status);
+  void Kill(const Suspect& suspect);
+  void OnKilled(const Suspect& suspect, const Status& status);
+  void ReportFailure(const Suspect& suspect, const Status& status);
   void ReportUnmanaged();
 
   Deps deps_;
   OrphanOptions options_;
   OrphanWatch watch_;
   std::set<std::string> killing_;
+  std::map<std::string, StatusCode> failures_;  // suspect -> code of its last failure
   std::set<std::string> unmanaged_, reported_unmanaged_;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "libs/peers/worker_standing.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
@@ -32,11 +33,8 @@ void KnownPods::OnDesired(const bus::View<v1::DesiredRecord>::Change& change) {
 }
 
 void KnownPods::OnWorker(const bus::View<v1::WorkerRecord>::Change& change) {
-  // A record without a state is no worker: it reports the incarnation of a UID to config-source.
-  // When it has no incarnation either, pod-worker cannot read the files of the pod.
-  const bool only_found = change.after != nullptr && change.after->incarnation() != 0 &&
-                          change.after->state() == v1::WORKER_STATE_UNSPECIFIED;
-  if (!change.present_after || only_found) {
+  const auto standing = peers::ComputeWorkerStanding(change.present_after, change.after.get());
+  if (peers::IsNoWorker(standing)) {
     workers_.erase(change.key);
     return;
   }

@@ -6,6 +6,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/pod_types.h"
+#include "libs/peers/worker_standing.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::sync_loop {
@@ -22,13 +23,18 @@ PodDigest::State StateOf(const v1::DesiredRecord& record) {
 }
 
 WorkerDigest::State StateOf(const v1::WorkerRecord& record) {
-  switch (static_cast<int>(record.state())) {
-    case v1::SYNCING: return WorkerDigest::State::kSyncing;
-    case v1::TERMINATING: return WorkerDigest::State::kTerminating;
-    case v1::TERMINATED: return WorkerDigest::State::kTerminated;
-    case v1::FINISHED: return WorkerDigest::State::kFinished;
-    default: return WorkerDigest::State::kUnknown;
+  using peers::WorkerStanding;
+  switch (peers::ComputeWorkerStanding(record)) {
+    case WorkerStanding::kSyncing: return WorkerDigest::State::kSyncing;
+    case WorkerStanding::kTerminating: return WorkerDigest::State::kTerminating;
+    case WorkerStanding::kTerminated: return WorkerDigest::State::kTerminated;
+    case WorkerStanding::kFinished: return WorkerDigest::State::kFinished;
+    case WorkerStanding::kAbsent:
+    case WorkerStanding::kFound:  // KnownPods keeps no digest of it
+    case WorkerStanding::kUnreadable:
+    case WorkerStanding::kUnknown: return WorkerDigest::State::kUnknown;
   }
+  UNREACHABLE();
 }
 
 /// Sandboxes and containers, by id: whether pod-worker has nothing to do for each.

@@ -237,7 +237,18 @@ void ApiSource::PutSet() {
       set.problems.push_back(
           {options_.place, fmt::format("pod {}: {}", key, entry.problem), entry.problem_since});
   }
+  ReportPods();
   on_set_(set);
+}
+
+void ApiSource::ReportPods() {
+  std::vector<Problem> problems;
+  for (const auto& [key, problem] : unusable_)
+    problems.push_back({key, problem.reason, problem.since});
+  for (const auto& [key, entry] : pods_)
+    if (!entry.problem.empty()) problems.push_back({key, entry.problem, entry.problem_since});
+  problems_.Report(deps_.env.log, name_, problems,
+                   [this](const std::string& key) { return pods_.contains(key); });
 }
 
 }  // namespace splitlet::config_source

@@ -28,6 +28,7 @@
 #include "libs/exec/work_queue.h"
 #include "libs/kube/gated_fields.h"
 #include "libs/kube/pod_types.h"
+#include "services/config-source/sources/problem_log.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
@@ -81,6 +82,8 @@ class ApiSource final : public Source {
   void StartOffline();
   void PutSetSoon();
   void PutSet();
+  /// Logs the problems of pods; OnNode and the reflector log those of the server.
+  void ReportPods();
   std::string WhyIncomplete() const;
 
   const std::string name_;
@@ -93,6 +96,7 @@ class ApiSource final : public Source {
   Entries pods_;
   std::map<std::string, Problem> unusable_;  // by "namespace/name"; pods without a good version
   std::set<std::string> saved_;              // UIDs; empty once the pods are listed
+  ProblemLog problems_;                      // of pods
   bool listed_ = false;                      // in this start
   bool set_posted_ = false;
   std::string problem_;

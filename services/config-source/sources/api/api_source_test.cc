@@ -321,12 +321,16 @@ TEST_F(ApiSourceTest, APodThatCannotBeUsedKeepsItsLastGoodVersion) {
   PutPod(bad);
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "web!");
+  const auto problems = [this] { return LogLines("source of pods has a problem"); };
+  ASSERT_EQ(problems().size(), 1u);
+  EXPECT_TRUE(problems()[0].starts_with("source=api where=default/web err=")) << problems()[0];
   EXPECT_EQ(PodIn(*FindApi("web")).spec().containers(0).image(), "nginx:1");
   bad.mutable_metadata()->set_name("new");
   PutPod(bad);
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "web!");
   EXPECT_FALSE(Complete("api")) << "an earlier incarnation may run";
+  EXPECT_EQ(problems().size(), 2u);
   server.Remove(PathOf("new"));
   bad = AtServer("web");
   bad.mutable_spec()->mutable_containers(0)->set_image("nginx:2");
@@ -334,9 +338,14 @@ TEST_F(ApiSourceTest, APodThatCannotBeUsedKeepsItsLastGoodVersion) {
   RunFor(1s);
   EXPECT_EQ(ShowApi(), "web");
   EXPECT_TRUE(Complete("api"));
+  EXPECT_EQ(problems().size(), 2u);
+  EXPECT_EQ(LogLines("a problem of a source of pods is over"),
+            std::vector<std::string>{"source=api where=default/web "});
+  EXPECT_EQ(LogLines("a problem of a source of pods is over, its manifest or pod is gone"),
+            std::vector<std::string>{"source=api where=default/new "});
 }
 
-TEST_F(ApiSourceTest, APodThatHasEndedIsToldAsItIs) {
+TEST_F(ApiSourceTest, APodThatHasEndedIsPutAsItIs) {
   PutNode();
   kube::Pod done = ApiPod("done");
   done.mutable_status()->set_phase("Succeeded");

@@ -9,7 +9,6 @@ namespace splitlet::config_source {
 namespace {
 
 const char* const kHttpStrand = "source-http";
-constexpr int kLoggedFailures = 3;
 
 StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Deadline deadline) {
   FAIL_POINT("config-source.fetch.before");
@@ -22,21 +21,17 @@ StatusOr<HttpReply> Fetch(HttpFetcher& fetcher, const HttpRequest& request, Dead
 
 PollResult InterpretReply(const StatusOr<HttpReply>& reply, const std::string& last_body,
                           const Origin& origin, decltype(DecodePayload)& decode) {
-  PollResult result{.body = last_body, .pods = DecodedPods{}};
-  if (!reply.ok()) {
-    result.pods = Annotate(reply.status(), origin.location);
-  } else if (reply->code != 200) {
-    result.pods = Unavailable("{}: {}", origin.location, reply->status);
-  } else if (reply->body.empty()) {
-    result.body.clear();
-    result.empty = true;
-  } else if (reply->body == last_body) {
-    result.unchanged = true;
-  } else {
-    result.pods = decode(reply->body, origin);
-    if (result.pods.ok()) result.body = reply->body;
-  }
-  return result;
+  using Kind = PollResult::Kind;
+  const auto failed = [&last_body](Status why) {
+    return PollResult{.body = last_body, .error = std::move(why)};
+  };
+  if (!reply.ok()) return failed(Annotate(reply.status(), origin.location));
+  if (reply->code != 200) return failed(Unavailable("{}: {}", origin.location, reply->status));
+  if (reply->body.empty()) return {.kind = Kind::kEmpty, .body = {}};
+  if (reply->body == last_body) return {.kind = Kind::kUnchanged, .body = last_body};
+  auto pods = decode(reply->body, origin);
+  if (!pods.ok()) return failed(pods.status());
+  return {.kind = Kind::kPods, .body = reply->body, .pods = *std::move(pods)};
 }
 
 HttpSource::HttpSource(Deps deps, Options options)
@@ -74,20 +69,17 @@ void HttpSource::Poll() {
 
 void HttpSource::OnPolled(const PollResult& result) {
   body_ = result.body;
-  if (!result.pods.ok()) {
-    const std::string reason = Message(result.pods.status());
-    OnFailure(reason);
-    PutSet(false, reason, {});
-  } else if (result.empty) {
-    OnEmpty();
-  } else {
-    OnSuccess();
-    empty_since_ = {};
-    if (!result.unchanged) {
-      pods_ = result.pods->pods;
-      warnings_ = result.pods->warnings;
-    }
-    PutSet(true, {}, warnings_);
+  switch (result.kind) {
+    case PollResult::Kind::kFailed: PutSet(false, Message(result.error), {}); break;
+    case PollResult::Kind::kEmpty: OnEmpty(); break;
+    case PollResult::Kind::kPods:
+      pods_ = result.pods.pods;
+      warnings_ = result.pods.warnings;
+      [[fallthrough]];
+    case PollResult::Kind::kUnchanged:
+      empty_since_ = {};
+      PutSet(true, {}, warnings_);
+      break;
   }
   timer_ = deps_.env.loop.RunAfter(options_.period, [this] { Poll(); });
 }
@@ -95,33 +87,12 @@ void HttpSource::OnPolled(const PollResult& result) {
 /// A server that is starting, or whose disk is full, may answer like this too.
 void HttpSource::OnEmpty() {
   const std::string reason = fmt::format("zero-length data received from {}", place_);
-  OnFailure(reason);
   const Clock::Time now = deps_.env.clock.Now();
   if (!empty_since_) empty_since_ = now;
   if (!pods_.empty() && now - empty_since_ < kPathMissingGap)
     return PutSet(false, reason + "; its pods are kept for now", {});
   pods_.clear();
   PutSet(true, reason, {});
-}
-
-void HttpSource::OnFailure(const std::string& reason) {
-  ++failures_;
-  const std::vector<LogField> fields = {KV("url", place_), KV("err", reason)};
-  if (failures_ <= kLoggedFailures) {
-    deps_.env.log.Warn("cannot read pods from the URL", fields);
-  } else if (failures_ == kLoggedFailures + 1) {
-    deps_.env.log.Warn("cannot read pods from the URL, further failures are logged at debug level",
-                       fields);
-  } else {
-    deps_.env.log.Debug("cannot read pods from the URL", fields);
-  }
-}
-
-void HttpSource::OnSuccess() {
-  if (failures_ > 0)
-    deps_.env.log.Info("pods read from the URL again",
-                       {KV("url", place_), KV("failures", failures_)});
-  failures_ = 0;
 }
 
 void HttpSource::PutSet(bool complete, const std::string& problem,
@@ -135,6 +106,7 @@ void HttpSource::PutSet(bool complete, const std::string& problem,
   for (auto& warning : warnings)
     set.problems.push_back({place_, std::move(warning), problem_since_});
   for (const auto& pod : pods_) set.pods.push_back({pod, {}});
+  problems_.Report(deps_.env.log, name_, set.problems, [](const std::string&) { return true; });
   on_set_(set);
 }
 

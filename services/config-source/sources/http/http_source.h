@@ -23,6 +23,7 @@
 #include "libs/exec/exec.h"
 #include "services/config-source/sources/http/http_fetcher.h"
 #include "services/config-source/sources/manifest.h"
+#include "services/config-source/sources/problem_log.h"
 #include "services/config-source/sources/source.h"
 
 namespace splitlet::config_source {
@@ -31,10 +32,16 @@ inline constexpr Duration kHttpTimeout = std::chrono::seconds{10};
 
 /// The result of one poll.
 struct PollResult {
-  bool unchanged = false;      // the same body as the last one that was used
-  std::string body;            // the last body that was used; empty after an empty answer
-  StatusOr<DecodedPods> pods;  // after an error the wanted pods stay
-  bool empty = false;          // code 200 without a body
+  enum class Kind {
+    kPods,       // `pods` are wanted
+    kUnchanged,  // the same body as the last one that was used
+    kEmpty,      // code 200 without a body
+    kFailed,     // the wanted pods stay; `error` has the reason
+  };
+  Kind kind = Kind::kFailed;
+  std::string body;  // the last body that was used; empty after an empty answer
+  DecodedPods pods;
+  Status error;
 };
 
 /// Pure: compares `reply` with the body that was used last.
@@ -67,8 +74,6 @@ class HttpSource final : public Source {
   void Poll();
   void OnPolled(const PollResult& result);
   void OnEmpty();
-  void OnFailure(const std::string& reason);
-  void OnSuccess();
   void PutSet(bool complete, const std::string& problem, std::vector<std::string> warnings);
 
   const std::string name_;
@@ -79,9 +84,9 @@ class HttpSource final : public Source {
   std::vector<SourcePodRef> pods_;
   std::string body_;
   std::vector<std::string> warnings_;
+  ProblemLog problems_;
   std::string problem_;
   WallTime problem_since_;
-  int failures_ = 0;
   Clock::Time empty_since_;  // the first of the empty answers; no time: the last had pods
   exec::TimerId timer_ = 0;
 };

@@ -39,7 +39,7 @@ TEST(HttpSource, APodListBecomesItsPods) {
   EXPECT_EQ(node.fetcher.last_request().headers.at("X-A"), (std::vector<std::string>{"1", "2"}));
 }
 
-TEST(HttpSource, AFailureChangesNothingAndIsLoggedFourTimes) {
+TEST(HttpSource, AFailureChangesNothingAndIsLoggedOnce) {
   HttpNode node;
   node.fetcher.AnswerBody(List({"a", "b"}));
   node.Start();
@@ -56,15 +56,15 @@ TEST(HttpSource, AFailureChangesNothingAndIsLoggedFourTimes) {
     EXPECT_FALSE(node.Complete("http"));
     EXPECT_EQ(node.SourceNamed("http").problems.size(), 1u);
   }
-  EXPECT_EQ(node.LogLines("cannot read pods from the URL").size(), 4u);
-  EXPECT_EQ(
-      node.LogLines("cannot read pods from the URL, further failures are logged at debug level")
-          .size(),
-      1u);
+  EXPECT_EQ(node.LogLines("source of pods has a problem").size(), std::size(failures));
+  node.RunFor(10min);
+  EXPECT_EQ(node.LogLines("source of pods has a problem").size(), std::size(failures));
+  const std::string over = "a problem of a source of pods is over";
+  EXPECT_TRUE(node.LogLines(over).empty());
   node.fetcher.AnswerBody(List({"a", "b"}));
   node.RunFor(20s);
   EXPECT_TRUE(node.Complete("http"));
-  EXPECT_EQ(node.LogLines("pods read from the URL again").size(), 1u);
+  EXPECT_EQ(node.LogLines(over), std::vector<std::string>{"source=http where=http://host/pods "});
 }
 
 TEST(HttpSource, AUrlThatNeverAnswersIsIncomplete) {
@@ -182,7 +182,8 @@ TEST(HttpSource, ABadBodyServedTwiceFailsTwice) {
   node.Start();
   node.RunFor(21s);
   EXPECT_FALSE(node.Complete("http"));
-  EXPECT_EQ(node.LogLines("cannot read pods from the URL").size(), 2u);
+  EXPECT_NE(node.SourceNamed("http").reason, "");
+  EXPECT_EQ(node.LogLines("source of pods has a problem").size(), 1u) << "once";
 }
 
 TEST(HttpSource, TheSecondPodOfOneNameGetsAnEvent) {

@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "libs/peers/worker_standing.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
 
 void ContainerGc::Collect(RemovalOrder order, Finish finish) {
-  deps_.env.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
-    auto inventory =
-        ReadInventory(deps_.remover.files, deps_.remover.reader, deps_.env.clock, config_);
-    deps_.env.loop.Post([this, order, finish, inventory = std::move(inventory)] {
-      OnInventory(inventory, order, finish);
-    });
-  });
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [&files = deps_.remover.files, &reader = deps_.remover.reader, &clock = deps_.env.clock,
+       &config = config_] { return ReadInventory(files, reader, clock, config); },
+      [this, order, finish = std::move(finish)](const StatusOr<Inventory>& inventory) {
+        OnInventory(inventory, order, finish);
+      });
 }
 
 std::string ContainerGc::RuntimeProblem() const {
@@ -27,15 +28,13 @@ Scope ContainerGc::ScopeOfPod(const std::string& uid, const PodTraces& traces,
   const std::string key = bus::KeyOf(uid);
   const auto desired = deps_.desired.Find(key);
   const auto worker = deps_.workers.Find(key);
-  // A record with an incarnation and no state is no worker: config-source reads the incarnation of
-  // a UID from it. A record with neither stands for a pod whose files pod-worker cannot read.
-  const bool only_found = worker != nullptr && worker->incarnation() != 0 &&
-                          worker->state() == v1::WORKER_STATE_UNSPECIFIED;
+  const bool has_worker =
+      !peers::IsNoWorker(peers::ComputeWorkerStanding(deps_.workers.Contains(key), worker.get()));
   // For a pod without a known source, all sources must be complete.
   const std::string_view scope = traces.source.empty() ? bus::kAll : traces.source;
   return ComputeScope(
       {.desired = {deps_.desired.Contains(key), desired.get()},
-       .worker = {deps_.workers.Contains(key) && !only_found, worker.get()},
+       .worker = {has_worker, worker.get()},
        .views_complete = deps_.desired.LiveAndComplete(scope) && deps_.workers.LiveAndComplete(),
        .ours = traces.ours,
        .kill_unmanaged_pods = config_.kill_unmanaged_pods,
@@ -72,17 +71,18 @@ void ContainerGc::OnInventory(const StatusOr<Inventory>& inventory, RemovalOrder
   for (const auto& problem : listed.problems) plan.kept.push_back(problem);
   deps_.metrics.unmanaged_pods.Set(static_cast<double>(plan.unmanaged_pods));
   const Clock::Time began = deps_.env.clock.Now();
-  deps_.env.strands.Run(
-      std::string(kRoundStrand), [this, dry_run = order.dry_run, finish, began,
-                                  plan = std::move(plan), listed = std::move(listed)] {
-        Remover remover(deps_.remover, config_);
-        Report report = dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
-        deps_.env.loop.Post([this, finish, began, report = std::move(report)] {
-          deps_.metrics.ObserveRound("removal", deps_.env.clock.Now() - began);
-          CountOrphans(report);
-          OnRemoved(report);
-          finish(report);
-        });
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [deps = deps_.remover, &config = config_, dry_run = order.dry_run, plan = std::move(plan),
+       listed = std::move(listed)] {
+        Remover remover(deps, config);
+        return dry_run ? remover.Describe(plan) : remover.Run(plan, listed);
+      },
+      [this, finish, began](const Report& report) {
+        deps_.metrics.ObserveRound("removal", deps_.env.clock.Now() - began);
+        CountOrphans(report);
+        OnRemoved(report);
+        finish(report);
       });
 }
 
@@ -100,7 +100,7 @@ void ContainerGc::CountOrphans(const Report& report) {
 
 void ContainerGc::OnRemoved(const Report& report) {
   if (report.dry_run) return;
-  deps_.removal_log.Record(report);
+  deps_.removal_log.Record(RemovalLog::Part::kContainers, report);
   if (!report.error.empty() && report.error != last_.error)
     deps_.env.log.Warn("container garbage collection ended early; the next round tries again",
                        {KV("err", report.error)});

@@ -20,6 +20,7 @@
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
@@ -54,7 +55,8 @@ class ContainerGc {
     RemovalLog& removal_log;
     GcMetrics& metrics;
   };
-  ContainerGc(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
+  ContainerGc(const Deps& deps, const GcConfig& config)
+      : deps_(deps), config_(config), asker_(deps.env.loop, deps.env.strands) {}
 
   /// Runs a round; calls `finish` on the loop, once.
   void Collect(RemovalOrder order, Finish finish);
@@ -75,6 +77,7 @@ class ContainerGc {
   bool listed_ = false;            // once in this start
   std::set<std::string> unknown_;  // RemovalPlan::unknown of the last round
   std::string runtime_problem_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -144,7 +144,7 @@ void ListLinks(fs::FileSystem& files, const GcConfig& config, Inventory& invento
     if (entry.kind != Kind::kSymlink) continue;
     const std::string path = config.links_dir + "/" + entry.name;
     const auto target = files.ReadSymlink(path);
-    if (!target.ok() || !target->starts_with(config.pod_logs_dir + "/")) continue;
+    if (!target.ok() || !fs::IsBelow(*target, config.pod_logs_dir)) continue;
     if (files.Stat(path, true).status().code() != StatusCode::kNotFound) continue;
     inventory.links.push_back({path, ContainerIdOfLink(entry.name)});
   }

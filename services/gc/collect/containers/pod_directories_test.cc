@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "libs/base/fail_point.h"
 #include "services/gc/gc_fixture.h"
 
 /// Directories of pods below the kubelet's root directory: which belong to splitlet, and how gc
@@ -27,21 +26,6 @@ struct RootNode : TestNode {
     for (const auto& family : process->registry.Collect())
       if (family.name == name && !family.metric.empty()) return family.metric[0].gauge.value;
     return -1;
-  }
-  /// Killed at this point of a round.
-  void RunAndDieAt(const std::string& point) {
-    FailPoints points(
-        {.crash = [] { throw exec::Scheduler::CrashedHere{}; }, .delay = [](int64_t) {}});
-    ASSERT_TRUE(points.Set(point, "crash").ok());
-    bool crashed = false;
-    all.SetAfterStep([&](const exec::Scheduler::Step&, bool died) { crashed |= died; });
-    FailPoints::SetCurrent(&points);
-    process->loop.Post([this] { service().Run(false, [](const StatusOr<Report>&) {}); });
-    all.RunUntilIdle();
-    FailPoints::SetCurrent(nullptr);
-    all.SetAfterStep(nullptr);
-    EXPECT_TRUE(crashed) << point;
-    Crash();
   }
 };
 

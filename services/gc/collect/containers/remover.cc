@@ -25,6 +25,9 @@ constexpr int64_t kMinGrace = 2;  // seconds
 /// The part of the hold that is left for the runtime after a container's grace period.
 constexpr Duration kStopMargin = std::chrono::seconds{5};
 
+/// The time of one round for directories of earlier rounds. The strand is that of images too.
+constexpr Duration kEmptyLimit = std::chrono::seconds{20};
+
 constexpr std::string_view kNotGiven = "pod-worker did not allow the removal";
 
 std::vector<std::string> Names(const std::vector<Removal>& removals,
@@ -85,31 +88,44 @@ Report Remover::Run(const RemovalPlan& plan, const Inventory& inventory) {
     report_.error = "hold for removal: " + ToString(held);
     return std::move(report_);
   }
-  if (!hold_id_.empty()) {
+  if (!hold_.id.empty()) {
     RemoveContainers(plan);
     RemoveSandboxes(plan, inventory);
     RemoveDirectories(plan);
-    const Status released = deps_.workers.ReleaseHold(hold_id_, After(deps_.clock, kAskLimit));
+    const Status released = ReleaseHold();
     if (!released.ok()) report_.kept.push_back("release hold: " + ToString(released));
   }
   return std::move(report_);
 }
 
 void Remover::EmptyAside(const std::vector<Aside>& asides) {
+  const Clock::Time end = deps_.clock.Now() + kEmptyLimit;
   for (const auto& aside : asides) {
-    const Status removed = Empty(aside);
+    const Status removed = Empty(aside, end);
     if (!removed.ok()) report_.kept.push_back(fmt::format("{}: {}", aside.path, ToString(removed)));
   }
 }
 
-/// Empties the mark last: only the mark shows that the tree belongs to splitlet.
-Status Remover::Empty(const Aside& aside) {
+/// Empties the mark last: only the mark shows that the tree belongs to splitlet. At `end` the rest
+/// is left to the next round.
+Status Remover::Empty(const Aside& aside, Clock::Time end) {
+  const Status emptied = EmptyWhile(aside, [this, end] { return deps_.clock.Now() < end; });
+  if (emptied.code() != StatusCode::kAborted) return emptied;
+  report_.unemptied = true;
+  report_.kept.push_back(fmt::format("{}: holds more files, which go next", aside.path));
+  return OkStatus();
+}
+
+Status Remover::EmptyWhile(const Aside& aside, const std::function<bool()>& go_on) {
   if (!aside.tree.empty()) {
     FAIL_POINT("gc.empty-pod-tree.before");
-    RETURN_IF_ERROR(deps_.files.RemoveTree(aside.tree), "empty {}", aside.tree);
+    RETURN_IF_ERROR(deps_.files.RemoveTreeWhile(aside.tree, go_on), "empty {}", aside.tree);
     FAIL_POINT("gc.empty-pod-tree.after");
   }
-  return deps_.files.RemoveTree(aside.path);
+  FAIL_POINT("gc.empty-directory.before");
+  RETURN_IF_ERROR(deps_.files.RemoveTreeWhile(aside.path, go_on), "empty {}", aside.path);
+  FAIL_POINT("gc.empty-directory.after");
+  return OkStatus();
 }
 
 void Remover::AskConfigSource(const RemovalPlan& plan) {
@@ -152,28 +168,35 @@ Status Remover::TakeHold(const RemovalPlan& plan) {
   if (wishes.uids.empty() && wishes.container_ids.empty() && wishes.sandbox_ids.empty())
     return OkStatus();
   // Count from before the call, so that the hold ends here before it ends at pod-worker.
-  hold_ends_ = deps_.clock.Now() + kHoldUse;
+  hold_.ends = deps_.clock.Now() + kHoldUse;
   FAIL_POINT("gc.hold.before");
   auto hold = deps_.workers.HoldForRemoval(wishes, After(deps_.clock, kHoldLimit));
   FAIL_POINT("gc.hold.after");
   if (!hold.ok()) return hold.status();
-  hold_id_ = hold->id;
-  allowed_uids_ = SetOf(std::move(hold->uids));
-  allowed_containers_ = SetOf(std::move(hold->container_ids));
-  allowed_sandboxes_ = SetOf(std::move(hold->sandbox_ids));
-  stopped_sandboxes_ = SetOf(std::move(hold->stopped_sandbox_ids));
+  hold_.id = hold->id;
+  hold_.uids = SetOf(std::move(hold->uids));
+  hold_.containers = SetOf(std::move(hold->container_ids));
+  hold_.sandboxes = SetOf(std::move(hold->sandbox_ids));
+  hold_.stopped_sandboxes = SetOf(std::move(hold->stopped_sandbox_ids));
+  return OkStatus();
+}
+
+Status Remover::ReleaseHold() {
+  FAIL_POINT("gc.release-hold.before");
+  RETURN_IF_ERROR(deps_.workers.ReleaseHold(hold_.id, After(deps_.clock, kAskLimit)), "pod-worker");
+  FAIL_POINT("gc.release-hold.after");
   return OkStatus();
 }
 
 bool Remover::HoldIsOver() {
-  if (deps_.clock.Now() < hold_ends_) return false;
+  if (deps_.clock.Now() < hold_.ends) return false;
   report_.error = "the hold has ended; the next round removes the rest";
   return true;
 }
 
 Deadline Remover::CallDeadline() const {
   const Clock::Time limit = deps_.clock.Now() + config_.call_limit;
-  return {std::min(limit, hold_ends_)};
+  return {std::min(limit, hold_.ends)};
 }
 
 bool Remover::Record(const char* kind, const Removal& removal, const Status& status) {
@@ -195,7 +218,7 @@ void Remover::Keep(const char* kind, const Removal& removal, std::string_view wh
 
 void Remover::RemoveContainers(const RemovalPlan& plan) {
   for (const auto& removal : plan.containers) {
-    if (!allowed_containers_.contains(removal.name)) {
+    if (!hold_.containers.contains(removal.name)) {
       Keep("container", removal, kNotGiven);
       continue;
     }
@@ -223,7 +246,7 @@ Status Remover::RemoveContainer(const cri::ContainerId& id) {
 /// The container may run. Its preStop hook does not run, and its grace period ends with the hold.
 Status Remover::StopUnknown(const cri::Container& container) {
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(
-      hold_ends_ - deps_.clock.Now() - kStopMargin);
+      hold_.ends - deps_.clock.Now() - kStopMargin);
   if (left.count() < kMinGrace)
     return DeadlineExceeded(
         "too little of the hold is left for the grace period; the next round stops the container");
@@ -234,12 +257,20 @@ Status Remover::StopUnknown(const cri::Container& container) {
                        .uid = cri::LabelOf(container.labels, kube::kPodUidLabel),
                        .container = container.name});
   const int64_t grace = std::min<int64_t>(GraceOf(container), left.count());
-  return deps_.stop_container(container.id, grace, CallDeadline());
+  FAIL_POINT("gc.stop-container.before");
+  RETURN_IF_ERROR(deps_.stop_container(container.id, grace, CallDeadline()), "runtime");
+  FAIL_POINT("gc.stop-container.after");
+  return OkStatus();
 }
 
 Status Remover::RemoveLogs(const cri::Container& container) {
+  if (container.log_path.empty()) return OkStatus();
   // The path comes from the runtime: remove nothing outside the log directory.
-  if (!container.log_path.starts_with(config_.pod_logs_dir + "/")) return OkStatus();
+  if (!fs::IsBelow(container.log_path, config_.pod_logs_dir)) {
+    report_.kept.push_back(
+        fmt::format("log {}: not below {}", container.log_path, config_.pod_logs_dir));
+    return OkStatus();
+  }
   const std::string dir = fs::ParentOf(container.log_path);
   const std::string name = fs::NameOf(container.log_path);
   const auto entries = deps_.files.List(dir);
@@ -248,15 +279,22 @@ Status Remover::RemoveLogs(const cri::Container& container) {
     for (const auto& entry : *entries) {
       // Rotated files are "<name>.<time>" and "<name>.<time>.gz".
       if (entry.name != name && !entry.name.starts_with(name + ".")) continue;
+      FAIL_POINT("gc.remove-container-log.before");
       RETURN_IF_ERROR(deps_.files.Remove(dir + "/" + entry.name), "remove {}", entry.name);
+      FAIL_POINT("gc.remove-container-log.after");
     }
   }
+  return RemoveLinksOf(container.id);
+}
+
+Status Remover::RemoveLinksOf(const cri::ContainerId& container) {
   const auto links = deps_.files.List(config_.links_dir);
-  if (!links.ok()) return OkStatus();
+  if (links.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(links, "list {}", config_.links_dir);
   for (const auto& link : *links) {
     const std::string id = ContainerIdOfLink(link.name);
-    if (id.empty() || !container.id.str().starts_with(id)) continue;
-    RETURN_IF_ERROR(deps_.files.Remove(config_.links_dir + "/" + link.name), "remove link");
+    if (id.empty() || !container.str().starts_with(id)) continue;
+    RETURN_IF_ERROR(RemoveLink(config_.links_dir + "/" + link.name), "remove link");
   }
   return OkStatus();
 }
@@ -270,7 +308,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
     if (!removed) occupied.insert(container.sandbox_id.str());
   }
   for (const auto& removal : plan.sandboxes) {
-    const bool held = allowed_sandboxes_.contains(removal.name);
+    const bool held = hold_.sandboxes.contains(removal.name);
     if (!held || occupied.contains(removal.name)) {
       Keep("sandbox", removal, held ? "the sandbox still has containers" : kNotGiven);
       continue;
@@ -284,7 +322,7 @@ void Remover::RemoveSandboxes(const RemovalPlan& plan, const Inventory& inventor
 /// torn down completely. The confirmation spares a call of the network plugins.
 Status Remover::RemoveSandbox(const cri::SandboxId& id) {
   FAIL_POINT("gc.remove-sandbox.before");
-  if (!stopped_sandboxes_.contains(id.str()))
+  if (!hold_.stopped_sandboxes.contains(id.str()))
     RETURN_IF_ERROR(deps_.stop_sandbox(id, CallDeadline()), "stop sandbox");
   RETURN_IF_ERROR(deps_.remover.RemovePodSandbox(id, CallDeadline()), "remove sandbox");
   FAIL_POINT("gc.remove-sandbox.after");
@@ -292,13 +330,13 @@ Status Remover::RemoveSandbox(const cri::SandboxId& id) {
 }
 
 std::string_view Remover::WhyKept(const std::string& uid) const {
-  return allowed_uids_.contains(uid) ? "another part of the pod could not be removed" : kNotGiven;
+  return hold_.uids.contains(uid) ? "another part of the pod could not be removed" : kNotGiven;
 }
 
 void Remover::RemoveDirectories(const RemovalPlan& plan) {
   if (!report_.error.empty()) return;
   for (const auto& removal : plan.log_dirs) {
-    if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+    if (!hold_.uids.contains(removal.uid) || Refused(removal.uid)) {
       Keep("log-dir", removal, WhyKept(removal.uid));
       continue;
     }
@@ -313,7 +351,7 @@ void Remover::RemoveDirectories(const RemovalPlan& plan) {
 
 /// False: the hold has ended.
 bool Remover::RemoveOrKeep(const Removal& removal) {
-  if (!allowed_uids_.contains(removal.uid) || Refused(removal.uid)) {
+  if (!hold_.uids.contains(removal.uid) || Refused(removal.uid)) {
     Keep("pod-dir", removal, WhyKept(removal.uid));
     return true;
   }
@@ -330,8 +368,7 @@ bool Remover::RemoveOrKeep(const Removal& removal) {
 /// pod only after all its containers had ended, for example after a boot; or a container that must
 /// not be stopped was still there.
 bool Remover::TearDownVolumes(const Removal& removal) {
-  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTearDownLimit)};
-  const auto gone = deps_.workers.TakeDownVolumes(removal.uid, limit);
+  const auto gone = AskForTearDown(removal.uid);
   std::string why = removal.blocked;
   if (gone.ok() && *gone)
     why = WhyBlocked(deps_.files, config_.pods_dir + "/" + removal.name, removal.tree).why;
@@ -347,6 +384,14 @@ bool Remover::TearDownVolumes(const Removal& removal) {
   return false;
 }
 
+StatusOr<bool> Remover::AskForTearDown(const std::string& uid) {
+  const Deadline limit = {std::min(CallDeadline().at, deps_.clock.Now() + kTearDownLimit)};
+  FAIL_POINT("gc.take-down-volumes.before");
+  const auto gone = deps_.workers.TakeDownVolumes(uid, limit);
+  FAIL_POINT("gc.take-down-volumes.after");
+  return gone;
+}
+
 /// Moves the tree aside before its mark: after a crash in between, the mark leads the next round to
 /// both.
 Status Remover::RemovePodDirectory(const Removal& removal) {
@@ -360,7 +405,8 @@ Status Remover::RemovePodDirectory(const Removal& removal) {
   return RemoveDirectory(config_.pods_dir, removal.name, aside);
 }
 
-/// Moves the directory aside in one step under the hold. Emptying it may take longer than the hold.
+/// Moves the directory aside in one step under the hold. Emptying it may take longer than the hold:
+/// the next round goes on.
 Status Remover::RemoveDirectory(const std::string& parent, const std::string& name,
                                 const std::string& tree_aside) {
   const std::string from = parent + "/" + name;
@@ -369,14 +415,20 @@ Status Remover::RemoveDirectory(const std::string& parent, const std::string& na
   FAIL_POINT("gc.remove-directory.before");
   RETURN_IF_ERROR(deps_.files.Rename(from, aside), "move aside");
   FAIL_POINT("gc.remove-directory.after-rename");
-  RETURN_IF_ERROR(Empty({aside, tree_aside}), "empty");
+  RETURN_IF_ERROR(Empty({aside, tree_aside}, hold_.ends), "empty");
   FAIL_POINT("gc.remove-directory.after");
   return OkStatus();
 }
 
 void Remover::RemoveLinks(const RemovalPlan& plan) {
-  for (const auto& removal : plan.links)
-    Record("log-link", removal, deps_.files.Remove(removal.name));
+  for (const auto& removal : plan.links) Record("log-link", removal, RemoveLink(removal.name));
+}
+
+Status Remover::RemoveLink(const std::string& path) {
+  FAIL_POINT("gc.remove-link.before");
+  RETURN_IF_ERROR(deps_.files.Remove(path), "{}", path);
+  FAIL_POINT("gc.remove-link.after");
+  return OkStatus();
 }
 
 }  // namespace splitlet::gc

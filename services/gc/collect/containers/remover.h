@@ -54,7 +54,8 @@ class Remover {
 
  private:
   void EmptyAside(const std::vector<Aside>& asides);
-  Status Empty(const Aside& aside);
+  Status Empty(const Aside& aside, Clock::Time end);
+  Status EmptyWhile(const Aside& aside, const std::function<bool()>& go_on);
   void AskConfigSource(const RemovalPlan& plan);
   void AskConfigSource(const std::string& source, const std::set<std::string>& uids);
   Status TakeHold(const RemovalPlan& plan);
@@ -63,10 +64,14 @@ class Remover {
   void RemoveDirectories(const RemovalPlan& plan);
   bool RemoveOrKeep(const Removal& removal);
   bool TearDownVolumes(const Removal& removal);
+  StatusOr<bool> AskForTearDown(const std::string& uid);
   void RemoveLinks(const RemovalPlan& plan);
+  Status RemoveLink(const std::string& path);
+  Status ReleaseHold();
   Status RemoveContainer(const cri::ContainerId& id);
   Status StopUnknown(const cri::Container& container);
   Status RemoveLogs(const cri::Container& container);
+  Status RemoveLinksOf(const cri::ContainerId& container);
   Status RemoveSandbox(const cri::SandboxId& id);
   Status RemovePodDirectory(const Removal& removal);
   Status RemoveDirectory(const std::string& parent, const std::string& name,
@@ -86,10 +91,14 @@ class Remover {
   Report report_;
   std::set<std::string> refused_uids_;  // config-source knows the pod, or does not answer
   std::set<std::string> failed_uids_;   // something of the pod could not be removed
-  std::set<std::string> allowed_uids_, allowed_containers_, allowed_sandboxes_;
-  std::set<std::string> stopped_sandboxes_;
-  std::string hold_id_;
-  Clock::Time hold_ends_;
+  /// The answer of pod-worker.
+  struct Held {
+    std::string id;  // empty: nothing was asked for
+    Clock::Time ends;
+    std::set<std::string> uids, containers, sandboxes;  // that may go
+    std::set<std::string> stopped_sandboxes;            // that pod-worker has stopped
+  };
+  Held hold_;
 };
 
 }  // namespace splitlet::gc

@@ -12,7 +12,10 @@
 namespace splitlet::gc {
 
 ImageCollector::ImageCollector(const Deps& deps, const GcConfig& config)
-    : deps_(deps), config_(config), usage_(deps.images.clock.Now()) {}
+    : deps_(deps),
+      config_(config),
+      usage_(deps.images.clock.Now()),
+      asker_(deps.env.loop, deps.env.strands) {}
 
 void ImageCollector::OnDesiredState() {
   if (deps_.desired.LiveAndComplete()) {
@@ -26,11 +29,12 @@ void ImageCollector::Collect(ImageOrder order, Finish finish) {
   if (!order.all_unused && config_.image_high_percent == 100 &&
       config_.image_max_age == Duration{0})
     return finish({});
-  deps_.env.strands.Run(std::string(kRoundStrand), [this, order, finish = std::move(finish)] {
-    auto listing = ListImages(deps_.images, config_);
-    deps_.env.loop.Post(
-        [this, order, finish, listing = std::move(listing)] { OnListed(listing, order, finish); });
-  });
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [deps = deps_.images, &config = config_] { return ListImages(deps, config); },
+      [this, order, finish = std::move(finish)](const StatusOr<ImageListing>& listing) {
+        OnListed(listing, order, finish);
+      });
 }
 
 bool ImageCollector::IsOver(const std::string& key, const v1::DesiredRecord& desired) const {
@@ -136,9 +140,16 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
       run->round.Record(*image, OkStatus());
       continue;
     }
-    deps_.env.strands.Run(std::string(kRoundStrand), [this, run, image = *std::move(image)] {
-      const auto removed = RemoveImage(deps_.images, image, config_);
-      deps_.env.loop.Post([this, run, image, removed] {
+    return Remove(run, *image);
+  }
+  End(*run);
+}
+
+void ImageCollector::Remove(const std::shared_ptr<Run>& run, const ImageRemoval& image) {
+  asker_.Ask(
+      std::string(kRoundStrand),
+      [deps = deps_.images, image, &config = config_] { return RemoveImage(deps, image, config); },
+      [this, run, image](const StatusOr<bool>& removed) {
         if (removed.ok() && !*removed) {
           run->round.Keep(fmt::format("image {}: a container uses it now", image.id));
         } else {
@@ -146,10 +157,6 @@ void ImageCollector::Next(const std::shared_ptr<Run>& run) {
         }
         Next(run);
       });
-    });
-    return;
-  }
-  End(*run);
 }
 
 void ImageCollector::End(Run& run) {
@@ -163,7 +170,7 @@ void ImageCollector::End(Run& run) {
 
 void ImageCollector::OnRemoved(const Report& report) {
   if (report.dry_run) return;
-  deps_.removal_log.Record(report);
+  deps_.removal_log.Record(RemovalLog::Part::kImages, report);
   for (const auto& item : report.items) {
     if (item.removed) usage_.Forget(item.name);
   }

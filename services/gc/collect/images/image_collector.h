@@ -18,6 +18,7 @@
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/gc/collect/images/image_round.h"
@@ -71,6 +72,7 @@ class ImageCollector {
   /// Why no image may be removed now; empty: images may be removed.
   std::string WhyImagesStay(const ImageListing& listing, bool readable) const;
   void Next(const std::shared_ptr<Run>& run);
+  void Remove(const std::shared_ptr<Run>& run, const ImageRemoval& image);
   void End(Run& run);
   void OnRemoved(const Report& report);
   /// The pod starts no container any more.
@@ -85,7 +87,8 @@ class ImageCollector {
   int failures_ = 0;  // in a row
   std::string problem_;
   Clock::Time
-      incomplete_since_;  // since when `desired` is incomplete; no time: it is live and complete
+      incomplete_since_;     // since when `desired` is incomplete; no time: it is live and complete
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -287,5 +287,39 @@ TEST(GcImages, AThresholdOfHundredLeavesImagesAlone) {
   EXPECT_EQ(node.Images(), 3u);
 }
 
+TEST(GcImages, KilledWhereAnImageGoesTheNextStartFreesTheRest) {
+  const struct {
+    const char* point;
+    size_t after_death, in_the_end;
+  } kCases[] = {{"gc.remove-image.before", 3, 1}, {"gc.remove-image.after", 2, 0}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.point);
+    ImageNode node;
+    node.Start();
+    node.CompleteViews();
+    node.DieAt(c.point, [&] { node.all.Advance(5min); });
+    EXPECT_EQ(node.Images(), c.after_death);
+    node.Start();
+    EXPECT_EQ(node.Images(), c.after_death) << "all are young again";
+    node.all.Advance(5min);
+    EXPECT_EQ(node.Images(), c.in_the_end);
+    EXPECT_EQ(node.service().GetReport().error, "");
+  }
+}
+
+TEST(GcImages, OneThatTheRuntimeDoesNotRemoveIsTriedAgain) {
+  ImageNode node;
+  node.failing = "RemoveImage";
+  node.Start();
+  node.CompleteViews();
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 3u);
+  EXPECT_NE(node.service().GetReport().error, "");
+  EXPECT_NE(node.Metrics().find("splitlet_gc_errors_total{kind=\"image\"}"), std::string::npos);
+  node.failing = "";
+  node.all.Advance(5min);
+  EXPECT_EQ(node.Images(), 1u);
+}
+
 }  // namespace
 }  // namespace splitlet::gc

@@ -115,6 +115,14 @@ std::string RotatedName(const LogFiles& files, WallTime now) {
   return files.live + "." + FormatStamp(stamp);
 }
 
+LogGrowth GrowthOf(const LogGrowth& before, Clock::Time before_at, const LogSeen& now) {
+  LogGrowth growth{.bytes = now.rotated ? 0 : now.bytes, .bytes_per_second = 0};
+  if (before_at && now.at > before_at && now.bytes > before.bytes)
+    growth.bytes_per_second = static_cast<double>(now.bytes - before.bytes) /
+                              std::chrono::duration<double>(now.at - before_at).count();
+  return growth;
+}
+
 Duration UntilNextInspection(const LogGrowth& growth, uint64_t max_bytes, Duration period) {
   if (growth.bytes_per_second <= 0 || growth.bytes >= max_bytes) return period;
   const double seconds = static_cast<double>(max_bytes - growth.bytes) / growth.bytes_per_second;

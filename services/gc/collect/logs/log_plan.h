@@ -38,7 +38,15 @@ std::string RotatedName(const LogFiles& files, WallTime now);
 struct LogGrowth {
   uint64_t bytes = 0;  // at the last inspection; 0 after a rotation
   double bytes_per_second = 0;
+  bool operator==(const LogGrowth&) const = default;
 };
+struct LogSeen {
+  uint64_t bytes = 0;
+  bool rotated = false;
+  Clock::Time at;
+};
+/// The growth up to this inspection. `before_at`: no time at the first inspection.
+LogGrowth GrowthOf(const LogGrowth& before, Clock::Time before_at, const LogSeen& now);
 /// Time to the next inspection: `period`, or less when the file would be full earlier.
 Duration UntilNextInspection(const LogGrowth& growth, uint64_t max_bytes, Duration period);
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "libs/fs/path.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -14,10 +15,6 @@ constexpr Duration kFirstInspection = std::chrono::seconds{1};
 /// Inspections that are due within this time of each other run together.
 constexpr Duration kTogether = std::chrono::milliseconds{200};
 
-bool IsBelow(const std::string& path, const std::string& root) {
-  return path.starts_with(root + "/") && path.find("/../") == std::string::npos;
-}
-
 }  // namespace
 
 LogRotation::LogRotation(Deps deps, const GcConfig& config)
@@ -26,10 +23,12 @@ LogRotation::LogRotation(Deps deps, const GcConfig& config)
       workers_(std::max(1, config.log_workers)),
       enabled_(config.log_max_bytes > 0),
       root_(config.pod_logs_dir),
-      rotator_(deps_.rotator,
-               {.max_bytes = static_cast<uint64_t>(std::max<int64_t>(config.log_max_bytes, 1)),
-                .max_files = static_cast<size_t>(std::max(config.log_max_files, 2)),
-                .call_limit = config.call_limit}) {}
+      rotator_(std::make_shared<const LogRotator>(
+          deps_.rotator,
+          LogLimits{.max_bytes = static_cast<uint64_t>(std::max<int64_t>(config.log_max_bytes, 1)),
+                    .max_files = static_cast<size_t>(std::max(config.log_max_files, 2)),
+                    .call_limit = config.call_limit})),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 LogRotation::~LogRotation() { deps_.env.loop.CancelTimer(timer_); }
 
@@ -42,7 +41,7 @@ void LogRotation::OnRuntimeChange(const std::string& key, const v1::RuntimeRecor
   if (record != nullptr) {
     for (const auto& container : record->pod().containers()) {
       if (container.state() != v1::ContainerRecord::RUNNING) continue;
-      if (!IsBelow(container.log_path(), root_)) continue;
+      if (!fs::IsBelow(container.log_path(), root_)) continue;
       const auto known = before.find(container.id());
       Entry entry;
       if (known != before.end()) entry = std::move(known->second);
@@ -102,11 +101,17 @@ void LogRotation::Inspect(const std::string& key, const std::string& id, Entry& 
   entry.busy = true;
   const LogToInspect log{cri::ContainerId(id), entry.path, !entry.tidied};
   const auto worker = std::hash<std::string>{}(id) % static_cast<size_t>(workers_);
-  deps_.env.strands.Run(fmt::format("logs/{}", worker), [this, key, id, log] {
-    const Clock::Time at = deps_.env.clock.Now();
-    const auto state = rotator_.Inspect(log);
-    deps_.env.loop.Post([this, key, id, state, at] { OnInspected(key, id, state, at); });
-  });
+  struct Inspected {
+    Clock::Time at;
+    StatusOr<LogState> state;
+  };
+  asker_.Ask(
+      fmt::format("logs/{}", worker),
+      [rotator = rotator_, &clock = deps_.env.clock, log] {
+        const Clock::Time at = clock.Now();
+        return Inspected{at, rotator->Inspect(log)};
+      },
+      [this, key, id](const Inspected& seen) { OnInspected(key, id, seen.state, seen.at); });
 }
 
 void LogRotation::OnInspected(const std::string& key, const std::string& id,
@@ -121,15 +126,13 @@ void LogRotation::OnInspected(const std::string& key, const std::string& id,
   entry.due = deps_.env.clock.Now() + period_;
   if (state.ok()) {
     entry.tidied = true;
-    LogGrowth growth{.bytes = state->rotated ? 0 : state->bytes, .bytes_per_second = 0};
-    if (entry.inspected_at && at > entry.inspected_at && state->bytes > entry.growth.bytes)
-      growth.bytes_per_second = static_cast<double>(state->bytes - entry.growth.bytes) /
-                                std::chrono::duration<double>(at - entry.inspected_at).count();
+    const LogGrowth growth = GrowthOf(entry.growth, entry.inspected_at,
+                                      {.bytes = state->bytes, .rotated = state->rotated, .at = at});
     // A log that has data at its first inspection may belong to a fast writer.
     const bool first = !entry.inspected_at && state->bytes > 0;
     entry.growth = growth;
     entry.inspected_at = at;
-    const auto max_bytes = rotator_.limits().max_bytes;
+    const auto max_bytes = rotator_->limits().max_bytes;
     const Duration wait =
         first ? kFirstInspection : UntilNextInspection(growth, max_bytes, period_);
     entry.due = at + std::min(wait, period_);

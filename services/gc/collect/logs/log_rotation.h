@@ -10,9 +10,11 @@
 /// Errors: logged once for each container, and again when the error changes.
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "services/gc/collect/logs/log_rotator.h"
@@ -66,10 +68,11 @@ class LogRotation {
   const int workers_;
   const bool enabled_;
   const std::string root_;
-  LogRotator rotator_;
-  std::map<std::string, Entries> pods_;  // by key
+  const std::shared_ptr<const LogRotator> rotator_;  // shared with the strands
+  std::map<std::string, Entries> pods_;              // by key
   exec::TimerId timer_ = 0;
   Clock::Time timer_at_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

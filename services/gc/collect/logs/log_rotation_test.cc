@@ -96,6 +96,27 @@ TEST_F(LogPlan, AQuickWriterIsLookedAtBeforeItsFileIsFull) {
   for (const auto& c : kCases) EXPECT_EQ(UntilNextInspection(c.growth, 100, 10s), c.want) << c.name;
 }
 
+TEST_F(LogPlan, TheGrowthIsThatSinceTheLastInspection) {
+  FakeClock clock;
+  const Clock::Time then = clock.Now();
+  clock.Advance(10s);
+  const Clock::Time now = clock.Now();
+  const struct {
+    const char* name;
+    Clock::Time before;
+    LogSeen seen;
+    LogGrowth want;
+  } kCases[] = {
+      {"a first inspection shows no growth", {}, {500, false, now}, {500, 0}},
+      {"one that has grown", then, {150, false, now}, {150, 10}},
+      {"one that has not", then, {50, false, now}, {50, 0}},
+      {"one that has become smaller", then, {10, false, now}, {10, 0}},
+      {"one that was rotated is empty, and grows on", then, {150, true, now}, {0, 10}},
+      {"two inspections at the same time", now, {150, false, now}, {150, 0}},
+  };
+  for (const auto& c : kCases) EXPECT_EQ(GrowthOf({50, 0}, c.before, c.seen), c.want) << c.name;
+}
+
 /// A running container, its log, and the part of gc that rotates it.
 struct LogNode {
   explicit LogNode() {
@@ -110,7 +131,6 @@ struct LogNode {
     CHECK(runtime.StartContainer(id, deadline).ok());
     path = runtime.ContainerStatus(id, deadline)->log_path;
     dir = path.substr(0, path.rfind('/'));
-    config.pod_logs_dir = dir.substr(0, dir.find('/', 1));
   }
   struct Process {
     explicit Process(LogNode& node)
@@ -268,11 +288,13 @@ TEST(LogRotation, OnlyLogsOfRunningContainersOfOurs) {
   node.Write(500);
   node.all.Advance(30s);
   EXPECT_EQ(node.Size(), 500u);
-  node.path = "/etc/passwd";
-  ASSERT_TRUE(node.files.Replace(node.path, std::string(500, 'x'), {}).ok());
-  node.ReportProblem(v1::ContainerRecord::RUNNING);
-  node.all.Advance(30s);
-  EXPECT_EQ(node.Size(), 500u) << "not below the root of logs";
+  for (const char* elsewhere : {"/etc/passwd", "/var/log/pods/../../etc/x", "/var/log/pods2/x"}) {
+    node.path = elsewhere;
+    ASSERT_TRUE(node.files.Replace(node.path, std::string(500, 'x'), {}).ok());
+    node.ReportProblem(v1::ContainerRecord::RUNNING);
+    node.all.Advance(30s);
+    EXPECT_EQ(node.Size(), 500u) << elsewhere << " is not below the root of logs";
+  }
 }
 
 TEST(LogRotation, AContainerThatCannotBeToldWritesWhereItWrote) {

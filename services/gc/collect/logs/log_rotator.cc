@@ -27,9 +27,11 @@ StatusOr<LogState> LogRotator::Inspect(const LogToInspect& log) const {
 StatusOr<uint64_t> LogRotator::SizeOf(const LogToInspect& log) const {
   auto info = deps_.files.Stat(log.path, false);
   if (info.status().code() == StatusCode::kNotFound) {
+    FAIL_POINT("gc.reopen-log.before");
     RETURN_IF_ERROR(
         deps_.runtime.ReopenContainerLog(log.id, After(deps_.clock, limits_.call_limit)),
         "reopen the log");
+    FAIL_POINT("gc.reopen-log.after");
     info = deps_.files.Stat(log.path, false);
   }
   RETURN_IF_ERROR(info, "status");
@@ -70,8 +72,11 @@ Status LogRotator::Rotate(const LogToInspect& log) const {
   if (reopened.ok()) return OkStatus();
   // The runtime may have reopened the log although the call failed: then a live file exists.
   const auto live = deps_.files.Stat(log.path, false);
-  if (live.status().code() == StatusCode::kNotFound)
+  if (live.status().code() == StatusCode::kNotFound) {
+    FAIL_POINT("gc.restore-log.before");
     RETURN_IF_ERROR(deps_.files.Rename(rotated, log.path), "rename back");
+    FAIL_POINT("gc.restore-log.after");
+  }
   return Annotate(reopened, "reopen the log");
 }
 

@@ -25,10 +25,14 @@ void LogTruncation::OnFullDisk() {
   if (deps_.env.strands.Pending(kStrand) > 0) return;
   std::vector<RemovedPod> pods = EndedPods();
   if (pods.empty()) return;
-  deps_.env.strands.Run(kStrand, [this, pods = std::move(pods)] {
-    const auto emptied = TruncateLogs(deps_.files, pods, config_);
-    deps_.env.loop.Post([this, emptied] { deps_.removal_log.RecordTruncated(emptied); });
-  });
+  asker_.Ask(
+      kStrand,
+      [&files = deps_.files, pods = std::move(pods), &config = config_] {
+        return TruncateLogs(files, pods, config);
+      },
+      [this](const std::vector<ReportItem>& emptied) {
+        deps_.removal_log.RecordTruncated(emptied);
+      });
 }
 
 /// Without a readable record: true only when pleg has listed everything and shows no such pod.

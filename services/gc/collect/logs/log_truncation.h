@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
@@ -38,7 +39,8 @@ class LogTruncation {
     const bus::View<v1::RuntimeRecord>& runtime;
     RemovalLog& removal_log;
   };
-  LogTruncation(const Deps& deps, const GcConfig& config) : deps_(deps), config_(config) {}
+  LogTruncation(const Deps& deps, const GcConfig& config)
+      : deps_(deps), config_(config), asker_(deps.env.loop, deps.env.strands) {}
 
   void OnFullDisk();
 
@@ -49,6 +51,7 @@ class LogTruncation {
 
   Deps deps_;
   const GcConfig& config_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -16,19 +16,23 @@ Status Empty(fs::FileSystem& files, const std::string& path, bool live) {
   return OkStatus();
 }
 
+/// Nothing of a directory that does not exist: no container has logged, or gc has removed it.
+std::vector<fs::DirEntry> ListOrNote(fs::FileSystem& files, const std::string& dir,
+                                     const std::string& uid, std::vector<ReportItem>& items) {
+  auto entries = files.List(dir);
+  if (entries.ok()) return *std::move(entries);
+  if (entries.status().code() != StatusCode::kNotFound)
+    items.push_back({.kind = "log",
+                     .name = dir,
+                     .reason = kReason,
+                     .error = ToString(entries.status()),
+                     .uid = uid});
+  return {};
+}
+
 void EmptyDirectory(fs::FileSystem& files, const std::string& dir, const std::string& uid,
                     std::vector<ReportItem>& items) {
-  const auto entries = files.List(dir);
-  if (!entries.ok()) {
-    if (entries.status().code() != StatusCode::kNotFound)
-      items.push_back({.kind = "log",
-                       .name = dir,
-                       .reason = kReason,
-                       .error = ToString(entries.status()),
-                       .uid = uid});
-    return;
-  }
-  for (const auto& entry : *entries) {
+  for (const auto& entry : ListOrNote(files, dir, uid, items)) {
     if (entry.kind != fs::FileInfo::Kind::kFile) continue;
     const std::string path = dir + "/" + entry.name;
     const auto info = files.Stat(path, false);
@@ -56,9 +60,7 @@ std::vector<ReportItem> TruncateLogs(fs::FileSystem& files, const std::vector<Re
   std::vector<ReportItem> items;
   for (const auto& pod : pods) {
     const std::string root = config.pod_logs_dir + "/" + pod.log_dir;
-    const auto containers = files.List(root);
-    if (!containers.ok()) continue;  // no container has logged, or gc has removed the directory
-    for (const auto& container : *containers) {
+    for (const auto& container : ListOrNote(files, root, pod.uid, items)) {
       if (container.kind == fs::FileInfo::Kind::kDirectory)
         EmptyDirectory(files, root + "/" + container.name, pod.uid, items);
     }

@@ -14,9 +14,10 @@ void StatsReader::Read(bool details, Done done) {
     PodToRead pod = PodOf(record->pod());
     if (!pod.sandbox.empty() || !pod.containers.empty()) input.pods.push_back(std::move(pod));
   });
-  deps_.strands.Run("stats", [this, input = std::move(input), done = std::move(done)] {
-    done(ReadNodeStats(deps_.sources, input, After(deps_.sources.clock, kLimit)));
-  });
+  deps_.strands.Run("stats",
+                    [sources = deps_.sources, input = std::move(input), done = std::move(done)] {
+                      done(ReadNodeStats(sources, input, After(sources.clock, kLimit)));
+                    });
 }
 
 }  // namespace splitlet::gc

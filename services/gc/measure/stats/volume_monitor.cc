@@ -43,7 +43,8 @@ VolumeMonitor::VolumeMonitor(Deps deps, const GcConfig& config)
     : deps_(deps),
       config_(config),
       metrics_(deps.env.metrics),
-      timer_(deps.env.loop, TickOf(config.volume_stats_period), [this] { OnTimer(); }) {}
+      timer_(deps.env.loop, TickOf(config.volume_stats_period), [this] { OnTimer(); }),
+      asker_(deps.env.loop, deps.env.strands) {}
 
 void VolumeMonitor::Start() { timer_.Kick(); }
 
@@ -58,7 +59,7 @@ MeasuredVolumes VolumeMonitor::Get() const {
 
 void VolumeMonitor::OnTimer() {
   if (config_.volume_stats_period <= Duration{0}) return;
-  for (Job& job : Due()) Start(std::move(job));
+  for (const Job& job : Due()) Start(job);
 }
 
 bool VolumeMonitor::IsDue(const Part& part) const {
@@ -97,37 +98,40 @@ std::vector<VolumeMonitor::Job> VolumeMonitor::Due() {
   return jobs;
 }
 
-void VolumeMonitor::Start(Job job) {
+std::vector<MeasuredVolume> VolumeMonitor::Measure(
+    const VolumeSources& sources, const node::PodRoots& roots,
+    prometheus::Family<prometheus::Histogram>& seconds, const Job& job) {
+  std::vector<MeasuredVolume> measured;
+  const auto place = node::FindPodPlace(sources.files, roots, job.part.uid);
+  if (!place.ok()) return measured;
+  for (const VolumeToMeasure& volume : job.volumes) {
+    const auto began = sources.clock.Now();
+    auto fs = MeasureVolume(sources, volume, place->path);
+    seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
+        .Observe(std::chrono::duration<double>(sources.clock.Now() - began).count());
+    if (!fs.ok()) continue;  // not created yet, removed, or not visible
+    v1::VolumeStats stats;
+    stats.set_name(volume.name);
+    stats.set_claim(volume.claim);
+    *stats.mutable_fs() = *std::move(fs);
+    stats.set_at_wall_ns(ToNanos(sources.clock.WallNow()));
+    measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(stats)), volume.local});
+  }
+  return measured;
+}
+
+void VolumeMonitor::Start(const Job& job) {
   if (job.volumes.empty()) return OnMeasured(job, {});
   const bool claims = job.part.claims;
   // The next tick starts the parts that have to wait.
   if (claims && std::ranges::count_if(under_way_, &Part::claims) >= kMaxWithClaims) return;
   under_way_.insert(job.part);
   const std::string strand = claims ? "volumes/" + job.part.uid : "volumes";
-  deps_.env.strands.Run(strand, [this, job = std::move(job)] {
-    deps_.env.loop.Post([this, job, volumes = Measure(job)] { OnMeasured(job, volumes); });
-  });
-}
-
-std::vector<MeasuredVolume> VolumeMonitor::Measure(const Job& job) const {
-  std::vector<MeasuredVolume> measured;
-  const auto place =
-      node::FindPodPlace(deps_.sources.files, {config_.pods_dir, config_.root_dir}, job.part.uid);
-  if (!place.ok()) return measured;
-  for (const VolumeToMeasure& volume : job.volumes) {
-    const auto began = deps_.env.clock.Now();
-    auto fs = MeasureVolume(deps_.sources, volume, place->path);
-    metrics_.seconds.Add({{"metric_source", volume.folder.empty() ? "statfs" : "du"}}, kBuckets)
-        .Observe(std::chrono::duration<double>(deps_.env.clock.Now() - began).count());
-    if (!fs.ok()) continue;  // not created yet, removed, or not visible
-    v1::VolumeStats stats;
-    stats.set_name(volume.name);
-    stats.set_claim(volume.claim);
-    *stats.mutable_fs() = *std::move(fs);
-    stats.set_at_wall_ns(ToNanos(deps_.env.clock.WallNow()));
-    measured.push_back({std::make_shared<const v1::VolumeStats>(std::move(stats)), volume.local});
-  }
-  return measured;
+  asker_.Ask(
+      strand,
+      [sources = deps_.sources, roots = node::PodRoots{config_.pods_dir, config_.root_dir},
+       &seconds = metrics_.seconds, job] { return Measure(sources, roots, seconds, job); },
+      [this, job](const std::vector<MeasuredVolume>& volumes) { OnMeasured(job, volumes); });
 }
 
 void VolumeMonitor::OnMeasured(const Job& job, std::vector<MeasuredVolume> volumes) {

@@ -21,9 +21,11 @@
 #include <vector>
 
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
+#include "libs/node/pod_place.h"
 #include "services/gc/config.h"
 #include "services/gc/measure/stats/volume_metrics.h"
 #include "services/gc/measure/stats/volumes.h"
@@ -82,8 +84,12 @@ class VolumeMonitor {
   void OnTimer();
   std::vector<Job> Due();
   bool IsDue(const Part& part) const;
-  void Start(Job job);
-  std::vector<MeasuredVolume> Measure(const Job& job) const;
+  void Start(const Job& job);
+  /// On a strand.
+  static std::vector<MeasuredVolume> Measure(const VolumeSources& sources,
+                                             const node::PodRoots& roots,
+                                             prometheus::Family<prometheus::Histogram>& seconds,
+                                             const Job& job);
   void OnMeasured(const Job& job, std::vector<MeasuredVolume> volumes);
   void PutMetrics();
 
@@ -97,6 +103,7 @@ class VolumeMonitor {
            std::vector<std::pair<prometheus::Family<prometheus::Gauge>*, prometheus::Gauge*>>>
       shown_;
   exec::Periodic timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -4,6 +4,7 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/kube/pod_bytes.h"
+#include "libs/peers/worker_standing.h"
 #include "splitlet/v1/records.pb.h"
 
 namespace splitlet::gc {
@@ -19,7 +20,7 @@ bool IsOnItsWay(const v1::WorkerRecord& worker) {
 
 /// pod-worker found the pod in the runtime after a start, and sync-loop has not granted it yet.
 bool IsFound(const v1::WorkerRecord& worker) {
-  return worker.incarnation() != 0 && worker.state() == v1::WORKER_STATE_UNSPECIFIED;
+  return peers::ComputeWorkerStanding(worker) == peers::WorkerStanding::kFound;
 }
 
 }  // namespace

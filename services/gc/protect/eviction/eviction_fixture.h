@@ -5,7 +5,6 @@
 /// Errors: as test failures.
 
 #include <gtest/gtest.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <functional>
@@ -130,9 +129,7 @@ class Eviction : public testing::Test {
     for (const auto& kill : node.kills.kills) uids.push_back(kill.uid());
     return uids;
   }
-  std::string Metrics() {
-    return prometheus::TextSerializer().Serialize(node.process->registry.Collect());
-  }
+  std::string Metrics() { return node.Metrics(); }
   /// The logged reasons why files of pods were not counted.
   std::vector<std::string> Unmeasured() {
     std::vector<std::string> reasons;

@@ -109,10 +109,10 @@ void Evictions::Start() {
 
 void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
   if (!records.ok()) {
-    if (!std::exchange(logged_unread_, true))
+    if (read_failure_.IsNews(records.status()))
       deps_.env.log.Error("cannot read saved evictions; eviction is paused, will read again",
                           {KV("err", records.status())});
-    deps_.env.loop.RunAfter(kKillRetry, [this] { Start(); });
+    asker_.RunAfter(kKillRetry, [this] { Start(); });
     return;
   }
   for (const auto& bad : records->unreadable)
@@ -131,7 +131,7 @@ void Evictions::OnRead(const StatusOr<fs::RecordStore::All>& records) {
       Forget(uid);  // the state of the node has changed since
       continue;
     }
-    evictions_[uid] = {*std::move(eviction), false};
+    evictions_[uid] = {.eviction = *std::move(eviction)};
     WaitFor(uid);
     Kill(uid);
   }
@@ -142,7 +142,7 @@ void Evictions::Add(PendingEviction eviction) {
   CHECK(deps_.env.loop.IsCurrent());
   const std::string uid = eviction.uid;
   eviction.chosen_at = deps_.env.clock.Now();
-  evictions_[uid] = {std::move(eviction), false};
+  evictions_[uid] = {.eviction = std::move(eviction)};
   WaitFor(uid);
   Save(uid);
 }
@@ -184,9 +184,11 @@ void Evictions::OnKilled(const std::string& uid, const Status& status) {
     return Drop(uid, Then::kWait);
   }
   if (!status.ok()) {
-    deps_.env.log.Warn("KillPod for an eviction failed, will retry",
-                       {KV("podUID", uid), KV("err", status)});
-    deps_.env.loop.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
+    deps_.metrics.errors.Add({{"kind", "evict"}}).Increment();
+    if (flight->second.failure.IsNews(status))
+      deps_.env.log.Warn("KillPod for an eviction failed, will retry",
+                         {KV("podUID", uid), KV("err", status)});
+    asker_.RunAfter(kKillRetry, [this, uid] { Kill(uid); });
     return;
   }
   flight->second.accepted = true;
@@ -215,7 +217,7 @@ void Evictions::OnWorkers() {
 void Evictions::ReportOverdue(const PendingEviction& eviction) {
   const Duration wait =
       std::max<Duration>(kLeastKillWait, std::chrono::seconds(eviction.grace_seconds) * 3 / 2);
-  deps_.env.loop.RunAfter(wait, [this, eviction] {
+  asker_.RunAfter(wait, [this, eviction] {
     if (!deps_.pods.HasContainers(eviction.uid, eviction.incarnation)) return;
     deps_.events.Record(
         {.warning = true,
@@ -231,7 +233,7 @@ void Evictions::ReportOverdue(const PendingEviction& eviction) {
 void Evictions::WaitFor(const std::string& uid) {
   const PendingEviction& eviction = evictions_.at(uid).eviction;
   const Duration age = std::max(Duration{0}, deps_.env.clock.Now() - eviction.chosen_at);
-  deps_.env.loop.RunAfter(
+  asker_.RunAfter(
       std::max(Duration{0}, kCleanupWait - age), [this, uid, incarnation = eviction.incarnation] {
         const auto flight = evictions_.find(uid);
         if (flight == evictions_.end() || flight->second.eviction.incarnation != incarnation)

@@ -9,9 +9,9 @@
 /// Killed at any line: the next start reads the files and sends the same KillPod again, which
 /// pod-worker carries out once. An eviction stays pending for at most 30 s, also over restarts.
 /// Threads: loop thread; files and calls on a strand of their own.
-/// Errors: when the file cannot be written, the pod is not evicted, so that fs::RecordWriter does
-/// not fit. When pod-worker refuses KillPod, the incarnation has ended or another one runs, and the
-/// eviction is dropped.
+/// Errors: a repeated failure is logged once for each code. When the file cannot be written, the
+/// is not evicted, so that fs::RecordWriter does not fit. When pod-worker refuses KillPod, the
+/// incarnation has ended or another one runs, and the eviction is dropped.
 /// Source: docs/safety.md, rules 3 and 19; docs/behaviour/eviction.md, "The end of an evicted pod".
 
 #include <functional>
@@ -29,6 +29,7 @@
 #include "services/gc/metrics.h"
 #include "services/gc/protect/eviction/active_pods.h"
 #include "services/gc/protect/eviction/message.h"
+#include "services/gc/protect/repeated_failure.h"
 
 namespace splitlet::gc {
 
@@ -72,7 +73,8 @@ class Evictions {
  private:
   struct Flight {
     PendingEviction eviction;
-    bool accepted = false;
+    bool accepted = false;  // by pod-worker
+    RepeatedFailure failure = {};
   };
   void OnRead(const StatusOr<fs::RecordStore::All>& records);
   void Save(const std::string& uid);
@@ -87,7 +89,8 @@ class Evictions {
 
   Deps deps_;
   const std::shared_ptr<const fs::RecordStore> records_;  // shared with the strand
-  bool read_ = false, logged_unread_ = false;
+  bool read_ = false;
+  RepeatedFailure read_failure_;
   std::map<std::string, Flight> evictions_;  // by UID
   const exec::Asker asker_;                  // the last member: its end stops all callbacks
 };

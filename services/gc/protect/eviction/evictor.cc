@@ -26,7 +26,8 @@ Evictor::Evictor(const Deps& deps, const GcConfig& config)
                   .events = deps_.events,
                   .metrics = deps_.metrics,
                   .on_none = [this] { deps_.inspect_again(); }},
-                 config) {}
+                 config),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 void Evictor::OnPass(const Pass& pass) {
   CHECK(deps_.env.loop.IsCurrent());
@@ -68,21 +69,24 @@ void Evictor::MeasureLimits() {
                       .disk = limits.pod_or_containers,
                       .volumes = limits.volumes});
   step_ = Step::kMeasuring;
-  deps_.env.strands.Run(kStrand, [this, due = std::move(due), wishes = std::move(wishes), now,
-                                  layout = layout_]() mutable {
-    if (!layout) {
-      const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
-      if (found.ok()) layout = *found;
-    }
-    auto usages = ReadUsage(deps_.usage, wishes, config_);
-    deps_.env.loop.Post([this, due, usages = std::move(usages), now, layout] {
-      layout_ = layout;
-      const Clock::Time end = deps_.env.clock.Now();
-      for (const auto& limited : due)
-        measure_next_[limited.pod.uid] = end + (end - now) * kMeasureShare;
-      OnLimitsMeasured(due, usages);
-    });
-  });
+  struct Measured {
+    StatusOr<DiskLayout> layout;
+    StatusOr<Usages> usages;
+  };
+  asker_.Ask(
+      kStrand,
+      [from = deps_.usage, &images = deps_.images, &config = config_, wishes = std::move(wishes),
+       known = layout_] {
+        return Measured{.layout = known ? *known : FindDiskLayout(from, images, config),
+                        .usages = ReadUsage(from, wishes, config)};
+      },
+      [this, due = std::move(due), now](const Measured& measured) {
+        OnLayout(measured.layout);
+        const Clock::Time end = deps_.env.clock.Now();
+        for (const auto& limited : due)
+          measure_next_[limited.pod.uid] = end + (end - now) * kMeasureShare;
+        OnLimitsMeasured(due, measured.usages);
+      });
 }
 
 void Evictor::OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
@@ -91,6 +95,7 @@ void Evictor::OnLimitsMeasured(const std::vector<ActivePods::Limited>& pods,
     NoteUnread(usages.status());
     return ActOnThreshold();
   }
+  usage_failure_.End();
   for (const auto& [pod, limits] : pods) {
     const auto usage = usages->find(pod.uid);
     if (usage == usages->end() || !pods_.IsActive(pod)) continue;
@@ -117,17 +122,25 @@ void Evictor::ActOnThreshold() {
 
 void Evictor::FindLayout() {
   step_ = Step::kMeasuring;
-  deps_.env.strands.Run(kStrand, [this] {
-    const auto found = FindDiskLayout(deps_.usage, deps_.images, config_);
-    deps_.env.loop.Post([this, found] {
-      if (found.ok()) {
-        layout_ = *found;
-        return Free();
-      }
-      NoteUnread(found.status());
-      End();
-    });
-  });
+  asker_.Ask(
+      kStrand,
+      [from = deps_.usage, &images = deps_.images, &config = config_] {
+        return FindDiskLayout(from, images, config);
+      },
+      [this](const StatusOr<DiskLayout>& found) {
+        OnLayout(found);
+        found.ok() ? Free() : End();
+      });
+}
+
+void Evictor::OnLayout(const StatusOr<DiskLayout>& found) {
+  if (found.ok()) layout_ = *found;
+  if (!found.ok()) deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
+  if (layout_failure_.IsNews(found.status()))
+    deps_.env.log.Warn(
+        "cannot find the disks of the pods, will try again: limits of local storage count as on "
+        "one disk, and no pod is evicted for a full disk until then",
+        {KV("err", found.status())});
 }
 
 void Evictor::Free() {
@@ -164,10 +177,14 @@ void Evictor::MeasurePods() {
                       .processes = processes,
                       .volumes = {}});
   step_ = Step::kMeasuring;
-  deps_.env.strands.Run(kStrand, [this, pods = std::move(pods), wishes = std::move(wishes)] {
-    auto usages = ReadUsage(deps_.usage, wishes, config_);
-    deps_.env.loop.Post([this, pods, usages = std::move(usages)] { OnPodsMeasured(pods, usages); });
-  });
+  asker_.Ask(
+      kStrand,
+      [from = deps_.usage, &config = config_, wishes = std::move(wishes)] {
+        return ReadUsage(from, wishes, config);
+      },
+      [this, pods = std::move(pods)](const StatusOr<Usages>& usages) {
+        OnPodsMeasured(pods, usages);
+      });
 }
 
 void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages) {
@@ -176,7 +193,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
     NoteUnread(usages.status());
     return;
   }
-  unread_.clear();
+  usage_failure_.End();
   for (auto& pod : pods) {
     const auto usage = usages->find(pod.uid);
     if (usage != usages->end()) pod.usage = usage->second;
@@ -197,8 +214,7 @@ void Evictor::OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>
 
 void Evictor::NoteUnread(const Status& why) {
   deps_.metrics.errors.Add({{"kind", "eviction"}}).Increment();
-  const std::string text = Message(why);
-  if (std::exchange(unread_, text) != text)
+  if (usage_failure_.IsNews(why))
     deps_.env.log.Warn("cannot read stats for an eviction; the next pass tries again",
                        {KV("err", why)});
 }

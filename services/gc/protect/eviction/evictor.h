@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "services/gc/measure/disk_layout.h"
 #include "services/gc/measure/usage.h"
@@ -28,6 +29,7 @@
 #include "services/gc/protect/eviction/reclaim.h"
 #include "services/gc/protect/pressure/pressure_monitor.h"
 #include "services/gc/protect/pressure/thresholds.h"
+#include "services/gc/protect/repeated_failure.h"
 
 namespace splitlet::gc {
 
@@ -68,11 +70,12 @@ class Evictor {
                         const StatusOr<Usages>& usages);
   void ActOnThreshold();
   void FindLayout();
+  void OnLayout(const StatusOr<DiskLayout>& found);
   void Free();
   void OnFreed();
   void MeasurePods();
   void OnPodsMeasured(std::vector<Candidate> pods, const StatusOr<Usages>& usages);
-  /// Logs the error when it differs from the last one.
+  /// Logs the error when its code differs from the last one's.
   void NoteUnread(const Status& why);
   /// Logs the reason when it differs from the last one of the pod.
   void NoteUnmeasured(const Candidate& pod, const std::string& why);
@@ -90,8 +93,9 @@ class Evictor {
   std::optional<DiskLayout> layout_;
   std::map<std::string, Clock::Time> measure_next_;  // for limits of pods, by UID
   bool logged_no_candidate_ = false;
-  std::string unread_;                             // error as last logged
+  RepeatedFailure usage_failure_, layout_failure_;
   std::map<std::string, std::string> unmeasured_;  // reasons as last logged, by UID
+  const exec::Asker asker_;                        // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

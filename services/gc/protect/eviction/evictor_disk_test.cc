@@ -122,6 +122,22 @@ TEST_F(Eviction, APodThatIsNotMeasuredStaysAndIsToldOnce) {
   EXPECT_THAT(Killed(), ElementsAre("app")) << "what was counted is above the limit already";
 }
 
+TEST_F(Eviction, DisksThatTheRuntimeDoesNotReportAreLoggedOnceAndLimitsCount) {
+  const std::string path = "/kubelet/pods/app/volumes/kubernetes.io~empty-dir/tmp";
+  Add({.uid = "app", .volume_limit = "10Mi"});
+  node.failing = "ImageFsInfo";
+  Start();
+  node.all.Advance(1min);
+  EXPECT_EQ(node.Logged("cannot find the disks of the pods, will try again: limits of local "
+                        "storage count as on one disk, and no pod is evicted for a full disk "
+                        "until then"),
+            1);
+  EXPECT_THAT(Metrics(), HasSubstr("splitlet_gc_errors_total{kind=\"eviction\"}"));
+  node.disk.trees[path] = {.bytes = 11 * kMebi};
+  node.all.Advance(1min);
+  EXPECT_THAT(Killed(), ElementsAre("app"));
+}
+
 TEST_F(Eviction, WithoutTheIsolationOfLocalStorageNoLimitCounts) {
   node.config.local_storage_limits = false;
   Add({.uid = "volume", .volume_limit = "1Mi"});

@@ -255,12 +255,41 @@ TEST_F(Eviction, AKillIsRepeatedWhilePodWorkerIsAway) {
   node.kills.status = Unavailable("starting");
   node.all.Advance(15s);
   EXPECT_GT(Killed().size(), 2U);
+  const std::string failed = "KillPod for an eviction failed, will retry";
+  EXPECT_EQ(node.Logged(failed), 1);
+  node.kills.status = DeadlineExceeded("no answer");
+  node.all.Advance(5s);
+  EXPECT_EQ(node.Logged(failed), 2) << "another code";
+  EXPECT_THAT(Metrics(), HasSubstr("splitlet_gc_errors_total{kind=\"evict\"}"));
   node.kills.status = OkStatus();
   node.all.Advance(2s);
   std::set<std::string> requests;
   for (const auto& kill : node.kills.kills) requests.insert(kill.uid() + kill.request_id());
   EXPECT_EQ(requests.size(), 1U);
   EXPECT_EQ(CountEvents("Evicted"), 1);
+}
+
+TEST_F(Eviction, AfterItsEndNoTimerTouchesIt) {
+  Add({.uid = "a"});
+  Start();
+  SetMemory(50);
+  const struct {
+    Status kill;
+    Duration runs;
+  } kCases[] = {{Unavailable("starting"), 10s}, {OkStatus(), 5s}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(ToString(c.kill));
+    node.kills.status = c.kill;
+    node.Crash();
+    node.Start();
+    node.all.Advance(c.runs);
+    const size_t kills = Killed().size();
+    ASSERT_GT(kills, 0u);
+    node.process->service = nullptr;
+    node.all.Advance(1min);
+    EXPECT_EQ(Killed().size(), kills);
+    EXPECT_EQ(CountEvents("ExceededGracePeriod"), 0);
+  }
 }
 
 TEST_F(Eviction, WhoRunsOnAfterItsTimeIsToldOnce) {

@@ -7,19 +7,22 @@
 /// Out:   the node event SystemOOM.
 /// Killed at any line: kills until the next start are not reported.
 /// Threads: loop thread; the log on a strand of its own.
-/// Errors: a kernel log that cannot be read is reported once and tried again.
+/// Errors: a kernel log that cannot be read is reported once for each code and tried again.
 /// Source: docs/behaviour/eviction.md, "Kills of the kernel".
 
 #include <string>
 #include <vector>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
+#include "services/gc/metrics.h"
 #include "services/gc/node_events.h"
 #include "services/gc/protect/oom/kernel_log.h"
 #include "services/gc/protect/oom/oom_kills.h"
+#include "services/gc/protect/repeated_failure.h"
 
 namespace splitlet::gc {
 
@@ -29,6 +32,7 @@ class OomWatcher {
     exec::Env env;
     KernelLog& kernel_log;
     NodeEvents& node_events;
+    GcMetrics& metrics;
   };
   explicit OomWatcher(const Deps& deps);
 
@@ -40,8 +44,9 @@ class OomWatcher {
 
   Deps deps_;
   OomKills kills_;
-  bool logged_unread_ = false;
+  RepeatedFailure failure_;
   exec::Periodic timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -9,6 +9,12 @@ constexpr Duration kPause = std::chrono::seconds{1};
 
 }  // namespace
 
+MemoryWatch::MemoryWatch(Deps deps, const GcConfig& config)
+    : deps_(std::move(deps)),
+      config_(config),
+      asker_(deps_.env.loop, deps_.env.strands),
+      on_alarm_(asker_.Posted([this] { OnAlarm(); })) {}
+
 StatusOr<MemoryUse> MemoryWatch::Read() const {
   if (deps_.alarm == nullptr) return MemoryUse();
   return ReadMemoryUse(deps_.files, config_);
@@ -18,14 +24,13 @@ Status MemoryWatch::Set(const StatusOr<MemoryUse>& use,
                         const std::vector<PressureSignal>& signals) {
   if (deps_.alarm == nullptr) return OkStatus();
   if (!use.ok()) return use.status();
-  return deps_.alarm->Set(LinesOf(ThresholdsOf(config_), signals, *use),
-                          [this] { deps_.env.loop.Post([this] { OnAlarm(); }); });
+  return deps_.alarm->Set(LinesOf(ThresholdsOf(config_), signals, *use), on_alarm_);
 }
 
 void MemoryWatch::OnSet(const Status& status) {
   CHECK(deps_.env.loop.IsCurrent());
-  const bool logged = std::exchange(logged_, !status.ok());
-  if (!status.ok() && !logged)
+  if (!status.ok()) deps_.metrics.errors.Add({{"kind", "memory-alarm"}}).Increment();
+  if (failure_.IsNews(status))
     deps_.env.log.Warn(
         "cannot set the kernel's memory notification; memory is measured every 10 s only",
         {KV("err", status)});
@@ -38,7 +43,7 @@ void MemoryWatch::OnAlarm() {
   const Duration since = inspected_at_ ? deps_.env.clock.Now() - *inspected_at_ : kPause;
   if (since >= kPause) return Inspect();
   waiting_ = true;
-  deps_.env.loop.RunAfter(kPause - since, [this] {
+  asker_.RunAfter(kPause - since, [this] {
     waiting_ = false;
     Inspect();
   });

@@ -8,7 +8,8 @@
 /// Out:   `inspect`: immediately, but at most once a second.
 /// Killed at any line: the kernel drops the notification with the process.
 /// Threads: loop thread; Read and Set on the strand of the inspections.
-/// Errors: logged when they begin. Then memory is measured every 10 s, with the other signals.
+/// Errors: logged once for each code, and counted. Then memory is measured every 10 s, with
+/// the other signals.
 /// Source: docs/behaviour/eviction.md, "Memory between two measurements".
 
 #include <functional>
@@ -18,6 +19,7 @@
 
 #include "libs/base/log.h"
 #include "libs/cgroup/memory_alarm.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
@@ -37,7 +39,7 @@ class MemoryWatch {
     GcMetrics& metrics;
     std::function<void()> inspect;
   };
-  MemoryWatch(Deps deps, const GcConfig& config) : deps_(std::move(deps)), config_(config) {}
+  MemoryWatch(Deps deps, const GcConfig& config);
 
   /// Before the signals are read.
   StatusOr<MemoryUse> Read() const;
@@ -51,9 +53,11 @@ class MemoryWatch {
 
   Deps deps_;
   const GcConfig& config_;
-  bool logged_ = false;   // that the notification cannot be set
-  bool waiting_ = false;  // an inspection starts when the last one is a second old
+  RepeatedFailure failure_;  // to set the notification
+  bool waiting_ = false;     // an inspection starts when the last one is a second old
   std::optional<Clock::Time> inspected_at_;
+  const exec::Asker asker_;
+  const std::function<void()> on_alarm_;  // for the thread of the notification
 };
 
 }  // namespace splitlet::gc

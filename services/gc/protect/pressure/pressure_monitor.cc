@@ -21,20 +21,33 @@ bool Contains(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
+Status SavePressure(const fs::RecordStore& records, const PressureMemory& memory) {
+  FAIL_POINT("gc.save-pressure.before");
+  RETURN_IF_ERROR(
+      records.Save(std::string(kThresholdsRecord), EncodeLastMet(memory.last_met), false),
+      "conditions");
+  RETURN_IF_ERROR(records.Save(std::string(kMetRecord), EncodeMetStates(memory.met), false),
+                  "thresholds");
+  FAIL_POINT("gc.save-pressure.after");
+  return OkStatus();
+}
+
 }  // namespace
 
 PressureMonitor::PressureMonitor(Deps deps, const GcConfig& config)
     : deps_(std::move(deps)),
       config_(config),
-      records_(deps_.files, deps_.env.clock,
-               {.directory = config.records_dir, .this_boot_only = true}),
+      records_(std::make_shared<const fs::RecordStore>(
+          deps_.files, deps_.env.clock,
+          fs::RecordStore::Options{.directory = config.records_dir, .this_boot_only = true})),
       memory_watch_({.env = deps_.env,
                      .files = deps_.files,
                      .alarm = std::move(deps_.memory_alarm),
                      .metrics = deps_.metrics,
                      .inspect = [this] { InspectAgain(); }},
                     config_),
-      timer_(deps_.env.loop, kPressurePeriod, [this] { OnTimer(); }) {}
+      timer_(deps_.env.loop, kPressurePeriod, [this] { OnTimer(); }),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 PressureMonitor::~PressureMonitor() = default;
 
@@ -62,10 +75,9 @@ std::string PressureMonitor::problem() const {
 }
 
 void PressureMonitor::ReadRecords() {
-  deps_.env.strands.Run(kPressureStrand, [this] {
-    auto records = records_.ReadAll();
-    deps_.env.loop.Post([this, records = std::move(records)] { OnRecordsRead(records); });
-  });
+  asker_.Ask(
+      kPressureStrand, [records = records_] { return records->ReadAll(); },
+      [this](const StatusOr<fs::RecordStore::All>& records) { OnRecordsRead(records); });
 }
 
 void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& records) {
@@ -76,7 +88,7 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
           "cannot read the saved pressure of this boot, will read again: pressure is not published "
           "until then",
           {KV("err", records.status())});
-    deps_.env.loop.RunAfter(kRecordsRetry, [this] { ReadRecords(); });
+    asker_.RunAfter(kRecordsRetry, [this] { ReadRecords(); });
     return;
   }
   records_problem_.clear();
@@ -84,12 +96,12 @@ void PressureMonitor::OnRecordsRead(const StatusOr<fs::RecordStore::All>& record
   for (const auto& bad : records->unreadable)
     deps_.env.log.Error("ignoring a saved pressure file that cannot be read; its times start again",
                         {KV("file", bad.key), KV("err", bad.reason)});
+  const Clock::Time now = deps_.env.clock.Now();
   for (const auto& record : records->records) {
-    if (record.key == kThresholdsRecord)
-      last_met_ = DecodeLastMet(record.bytes, deps_.env.clock.Now().boot);
-    if (record.key == kMetRecord) met_ = DecodeMetStates(record.bytes, deps_.env.clock.Now().boot);
+    if (record.key == kThresholdsRecord) memory_.last_met = DecodeLastMet(record.bytes, now.boot);
+    if (record.key == kMetRecord) memory_.met = DecodeMetStates(record.bytes, now.boot);
   }
-  logged_conditions_ = Conditions(last_met_, deps_.env.clock.Now(), config_.pressure_transition);
+  logged_conditions_ = Conditions(memory_.last_met, now, config_.pressure_transition);
   timer_.Kick();
 }
 
@@ -97,50 +109,55 @@ void PressureMonitor::OnTimer() {
   // A runtime that does not answer blocks the strand; one inspection at a time is enough.
   if (inspection_ != Inspection::kNone) return;
   inspection_ = Inspection::kRuns;
-  deps_.env.strands.Run(kPressureStrand, [this, split = split_] {
-    const Clock::Time began = deps_.env.clock.Now();
-    const auto memory = memory_watch_.Read();
-    auto signals = ReadSignals({.files = deps_.files,
-                                .images = deps_.images,
-                                .meter = deps_.meter,
-                                .clock = deps_.env.clock,
-                                .split = split},
-                               config_);
-    const bool full = DiskIsFull(deps_.files, config_.pod_logs_dir);
-    const Status watched = memory_watch_.Set(memory, signals.read);
-    deps_.env.loop.Post([this, began, full, watched, signals = std::move(signals)] {
-      memory_watch_.OnSet(watched);
-      OnSignals(began, signals);
-      if (full) deps_.on_full_disk();
-    });
-  });
+  asker_.Ask(
+      kPressureStrand,
+      [sources = SignalSources{.files = deps_.files,
+                               .images = deps_.images,
+                               .meter = deps_.meter,
+                               .clock = deps_.env.clock,
+                               .split = split_},
+       &watch = memory_watch_, &config = config_] {
+        Inspected inspected{.began = sources.clock.Now(), .signals = {}, .watched = {}};
+        const auto memory = watch.Read();
+        inspected.signals = ReadSignals(sources, config);
+        inspected.full = DiskIsFull(sources.files, config.pod_logs_dir);
+        inspected.watched = watch.Set(memory, inspected.signals.read);
+        return inspected;
+      },
+      [this](const Inspected& inspected) { OnInspected(inspected); });
 }
 
-void PressureMonitor::OnSignals(Clock::Time began, const Signals& signals) {
+void PressureMonitor::OnInspected(const Inspected& inspected) {
   CHECK(deps_.env.loop.IsCurrent());
-  const Clock::Time now = deps_.env.clock.Now();
-  const LastMet before = last_met_;
-  const MetStates met_before = met_;
+  memory_watch_.OnSet(inspected.watched);
+  const Signals& signals = inspected.signals;
   LogUnread(signals);
   split_ = FindSignal(signals.read, kContainerFsSignal) != nullptr ||
            signals.unread.contains(kContainerFsSignal);
-  KeepStanding(last_met_, UnreadThresholds(signals, config_), now);
-  Pass pass{.began = began, .signals = signals.read, .judged = {}};
-  pass.judged = Judge(ThresholdsOf(config_), signals.read, met_, now);
-  Remember(last_met_, pass.judged.met, now, config_.pressure_transition);
-  const auto conditions = Conditions(last_met_, now, config_.pressure_transition);
-  LogConditions(conditions);
-  if (before == last_met_ && met_before == met_) return Publish(pass, conditions);
-  deps_.env.strands.Run(
-      kPressureStrand, [this, pass = std::move(pass), conditions,
-                        last_met = EncodeLastMet(last_met_), met = EncodeMetStates(met_)] {
-        Status saved = records_.Save(std::string(kThresholdsRecord), last_met, false);
-        if (saved.ok()) saved = records_.Save(std::string(kMetRecord), met, false);
-        deps_.env.loop.Post([this, pass, conditions, saved] {
-          deps_.env.log.LogIfError(saved, "save thresholds");
-          Publish(pass, conditions);
-        });
+  const PressureDecision decision =
+      ComputePressure(memory_, signals, config_, deps_.env.clock.Now());
+  LogConditions(decision.conditions);
+  if (inspected.full) deps_.on_full_disk();
+  const Pass pass{.began = inspected.began, .signals = signals.read, .judged = decision.judged};
+  if (decision.next == memory_) return Publish(pass, decision.conditions);
+  asker_.Ask(
+      kPressureStrand,
+      [records = records_, next = decision.next] { return SavePressure(*records, next); },
+      [this, pass, conditions = decision.conditions, next = decision.next](const Status& saved) {
+        OnSaved(saved, next);
+        Publish(pass, conditions);
       });
+}
+
+/// A failed save must not keep the node from showing that it runs out of something.
+void PressureMonitor::OnSaved(const Status& saved, const PressureMemory& memory) {
+  if (saved.ok()) memory_ = memory;
+  if (!saved.ok()) deps_.metrics.errors.Add({{"kind", "save-pressure"}}).Increment();
+  if (save_failure_.IsNews(saved))
+    deps_.env.log.Warn(
+        "cannot save when the thresholds were met, will save again: conditions end with their "
+        "thresholds until then",
+        {KV("err", saved)});
 }
 
 void PressureMonitor::Publish(const Pass& pass, const std::vector<std::string>& conditions) {

@@ -9,8 +9,10 @@
 /// Killed at any line: the files are written before the record is put, and the next start reads
 /// them first.
 /// Threads: loop thread; signals and files on a strand of their own.
-/// Errors: a file that cannot be read delays the first record, and is in problem(). A signal that
-/// cannot be read is logged and counted; its condition stays as it is.
+/// Errors: a file that cannot be read delays the first record, and is in problem(). When a file
+/// cannot be written, nothing is remembered: conditions and hard thresholds count while they are
+/// met, and the grace of a soft threshold begins again with each inspection. A signal that cannot
+/// be read is logged and counted; its condition stays as it is.
 /// Source: docs/safety.md, rules 3 and 6.
 
 #include <functional>
@@ -23,6 +25,7 @@
 #include "libs/bus/typed.h"
 #include "libs/cgroup/memory_alarm.h"
 #include "libs/cri/cri.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/exec/periodic.h"
@@ -31,9 +34,9 @@
 #include "services/gc/config.h"
 #include "services/gc/measure/signals.h"
 #include "services/gc/metrics.h"
-#include "services/gc/protect/pressure/conditions.h"
 #include "services/gc/protect/pressure/memory_watch.h"
-#include "services/gc/protect/pressure/thresholds.h"
+#include "services/gc/protect/pressure/pressure_decision.h"
+#include "services/gc/protect/repeated_failure.h"
 
 namespace splitlet::v1 {
 class PressureRecord;
@@ -84,7 +87,14 @@ class PressureMonitor {
   void ReadRecords();
   void OnRecordsRead(const StatusOr<fs::RecordStore::All>& records);
   void OnTimer();
-  void OnSignals(Clock::Time began, const Signals& signals);
+  struct Inspected {
+    Clock::Time began;
+    Signals signals;
+    bool full = false;  // the disk
+    Status watched;     // whether the kernel's notification was set
+  };
+  void OnInspected(const Inspected& inspected);
+  void OnSaved(const Status& saved, const PressureMemory& memory);
   void Publish(const Pass& pass, const std::vector<std::string>& conditions);
   void LogUnread(const Signals& signals);
   void LogIgnoredThresholds();
@@ -95,10 +105,10 @@ class PressureMonitor {
 
   Deps deps_;
   const GcConfig& config_;
-  fs::RecordStore records_;
+  const std::shared_ptr<const fs::RecordStore> records_;  // shared with the strand
   std::string records_problem_;
-  LastMet last_met_;
-  MetStates met_;
+  PressureMemory memory_;  // as saved
+  RepeatedFailure save_failure_;
   std::vector<std::string> logged_conditions_;
   std::set<std::string> logged_unread_;
   bool shutting_down_ = false;
@@ -107,6 +117,7 @@ class PressureMonitor {
   Inspection inspection_ = Inspection::kRecordsUnread;
   MemoryWatch memory_watch_;
   exec::Periodic timer_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -8,8 +8,6 @@
 
 #include "k8s.io/api/core/v1/pod.pb.h"
 #include "libs/base/fail_point.h"
-#include "libs/fs/path.h"
-#include "libs/fs/unfinished.h"
 #include "services/gc/protect/pod_kill.h"
 #include "services/gc/protect/shutdown/groups.h"
 #include "splitlet/v1/records.pb.h"
@@ -19,9 +17,6 @@ namespace splitlet::gc {
 namespace {
 
 constexpr const char* kFiles = "shutdown.files";
-constexpr const char* kProgressRecord = "progress";
-constexpr const char* kTimesFile = "/graceful_node_shutdown_state";
-constexpr uint64_t kMostTimesBytes = 4096;
 
 constexpr const char* kEvent = "Shutdown";
 constexpr const char* kShutdownReason = "Terminated";
@@ -62,49 +57,23 @@ GracefulShutdown::GracefulShutdown(const Deps& deps, const GcConfig& config)
       config_(config),
       groups_(config.shutdown_groups),
       pods_(deps.desired, deps.workers, config),
-      records_(deps_.files, deps_.env.clock,
-               {.directory = config.shutdown_dir, .this_boot_only = true}),
+      disk_(std::make_shared<const ShutdownDisk>(deps_.files, deps_.env.clock, config)),
       watch_({.env = deps_.env,
               .files = deps_.files,
               .source = deps_.source,
+              .metrics = deps_.metrics,
               .on_preparing = [this](bool preparing) { OnPreparing(preparing); }},
-             std::chrono::seconds{TotalSeconds(config.shutdown_groups)}) {}
+             std::chrono::seconds{TotalSeconds(config.shutdown_groups)}),
+      asker_(deps_.env.loop, deps_.env.strands) {}
 
 void GracefulShutdown::Start() {
   if (groups_.empty()) return deps_.on_read();
-  deps_.env.strands.Run(
-      kFiles, [this] { deps_.env.loop.Post([this, saved = ReadSaved()] { OnSaved(saved); }); });
+  asker_.Ask(
+      kFiles, [disk = disk_] { return disk->Read(); },
+      [this](const SavedShutdown& saved) { OnSaved(saved); });
 }
 
-GracefulShutdown::Saved GracefulShutdown::ReadSaved() const {
-  Saved saved;
-  for (const std::string& path : {config_.root_dir + kTimesFile, std::string(kLogindDropIn)}) {
-    const Status removed = fs::RemoveUnfinished(deps_.files, fs::ParentOf(path), fs::NameOf(path));
-    if (!removed.ok()) saved.problems.push_back(Message(removed));
-  }
-  const auto text = deps_.files.Read(config_.root_dir + kTimesFile, kMostTimesBytes);
-  if (text.ok()) {
-    const auto times = DecodeTimes(*text);
-    if (times.ok()) saved.times = *times;
-    if (!times.ok()) saved.problems.push_back(Message(times.status()));
-  } else if (text.status().code() != StatusCode::kNotFound) {
-    saved.problems.push_back(Message(text.status()));
-  }
-  const auto records = records_.ReadAll();
-  if (!records.ok()) {
-    saved.problems.push_back(Message(records.status()));
-    return saved;
-  }
-  for (const auto& bad : records->unreadable) saved.problems.push_back(bad.reason);
-  for (const auto& record : records->records) {
-    const auto progress = DecodeProgress(record.bytes, deps_.env.clock.Now().boot);
-    if (progress.ok()) saved.progress = *progress;
-    if (!progress.ok()) saved.problems.push_back(Message(progress.status()));
-  }
-  return saved;
-}
-
-void GracefulShutdown::OnSaved(const Saved& saved) {
+void GracefulShutdown::OnSaved(const SavedShutdown& saved) {
   for (const auto& problem : saved.problems)
     deps_.env.log.Error("ignoring saved state of a node shutdown that cannot be read",
                         {KV("err", problem)});
@@ -202,7 +171,7 @@ void GracefulShutdown::ArmGroupEnd() {
   deps_.env.loop.CancelTimer(std::exchange(group_timer_, 0));
   if (phase_ != Phase::kEnding) return;
   const Duration left = std::max(Duration{0}, GroupEnd() - deps_.env.clock.Now());
-  group_timer_ = deps_.env.loop.RunAfter(left, [this] {
+  group_timer_ = asker_.RunAfter(left, [this] {
     group_timer_ = 0;
     Advance();
   });
@@ -227,13 +196,14 @@ void GracefulShutdown::End() {
 
 /// The pods of a group end at the same time.
 void GracefulShutdown::Kill(const Asked& asked) {
-  deps_.env.strands.Run(
+  const auto request = RequestOf(asked.pod, groups_[asked.group].seconds);
+  asker_.Ask(
       "shutdown." + asked.pod.uid,
-      [this, request = RequestOf(asked.pod, groups_[asked.group].seconds)] {
-        const Status killed =
-            KillForShutdown(deps_.pod_worker, request, After(deps_.env.clock, kKillLimit));
-        deps_.env.loop.Post([this, uid = request.uid(), incarnation = request.incarnation(),
-                             killed] { OnKilled(uid, incarnation, killed); });
+      [&pod_worker = deps_.pod_worker, &clock = deps_.env.clock, request] {
+        return KillForShutdown(pod_worker, request, After(clock, kKillLimit));
+      },
+      [this, uid = request.uid(), incarnation = request.incarnation()](const Status& killed) {
+        OnKilled(uid, incarnation, killed);
       });
 }
 
@@ -241,12 +211,13 @@ void GracefulShutdown::OnKilled(const std::string& uid, int64_t incarnation, con
   Asked* const asked = FindAsked(uid, incarnation);
   if (asked == nullptr || status.ok()) return;
   asked->refused = IsKillRefused(status);
-  if (!std::exchange(asked->logged_error, true))
+  deps_.metrics.errors.Add({{"kind", "end-pod"}}).Increment();
+  if (asked->failure.IsNews(status))
     deps_.env.log.Warn(asked->refused ? "pod-worker refused to terminate a pod for node shutdown"
                                       : "KillPod for node shutdown failed, will retry",
                        {KV("podUID", uid), KV("err", status)});
   if (asked->refused) return Advance();
-  deps_.env.loop.RunAfter(kKillRetry, [this, uid, incarnation] {
+  asker_.RunAfter(kKillRetry, [this, uid, incarnation] {
     const Asked* const again = FindAsked(uid, incarnation);
     if (phase_ != Phase::kWatching && again != nullptr && !IsGone(*again)) Kill(*again);
   });
@@ -267,28 +238,22 @@ size_t GracefulShutdown::CountLeft() const {
       std::ranges::count_if(asked_, [this](const auto& entry) { return !IsGone(entry.second); }));
 }
 
-/// Writes both files, also when one fails. `progress`: empty when no shutdown is going on.
-Status GracefulShutdown::SaveShutdown(const std::string& progress, const std::string& times) const {
-  FAIL_POINT("gc.save-shutdown.before");
-  const Status saved = progress.empty() ? records_.Forget(kProgressRecord)
-                                        : records_.Save(kProgressRecord, progress, false);
-  RETURN_IF_ERROR(
-      deps_.files.Replace(config_.root_dir + kTimesFile, times, {.fsync = true, .mode = 0644}),
-      "write {}{}", config_.root_dir, kTimesFile);
-  FAIL_POINT("gc.save-shutdown.after");
-  return saved;
-}
-
 void GracefulShutdown::Save(std::function<void()> saved) {
-  const bool goes_on = phase_ != Phase::kWatching;
-  deps_.env.strands.Run(kFiles, [this, goes_on, times = EncodeTimes(times_),
-                                 progress = EncodeProgress(progress_), saved = std::move(saved)] {
-    const Status status = SaveShutdown(goes_on ? progress : "", times);
-    deps_.env.loop.Post([this, status, saved] {
-      deps_.env.log.LogIfError(status, "save the progress of a node shutdown");
-      saved();
-    });
-  });
+  asker_.Ask(
+      kFiles,
+      [disk = disk_, times = times_,
+       progress = phase_ == Phase::kWatching ? std::nullopt : std::optional(progress_)] {
+        return disk->Save(progress, times);
+      },
+      [this, saved = std::move(saved)](const Status& status) {
+        if (!status.ok()) deps_.metrics.errors.Add({{"kind", "save-shutdown"}}).Increment();
+        if (save_failure_.IsNews(status))
+          deps_.env.log.Warn(
+              "cannot save the progress of a node shutdown; a new start begins with the group that "
+              "was saved last",
+              {KV("err", status)});
+        saved();
+      });
 }
 
 void GracefulShutdown::ShowTimes() const {

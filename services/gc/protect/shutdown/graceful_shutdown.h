@@ -16,19 +16,22 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "libs/base/log.h"
 #include "libs/bus/typed.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
-#include "libs/fs/record_store.h"
 #include "libs/peers/pod_worker_client.h"
 #include "services/gc/config.h"
 #include "services/gc/metrics.h"
 #include "services/gc/node_events.h"
 #include "services/gc/protect/eviction/active_pods.h"
+#include "services/gc/protect/repeated_failure.h"
+#include "services/gc/protect/shutdown/shutdown_disk.h"
 #include "services/gc/protect/shutdown/shutdown_times.h"
 #include "services/gc/protect/shutdown/shutdown_watch.h"
 
@@ -61,20 +64,15 @@ class GracefulShutdown {
     kEnding,  // pods end, group after group
     kEnded,   // the machine may shut down
   };
-  struct Saved {
-    std::optional<ShutdownTimes> times;
-    std::optional<ShutdownProgress> progress;
-    std::vector<std::string> problems;
-  };
   /// A pod for which KillPod was sent.
   struct Asked {
     Candidate pod;
-    size_t group = 0;  // the group that waits for the pod
-    bool refused = false, logged_error = false;
+    size_t group = 0;      // the group that waits for the pod
+    bool refused = false;  // by pod-worker: gc does not wait for the pod
+    RepeatedFailure failure = {};
   };
 
-  Saved ReadSaved() const;
-  void OnSaved(const Saved& saved);
+  void OnSaved(const SavedShutdown& saved);
   void OnPreparing(bool preparing);
   void Begin();
   void Cancel();
@@ -94,7 +92,6 @@ class GracefulShutdown {
   size_t CountLeft() const;
   /// Saves progress and times, then calls `saved`. A failure is logged.
   void Save(std::function<void()> saved);
-  Status SaveShutdown(const std::string& progress, const std::string& times) const;
   void ShowTimes() const;
   Clock::Time GroupEnd() const;
 
@@ -102,13 +99,15 @@ class GracefulShutdown {
   const GcConfig& config_;
   const ShutdownGroups& groups_;
   ActivePods pods_;
-  fs::RecordStore records_;
+  const std::shared_ptr<const ShutdownDisk> disk_;  // shared with the strand
   ShutdownWatch watch_;
   Phase phase_ = Phase::kWatching;
   ShutdownProgress progress_;
   ShutdownTimes times_;
   std::map<std::string, Asked> asked_;  // by UID
   exec::TimerId group_timer_ = 0;
+  RepeatedFailure save_failure_;
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

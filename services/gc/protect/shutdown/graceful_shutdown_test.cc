@@ -475,5 +475,39 @@ TEST_F(NodeShutdown, FilesThatCannotBeUsedHoldUpNothing) {
   EXPECT_THAT(Killed(), ElementsAre("a"));
 }
 
+TEST_F(NodeShutdown, KilledWhereItRaisesTheDelayTheNextStartRaisesIt) {
+  for (const char* point :
+       {"gc.raise-delay.before", "gc.raise-delay.after", "gc.reload-logind.before",
+        "gc.reload-logind.after", "gc.take-lock.before", "gc.take-lock.after"}) {
+    SCOPED_TRACE(point);
+    node.machine = {};
+    node.machine.max_delay = 5s;
+    node.machine.max_delay_after_reload = 30s;
+    ASSERT_TRUE(node.files.Remove(kLogindDropIn).ok());
+    node.DieAt(point, [this] { Start(); });
+    EXPECT_FALSE(node.machine.locked) << "the lock ends with the process";
+    Start();
+    EXPECT_TRUE(node.Exists(kLogindDropIn));
+    EXPECT_EQ(node.machine.max_delay, 30s);
+    EXPECT_TRUE(node.machine.locked);
+    node.Crash();
+  }
+}
+
+TEST_F(NodeShutdown, KilledWhereItLetsTheMachineGoTheNextStartHoldsItNoMore) {
+  for (const char* point : {"gc.release-lock.before", "gc.release-lock.after"}) {
+    SCOPED_TRACE(point);
+    node.machine.preparing = false;
+    Start();
+    ASSERT_TRUE(node.machine.locked);
+    node.DieAt(point, [this] { Say(true); });
+    Start();
+    EXPECT_FALSE(node.machine.locked);
+    EXPECT_TRUE(ShowsShutdown());
+    Say(false);
+    node.Crash();
+  }
+}
+
 }  // namespace
 }  // namespace splitlet::gc

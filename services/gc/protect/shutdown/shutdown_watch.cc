@@ -32,38 +32,57 @@ Status WriteDropIn(fs::FileSystem& files, Duration wanted) {
   return OkStatus();
 }
 
+Status Reload(ShutdownSource& source, const Deadline& deadline) {
+  FAIL_POINT("gc.reload-logind.before");
+  RETURN_IF_ERROR(source.Reload(deadline), "reload");
+  FAIL_POINT("gc.reload-logind.after");
+  return OkStatus();
+}
+
+Status TakeLockOf(ShutdownSource& source, const Deadline& deadline) {
+  FAIL_POINT("gc.take-lock.before");
+  RETURN_IF_ERROR(source.TakeLock(deadline), "take lock");
+  FAIL_POINT("gc.take-lock.after");
+  return OkStatus();
+}
+
+void ReleaseLockOf(ShutdownSource& source) {
+  FAIL_POINT_VOID("gc.release-lock.before");
+  source.ReleaseLock();
+  FAIL_POINT_VOID("gc.release-lock.after");
+}
+
 }  // namespace
 
 ShutdownWatch::ShutdownWatch(Deps deps, Duration wanted)
-    : deps_(std::move(deps)), wanted_(wanted) {}
+    : deps_(std::move(deps)), wanted_(wanted), asker_(deps_.env.loop, deps_.env.strands) {}
 
 void ShutdownWatch::Connect() {
   const uint64_t connection = ++connection_;
   // Events of the source come on its own threads.
   ShutdownSource::Events events{
-      .on_preparing =
-          [this, connection](bool preparing) {
-            deps_.env.loop.Post([this, connection, preparing] {
-              if (connection != connection_) return;
-              if (machine_ != Machine::kUnknown)
-                machine_ = preparing ? Machine::kPreparing : Machine::kRuns;
-              deps_.on_preparing(preparing);
-            });
-          },
-      .on_lost =
-          [this, connection](const Status& why) {
-            deps_.env.loop.Post([this, connection, why] { OnLost(connection, why); });
-          }};
-  deps_.env.strands.Run(kShutdownStrand, [this, events = std::move(events)] {
-    auto state = deps_.source.Connect(events, After(deps_.env.clock, kLogindLimit));
-    deps_.env.loop.Post([this, state = std::move(state)] { OnConnected(state); });
-  });
+      .on_preparing = asker_.Posted<bool>(
+          [this, connection](bool preparing) { OnPreparing(connection, preparing); }),
+      .on_lost = asker_.Posted<Status>(
+          [this, connection](const Status& why) { OnLost(connection, why); })};
+  asker_.Ask(
+      kShutdownStrand,
+      [&source = deps_.source, &clock = deps_.env.clock, events = std::move(events)] {
+        return source.Connect(events, After(clock, kLogindLimit));
+      },
+      [this](const StatusOr<ShutdownSource::State>& state) { OnConnected(state); });
+}
+
+void ShutdownWatch::OnPreparing(uint64_t connection, bool preparing) {
+  if (connection != connection_) return;
+  if (machine_ != Machine::kUnknown) machine_ = preparing ? Machine::kPreparing : Machine::kRuns;
+  deps_.on_preparing(preparing);
 }
 
 void ShutdownWatch::OnConnected(const StatusOr<ShutdownSource::State>& state) {
   CHECK(deps_.env.loop.IsCurrent());
   if (!state.ok()) return ConnectLater(state.status());
-  if (!std::exchange(trouble_, {}).empty()) deps_.env.log.Info("connected to logind again");
+  if (failure_.End()) deps_.env.log.Info("connected to logind again");
   machine_ = state->preparing ? Machine::kPreparing : Machine::kRuns;
   if (!state->preparing && state->max_delay < wanted_ && !std::exchange(raised_, true)) {
     RaiseDelay();
@@ -80,39 +99,42 @@ void ShutdownWatch::OnLost(uint64_t connection, const Status& why) {
 void ShutdownWatch::ConnectLater(const Status& why) {
   machine_ = Machine::kUnknown;
   ++connection_;
-  const std::string text = Message(why);
-  if (std::exchange(trouble_, text) != text)
+  deps_.metrics.errors.Add({{"kind", "logind"}}).Increment();
+  if (failure_.IsNews(why))
     deps_.env.log.Error(
         "cannot watch logind, will retry: pods are not terminated before a node shutdown until "
         "then",
         {KV("err", why)});
-  deps_.env.loop.RunAfter(kRetry, [this] { Connect(); });
+  asker_.RunAfter(kRetry, [this] { Connect(); });
 }
 
 void ShutdownWatch::RaiseDelay() {
-  deps_.env.strands.Run(kShutdownStrand, [this, connection = connection_] {
-    Status raised = WriteDropIn(deps_.files, wanted_);
-    if (raised.ok())
-      raised = Annotate(deps_.source.Reload(After(deps_.env.clock, kLogindLimit)), "reload");
-    deps_.env.loop.Post([this, connection, raised] {
-      if (connection != connection_) return;
-      if (raised.ok()) return ReadDelay(0);
-      deps_.env.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
-                          {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
-      TakeLock();
-    });
-  });
+  asker_.Ask(
+      kShutdownStrand,
+      [&files = deps_.files, &source = deps_.source, &clock = deps_.env.clock, wanted = wanted_] {
+        const Status written = WriteDropIn(files, wanted);
+        return written.ok() ? Reload(source, After(clock, kLogindLimit)) : written;
+      },
+      [this, connection = connection_](const Status& raised) {
+        if (connection != connection_) return;
+        if (raised.ok()) return ReadDelay(0);
+        deps_.env.log.Error("InhibitDelayMaxSec is below shutdownGracePeriod and cannot be raised",
+                            {KV("wanted", SecondsOf(wanted_)), KV("err", raised)});
+        TakeLock();
+      });
 }
 
 void ShutdownWatch::ReadDelay(int tries) {
-  deps_.env.loop.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
+  asker_.RunAfter(kFirstAttempt * (1 << tries), [this, tries, connection = connection_] {
     if (connection != connection_) return;
-    deps_.env.strands.Run(kShutdownStrand, [this, tries, connection] {
-      const auto delay = deps_.source.ReadMaxDelay(After(deps_.env.clock, kLogindLimit));
-      deps_.env.loop.Post([this, tries, connection, delay] {
-        if (connection == connection_) OnDelay(tries, delay);
-      });
-    });
+    asker_.Ask(
+        kShutdownStrand,
+        [&source = deps_.source, &clock = deps_.env.clock] {
+          return source.ReadMaxDelay(After(clock, kLogindLimit));
+        },
+        [this, tries, connection](const StatusOr<Duration>& delay) {
+          if (connection == connection_) OnDelay(tries, delay);
+        });
   });
 }
 
@@ -131,13 +153,15 @@ void ShutdownWatch::OnDelay(int tries, const StatusOr<Duration>& delay) {
 
 void ShutdownWatch::TakeLock() {
   if (!wants_lock_) return;
-  deps_.env.strands.Run(kShutdownStrand, [this, connection = connection_] {
-    const Status taken = deps_.source.TakeLock(After(deps_.env.clock, kLogindLimit));
-    deps_.env.loop.Post([this, connection, taken] {
-      if (!wants_lock_) return Release();  // Release was called during the call
-      if (connection == connection_) OnLock(taken);
-    });
-  });
+  asker_.Ask(
+      kShutdownStrand,
+      [&source = deps_.source, &clock = deps_.env.clock] {
+        return TakeLockOf(source, After(clock, kLogindLimit));
+      },
+      [this, connection = connection_](const Status& taken) {
+        if (!wants_lock_) return Release();  // Release was called during the call
+        if (connection == connection_) OnLock(taken);
+      });
 }
 
 void ShutdownWatch::OnLock(const Status& taken) {
@@ -154,7 +178,8 @@ void ShutdownWatch::OnLock(const Status& taken) {
 
 void ShutdownWatch::Release() {
   wants_lock_ = false;
-  deps_.env.strands.Run(kShutdownStrand, [this] { deps_.source.ReleaseLock(); });
+  asker_.Ask(
+      kShutdownStrand, [&source = deps_.source] { ReleaseLockOf(source); }, [] {});
 }
 
 void ShutdownWatch::TakeAgain() {

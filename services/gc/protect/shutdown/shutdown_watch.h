@@ -6,7 +6,7 @@
 /// Out:   `on_preparing` after each connection and each change; the drop-in file of logind.
 /// Killed at any line: the lock ends with the process; the next start takes it again.
 /// Threads: loop thread; calls and the file on a strand of their own.
-/// Errors: logged when they begin or change; a lost connection is tried again every second.
+/// Errors: logged once for each code, and counted; a lost connection is tried again every second.
 /// Source: docs/behaviour/node-shutdown.md, "The machine".
 
 #include <cstdint>
@@ -14,9 +14,12 @@
 #include <string>
 
 #include "libs/base/log.h"
+#include "libs/exec/ask.h"
 #include "libs/exec/env.h"
 #include "libs/exec/exec.h"
 #include "libs/fs/file_system.h"
+#include "services/gc/metrics.h"
+#include "services/gc/protect/repeated_failure.h"
 #include "services/gc/protect/shutdown/shutdown_source.h"
 
 namespace splitlet::gc {
@@ -29,6 +32,7 @@ class ShutdownWatch {
     exec::Env env;
     fs::FileSystem& files;
     ShutdownSource& source;
+    GcMetrics& metrics;
     std::function<void(bool preparing)> on_preparing;
   };
   /// `wanted`: how long the machine must delay a shutdown.
@@ -49,6 +53,7 @@ class ShutdownWatch {
   };
   void Connect();
   void OnConnected(const StatusOr<ShutdownSource::State>& state);
+  void OnPreparing(uint64_t connection, bool preparing);
   void OnLost(uint64_t connection, const Status& why);
   void ConnectLater(const Status& why);
   void RaiseDelay();
@@ -63,8 +68,9 @@ class ShutdownWatch {
   uint64_t connection_ = 0;  // number of the connection; events of an earlier one are ignored
   Machine machine_ = Machine::kUnknown;
   bool wants_lock_ = true;
-  bool raised_ = false;  // tried once in a start
-  std::string trouble_;  // as last logged
+  bool raised_ = false;      // tried once in a start
+  RepeatedFailure failure_;  // to connect
+  const exec::Asker asker_;  // the last member: its end stops all callbacks
 };
 
 }  // namespace splitlet::gc

@@ -84,9 +84,14 @@ void UpdateResources(const NodeObservation& observed, core::NodeStatus& status) 
     allocatable[name].set_string(amount);
 }
 
-/// This program attaches no volumes and adds none to volumesInUse. An entry that a kubelet of this
-/// boot reported may be mounted still; an entry of another boot is not.
-void DropVolumesOfAnotherBoot(const NodeObservation& observed, core::NodeStatus& status) {
+/// While the volumes are unknown, an entry of this boot may still be mounted; an entry of another
+/// boot is not.
+void UpdateVolumesInUse(const NodeObservation& observed, core::NodeStatus& status) {
+  if (observed.volumes_in_use) {
+    status.clear_volumes_in_use();
+    for (const auto& name : *observed.volumes_in_use) status.add_volumes_in_use(name);
+    return;
+  }
   const std::string& reported = status.node_info().boot_id();
   const std::string& now = observed.system.boot_id;
   if (!reported.empty() && !now.empty() && reported != now) status.clear_volumes_in_use();
@@ -224,7 +229,7 @@ void UpdateNode(const NodeSettings& settings, const NodeObservation& observed, k
   auto& status = *node.mutable_status();
   UpdateAddresses(settings, observed, node);
   UpdateResources(observed, status);
-  DropVolumesOfAnotherBoot(observed, status);  // before UpdateSystem sets the new boot id
+  UpdateVolumesInUse(observed, status);  // before UpdateSystem sets the new boot id
   UpdateSystem(observed, status);
   if (settings.port > 0)
     status.mutable_daemon_endpoints()->mutable_kubelet_endpoint()->set_port(settings.port);

@@ -42,6 +42,8 @@ struct NodeObservation {
   std::optional<std::vector<peers::NodeImage>> images;  // nothing: unknown
   /// The runtime could not be asked yet, so that the server's condition Ready stands.
   bool readiness_unknown = false;
+  /// Sorted and unique; no value: not known yet, so that the list of the Node stands.
+  std::optional<std::vector<std::string>> volumes_in_use;
   WallTime now;
 };
 

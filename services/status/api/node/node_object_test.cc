@@ -228,6 +228,20 @@ TEST_F(NodeObject, VolumesInUseStayForTheBootThatToldThem) {
   }
 }
 
+TEST_F(NodeObject, VolumesInUseArePodWorkersOnceItKnowsThem) {
+  auto& status = *node.mutable_status();
+  status.mutable_node_info()->set_boot_id("a");
+  observed.system.boot_id = "b";
+  status.add_volumes_in_use("kubernetes.io/csi/a^1");
+  observed.volumes_in_use = {"kubernetes.io/csi/a^2", "kubernetes.io/csi/a^3"};
+  Update();
+  ASSERT_EQ(node.status().volumes_in_use_size(), 2);
+  EXPECT_EQ(node.status().volumes_in_use(0), "kubernetes.io/csi/a^2");
+  observed.volumes_in_use.emplace();
+  Update();
+  EXPECT_EQ(node.status().volumes_in_use_size(), 0);
+}
+
 TEST_F(NodeObject, ShowsTheLargestImagesWithFiveNames) {
   observed.images.emplace();
   for (uint64_t i = 1; i <= 60; ++i)

@@ -10,6 +10,7 @@
 #include "libs/daemon/event_record.h"
 #include "services/status/api/heartbeat_retry.h"
 #include "services/status/api/node/node_patch.h"
+#include "services/status/api/node/node_volumes.h"
 #include "services/status/api/node/report_plan.h"
 
 namespace splitlet::status {
@@ -52,6 +53,7 @@ struct NodeSync::Report {
   NodeObservation observed;
   std::shared_ptr<const kube::Node> known;  // null: read the node first
   bool due = false;                         // report even if nothing has changed
+  bool may_read_cache = true;               // the first read may return an old version
   Unkept unkept;                            // fields that this server drops
 
   Deadline NextDeadline() const {
@@ -68,6 +70,7 @@ struct NodeSync::Reported {
   std::shared_ptr<const kube::Node> node;  // as the server has it after the report
   std::string boot_id_before;
   bool patched = false, changed = false;
+  bool is_current = false;  // `node` is the newest version of this time
   Unkept unkept;
 };
 
@@ -77,10 +80,12 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   if (before == nullptr) {
     auto read = std::make_shared<kube::Node>();
     // The first read takes any version, so that the server answers from its cache.
+    const bool reads_cache = first && may_read_cache;
     RETURN_IF_ERROR(
-        client->Get(first ? path + "?resourceVersion=0" : path, read.get(), NextDeadline()),
+        client->Get(reads_cache ? path + "?resourceVersion=0" : path, read.get(), NextDeadline()),
         "get node");
     before = std::move(read);
+    result.is_current = !reads_cache;
   }
   kube::Node after = *before;
   UpdateNode(settings, observed, after);
@@ -103,7 +108,7 @@ Status NodeSync::Report::Once(bool first, Reported& result) const {
   FAIL_POINT("status.patch-node.after");
   result.unkept = due ? Unkept::In(all, *patched) : unkept | Unkept::In(after, *patched);
   result.node = std::move(patched);
-  result.patched = true;
+  result.patched = result.is_current = true;
   return OkStatus();
 }
 
@@ -204,21 +209,46 @@ void NodeSync::AskForImages() {
 
 void NodeSync::Schedule(Duration delay) {
   if (timer_ != 0) deps_.env.loop.CancelTimer(timer_);
+  timer_at_ = deps_.env.clock.Now() + delay;
   timer_ = deps_.env.loop.RunAfter(delay, [this] {
     timer_ = 0;
     OnTimer();
   });
 }
 
-void NodeSync::Kick() {
+void NodeSync::ScheduleWithin(Duration delay) {
+  if (timer_ == 0 || deps_.env.clock.Now() + delay < timer_at_) Schedule(delay);
+}
+
+std::optional<Duration> NodeSync::SinceLastRound() const {
+  if (!last_round_) return std::nullopt;
+  return deps_.env.clock.Now() - last_round_;
+}
+
+void NodeSync::Kick() { KickAfter(KickDelay(SinceLastRound(), server_.was_ready)); }
+
+void NodeSync::OnVolumes() {
+  if (AreVolumesUnreported()) KickAfter(VolumesDelay(SinceLastRound()));
+}
+
+bool NodeSync::AreVolumesUnreported() const {
+  const auto wanted = deps_.volumes_in_use();
+  if (!wanted || server_.node == nullptr) return false;
+  return *wanted != ShownVolumesInUse(*server_.node) || (!wanted->empty() && !server_.current);
+}
+
+std::vector<std::string> NodeSync::ReportedVolumes() const {
+  if (server_.node == nullptr || !server_.current) return {};
+  return ShownVolumesInUse(*server_.node);
+}
+
+void NodeSync::KickAfter(Duration delay) {
   if (!started_ || (config_.register_node && !registration_.done)) return;
   if (round_ != Round::kNone) {
     round_ = Round::kRunsOnceMore;
     return;
   }
-  std::optional<Duration> since;
-  if (last_round_) since = deps_.env.clock.Now() - last_round_;
-  Schedule(KickDelay(since, server_.was_ready));
+  ScheduleWithin(delay);
 }
 
 void NodeSync::OnTimer() {
@@ -244,6 +274,7 @@ std::optional<NodeObservation> NodeSync::Gather() const {
                            .system = machine_->system,
                            .swap_bytes = machine_->swap_bytes,
                            .images = images_,
+                           .volumes_in_use = deps_.volumes_in_use(),
                            .now = deps_.env.clock.WallNow()};
   const auto& runtime = deps_.runtime;
   if (!runtime.name.empty()) observed.runtime_version = runtime.name + "://" + runtime.version;
@@ -286,6 +317,7 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
   if (registered->created)
     for (const auto& reason : EventsOfNewNode(*registered->node))
       RecordEvent(false, reason.c_str(), "Node " + config_.node.name + " status is now: " + reason);
+  server_.current = true;
   OnNode(registered->node);
   Schedule(Duration{0});
 }
@@ -293,6 +325,8 @@ void NodeSync::OnRegistered(const StatusOr<Registered>& registered) {
 void NodeSync::ReportSoon(const NodeObservation& observed) {
   const bool due = IsReportDue(reports_.last, deps_.env.clock.Now(),
                                config_.status_report_frequency + reports_.delay);
+  const bool needs_current =
+      !server_.current && observed.volumes_in_use && !observed.volumes_in_use->empty();
   Report report{.clock = deps_.env.clock,
                 .client = client_,
                 .stop = stop_,
@@ -300,8 +334,9 @@ void NodeSync::ReportSoon(const NodeObservation& observed) {
                 .settings = config_.node,
                 .timeout = config_.api_timeout,
                 .observed = observed,
-                .known = server_.deleted ? nullptr : server_.node,
+                .known = server_.deleted || needs_current ? nullptr : server_.node,
                 .due = due,
+                .may_read_cache = !needs_current,
                 .unkept = reports_.unkept};
   asker_.Ask(
       kStrand, [report = std::move(report)] { return report.Run(); },
@@ -324,12 +359,13 @@ void NodeSync::OnReported(const Reported& reported) {
     ReportReboot(reported.boot_id_before);
     if (reported.patched) server_.deleted = false;
     reports_.unkept = reported.unkept;
+    server_.current = server_.current || reported.is_current;
     OnNode(reported.node);
   } else {
     LogFailure("cannot report the node, will retry", reported.status);
   }
   if (kicked) {
-    Schedule(KickWait(server_.was_ready));
+    Schedule(AreVolumesUnreported() ? VolumesDelay(Duration{0}) : KickWait(server_.was_ready));
   } else {
     Schedule(random_.Jitter(config_.status_update_frequency, kPeriodJitter));
   }
@@ -370,6 +406,7 @@ void NodeSync::OnListed(const std::vector<apiclient::Reflector::Object>& objects
     if (is_first) {
       OnNode(std::move(node));
     } else if (node->metadata().name() == config_.node.name) {
+      if (server_.node != nullptr && IsOlder(*node, *server_.node)) server_.current = false;
       SetNode(std::move(node));
     }
   }
@@ -393,6 +430,7 @@ void NodeSync::SetNode(std::shared_ptr<const kube::Node> node) {
   ReportSchedulable(*server_.node);
   CheckReady();
   deps_.on_node(*server_.node);
+  if (another) OnVolumes();
 }
 
 /// Sets the metrics of a node start once, and only for a Node that this process has created.

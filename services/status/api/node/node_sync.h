@@ -2,7 +2,8 @@
 
 /// Registers this node at the API server, reports its status, and follows the Node object.
 /// In:      the record `node` that NodeStatus puts; the Node as the server has it (OnNode); a round
-///          every nodeStatusUpdateFrequency, and soon after a condition has changed (Kick).
+///          every nodeStatusUpdateFrequency, soon after a condition has changed (Kick), and sooner
+///          after the volumes in use have changed (OnVolumes).
 /// Owns:    whether the node is registered, the time of the last report, the server's Node.
 /// Out:     creates and patches the Node; calls `on_node` when the server's Node changes; events.
 /// Killed:  the next start registers the node again, which corrects the object, and reports it.
@@ -52,6 +53,8 @@ class NodeSync {
     const peers::RuntimeState& runtime;
     peers::NodeImages* images = nullptr;  // null: images are not reported
     NodeAtServerMetrics& metrics;
+    /// As VolumesInUse of node_volumes.h.
+    std::function<std::optional<std::vector<std::string>>()> volumes_in_use;
     std::function<void(const kube::Node&)> on_node;
     std::function<void(std::vector<v1::EventRecord>)> record_events;
   };
@@ -65,10 +68,15 @@ class NodeSync {
   void BeginStop();
   /// Reports soon.
   void Kick();
+  /// pod-worker may have another list of volumes in use.
+  void OnVolumes();
   /// The Node as the server has it. An older version than the known one is ignored.
   void OnNode(std::shared_ptr<const kube::Node> node);
   /// The server's Node; null: not known yet.
   const std::shared_ptr<const kube::Node>& node() const { return server_.node; }
+  /// The volumes in use that the server has, sorted; empty until they were read after the start of
+  /// this process, because a watch may begin with an old version of the Node.
+  std::vector<std::string> ReportedVolumes() const;
 
  private:
   struct Report;
@@ -88,7 +96,13 @@ class NodeSync {
 
   void StartWatch();
   void Schedule(Duration delay);
+  /// Moves the next round forward, never back.
+  void ScheduleWithin(Duration delay);
   void OnTimer();
+  void KickAfter(Duration delay);
+  std::optional<Duration> SinceLastRound() const;
+  /// The server does not have pod-worker's list of volumes in use, or may not have it.
+  bool AreVolumesUnreported() const;
   /// True: Kick was called during the round.
   bool EndRound() { return std::exchange(round_, Round::kNone) == Round::kRunsOnceMore; }
   void ReadMachine();
@@ -117,6 +131,7 @@ class NodeSync {
   struct {
     std::shared_ptr<const kube::Node> node;  // null: not known yet
     bool deleted = false;                    // a watch event said that the server deleted `node`
+    bool current = false;                    // a read or write of this process has shown it
     bool listed = false;                     // the watch has listed once
     bool was_ready = false;                  // the server has shown the node as Ready
   } server_;
@@ -136,6 +151,7 @@ class NodeSync {
   bool unschedulable_ = false, reboot_reported_ = false;
   std::string logged_error_;  // empty: none
   exec::TimerId timer_ = 0, images_timer_ = 0;
+  Clock::Time timer_at_;  // when `timer_` runs
   std::unique_ptr<apiclient::Reflector> watch_;
   const exec::Asker asker_;  // the last member: its end stops all callbacks
 };

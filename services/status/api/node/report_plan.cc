@@ -13,6 +13,7 @@ constexpr Duration kFirstRegisterWait = std::chrono::milliseconds{200};
 constexpr Duration kMaxRegisterWait = std::chrono::seconds{7};
 constexpr Duration kKickWait = std::chrono::seconds{1};
 constexpr Duration kHurriedWait = std::chrono::milliseconds{100};
+constexpr Duration kVolumesWait = std::chrono::milliseconds{20};
 
 std::optional<uint64_t> VersionOf(const kube::Node& node) {
   const auto& text = node.metadata().resource_version();
@@ -32,6 +33,10 @@ Duration KickWait(bool was_ready) { return was_ready ? kKickWait : kHurriedWait;
 
 Duration KickDelay(std::optional<Duration> since, bool was_ready) {
   return since ? std::max(Duration{0}, KickWait(was_ready) - *since) : Duration{0};
+}
+
+Duration VolumesDelay(std::optional<Duration> since) {
+  return std::max(kVolumesWait, since ? kHurriedWait - *since : Duration{0});
 }
 
 bool IsReportDue(Clock::Time last, Clock::Time now, Duration period) {

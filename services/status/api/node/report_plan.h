@@ -24,6 +24,10 @@ Duration KickWait(bool was_ready);
 /// The rest of that wait. `since`: since the begin of the last round; no value: there was none.
 Duration KickDelay(std::optional<Duration> since, bool was_ready);
 
+/// The wait before a round that a changed list of volumes in use starts: short, because pods wait
+/// for it, and long enough that the volumes of a pod share one report. `since`: as above.
+Duration VolumesDelay(std::optional<Duration> since);
+
 /// The node is reported even if nothing has changed. `last`: no time: never reported.
 bool IsReportDue(Clock::Time last, Clock::Time now, Duration period);
 /// Added to the period of a report after one that changed the node, against lockstep with nodes

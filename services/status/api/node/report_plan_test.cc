@@ -37,6 +37,14 @@ TEST(ReportPlan, AChangedConditionIsReportedSoonerUntilTheNodeWasReady) {
   }
 }
 
+TEST(ReportPlan, VolumesWaitTwentyMillisecondsAndATenthOfASecondAfterTheLastRound) {
+  EXPECT_EQ(VolumesDelay(std::nullopt), 20ms);
+  EXPECT_EQ(VolumesDelay(0ms), 100ms);
+  EXPECT_EQ(VolumesDelay(70ms), 30ms);
+  EXPECT_EQ(VolumesDelay(90ms), 20ms);
+  EXPECT_EQ(VolumesDelay(1min), 20ms);
+}
+
 TEST(ReportPlan, ANodeIsReportedOnceInAPeriodAtLeast) {
   const Clock::Time last{.boot = 1, .monotonic = 100s};
   EXPECT_TRUE(IsReportDue({}, last, 5min));
