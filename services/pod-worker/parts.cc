@@ -117,12 +117,7 @@ GroundParts::GroundParts(Deps given, Config settings)
                .request_timeout = config.request_timeout}),
       random(deps.seed),
       objects(deps.objects, deps.api_objects),
-      user_ids(config.user_ids) {
-  // At an API server the record exists even without a driver: status shows the volumes in use only
-  // when pod-worker vouches for them. It costs one record of a few bytes, put twice in a start.
-  if (deps.api_objects != nullptr)
-    node_record.Change([](v1::WorkerNode& node) { node.set_volumes_known(true); });
-}
+      user_ids(config.user_ids) {}
 
 namespace {
 

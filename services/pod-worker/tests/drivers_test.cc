@@ -38,7 +38,7 @@ class NodeDrivers : public testing::Test, public TestNode {
 TEST_F(NodeDrivers, AreInTheRecordOfTheNodeBesideItsDevices) {
   config.former_devices = std::vector<std::string>{"nvidia.com/gpu"};
   Start();
-  EXPECT_TRUE(Node().volumes_known()) << "status needs it, also without a driver";
+  EXPECT_FALSE(Node().volumes_known()) << "an attached volume of an earlier agent stays in use";
   EXPECT_EQ(Node().csi_drivers_size(), 0);
   Announce();
   ASSERT_EQ(Node().csi_drivers_size(), 1);

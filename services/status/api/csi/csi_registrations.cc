@@ -1,6 +1,7 @@
 #include "services/status/api/csi/csi_registrations.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libs/base/text.h"
 #include "libs/bus/typed.h"
@@ -40,10 +41,11 @@ void CsiRegistrations::OnReported(Clock::Time worker_start, const v1::WorkerNode
   worker_start_ = worker_start;
   std::erase_if(entries_, [&](const auto& entry) {
     if (reported.contains(entry.first)) return false;
-    if (is_same_start) leaving_.insert(entry.first);
+    (is_same_start ? leaving_ : missing_).insert(entry.first);
     return true;
   });
   for (const auto& [name, driver] : reported) {
+    missing_.erase(name);
     Entry& entry = entries_[name];
     if (IsSameDriver(entry.driver, *driver)) continue;
     entry.pending = PendingAfter(entry, *driver);
@@ -51,6 +53,7 @@ void CsiRegistrations::OnReported(Clock::Time worker_start, const v1::WorkerNode
     entry.refusals = 0;
     leaving_.erase(name);
   }
+  if (worker.csi_drivers_known()) leaving_.merge(std::exchange(missing_, {}));
 }
 
 void CsiRegistrations::OnNewObjects() {

@@ -42,8 +42,8 @@ struct CsiWritten {
 class CsiRegistrations {
  public:
   /// pod-worker's drivers. A driver that is missing has left, unless pod-worker has started since
-  /// the last call: then the driver registers again soon. `worker_start`: the start of pod-worker
-  /// that wrote `worker`.
+  /// the last call: then it has left once pod-worker says that its drivers are known.
+  /// `worker_start`: the start of pod-worker that wrote `worker`.
   void OnReported(Clock::Time worker_start, const v1::WorkerNode& worker);
   /// Another Node or CSINode object exists, so each driver must be written to it.
   void OnNewObjects();
@@ -70,6 +70,7 @@ class CsiRegistrations {
   Clock::Time worker_start_;  // no time: none
   std::map<std::string, Entry> entries_;
   std::set<std::string> leaving_;
+  std::set<std::string> missing_;  // reported by an earlier start, and not yet by this one
 };
 
 }  // namespace splitlet::status

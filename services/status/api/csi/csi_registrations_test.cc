@@ -46,8 +46,10 @@ std::vector<std::string> OutcomeTexts(const CsiRegistrations& registrations) {
 
 class Registrations : public ::testing::Test {
  protected:
-  void Report(const std::vector<v1::CsiDriver>& drivers, Clock::Time start = kWorkerStart) {
+  void Report(const std::vector<v1::CsiDriver>& drivers, Clock::Time start = kWorkerStart,
+              bool known = false) {
     v1::WorkerNode worker;
+    worker.set_csi_drivers_known(known);
     for (const auto& driver : drivers) *worker.add_csi_drivers() = driver;
     registrations.OnReported(start, worker);
   }
@@ -118,6 +120,20 @@ TEST_F(Registrations, AStartOfPodWorkerRemovesNothing) {
   WriteAll();
   Report({}, kNextWorkerStart);
   EXPECT_THAT(StepTexts(registrations), ElementsAre("remove a", "remove b"));
+}
+
+TEST_F(Registrations, ADriverThatAStartOfPodWorkerDoesNotFindIsRemovedWhenItsDriversAreKnown) {
+  Report({DriverOf("back"), DriverOf("gone")});
+  WriteAll();
+  Report({}, kNextWorkerStart);
+  Report({DriverOf("back", 2)}, kNextWorkerStart);
+  EXPECT_THAT(StepTexts(registrations), ElementsAre("write back"));
+  WriteAll();
+  Report({DriverOf("back", 2)}, kNextWorkerStart, true);
+  EXPECT_THAT(StepTexts(registrations), ElementsAre("remove gone"));
+  registrations.OnRemoved("gone", OkStatus());
+  Report({DriverOf("back", 2)}, kNextWorkerStart, true);
+  EXPECT_THAT(StepTexts(registrations), IsEmpty());
 }
 
 TEST_F(Registrations, ADriverThatComesBackIsNotRemoved) {
