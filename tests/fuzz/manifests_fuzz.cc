@@ -38,10 +38,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Origin url{.source = "http", .node_name = "node", .location = "http://host/pods"};
   const PollResult taken =
       InterpretReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, "", url);
-  CheckDecoded(taken.pods, url);
-  CHECK(!taken.pods.ok() || taken.empty || taken.body == bytes);
+  using Kind = PollResult::Kind;
+  CHECK(taken.kind == Kind::kFailed || taken.error.ok());
+  CheckDecoded(taken.error.ok() ? StatusOr<DecodedPods>(taken.pods) : taken.error, url);
+  CHECK(taken.kind != Kind::kPods || taken.body == bytes);
   const PollResult again =
       InterpretReply(HttpReply{.code = 200, .status = "200 OK", .body = bytes}, bytes, url);
-  CHECK(again.unchanged || bytes.empty());
+  CHECK(again.kind == (bytes.empty() ? Kind::kEmpty : Kind::kUnchanged));
   return decoded.ok() ? 0 : -1;
 }
