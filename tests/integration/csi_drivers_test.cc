@@ -72,10 +72,9 @@ class CsiDrivers : public IntegrationTest {
   }
   /// Ids of the node, as the drivers in the record of the node have them.
   std::vector<std::string> NodeIds() {
+    auto workers = node_->Table<v1::WorkerRecord>("workers");
     std::vector<std::string> ids;
-    for (const auto& driver :
-         node_->Table<v1::WorkerRecord>("workers")["node"].node().csi_drivers())
-      ids.push_back(driver.node_id());
+    for (const auto& driver : workers["node"].node().csi_drivers()) ids.push_back(driver.node_id());
     return ids;
   }
 
