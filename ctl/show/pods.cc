@@ -172,8 +172,8 @@ std::vector<core::Pod> PodsOf(const std::vector<operate::PodView>& views) {
   return pods;
 }
 
-/// Among several pods with one name the highest number wins: a wanted pod, then a pod that only other
-/// processes know, then a pod that is ending or has only leftovers.
+/// Among several pods with one name the highest number wins: a wanted pod, then a pod that only
+/// other processes know, then a pod that is ending or has only leftovers.
 int Standing(const operate::PodView& view) {
   const bool finished = view.worker != nullptr && view.worker->state() == v1::FINISHED;
   if (view.removed || (view.desired == nullptr && finished)) return 0;
