@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "libs/fs/path.h"
 #include "services/node-api/logs/hold_below.h"
 
 namespace splitlet::node_api {
@@ -29,7 +30,7 @@ bool IsOfDocker(const std::string& target, const std::string& container_id) {
 
 StatusOr<fs::Fd> OpenConfined(const std::string& root, const std::string& container_id,
                               const std::string& path) {
-  if (!IsBelow(path, root)) return PermissionDenied("it is not below {}", root);
+  if (!fs::IsBelow(path, root)) return PermissionDenied("it is not below {}", root);
   auto held = HoldWithoutLinks(root, path.substr(root.size()));
   if (!held.ok()) return held.status();
   auto target = TargetOf(*held);
@@ -45,10 +46,6 @@ StatusOr<fs::Fd> OpenConfined(const std::string& root, const std::string& contai
 }
 
 }  // namespace
-
-bool IsBelow(const std::string& path, const std::string& root) {
-  return path.starts_with(root + "/") && path.find("/../") == std::string::npos;
-}
 
 logs::LogOpener OpenerOfContainer(const std::string& root, const std::string& container_id) {
   return [root, container_id](const std::string& path) {

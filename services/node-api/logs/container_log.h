@@ -14,9 +14,6 @@
 
 namespace splitlet::node_api {
 
-/// True if the path is below the folder, by its text alone.
-bool IsBelow(const std::string& path, const std::string& root);
-
 /// `root`: podLogsDir.
 logs::LogOpener OpenerOfContainer(const std::string& root, const std::string& container_id);
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "k8s.io/api/core/v1/pod.pb.h"
+#include "libs/fs/path.h"
 #include "libs/logs/choose_container.h"
 #include "services/node-api/http/replies.h"
-#include "services/node-api/logs/container_log.h"
 #include "services/node-api/pods/containers.h"
 
 namespace splitlet::node_api {
@@ -40,7 +40,7 @@ LogChoice ChooseLog(const PodSeen& seen, const LogAsked& asked) {
   if (!chosen.ok()) return Refused(400, Message(chosen.status()));
   const std::string id = BareId(chosen->id), path = PathOf(seen, id);
   if (path.empty()) return Refused(400, "unable to retrieve container logs for " + chosen->id);
-  if (!IsBelow(path, asked.logs_dir))
+  if (!fs::IsBelow(path, asked.logs_dir))
     return Refused(400, fmt::format("unable to retrieve container logs for {}: {} is not below {}",
                                     chosen->id, path, asked.logs_dir));
   return {.refusal = std::nullopt,
