@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libs/bus/names.h"
+#include "libs/csi/driver_lookup.h"
 #include "libs/plugins/answer.h"
 #include "services/pod-worker/drivers/driver_rules.h"
 #include "splitlet/v1/records.pb.h"
@@ -183,8 +184,7 @@ void DriverRegistry::OnServingChanged(const std::string& name) const {
 
 StatusOr<DriverRegistry::Driver> DriverRegistry::Find(const std::string& name) const {
   const auto it = drivers_.find(name);
-  if (it == drivers_.end())
-    return NotFound("driver name {} not found in the list of registered CSI drivers", name);
+  if (it == drivers_.end()) return csi::NoDriver(name);
   return it->second.back().calls;
 }
 
