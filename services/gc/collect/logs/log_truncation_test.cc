@@ -60,6 +60,22 @@ TEST(LogTruncation, OnAFullDiskLogsOfRemovedPodsAreEmptied) {
   }
 }
 
+/// A removed pod that ends, on a full disk.
+void EndPodOnAFullDisk(TestNode& node) {
+  node.MakeEndedPod("u1");
+  node.files.SetUsage("/var/log/pods", {100 << 20, 0, 100, 50});
+  v1::DesiredRecord desired;
+  desired.set_uid("u1");
+  desired.set_name("web");
+  desired.set_namespace_("default");
+  desired.set_state(v1::DesiredRecord::REMOVED);
+  ASSERT_TRUE(node.desired.Put("u1", desired).ok());
+  v1::WorkerRecord worker;
+  worker.set_uid("u1");
+  worker.set_state(v1::TERMINATING);
+  ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+}
+
 /// A pod that pleg has not listed yet may run.
 TEST(LogTruncation, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   const struct {
@@ -71,18 +87,7 @@ TEST(LogTruncation, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.name);
     TestNode node;
-    node.MakeEndedPod("u1");
-    node.files.SetUsage("/var/log/pods", {100 << 20, 0, 100, 50});
-    v1::DesiredRecord desired;
-    desired.set_uid("u1");
-    desired.set_name("web");
-    desired.set_namespace_("default");
-    desired.set_state(v1::DesiredRecord::REMOVED);
-    ASSERT_TRUE(node.desired.Put("u1", desired).ok());
-    v1::WorkerRecord worker;
-    worker.set_uid("u1");
-    worker.set_state(v1::TERMINATING);
-    ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+    ASSERT_NO_FATAL_FAILURE(EndPodOnAFullDisk(node));
     if (c.listed) {
       bus::Completeness complete;
       complete.scopes.insert(std::string(bus::kAll));
@@ -97,18 +102,7 @@ TEST(LogTruncation, OnAFullDiskLogsAreEmptiedOnlyOfPodsKnownNotToRun) {
 
 /// A removed pod, of which pleg shows nothing that runs, on a full disk.
 void FillWithLogs(TestNode& node) {
-  node.MakeEndedPod("u1");
-  node.files.SetUsage("/var/log/pods", {100 << 20, 0, 100, 50});
-  v1::DesiredRecord desired;
-  desired.set_uid("u1");
-  desired.set_name("web");
-  desired.set_namespace_("default");
-  desired.set_state(v1::DesiredRecord::REMOVED);
-  ASSERT_TRUE(node.desired.Put("u1", desired).ok());
-  v1::WorkerRecord worker;
-  worker.set_uid("u1");
-  worker.set_state(v1::TERMINATING);
-  ASSERT_TRUE(node.workers.Put("u1", worker).ok());
+  ASSERT_NO_FATAL_FAILURE(EndPodOnAFullDisk(node));
   ASSERT_TRUE(node.pods.Put("u1", {}).ok());
 }
 
